@@ -1,0 +1,2 @@
+//! The foldglass command.
+fn main() {}

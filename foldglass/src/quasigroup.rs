@@ -1,0 +1,1 @@
+//! Builds Latin squares and states their algebraic facts (paper, section 2).

@@ -1,0 +1,2 @@
+//! The entry of developers and CI.
+fn main() {}
