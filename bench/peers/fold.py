@@ -1,0 +1,198 @@
+"""Defines what every peer shares: the task, the untied class, the test policy, the reference, the timing.
+
+Letters follow the paper: q symbols, T steps, inputs x, state s (s_1 = x_1, s_t = B[s_{t-1}, x_t]),
+tokens y, a cell c = (t, x_{t-p} .. x_{t+f}, y_{t-1}), J the expected reward, d(c) the probability
+that a rollout consults c, dQ(c, a) = dJ / dpi_c(a).
+
+Import this module before numpy and jax: it is what holds them to one thread.
+"""
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+os.environ["JAX_PLATFORMS"] = "cpu"
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+# The paper's 5x5 quasigroup.
+B = np.array(
+    [
+        [1, 3, 4, 0, 2],
+        [3, 1, 0, 2, 4],
+        [4, 2, 3, 1, 0],
+        [2, 0, 1, 4, 3],
+        [0, 4, 2, 3, 1],
+    ]
+)
+q = len(B)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The cells of one step, in cell order: window digits (oldest most significant), then y_{t-1}."""
+
+    t: int
+    positions: tuple[int, ...]  # the input positions that the window reads, oldest first
+    has_y: bool
+    first: int  # index of the step's first cell
+
+    @property
+    def shape(self):
+        """One axis per window digit, then y_{t-1} where there is one."""
+        return (q,) * (len(self.positions) + self.has_y)
+
+    @property
+    def count(self):
+        return q ** len(self.shape)
+
+
+def untied_class(p, f, T):
+    """The steps of the untied class with window (p, f) on inputs of length T."""
+    steps, first = [], 0
+    for t in range(1, T + 1):
+        step = Step(t, tuple(range(max(1, t - p), min(T, t + f) + 1)), t > 1, first)
+        steps.append(step)
+        first += step.count
+    return steps
+
+
+def test_policy(steps):
+    """The policy that every program compared here rebuilds from integers; pi_t[window.., y, a].
+
+    Entry k = cell * q + a has the weight 1 + (2654435761 (k + 1) mod 2^32) / 2^32, and a row is its
+    weights over their sum, added in the order of a.
+    """
+    policy = []
+    for step in steps:
+        k = np.arange(step.first * q, (step.first + step.count) * q, dtype=np.uint64)
+        raw = 1.0 + (np.uint64(2654435761) * (k + np.uint64(1)) % np.uint64(2**32)) / 2.0**32
+        raw = raw.reshape(step.shape + (q,))
+        total = raw[..., 0].copy()
+        for a in range(1, q):
+            total += raw[..., a]
+        policy.append(raw / total[..., None])
+    return policy
+
+
+def checksum(dQ):
+    """sum_k ((k mod 7) + 1) dQ_k / K over the K entries in cell order, from arrays [window.., y, a]."""
+    flat = np.concatenate([np.asarray(step).reshape(-1) for step in dQ])
+    return float(np.sum((np.arange(len(flat)) % 7 + 1) * flat) / len(flat))
+
+
+def reference(steps, policy):
+    """J, d and dQ input by input (all q^T at once): a chain over y alone, with no state and no window."""
+    T = len(steps)
+    inputs = q**T
+    x = np.arange(inputs)[:, None] // q ** np.arange(T - 1, -1, -1) % q
+    s = x[:, 0]
+    for t in range(1, T):
+        s = B[s, x[:, t]]
+    # rows[t][i, y]: the cell within its step that input i consults when the last token is y.
+    rows = []
+    for step in steps:
+        window = np.zeros(inputs, dtype=int)
+        for position in step.positions:
+            window = window * q + x[:, position - 1]
+        rows.append(window[:, None] * q + np.arange(q) if step.has_y else window[:, None])
+    flat = [pi.reshape(-1, q) for pi in policy]
+    before = [np.ones((inputs, 1))]
+    for t in range(T - 1):
+        before.append(np.einsum("iy,iya->ia", before[t], flat[t][rows[t]]))
+    after = [None] * T
+    after[T - 1] = np.eye(q)[s]
+    for t in range(T - 1, 0, -1):
+        after[t - 1] = np.einsum("iya,ia->iy", flat[t][rows[t]], after[t])
+    d, dQ = [], []
+    for step, pi, row, u, v in zip(steps, policy, rows, before, after):
+        d_t, dQ_t = np.zeros(step.count), np.zeros((step.count, q))
+        np.add.at(d_t, row, u / inputs)
+        np.add.at(dQ_t, row, u[:, :, None] * v[:, None, :] / inputs)
+        d.append(d_t.reshape(step.shape))
+        dQ.append(dQ_t.reshape(pi.shape))
+    return float(np.sum(policy[-1] * dQ[-1])), d, dQ
+
+
+def seconds_per_call(call, rounds, seconds):
+    """Median over rounds of the mean time of a call; a round lasts about the given seconds."""
+    call()
+    start = time.perf_counter()
+    call()
+    calls = max(1, round(seconds / (time.perf_counter() - start)))
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        times.append((time.perf_counter() - start) / calls)
+    return statistics.median(times)
+
+
+def parse_case(name):
+    """`untied_0_3_T7` is ("untied", 0, 3, 7): the kind of work, then p, f and T."""
+    match = re.fullmatch(r"([a-z]+)_(\d+)_(\d+)_T(\d+)", name)
+    if match is None:
+        sys.exit(f"--case {name}: expected KIND_P_F_TN, such as untied_0_3_T7")
+    return match[1], int(match[2]), int(match[3]), int(match[4])
+
+
+def check_evaluation(prepare):
+    """Compares an evaluation with the reference on small classes and on the timed one."""
+    for p, f, T in [(0, 1, 3), (0, 2, 3), (0, 1, 4), (0, 2, 5), (0, 3, 7)]:
+        steps = untied_class(p, f, T)
+        policy = test_policy(steps)
+        call, read = prepare(p, f, T, policy)
+        J, d, dQ = read(call())
+        J_ref, d_ref, dQ_ref = reference(steps, policy)
+        worst = abs(J - J_ref)
+        for ours, theirs in zip(d + dQ, d_ref + dQ_ref, strict=True):
+            if ours.shape != theirs.shape:
+                sys.exit(f"({p},{f}) T={T}: shape {ours.shape} instead of {theirs.shape}")
+            worst = max(worst, float(np.max(np.abs(ours - theirs) / np.max(theirs))))
+        print(f"({p},{f}) T={T}: largest relative difference {worst:.1e}", file=sys.stderr)
+        if not worst <= 1e-12:
+            sys.exit(f"({p},{f}) T={T}: differs from the reference by {worst:.1e}, more than 1e-12")
+
+
+def main(peer, version, kinds):
+    """Runs one peer's command line.
+
+    `kinds` maps a kind of work to prepare(p, f, T, policy) -> (call, read): `call()` is what is
+    timed, and `read(call())` gives (J, d, dQ) as NumPy values in cell order. To add a kind, add an
+    entry; what it returns beyond the time belongs here, beside `untied`.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--case", default="untied_0_3_T7")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=0.1, help="length of one round")
+    parser.add_argument("--check", action="store_true", help="compare with the reference, time nothing")
+    args = parser.parse_args()
+    if args.check:
+        check_evaluation(kinds["untied"])
+        return
+    kind, p, f, T = parse_case(args.case)
+    if kind not in kinds:
+        sys.exit(f"--case {args.case}: {peer} knows {', '.join(kinds)}")
+    call, read = kinds[kind](p, f, T, test_policy(untied_class(p, f, T)))
+    J, _, dQ = read(call())
+    line = {
+        "peer": peer,
+        "version": version,
+        "case": args.case,
+        "median_s": seconds_per_call(call, args.rounds, args.seconds),
+        "J": J,
+        "checksum_dq": checksum(dQ),
+    }
+    print(json.dumps(line))

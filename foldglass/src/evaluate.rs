@@ -1,0 +1,403 @@
+//! Evaluates stochastic policies exactly, by forward and backward passes (paper, App. A).
+//!
+//! A rollout is a Markov chain on (s_{t-1}, window, y): alpha_t is its law under the policy, beta_t
+//! the reward still to come. They give J, the visits d(c), the values d(c)Q(c,a) and V(c) at a cost
+//! linear in T, for tied classes and several lengths alike: a cell collects every consultation.
+
+mod lanes;
+mod plan;
+
+use crate::class::{Allowance, Class, ClassError};
+use crate::policy::Policy;
+use lanes::{Contraction, Isa, Lane, Portable};
+pub(crate) use plan::Scale;
+use plan::Plan;
+
+/// Message entries below this are held as zero, so that no product is a subnormal number.
+const LEAST_MESSAGE: f64 = 1e-100;
+
+/// What a policy does, over all inputs.
+///
+/// ```
+/// use foldglass::class::{Allowance, Class, Shape};
+/// use foldglass::evaluate::Evaluator;
+/// use foldglass::policy::Policy;
+/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+/// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
+/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+/// let reward = evaluator.evaluate(&Policy::uniform(&class));
+/// assert!((reward - 0.2).abs() < 1e-15);
+/// ```
+pub struct Evaluator {
+    class: Class,
+    plan: Plan,
+    isa: Isa,
+    /// g and h of every node.
+    forward: Vec<f64>,
+    backward: Vec<f64>,
+    alpha: Vec<f64>,
+    post: Vec<f64>,
+    bbar: Vec<f64>,
+    beta: Vec<f64>,
+    values: Vec<f64>,
+    visits: Vec<f64>,
+    /// Sum of alpha times beta at each node.
+    carried: Vec<f64>,
+}
+
+impl Evaluator {
+    /// Takes the memory that evaluating policies of `class` needs, once.
+    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, ClassError> {
+        Evaluator::with_scale(class, Scale::Probability, allowance)
+    }
+
+    pub(crate) fn with_scale(class: &Class, scale: Scale, allowance: Allowance) -> Result<Evaluator, ClassError> {
+        let entries = class.planes().entries as u128;
+        // The policy, its values and visits; messages are never larger than the table times q.
+        allowance.check(&format!("evaluating {} cells", class.cells()), entries.checked_mul(8 * 4))?;
+        let plan = Plan::new(class, scale);
+        let (alpha, post, beta) = plan.scratch;
+        Ok(Evaluator {
+            class: class.clone(),
+            isa: Isa::best(),
+            forward: vec![0.0; plan.messages],
+            backward: vec![0.0; plan.messages],
+            alpha: vec![0.0; alpha],
+            post: vec![0.0; post],
+            bbar: vec![0.0; post],
+            beta: vec![0.0; beta],
+            values: vec![0.0; class.planes().entries],
+            visits: vec![0.0; class.planes().cell_entries],
+            carried: vec![0.0; plan.steps.len()],
+            plan,
+        })
+    }
+
+    /// The class it evaluates policies of.
+    pub fn class(&self) -> &Class {
+        &self.class
+    }
+
+    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing.
+    ///
+    /// # Panics
+    /// If the policy belongs to another class.
+    pub fn evaluate(&mut self, policy: &Policy) -> f64 {
+        assert!(policy.class() == &self.class, "a policy of another class");
+        self.run(policy.entries());
+        self.roots().map(|n| self.carried[n]).sum()
+    }
+
+    /// The expected number of times a rollout consults a cell, d(c).
+    pub fn visits(&self, cell: usize) -> f64 {
+        self.visits[self.class.planes().place(&self.class, cell).cell]
+    }
+
+    /// d(c)Q(c,a), the derivative of J by pi_c(a).
+    pub fn value(&self, cell: usize, action: usize) -> f64 {
+        self.values[self.class.planes().place(&self.class, cell).at(action)]
+    }
+
+    /// d(c)Q(c,a) for every action of a cell.
+    pub fn values(&self, cell: usize) -> Vec<f64> {
+        let place = self.class.planes().place(&self.class, cell);
+        (0..self.class.q()).map(|action| self.values[place.at(action)]).collect()
+    }
+
+    /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
+    pub fn state_value(&self, policy: &Policy, cell: usize) -> Option<f64> {
+        let visits = self.visits(cell);
+        let expected: f64 = self.values(cell).iter().zip(policy.row(cell)).map(|(v, p)| v * p).sum();
+        (visits > 0.0).then(|| expected / visits)
+    }
+
+    /// The sum of alpha times beta over the states of each node: what the lengths that pass the
+    /// node contribute to J. With one length it is J at every step.
+    pub fn carried(&self) -> &[f64] {
+        &self.carried
+    }
+
+    fn roots(&self) -> impl Iterator<Item = usize> {
+        (0..self.plan.steps.len()).filter(|&n| self.plan.steps[n].parent.is_none())
+    }
+
+    fn run(&mut self, policy: &[f64]) {
+        assert_eq!(policy.len(), self.values.len());
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
+                fn go(evaluator: &mut Evaluator, policy: &[f64]) {
+                    evaluator.passes::<lanes::x86::Avx512, lanes::x86::Avx2>(policy);
+                }
+                // SAFETY: the machine was asked for these instructions when `isa` was chosen.
+                unsafe { go(self, policy) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                #[target_feature(enable = "avx2,fma")]
+                fn go(evaluator: &mut Evaluator, policy: &[f64]) {
+                    evaluator.passes::<lanes::x86::Avx2, lanes::x86::Avx2>(policy);
+                }
+                // SAFETY: as above.
+                unsafe { go(self, policy) }
+            }
+            Isa::Portable => self.passes::<Portable, Portable>(policy),
+        }
+    }
+
+    #[inline(always)]
+    fn passes<Wide: Lane, Narrow: Lane>(&mut self, policy: &[f64]) {
+        for n in 0..self.plan.steps.len() {
+            self.expand(n);
+            self.act::<Wide, Narrow>(n, policy);
+            self.send(n);
+        }
+        self.backward.fill(0.0);
+        for n in (0..self.plan.steps.len()).rev() {
+            self.expand(n);
+            self.receive(n);
+            self.weigh::<Wide, Narrow>(n, policy);
+            self.count_visits(n);
+        }
+    }
+
+    /// alpha from the message of the step before and the symbol drawn now.
+    #[inline(always)]
+    fn expand(&mut self, n: usize) {
+        let step = &self.plan.steps[n];
+        let (q, g, arrive) = (self.class.q(), step.geometry.as_ref(), step.arrive.as_ref());
+        let plane = q * g.slab;
+        let size = g.alpha(q);
+        // The slab behind alpha stays zero: states that no symbol leads to read it.
+        self.alpha[size..size + g.slab].fill(0.0);
+        let Some(parent) = step.parent else {
+            for run in &arrive.runs {
+                let factors = &arrive.factors[run.factor..][..run.len];
+                self.alpha[run.to..][..run.len].copy_from_slice(factors);
+                self.alpha[run.to + run.len..(run.to / g.slab + 1) * g.slab].fill(0.0);
+            }
+            return;
+        };
+        let parent = &self.plan.steps[parent];
+        let size = parent.geometry.message();
+        let lanes = arrive.factors.len() / q;
+        let messages = self.forward[parent.message..][..g.states * g.histories.0 * size].chunks_exact(size);
+        for (alpha, message) in self.alpha.chunks_exact_mut(plane).zip(messages) {
+            if arrive.mixing {
+                alpha.fill(0.0);
+                for run in &arrive.runs {
+                    alpha[run.to] = message[run.from].mul_add(arrive.factors[run.factor], alpha[run.to]);
+                }
+                continue;
+            }
+            for run in &arrive.runs {
+                let factors = &arrive.factors[run.factor..][..run.len];
+                let (to, from) = (&mut alpha[run.to..][..run.len], &message[run.from..][..run.len]);
+                for i in 0..run.len {
+                    to[i] = from[i] * factors[i];
+                }
+            }
+            if lanes < g.slab {
+                alpha.chunks_exact_mut(g.slab).for_each(|slab| slab[lanes..].fill(0.0));
+            }
+        }
+    }
+
+    /// post(s', history with y_t, window) from alpha and the policy.
+    #[inline(always)]
+    fn act<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
+        let step = &self.plan.steps[n];
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
+        let (plane, post_plane) = (q * g.slab, g.post_slabs * g.slab);
+        let (alpha, policy, post) = (self.alpha.as_ptr(), policy.as_ptr(), self.post.as_mut_ptr());
+        // Either all x at once into one slab, or each into its own.
+        let batch = if g.post_slabs == 1 { q } else { 1 };
+        for x in (0..q).step_by(batch) {
+            for k in 0..g.remembered {
+                let work = Contraction {
+                    a_rows: &g.alpha_rows[x * q..][..batch * q],
+                    a_terms: &g.alpha_terms,
+                    b: (step.base + k * q * plane + x * g.slab, g.slab),
+                    b_terms: &g.policy_terms,
+                    b_column: plane,
+                    c: (k * q * post_plane + if batch == 1 { x * g.slab } else { 0 }, g.histories.1 * post_plane, post_plane),
+                    size: (q, q),
+                    slab: g.slab,
+                    add: false,
+                };
+                // The zero slab has no histories and no slabs of its own.
+                debug_assert!(k == 0 || g.states == q || g.remembered == 1);
+                // SAFETY: the plan's offsets lie within the scratch it sized.
+                unsafe { contract::<Wide, Narrow>(&work, alpha.add(k * plane), policy, post) }
+            }
+        }
+    }
+
+    /// The message to the next step.
+    #[inline(always)]
+    fn send(&mut self, n: usize) {
+        let step = &self.plan.steps[n];
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
+        let Some(leave) = &g.leave else { return };
+        let size = leave.from.len();
+        let messages = self.forward[step.message..][..q * g.histories.1 * size].chunks_exact_mut(size);
+        let post = self.post.chunks_exact(g.post_slabs * g.slab);
+        for (message, post) in messages.zip(post) {
+            for (to, &from) in message.iter_mut().zip(&leave.from) {
+                let (count, stride) = leave.dropped;
+                let sum: f64 = (0..count).map(|d| post[from as usize + d * stride]).sum();
+                *to = if sum < LEAST_MESSAGE { 0.0 } else { sum };
+            }
+        }
+    }
+
+    /// bbar, the reward to come once y_t is out, from what the next steps sent back.
+    #[inline(always)]
+    fn receive(&mut self, n: usize) {
+        let step = &self.plan.steps[n];
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
+        let post_plane = g.post_slabs * g.slab;
+        let bbar = &mut self.bbar[..g.post(q)];
+        match &g.leave {
+            None => bbar.fill(0.0),
+            Some(leave) => {
+                let size = leave.from.len();
+                let messages = self.backward[step.message..][..q * g.histories.1 * size].chunks_exact(size);
+                for (bbar, message) in bbar.chunks_exact_mut(post_plane).zip(messages) {
+                    let (count, stride) = leave.dropped;
+                    for (&value, &to) in message.iter().zip(&leave.from) {
+                        let value = if value < LEAST_MESSAGE { 0.0 } else { value };
+                        for d in 0..count {
+                            bbar[to as usize + d * stride] = value;
+                        }
+                    }
+                }
+            }
+        }
+        let Some(reward) = step.reward else { return };
+        for s in 0..q {
+            for k in 0..g.remembered {
+                let right = (s * g.histories.1 + k * q + s) * post_plane;
+                bbar[right..][..post_plane].iter_mut().for_each(|value| *value += reward);
+            }
+        }
+    }
+
+    /// dQ of the node's cells, and beta, sent back to the step before.
+    #[inline(always)]
+    fn weigh<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
+        let step = &self.plan.steps[n];
+        let (q, g, arrive) = (self.class.q(), step.geometry.as_ref(), step.arrive.as_ref());
+        let (plane, post_plane) = (q * g.slab, g.post_slabs * g.slab);
+        let (alpha, bbar) = (self.alpha.as_ptr(), self.bbar.as_ptr());
+        let (beta, values) = (self.beta.as_mut_ptr(), self.values.as_mut_ptr());
+        let parent = step.parent.map(|parent| &self.plan.steps[parent]);
+        let mut carried = 0.0;
+        let mut runs = arrive.runs.as_slice();
+        for x in 0..q {
+            let rows = &g.bbar_rows[x * g.states..][..g.states];
+            for k in 0..g.remembered {
+                let values_work = Contraction {
+                    a_rows: &g.alpha_tokens,
+                    a_terms: &g.alpha_states,
+                    b: (k * q * post_plane, 0),
+                    b_terms: rows,
+                    b_column: post_plane,
+                    c: (step.base + k * q * plane + x * g.slab, g.remembered * q * plane, plane),
+                    size: (g.forgotten, q),
+                    slab: g.slab,
+                    add: step.adds,
+                };
+                let beta_work = Contraction {
+                    a_rows: rows,
+                    a_terms: &g.bbar_actions,
+                    b: (step.base + k * q * plane + x * g.slab, 0),
+                    b_terms: &g.policy_actions,
+                    b_column: g.remembered * q * plane,
+                    c: (k * g.slab, g.histories.0 * g.slab, g.remembered * g.slab),
+                    size: (g.states, g.forgotten),
+                    slab: g.slab,
+                    add: false,
+                };
+                // SAFETY: the plan's offsets lie within the scratch it sized.
+                unsafe {
+                    contract::<Wide, Narrow>(&values_work, alpha.add(k * plane + x * g.slab), bbar, values);
+                    contract::<Wide, Narrow>(&beta_work, bbar.add(k * q * post_plane), policy.as_ptr(), beta);
+                }
+            }
+            let here = runs.partition_point(|run| run.to < (x + 1) * g.slab);
+            let (now, later) = runs.split_at(here);
+            runs = later;
+            let beta = self.beta.chunks_exact(g.slab).take(g.states * g.histories.0);
+            carried += carried_sum(&self.alpha, beta.clone(), plane, x * g.slab);
+            let Some(parent) = parent else { continue };
+            let size = parent.geometry.message();
+            let messages = self.backward[parent.message..].chunks_exact_mut(size);
+            for (beta, message) in beta.zip(messages) {
+                for run in now {
+                    let factors = &arrive.factors[run.factor..][..run.len];
+                    let from = &beta[run.to - x * g.slab..][..run.len];
+                    let to = &mut message[run.from..][..run.len];
+                    for i in 0..run.len {
+                        to[i] = from[i].mul_add(factors[i], to[i]);
+                    }
+                }
+            }
+        }
+        self.carried[n] = carried;
+    }
+
+    #[inline(always)]
+    fn count_visits(&mut self, n: usize) {
+        let step = &self.plan.steps[n];
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
+        let size = g.histories.0 * q * g.slab;
+        let visits = &mut self.visits[step.cell_base..][..size];
+        let (first, rest) = self.alpha[..g.states * size].split_at(size);
+        if step.adds {
+            visits.iter_mut().zip(first).for_each(|(to, from)| *to = from.mul_add(step.visit, *to));
+        } else {
+            visits.iter_mut().zip(first).for_each(|(to, from)| *to = from * step.visit);
+        }
+        for state in rest.chunks_exact(size) {
+            visits.iter_mut().zip(state).for_each(|(to, from)| *to = from.mul_add(step.visit, *to));
+        }
+    }
+}
+
+/// The sum of alpha times beta over one slab, lane by lane in a fixed order.
+#[inline(always)]
+fn carried_sum<'a>(alpha: &[f64], beta: impl Iterator<Item = &'a [f64]>, plane: usize, slab_of_x: usize) -> f64 {
+    const WAYS: usize = 8;
+    let mut sum = [0.0; WAYS];
+    for (alpha, beta) in alpha.chunks_exact(plane).zip(beta) {
+        let alpha = &alpha[slab_of_x..][..beta.len()];
+        for (alpha, beta) in alpha.chunks(WAYS).zip(beta.chunks(WAYS)) {
+            for i in 0..alpha.len() {
+                sum[i] = alpha[i].mul_add(beta[i], sum[i]);
+            }
+        }
+    }
+    sum.iter().sum()
+}
+
+#[inline(always)]
+unsafe fn contract<Wide: Lane, Narrow: Lane>(
+    work: &Contraction,
+    a: *const f64,
+    b: *const f64,
+    c: *mut f64,
+) {
+    // SAFETY: as promised by the caller; padding makes the width divide the slab.
+    unsafe {
+        if work.slab % Wide::WIDTH == 0 {
+            work.run::<Wide>(a, b, c);
+        } else if work.slab % Narrow::WIDTH == 0 {
+            work.run::<Narrow>(a, b, c);
+        } else {
+            work.run::<f64>(a, b, c);
+        }
+    }
+}
