@@ -125,6 +125,67 @@ def reference(steps, policy):
     return float(np.sum(policy[-1] * dQ[-1])), d, dQ
 
 
+class Block:
+    """One step of a (0, f) class, laid out so that both passes are batches of q x q^2 x q^2 products.
+
+    The window is (x_t, r, v): v the symbol x_{t+f} that nothing before step t depends on (absent in
+    the last f steps, where it has one value), r what lies between. With s = s_{t-1}, s' = B[s, x_t]:
+
+        A[r, s', (x_t, y)]   weight of arriving with s, x_t, r, y   (v counts q times, at the end)
+        pi[r, (x_t, y), (v, a)]
+        forward   g = A pi         g[r, s', (v, a)],  the next step's A after a permutation
+        backward  h = pi b         b[r, (v, a), s'],  the weighted reward to go, summed over later inputs
+        gradient  dQ = A^T b^T     dQ[r, (x_t, y), (v, a)]
+
+    Weights count inputs: `scale` = q^-(inputs seen) makes A a probability, and b starts from q^-T.
+    At t = 1 there is no y and s' = x_1, so that A is the identity.
+    """
+
+    def __init__(self, step, f, T):
+        self.step = step
+        self.v = q if step.t + f <= T else 1
+        self.r = q ** len(step.positions) // (q * self.v)
+        self.scale = float(q) ** -max(step.positions)
+
+    def split(self, table):
+        """An array [window.., y, a] or [window.., y] as this layout's matrix, or as [r, (x_t, y), v]."""
+        y, a = (q,) * self.step.has_y, table.shape[len(self.step.shape) :]
+        table = np.moveaxis(table.reshape((q, self.r, self.v) + y + a), (1, 2), (0, 2 + len(y)))
+        return np.ascontiguousarray(table).reshape(self.r, q ** (1 + len(y)), -1)
+
+    def join(self, matrix):
+        """The inverse of `split`."""
+        y = (q,) * self.step.has_y
+        a = (q,) * (matrix.size > self.step.count)
+        matrix = np.asarray(matrix).reshape((self.r, q) + y + (self.v,) + a)
+        return np.moveaxis(matrix, (0, 2 + len(y)), (1, 2)).reshape(self.step.shape + a)
+
+
+def blocks(p, f, T):
+    """The blocks of the untied (0, f) class, and the permutations between one step and the next.
+
+    forward[t] makes the A of step t (t >= 2) out of the g of step t-1, and backward[t] the b of step
+    t-1 (at t = 2, dQ itself) out of the h of step t; both are indices into the flat source.
+    """
+    if p != 0 or not 1 <= f < T:
+        sys.exit(f"window ({p},{f}) at T={T}: the peers evaluate p = 0 and 1 <= f < T")
+    steps = [Block(step, f, T) for step in untied_class(p, f, T)]
+    undo = np.argsort(B, axis=0)  # undo[B[s, x], x] = s
+    forward, backward = {}, {}
+    for last, block in zip(steps, steps[1:]):
+        r, s, x, y = np.ogrid[: block.r, :q, :q, :q]  # s is s_t here: A's axes
+        digits = x * block.r + r  # (x_t, r) of this step is (r, v) of the one before
+        g = ((digits // last.v * q + undo[s, x]) * last.v + digits % last.v) * q + y
+        h = ((r * q + x) * q + y) * q + s
+        t = block.step.t
+        forward[t] = g.reshape(block.r, q, q * q)
+        to_b = np.empty(h.size, dtype=int)
+        to_b[g.reshape(-1)] = h.reshape(-1)
+        to_b = to_b.reshape(last.r, q, last.v * q)  # [r, s', (v, a)]
+        backward[t] = to_b if t == 2 else np.ascontiguousarray(to_b.transpose(0, 2, 1))
+    return steps, forward, backward
+
+
 def seconds_per_call(call, rounds, seconds):
     """Median over rounds of the mean time of a call; a round lasts about the given seconds."""
     call()

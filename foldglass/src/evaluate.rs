@@ -11,7 +11,7 @@ use crate::class::{Allowance, Class, ClassError};
 use crate::policy::Policy;
 use lanes::{Contraction, Isa, Lane, Portable};
 pub(crate) use plan::Scale;
-use plan::Plan;
+use plan::{Plan, Step};
 
 /// Message entries below this are held as zero, so that no product is a subnormal number.
 const LEAST_MESSAGE: f64 = 1e-100;
@@ -42,8 +42,9 @@ pub struct Evaluator {
     beta: Vec<f64>,
     values: Vec<f64>,
     visits: Vec<f64>,
-    /// Sum of alpha times beta at each node.
+    /// Sum of alpha times beta at the roots, or at every node when asked for.
     carried: Vec<f64>,
+    carry_all: bool,
 }
 
 impl Evaluator {
@@ -70,6 +71,7 @@ impl Evaluator {
             values: vec![0.0; class.planes().entries],
             visits: vec![0.0; class.planes().cell_entries],
             carried: vec![0.0; plan.steps.len()],
+            carry_all: false,
             plan,
         })
     }
@@ -114,7 +116,10 @@ impl Evaluator {
 
     /// The sum of alpha times beta over the states of each node: what the lengths that pass the
     /// node contribute to J. With one length it is J at every step.
-    pub fn carried(&self) -> &[f64] {
+    pub fn carried(&mut self, policy: &Policy) -> &[f64] {
+        self.carry_all = true;
+        self.evaluate(policy);
+        self.carry_all = false;
         &self.carried
     }
 
@@ -150,58 +155,31 @@ impl Evaluator {
     #[inline(always)]
     fn passes<Wide: Lane, Narrow: Lane>(&mut self, policy: &[f64]) {
         for n in 0..self.plan.steps.len() {
-            self.expand(n);
+            self.arrive::<Wide, Narrow>(n);
             self.act::<Wide, Narrow>(n, policy);
             self.send(n);
         }
-        self.backward.fill(0.0);
         for n in (0..self.plan.steps.len()).rev() {
-            self.expand(n);
+            self.arrive::<Wide, Narrow>(n);
             self.receive(n);
             self.weigh::<Wide, Narrow>(n, policy);
-            self.count_visits(n);
+            self.count_visits::<Wide, Narrow>(n);
         }
     }
 
     /// alpha from the message of the step before and the symbol drawn now.
     #[inline(always)]
-    fn expand(&mut self, n: usize) {
+    fn arrive<Wide: Lane, Narrow: Lane>(&mut self, n: usize) {
         let step = &self.plan.steps[n];
-        let (q, g, arrive) = (self.class.q(), step.geometry.as_ref(), step.arrive.as_ref());
-        let plane = q * g.slab;
-        let size = g.alpha(q);
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
+        let (plane, size) = (q * g.slab, g.alpha(q));
         // The slab behind alpha stays zero: states that no symbol leads to read it.
         self.alpha[size..size + g.slab].fill(0.0);
-        let Some(parent) = step.parent else {
-            for run in &arrive.runs {
-                let factors = &arrive.factors[run.factor..][..run.len];
-                self.alpha[run.to..][..run.len].copy_from_slice(factors);
-                self.alpha[run.to + run.len..(run.to / g.slab + 1) * g.slab].fill(0.0);
-            }
-            return;
-        };
-        let parent = &self.plan.steps[parent];
-        let size = parent.geometry.message();
-        let lanes = arrive.factors.len() / q;
-        let messages = self.forward[parent.message..][..g.states * g.histories.0 * size].chunks_exact(size);
-        for (alpha, message) in self.alpha.chunks_exact_mut(plane).zip(messages) {
-            if arrive.mixing {
-                alpha.fill(0.0);
-                for run in &arrive.runs {
-                    alpha[run.to] = message[run.from].mul_add(arrive.factors[run.factor], alpha[run.to]);
-                }
-                continue;
-            }
-            for run in &arrive.runs {
-                let factors = &arrive.factors[run.factor..][..run.len];
-                let (to, from) = (&mut alpha[run.to..][..run.len], &message[run.from..][..run.len]);
-                for i in 0..run.len {
-                    to[i] = from[i] * factors[i];
-                }
-            }
-            if lanes < g.slab {
-                alpha.chunks_exact_mut(g.slab).for_each(|slab| slab[lanes..].fill(0.0));
-            }
+        let message = step.parent.map_or(&ROOT[..], |p| &self.forward[self.plan.steps[p].message..]);
+        let length = step.parent.map_or(1, |p| self.plan.steps[p].geometry.message());
+        let planes = self.alpha[..size].chunks_exact_mut(plane);
+        for (alpha, message) in planes.zip(message.chunks_exact(length)) {
+            draw::<Wide, Narrow>(step, message, alpha);
         }
     }
 
@@ -243,11 +221,13 @@ impl Evaluator {
         let Some(leave) = &g.leave else { return };
         let size = leave.from.len();
         let messages = self.forward[step.message..][..q * g.histories.1 * size].chunks_exact_mut(size);
-        let post = self.post.chunks_exact(g.post_slabs * g.slab);
-        for (message, post) in messages.zip(post) {
+        let planes = self.post.chunks_exact(g.post_slabs * g.slab);
+        let (count, stride) = leave.dropped;
+        for (message, post) in messages.zip(planes) {
             for (to, &from) in message.iter_mut().zip(&leave.from) {
-                let (count, stride) = leave.dropped;
-                let sum: f64 = (0..count).map(|d| post[from as usize + d * stride]).sum();
+                // SAFETY: the plan places every element, and those dropped, within a post plane.
+                let at = |d: usize| unsafe { *post.get_unchecked(from as usize + d * stride) };
+                let sum = (1..count).fold(at(0), |sum, d| sum + at(d));
                 *to = if sum < LEAST_MESSAGE { 0.0 } else { sum };
             }
         }
@@ -265,12 +245,13 @@ impl Evaluator {
             Some(leave) => {
                 let size = leave.from.len();
                 let messages = self.backward[step.message..][..q * g.histories.1 * size].chunks_exact(size);
+                let (count, stride) = leave.dropped;
                 for (bbar, message) in bbar.chunks_exact_mut(post_plane).zip(messages) {
-                    let (count, stride) = leave.dropped;
                     for (&value, &to) in message.iter().zip(&leave.from) {
                         let value = if value < LEAST_MESSAGE { 0.0 } else { value };
                         for d in 0..count {
-                            bbar[to as usize + d * stride] = value;
+                            // SAFETY: as in `send`.
+                            unsafe { *bbar.get_unchecked_mut(to as usize + d * stride) = value };
                         }
                     }
                 }
@@ -295,7 +276,6 @@ impl Evaluator {
         let (beta, values) = (self.beta.as_mut_ptr(), self.values.as_mut_ptr());
         let parent = step.parent.map(|parent| &self.plan.steps[parent]);
         let mut carried = 0.0;
-        let mut runs = arrive.runs.as_slice();
         for x in 0..q {
             let rows = &g.bbar_rows[x * g.states..][..g.states];
             for k in 0..g.remembered {
@@ -327,42 +307,76 @@ impl Evaluator {
                     contract::<Wide, Narrow>(&beta_work, bbar.add(k * q * post_plane), policy.as_ptr(), beta);
                 }
             }
-            let here = runs.partition_point(|run| run.to < (x + 1) * g.slab);
-            let (now, later) = runs.split_at(here);
-            runs = later;
             let beta = self.beta.chunks_exact(g.slab).take(g.states * g.histories.0);
-            carried += carried_sum(&self.alpha, beta.clone(), plane, x * g.slab);
+            if parent.is_none() || self.carry_all {
+                carried += carried_sum(&self.alpha, beta.clone(), plane, x * g.slab);
+            }
             let Some(parent) = parent else { continue };
-            let size = parent.geometry.message();
-            let messages = self.backward[parent.message..].chunks_exact_mut(size);
+            let messages = self.backward[parent.message..].chunks_exact_mut(parent.geometry.message());
+            let (fan, factors) = (&arrive.fans[x], arrive.factors.as_ptr());
+            let add = step.joins || (arrive.overlap && x > 0);
             for (beta, message) in beta.zip(messages) {
-                for run in now {
-                    let factors = &arrive.factors[run.factor..][..run.len];
-                    let from = &beta[run.to - x * g.slab..][..run.len];
-                    let to = &mut message[run.from..][..run.len];
-                    for i in 0..run.len {
-                        to[i] = from[i].mul_add(factors[i], to[i]);
+                if g.mixes {
+                    for e in 0..q {
+                        let before = if add { message[e] } else { 0.0 };
+                        message[e] = beta[0].mul_add(arrive.factors[fan.factor + e], before);
                     }
+                } else {
+                    // SAFETY: the plan's fans lie within the message, a slab and the factors.
+                    unsafe { fan.gather::<Wide, Narrow>(message.as_mut_ptr(), factors, beta.as_ptr(), add) }
                 }
             }
         }
         self.carried[n] = carried;
     }
 
+    /// d of the node's cells: the message summed over the states, with the symbol drawn now.
     #[inline(always)]
-    fn count_visits(&mut self, n: usize) {
+    fn count_visits<Wide: Lane, Narrow: Lane>(&mut self, n: usize) {
         let step = &self.plan.steps[n];
         let (q, g) = (self.class.q(), step.geometry.as_ref());
-        let size = g.histories.0 * q * g.slab;
-        let visits = &mut self.visits[step.cell_base..][..size];
-        let (first, rest) = self.alpha[..g.states * size].split_at(size);
-        if step.adds {
-            visits.iter_mut().zip(first).for_each(|(to, from)| *to = from.mul_add(step.visit, *to));
-        } else {
-            visits.iter_mut().zip(first).for_each(|(to, from)| *to = from * step.visit);
+        let plane = q * g.slab;
+        let (message, length) = match step.parent {
+            None => (&ROOT[..], 1),
+            Some(p) => (&self.forward[self.plan.steps[p].message..], self.plan.steps[p].geometry.message()),
+        };
+        let visits = &mut self.visits[step.cell_base..][..g.histories.0 * plane];
+        for (h, visits) in visits.chunks_exact_mut(plane).enumerate() {
+            let total = &mut self.post[..length];
+            total.fill(0.0);
+            for s in 0..g.states {
+                let part = &message[(s * g.histories.0 + h) * length..][..length];
+                total.iter_mut().zip(part).for_each(|(to, from)| *to = from.mul_add(step.visit, *to));
+            }
+            if step.adds {
+                let here = &mut self.alpha[..plane];
+                draw::<Wide, Narrow>(step, total, here);
+                visits.iter_mut().zip(here).for_each(|(to, from)| *to += *from);
+            } else {
+                draw::<Wide, Narrow>(step, total, visits);
+            }
         }
-        for state in rest.chunks_exact(size) {
-            visits.iter_mut().zip(state).for_each(|(to, from)| *to = from.mul_add(step.visit, *to));
+    }
+}
+
+/// The message before t = 1: nothing has happened, with certainty.
+const ROOT: [f64; 1] = [1.0];
+
+/// Spreads one plane of a message over the symbol drawn now.
+#[inline(always)]
+fn draw<Wide: Lane, Narrow: Lane>(step: &Step, message: &[f64], plane: &mut [f64]) {
+    let arrive = step.arrive.as_ref();
+    for (fan, slab) in arrive.fans.iter().zip(plane.chunks_exact_mut(step.geometry.slab)) {
+        let factors = arrive.factors.as_slice();
+        if step.parent.is_none() {
+            let factors = &factors[fan.factor..][..fan.len];
+            slab.iter_mut().zip(factors).for_each(|(to, factor)| *to = message[0] * factor);
+        } else if step.geometry.mixes {
+            let terms = message.iter().zip(&factors[fan.factor..]);
+            slab[0] = terms.fold(0.0, |sum, (m, f)| m.mul_add(*f, sum));
+        } else {
+            // SAFETY: the plan's fans lie within the message, a slab and the factors.
+            unsafe { fan.spread::<Wide, Narrow>(message.as_ptr(), factors.as_ptr(), slab.as_mut_ptr()) }
         }
     }
 }

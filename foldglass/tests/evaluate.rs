@@ -60,16 +60,16 @@ proptest! {
                 .collect();
             let mut one = self::evaluator(&small);
             let j = one.evaluate(&Policy::from_rows(&small, &rows).unwrap());
-            one.carried().iter().try_for_each(|&carried| close(carried, j))?;
+            let policy = Policy::from_rows(&small, &rows).unwrap();
+            one.carried(&policy).iter().try_for_each(|&carried| close(carried, j))?;
             alone.push((length, j));
         }
         let mean = alone.iter().map(|(_, j)| j).sum::<f64>() / alone.len() as f64;
         close(reward, mean)?;
+        let carried = evaluator.carried(&policy);
         for t in 1..=class.task().longest() {
-            let running: f64 = (0..class.nodes().len())
-                .filter(|&n| class.nodes()[n].t == t)
-                .map(|n| evaluator.carried()[n])
-                .sum();
+            let here = (0..class.nodes().len()).filter(|&n| class.nodes()[n].t == t);
+            let running: f64 = here.map(|n| carried[n]).sum();
             let ended: f64 = alone.iter().filter(|(n, _)| *n < t).map(|(_, j)| j).sum();
             close(running + ended / alone.len() as f64, reward)?;
         }

@@ -1,2 +1,76 @@
-//! The entry of developers and CI.
-fn main() {}
+//! Runs what developers and CI run: `cargo xtask test`, `cargo xtask bench`.
+
+mod bench;
+mod machine;
+mod peers;
+mod section;
+mod table;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test                           format, lints, tests, doc tests and documentation; stops at the first failure
+  bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
+                                 --write puts the tables into BENCHMARKS.md";
+
+/// Why a command did not succeed; decides the exit code.
+#[derive(Debug, PartialEq)]
+enum Failure {
+    /// The command line was wrong: exit code 2.
+    Usage(String),
+    /// A step or a check failed: exit code 1.
+    Failed(String),
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match args.split_first().map(|(name, rest)| (name.as_str(), rest)) {
+        Some(("test", [])) => test::run(),
+        Some(("test", [extra, ..])) => Err(Failure::Usage(format!(
+            "test takes no argument, got {extra:?}"
+        ))),
+        Some(("bench", rest)) => {
+            bench::Options::parse(rest).and_then(|options| bench::run(&options))
+        }
+        Some(("help" | "--help" | "-h", _)) => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        Some((other, _)) => Err(Failure::Usage(format!("unknown command {other:?}"))),
+        None => Err(Failure::Usage("no command".into())),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Usage(message)) => {
+            eprintln!("xtask: {message}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Failed(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The workspace's root.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace's root")
+}
+
+/// Where build products go.
+fn target_dir() -> PathBuf {
+    root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// The cargo that runs this program, in the workspace's root.
+fn cargo(args: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(args).current_dir(root());
+    command
+}

@@ -19,7 +19,7 @@ pub(crate) trait Lane: Copy {
 
 impl Lane for f64 {
     const WIDTH: usize = 1;
-    const TILE: (usize, usize) = (5, 5);
+    const TILE: (usize, usize) = (5, 3);
     #[inline(always)]
     unsafe fn zero() -> f64 {
         0.0
@@ -44,7 +44,7 @@ pub(crate) struct Portable([f64; 4]);
 
 impl Lane for Portable {
     const WIDTH: usize = 4;
-    const TILE: (usize, usize) = (2, 5);
+    const TILE: (usize, usize) = (4, 2);
     #[inline(always)]
     unsafe fn zero() -> Portable {
         Portable([0.0; 4])
@@ -96,9 +96,9 @@ pub(crate) mod x86 {
         };
     }
 
-    // 32 registers hold a tile of 25, five of A and one of B; 16 hold ten, two and one.
-    lane!(Avx512, __m512d, 8, (5, 5), _mm512_setzero_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd);
-    lane!(Avx2, __m256d, 4, (2, 5), _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd);
+    // 32 registers hold a tile of 15 with its five of A and three of B; 16 hold 8 with four and two.
+    lane!(Avx512, __m512d, 8, (5, 3), _mm512_setzero_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd);
+    lane!(Avx2, __m256d, 4, (4, 2), _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd);
 }
 
 /// One contraction: C[i][j] = sum over x and k of A[i][x, k] B[x, k][j], for every lane of a slab.
@@ -148,9 +148,8 @@ impl Contraction<'_> {
                     };
                 }
                 tiles! {
-                    (1, 1) (1, 2) (1, 3) (1, 4) (1, 5) (2, 1) (2, 2) (2, 3) (2, 4) (2, 5)
-                    (3, 1) (3, 2) (3, 3) (3, 4) (3, 5) (4, 1) (4, 2) (4, 3) (4, 4) (4, 5)
-                    (5, 1) (5, 2) (5, 3) (5, 4) (5, 5)
+                    (1, 1) (1, 2) (1, 3) (2, 1) (2, 2) (2, 3) (3, 1) (3, 2) (3, 3)
+                    (4, 1) (4, 2) (4, 3) (5, 1) (5, 2) (5, 3)
                 }
             }
         }
@@ -180,11 +179,17 @@ impl Contraction<'_> {
                 }
                 for x in 0..inputs {
                     let starts = self.a_rows.as_ptr().add(x * rows + i0);
-                    let a: [*const f64; R] = std::array::from_fn(|i| a.add(*starts.add(i) + lane));
+                    let mut from = [a; R];
+                    for (i, from) in from.iter_mut().enumerate() {
+                        *from = from.add(*starts.add(i) + lane);
+                    }
                     let b = b.add(self.b.0 + x * self.b.1 + j0 * self.b_column + lane);
                     for k in 0..self.a_terms.len() {
                         let (at, bt) = (*self.a_terms.get_unchecked(k), *self.b_terms.get_unchecked(k));
-                        let left: [V; R] = std::array::from_fn(|i| V::load(a[i].add(at)));
+                        let mut left = [V::zero(); R];
+                        for i in 0..R {
+                            left[i] = V::load(from[i].add(at));
+                        }
                         for j in 0..C {
                             let right = V::load(b.add(bt + j * self.b_column));
                             for i in 0..R {
@@ -201,6 +206,93 @@ impl Contraction<'_> {
             }
         }
     }
+}
+
+/// A stretch of a message and the places in a slab that it spreads to, one for each symbol drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fan {
+    /// Where the stretch starts in the message, and its length.
+    pub from: usize,
+    pub len: usize,
+    /// How many places, and how far apart; the first is lane 0.
+    pub count: usize,
+    pub stride: usize,
+    /// Where its factors start: a stretch for each place.
+    pub factor: usize,
+}
+
+impl Fan {
+    /// slab[place][i] = message[i] * factor[place][i].
+    ///
+    /// # Safety
+    /// The stretch, its places and its factors lie within the buffers, and the machine has the
+    /// instructions of `Wide` and `Narrow`.
+    #[inline(always)]
+    pub unsafe fn spread<Wide: Lane, Narrow: Lane>(&self, message: *const f64, factors: *const f64, slab: *mut f64) {
+        unsafe {
+            if self.len >= Wide::WIDTH {
+                self.spread_by::<Wide>(message, factors, slab);
+            } else if self.len >= Narrow::WIDTH {
+                self.spread_by::<Narrow>(message, factors, slab);
+            } else {
+                self.spread_by::<f64>(message, factors, slab);
+            }
+        }
+    }
+
+    /// message[i] = sum over places of slab[place][i] * factor[place][i], added to or overwritten.
+    ///
+    /// # Safety
+    /// As for `spread`.
+    #[inline(always)]
+    pub unsafe fn gather<Wide: Lane, Narrow: Lane>(&self, message: *mut f64, factors: *const f64, slab: *const f64, add: bool) {
+        unsafe {
+            // Adding must touch each element once, so the last vector may not overlap.
+            let fits = |width: usize| if add { self.len % width == 0 } else { self.len >= width };
+            if fits(Wide::WIDTH) {
+                self.gather_by::<Wide>(message, factors, slab, add);
+            } else if fits(Narrow::WIDTH) {
+                self.gather_by::<Narrow>(message, factors, slab, add);
+            } else {
+                self.gather_by::<f64>(message, factors, slab, add);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn spread_by<V: Lane>(&self, message: *const f64, factors: *const f64, slab: *mut f64) {
+        unsafe {
+            let (message, factors) = (message.add(self.from), factors.add(self.factor));
+            for i in starts::<V>(self.len) {
+                let value = V::load(message.add(i));
+                for place in 0..self.count {
+                    let factor = V::load(factors.add(place * self.len + i));
+                    value.fma(factor, V::zero()).store(slab.add(place * self.stride + i));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather_by<V: Lane>(&self, message: *mut f64, factors: *const f64, slab: *const f64, add: bool) {
+        unsafe {
+            let (message, factors) = (message.add(self.from), factors.add(self.factor));
+            for i in starts::<V>(self.len) {
+                let mut sum = if add { V::load(message.add(i)) } else { V::zero() };
+                for place in 0..self.count {
+                    let factor = V::load(factors.add(place * self.len + i));
+                    sum = V::load(slab.add(place * self.stride + i)).fma(factor, sum);
+                }
+                sum.store(message.add(i));
+            }
+        }
+    }
+}
+
+/// Where vectors start that cover 0..len; the last one overlaps the one before if it must.
+#[inline(always)]
+fn starts<V: Lane>(len: usize) -> impl Iterator<Item = usize> {
+    (0..len.div_ceil(V::WIDTH)).map(move |n| (n * V::WIDTH).min(len - V::WIDTH))
 }
 
 /// The size of equal parts of `n`, each at most `most`.

@@ -7,6 +7,7 @@
 
 use crate::class::{Class, Node, Window};
 use crate::class::{digit_order, padded};
+use super::lanes::Fan;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 use std::collections::HashMap;
@@ -21,27 +22,15 @@ pub(crate) enum Scale {
     Integer,
 }
 
-/// A stretch of a message that one drawn symbol spreads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
-    /// Where it goes: slab offset plus lane.
-    pub to: usize,
-    /// Where it comes from in the message.
-    pub from: usize,
-    /// How many.
-    pub len: usize,
-    /// Its first factor.
-    pub factor: usize,
-}
-
 /// How a node reads the message before it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Arrive {
-    pub runs: Vec<Run>,
-    /// Weight of the drawn symbol, for every element of every run in turn.
+    /// One for each x_t.
+    pub fans: Vec<Fan>,
+    /// Weights of the drawn symbol, as the fans order them; at t = 1 the law of the first window.
     pub factors: Vec<f64>,
-    /// Whether several runs lead to one place.
-    pub mixing: bool,
+    /// Whether the fans of all x_t read the same stretch.
+    pub overlap: bool,
 }
 
 /// How a node makes the message after it.
@@ -83,6 +72,8 @@ pub(crate) struct Geometry {
     /// For each forgotten token, its place in the policy (as a row of beta).
     pub policy_tokens: Vec<usize>,
     pub leave: Option<Leave>,
+    /// Whether the message it reads keeps one more symbol than its window shows.
+    pub mixes: bool,
 }
 
 impl Geometry {
@@ -117,6 +108,8 @@ pub(crate) struct Step {
     pub reward: Option<f64>,
     /// What a visit counts.
     pub visit: f64,
+    /// Whether the message it sends back adds to that of a later node.
+    pub joins: bool,
     /// Whether its values add to those of a later node that consults the same cells.
     pub adds: bool,
 }
@@ -139,6 +132,9 @@ impl Plan {
         nodes.iter().filter_map(|n| n.parent).for_each(|p| has_children[p] = true);
         let mut last_of_group = vec![0; class.groups().len()];
         nodes.iter().enumerate().for_each(|(n, node)| last_of_group[node.group] = n);
+        let mut last_child = vec![0; nodes.len()];
+        let parents = nodes.iter().enumerate().filter_map(|(n, node)| Some((n, node.parent?)));
+        parents.for_each(|(n, parent)| last_child[parent] = n);
         let mut geometries: HashMap<_, Arc<Geometry>> = HashMap::new();
         let mut arrivals: HashMap<_, Arc<Arrive>> = HashMap::new();
         let mut plan = Plan { steps: Vec::new(), messages: 0, scratch: (0, 0, 0) };
@@ -163,6 +159,7 @@ impl Plan {
                 message: plan.messages,
                 reward: node.ends.then(|| scaled(class, scale, node.t, 1)),
                 visit: scaled(class, scale, node.t + node.after, node.lengths),
+                joins: node.parent.is_some_and(|parent| last_child[parent] != n),
                 adds: last_of_group[node.group] != n,
             });
             plan.messages += q * g.histories.1 * g.message();
@@ -242,6 +239,7 @@ fn geometry(class: &Class, node: &Node, has_children: bool) -> Geometry {
         alpha_tokens: multiples(forgotten, remembered * alpha_plane),
         policy_tokens: multiples(forgotten, remembered * q * plane),
         leave: has_children.then(|| leave(class, node, &order, slab)),
+        mixes: mixes(class) && node.parent.is_some(),
     }
 }
 
@@ -291,36 +289,36 @@ fn arrive(class: &Class, node: &Node, scale: Scale) -> Arrive {
         }
     };
     let after = node.after as isize;
-    let mut arrive = Arrive { runs: Vec::new(), factors: Vec::new(), mixing: false };
-    let mut run = |to: usize, from: usize, len: usize, factor: &dyn Fn(usize) -> f64| {
-        arrive.runs.push(Run { to, from, len, factor: arrive.factors.len() });
-        arrive.factors.extend((to..to + len).map(factor));
-    };
+    let mut arrive = Arrive { fans: Vec::new(), factors: Vec::new(), overlap: false };
     for x in 0..q {
         let slab_of_x = x * slab;
+        let factor = arrive.factors.len();
+        let fan = |from, len, count, stride| Fan { from, len, count, stride, factor };
         if node.parent.is_none() {
-            let all = |place: usize| {
+            let law = |lane: usize| {
+                let place = slab_of_x + lane;
                 let before = |i: isize| if i == 0 { 0 } else { digit(place, i - 1) };
-                (0..=after).map(|i| share(1 + i as usize, before(i), digit(place, i))).product()
+                (0..=after).map(|i| share(1 + i as usize, before(i), digit(place, i))).product::<f64>()
             };
-            run(slab_of_x, 0, lanes, &all);
+            arrive.fans.push(fan(0, lanes, 1, 0));
+            arrive.factors.extend((0..lanes).map(law));
         } else if node.after < window.future {
-            run(slab_of_x, x * lanes, lanes, &|_| 1.0);
+            arrive.fans.push(fan(x * lanes, lanes, 1, 0));
+            arrive.factors.extend((0..lanes).map(|_| 1.0));
         } else if window.future > 0 {
             let low = lanes / q;
             let drawn = |p: usize| share(node.t + node.after, digit(p, after - 1), digit(p, after));
-            for v in 0..q {
-                run(slab_of_x + v * low, x * low, low, &drawn);
-            }
+            arrive.fans.push(fan(x * low, low, q, low));
+            arrive.factors.extend((slab_of_x..slab_of_x + lanes).map(drawn));
         } else if mixes(class) {
-            for e in 0..q {
-                run(slab_of_x, e, 1, &|_| share(node.t, e as Symbol, x as Symbol));
-            }
+            arrive.fans.push(fan(0, q, 1, 0));
+            arrive.factors.extend((0..q).map(|e| share(node.t, e as Symbol, x as Symbol)));
         } else {
             let before = |p: usize| if window.past > 0 { digit(p, -1) } else { 0 };
-            run(slab_of_x, 0, lanes, &|p| share(node.t, before(p), x as Symbol));
+            arrive.fans.push(fan(0, lanes, 1, 0));
+            arrive.factors.extend((slab_of_x..slab_of_x + lanes).map(|p| share(node.t, before(p), x as Symbol)));
         }
     }
-    arrive.mixing = mixes(class) && node.parent.is_some();
+    arrive.overlap = node.after == 0 && window.future == 0;
     arrive
 }

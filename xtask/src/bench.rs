@@ -1,0 +1,350 @@
+//! Times the library beside its Python peers, in turns so that they share the machine's noise.
+
+use crate::peers::{Environment, PEERS};
+use crate::table::{self, Comparison};
+use crate::{Failure, cargo, machine, root, section};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is timed on both sides: our benchmark's name and the peers' case.
+const CASES: [(&str, &str); 1] = [("evaluate_untied_0_3_T7", "untied_0_3_T7")];
+
+/// Results that every program must share, so that equal work is timed.
+const RESULTS: [&str; 2] = ["J", "checksum_dq"];
+
+/// What was typed after `cargo xtask bench`.
+#[derive(Debug, PartialEq)]
+pub struct Options {
+    rounds: usize,
+    write: bool,
+}
+
+impl Options {
+    /// Reads `[--rounds N] [--write]`.
+    pub fn parse(args: &[String]) -> Result<Self, Failure> {
+        let mut options = Self {
+            rounds: 5,
+            write: false,
+        };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--write" => options.write = true,
+                "--rounds" => {
+                    let value = args.next().map_or("", String::as_str);
+                    let rounds = value.parse().ok().filter(|&rounds| rounds > 0);
+                    options.rounds = rounds.ok_or_else(|| {
+                        Failure::Usage(format!(
+                            "--rounds takes a number of at least 1, got {value:?}"
+                        ))
+                    })?;
+                }
+                other => return Err(Failure::Usage(format!("bench does not know {other:?}"))),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs `cargo xtask bench`.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let benchmark = build()?;
+    let peers = Environment::prepare();
+    if let Err(why) = &peers {
+        eprintln!("== NO PEERS, foldglass runs alone: {why}");
+    }
+    let measured = Measured::take(options.rounds, &benchmark, peers.as_ref().ok())?;
+    measured.check_agreement().map_err(Failure::Failed)?;
+    let report = measured.report(options.rounds).map_err(Failure::Failed)?;
+    println!("{report}");
+    if options.write {
+        write(&report)
+    } else {
+        Ok(())
+    }
+}
+
+/// All lines of all rounds.
+struct Measured {
+    ours: Vec<Value>,
+    /// Per case of `CASES`, per peer of `PEERS`; None where there are no peers.
+    peers: Option<Vec<Vec<Vec<Value>>>>,
+}
+
+impl Measured {
+    fn take(
+        rounds: usize,
+        benchmark: &Path,
+        environment: Option<&Environment>,
+    ) -> Result<Self, Failure> {
+        let mut ours = Vec::new();
+        let mut peers = vec![vec![Vec::new(); PEERS.len()]; CASES.len()];
+        for round in 1..=rounds {
+            eprintln!("== round {round} of {rounds}");
+            ours.extend(run_ours(benchmark)?);
+            let Some(environment) = environment else {
+                continue;
+            };
+            for ((_, case), lines) in CASES.iter().zip(&mut peers) {
+                for ((_, script), lines) in PEERS.iter().zip(lines) {
+                    lines.push(environment.run(script, case)?);
+                }
+            }
+        }
+        Ok(Self {
+            ours,
+            peers: environment.map(|_| peers),
+        })
+    }
+
+    /// Our lines of one benchmark.
+    fn ours_of(&self, name: &str) -> Vec<Value> {
+        self.ours
+            .iter()
+            .filter(|line| line["name"] == name)
+            .cloned()
+            .collect()
+    }
+
+    /// Every line of a case must report the same results.
+    fn check_agreement(&self) -> Result<(), String> {
+        let Some(peers) = &self.peers else {
+            return Ok(());
+        };
+        for ((name, case), peers) in CASES.iter().zip(peers) {
+            let ours = self.ours_of(name);
+            let first = ours
+                .first()
+                .ok_or_else(|| format!("the benchmark printed no line named {name:?}"))?;
+            for line in ours.iter().chain(peers.iter().flatten()) {
+                for field in RESULTS {
+                    let pair = first[field].as_f64().zip(line[field].as_f64());
+                    if !pair.is_some_and(|(ours, theirs)| table::agree(ours, theirs)) {
+                        return Err(format!(
+                            "{case}: {field} differs by more than 1e-12: {first} against {line}"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The machine's line and the tables, as Markdown.
+    fn report(&self, rounds: usize) -> Result<String, String> {
+        let own = table::own_table(&table::rows(&self.ours)?);
+        let head = format!(
+            "{}, {}; medians, {rounds} interleaved round(s).",
+            machine::describe(),
+            machine::today()
+        );
+        let Some(peers) = &self.peers else {
+            return Ok(format!(
+                "{head} The Python peers could not run on this machine.\n\n{own}"
+            ));
+        };
+        let named: Vec<String> = PEERS
+            .iter()
+            .zip(&peers[0])
+            .map(|((name, _), lines)| {
+                format!(
+                    "{name} {}",
+                    lines[0]["version"].as_str().unwrap_or("of unknown version")
+                )
+            })
+            .collect();
+        let mut comparisons = Vec::new();
+        for ((name, case), peers) in CASES.iter().zip(peers) {
+            comparisons.push(Comparison {
+                case: case.to_string(),
+                ours: table::median_of(&self.ours_of(name), "median_s")?,
+                peers: peers
+                    .iter()
+                    .map(|lines| table::median_of(lines, "median_s"))
+                    .collect::<Result<_, _>>()?,
+            });
+        }
+        let compared = table::peer_table(&named, &comparisons);
+        let threads = format!("Peers: {}; one thread each.", named.join(", "));
+        Ok(format!("{head} {threads}\n\n{compared}\n{own}"))
+    }
+}
+
+/// Builds our benchmark and returns its program, so that every round runs the same one.
+fn build() -> Result<PathBuf, Failure> {
+    let failed =
+        |why: String| Failure::Failed(format!("foldglass/benches/core.rs did not build: {why}"));
+    let args = [
+        "bench",
+        "--package",
+        "foldglass",
+        "--bench",
+        "core",
+        "--no-run",
+    ];
+    let output = cargo(&args)
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(output.status.to_string()));
+    }
+    executable(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| failed("cargo named no program".into()))
+}
+
+/// The program of the benchmark among cargo's messages.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let is_ours = |message: &Value| {
+        message["target"]["kind"][0] == "bench" && message["target"]["name"] == "core"
+    };
+    messages
+        .filter(is_ours)
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+/// Runs our benchmark once, as `cargo bench -- --json` does, and returns its lines.
+fn run_ours(benchmark: &Path) -> Result<Vec<Value>, Failure> {
+    let failed = |why: String| Failure::Failed(format!("the benchmark of foldglass {why}"));
+    let output = Command::new(benchmark)
+        .args(["--json", "--bench"])
+        .current_dir(root().join("foldglass"))
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| failed(format!("could not start: {error}")))?;
+    if !output.status.success() {
+        return Err(failed(format!("failed: {}", output.status)));
+    }
+    parse_lines(&String::from_utf8_lossy(&output.stdout)).map_err(failed)
+}
+
+/// One JSON object per line; blank lines are passed over.
+fn parse_lines(text: &str) -> Result<Vec<Value>, String> {
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| match serde_json::from_str(line) {
+            Ok(value @ Value::Object(_)) => Ok(value),
+            _ => Err(format!("printed {line:?}, not a JSON object")),
+        })
+        .collect()
+}
+
+/// Puts the report into BENCHMARKS.md.
+fn write(report: &str) -> Result<(), Failure> {
+    let failed = |why: String| Failure::Failed(format!("BENCHMARKS.md was not written: {why}"));
+    let path = root().join("BENCHMARKS.md");
+    let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+    let text = section::replace(&text, report).map_err(failed)?;
+    std::fs::write(&path, text).map_err(|error| failed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(args: &[&str]) -> Result<Options, Failure> {
+        Options::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    /// One round in which ours and both peers report these checksums.
+    fn measured(ours: f64, numpy: f64, jax: f64) -> Measured {
+        let line = |time: f64, checksum: f64| json!({"version": "1.0", "median_s": time, "J": 0.2, "checksum_dq": checksum});
+        let mut own = line(1e-5, ours);
+        own["name"] = json!(CASES[0].0);
+        Measured {
+            ours: vec![own],
+            peers: Some(vec![vec![vec![line(4e-5, numpy)], vec![line(2e-5, jax)]]]),
+        }
+    }
+
+    #[test]
+    fn options_default_to_five_rounds_and_no_write() {
+        assert_eq!(
+            parse(&[]),
+            Ok(Options {
+                rounds: 5,
+                write: false
+            })
+        );
+        assert_eq!(
+            parse(&["--write", "--rounds", "3"]),
+            Ok(Options {
+                rounds: 3,
+                write: true
+            })
+        );
+    }
+
+    #[test]
+    fn a_wrong_option_is_named() {
+        for (args, named) in [
+            (vec!["--rounds", "0"], "\"0\""),
+            (vec!["--rounds"], "\"\""),
+            (vec!["--fast"], "\"--fast\""),
+        ] {
+            assert!(
+                matches!(parse(&args), Err(Failure::Usage(message)) if message.contains(named))
+            );
+        }
+    }
+
+    #[test]
+    fn every_peer_must_agree_with_us() {
+        assert_eq!(measured(0.5, 0.5, 0.5 + 1e-14).check_agreement(), Ok(()));
+        assert!(
+            measured(0.5, 0.5, 0.5 + 1e-11)
+                .check_agreement()
+                .unwrap_err()
+                .contains("checksum_dq")
+        );
+        let mut silent = measured(0.5, 0.5, 0.5);
+        silent.ours[0]["J"] = Value::Null;
+        assert!(silent.check_agreement().unwrap_err().contains("J differs"));
+        silent.ours.clear();
+        assert!(silent.check_agreement().unwrap_err().contains(CASES[0].0));
+    }
+
+    #[test]
+    fn the_report_compares_with_peers_and_says_when_there_are_none() {
+        let mut measured = measured(0.5, 0.5, 0.5);
+        let report = measured.report(1).unwrap();
+        assert!(
+            report.contains("| `untied_0_3_T7` | 10.0 µs | 40.0 µs | 20.0 µs | 4.00 × | 2.00 × |")
+        );
+        assert!(report.contains("Peers: numpy 1.0, jax 1.0"));
+        measured.peers = None;
+        assert!(measured.report(1).unwrap().contains("could not run"));
+    }
+
+    #[test]
+    fn the_program_is_the_benchmarks_own_not_another_targets() {
+        let messages = [
+            json!({"target": {"kind": ["lib"], "name": "core"}, "executable": null}),
+            json!({"target": {"kind": ["bench"], "name": "core"}, "executable": "deps/core-1"}),
+            json!({"reason": "build-finished"}),
+        ];
+        let text = messages.map(|message| message.to_string()).join("\n");
+        assert_eq!(executable(&text), Some(PathBuf::from("deps/core-1")));
+        assert_eq!(executable("{}"), None);
+    }
+
+    #[test]
+    fn a_line_that_is_no_object_is_refused() {
+        assert_eq!(
+            parse_lines("{\"name\":\"a\"}\n\n").unwrap(),
+            [json!({"name": "a"})]
+        );
+        assert!(
+            parse_lines("Running\n")
+                .unwrap_err()
+                .contains("\"Running\"")
+        );
+        assert!(parse_lines("3\n").is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! Runs every check of the workspace in order and stops at the first that fails.
+
+use crate::{Failure, cargo};
+use std::time::Instant;
+
+struct Step {
+    name: &'static str,
+    args: &'static [&'static str],
+    env: &'static [(&'static str, &'static str)],
+}
+
+const fn step(name: &'static str, args: &'static [&'static str]) -> Step {
+    Step {
+        name,
+        args,
+        env: &[],
+    }
+}
+
+const FORMAT: Step = step("format", &["fmt", "--all", "--", "--check"]);
+const LINTS: Step = step(
+    "lints",
+    &[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ],
+);
+const NEXTEST: Step = step("tests", &["nextest", "run", "--workspace"]);
+const CARGO_TEST: Step = step(
+    "tests",
+    &["test", "--workspace", "--lib", "--bins", "--tests"],
+);
+const DOC_TESTS: Step = step("doc tests", &["test", "--workspace", "--doc"]);
+const DOCUMENTATION: Step = Step {
+    name: "documentation",
+    args: &["doc", "--workspace", "--no-deps"],
+    env: &[("RUSTDOCFLAGS", "-D warnings")],
+};
+
+/// Runs `cargo xtask test`.
+pub fn run() -> Result<(), Failure> {
+    let start = Instant::now();
+    let tests = if has_nextest() { NEXTEST } else { CARGO_TEST };
+    for step in [FORMAT, LINTS, tests, DOC_TESTS, DOCUMENTATION] {
+        step.run()?;
+    }
+    eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// nextest is used where it is present; nothing requires it.
+fn has_nextest() -> bool {
+    cargo(&["nextest", "--version"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+impl Step {
+    fn run(&self) -> Result<(), Failure> {
+        let line = self.line();
+        eprintln!("== {}: {line}", self.name);
+        let start = Instant::now();
+        let status = cargo(self.args)
+            .envs(self.env.iter().copied())
+            .status()
+            .map_err(|error| {
+                Failure::Failed(format!("{} could not start ({line}): {error}", self.name))
+            })?;
+        let seconds = start.elapsed().as_secs_f64();
+        if !status.success() {
+            return Err(Failure::Failed(format!(
+                "{} FAILED after {seconds:.1} s ({line}): {status}",
+                self.name
+            )));
+        }
+        eprintln!("== {} passed in {seconds:.1} s", self.name);
+        Ok(())
+    }
+
+    /// The step as one would type it.
+    fn line(&self) -> String {
+        let env = self
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{value}\" "));
+        format!("{}cargo {}", env.collect::<String>(), self.args.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_reads_as_one_would_type_it() {
+        assert_eq!(FORMAT.line(), "cargo fmt --all -- --check");
+        assert_eq!(
+            DOCUMENTATION.line(),
+            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps"
+        );
+    }
+}
