@@ -9,9 +9,9 @@ mod plan;
 
 use crate::class::{Allowance, Class, ClassError};
 use crate::policy::Policy;
-use lanes::{Contraction, Isa, Lane, Portable};
+use lanes::{Contraction, Isa, Lane, Portable, gather, spread};
 pub(crate) use plan::Scale;
-use plan::{Plan, Step};
+use plan::{Draw, Plan, Step, WIDEST};
 
 /// Message entries below this are held as zero, so that no product is a subnormal number.
 const LEAST_MESSAGE: f64 = 1e-100;
@@ -33,9 +33,9 @@ pub struct Evaluator {
     class: Class,
     plan: Plan,
     isa: Isa,
-    /// g and h of every node.
-    forward: Vec<f64>,
-    backward: Vec<f64>,
+    /// The message each node sends on, g, and the one returned to it, h.
+    sent: Vec<f64>,
+    returned: Vec<f64>,
     alpha: Vec<f64>,
     post: Vec<f64>,
     bbar: Vec<f64>,
@@ -58,16 +58,15 @@ impl Evaluator {
         // The policy, its values and visits; messages are never larger than the table times q.
         allowance.check(&format!("evaluating {} cells", class.cells()), entries.checked_mul(8 * 4))?;
         let plan = Plan::new(class, scale);
-        let (alpha, post, beta) = plan.scratch;
         Ok(Evaluator {
             class: class.clone(),
             isa: Isa::best(),
-            forward: vec![0.0; plan.messages],
-            backward: vec![0.0; plan.messages],
-            alpha: vec![0.0; alpha],
-            post: vec![0.0; post],
-            bbar: vec![0.0; post],
-            beta: vec![0.0; beta],
+            sent: [vec![0.0; plan.messages], vec![1.0; ROOT]].concat(),
+            returned: vec![0.0; plan.messages],
+            alpha: vec![0.0; plan.alpha],
+            post: vec![0.0; plan.post],
+            bbar: vec![0.0; plan.bbar],
+            beta: vec![0.0; plan.beta],
             values: vec![0.0; class.planes().entries],
             visits: vec![0.0; class.planes().cell_entries],
             carried: vec![0.0; plan.steps.len()],
@@ -155,75 +154,60 @@ impl Evaluator {
     #[inline(always)]
     fn passes<Wide: Lane, Narrow: Lane>(&mut self, policy: &[f64]) {
         for n in 0..self.plan.steps.len() {
-            self.arrive::<Wide, Narrow>(n);
-            self.act::<Wide, Narrow>(n, policy);
-            self.send(n);
+            self.forward::<Wide, Narrow>(n, policy);
         }
         for n in (0..self.plan.steps.len()).rev() {
-            self.arrive::<Wide, Narrow>(n);
-            self.receive(n);
-            self.weigh::<Wide, Narrow>(n, policy);
-            self.count_visits::<Wide, Narrow>(n);
+            self.backward::<Wide, Narrow>(n, policy);
         }
     }
 
-    /// alpha from the message of the step before and the symbol drawn now.
+    /// The message that node `n` sends on, from the one it receives.
     #[inline(always)]
-    fn arrive<Wide: Lane, Narrow: Lane>(&mut self, n: usize) {
-        let step = &self.plan.steps[n];
-        let (q, g) = (self.class.q(), step.geometry.as_ref());
-        let (plane, size) = (q * g.slab, g.alpha(q));
-        // The slab behind alpha stays zero: states that no symbol leads to read it.
-        self.alpha[size..size + g.slab].fill(0.0);
-        let message = step.parent.map_or(&ROOT[..], |p| &self.forward[self.plan.steps[p].message..]);
-        let length = step.parent.map_or(1, |p| self.plan.steps[p].geometry.message());
-        let planes = self.alpha[..size].chunks_exact_mut(plane);
-        for (alpha, message) in planes.zip(message.chunks_exact(length)) {
-            draw::<Wide, Narrow>(step, message, alpha);
-        }
-    }
-
-    /// post(s', history with y_t, window) from alpha and the policy.
-    #[inline(always)]
-    fn act<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
-        let step = &self.plan.steps[n];
-        let (q, g) = (self.class.q(), step.geometry.as_ref());
-        let (plane, post_plane) = (q * g.slab, g.post_slabs * g.slab);
-        let (alpha, policy, post) = (self.alpha.as_ptr(), policy.as_ptr(), self.post.as_mut_ptr());
-        // Either all x at once into one slab, or each into its own.
-        let batch = if g.post_slabs == 1 { q } else { 1 };
-        for x in (0..q).step_by(batch) {
-            for k in 0..g.remembered {
-                let work = Contraction {
-                    a_rows: &g.alpha_rows[x * q..][..batch * q],
-                    a_terms: &g.alpha_terms,
-                    b: (step.base + k * q * plane + x * g.slab, g.slab),
-                    b_terms: &g.policy_terms,
-                    b_column: plane,
-                    c: (k * q * post_plane + if batch == 1 { x * g.slab } else { 0 }, g.histories.1 * post_plane, post_plane),
-                    size: (q, q),
-                    slab: g.slab,
-                    add: false,
-                };
-                // The zero slab has no histories and no slabs of its own.
-                debug_assert!(k == 0 || g.states == q || g.remembered == 1);
-                // SAFETY: the plan's offsets lie within the scratch it sized.
-                unsafe { contract::<Wide, Narrow>(&work, alpha.add(k * plane), policy, post) }
-            }
-        }
-    }
-
-    /// The message to the next step.
-    #[inline(always)]
-    fn send(&mut self, n: usize) {
+    fn forward<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
         let step = &self.plan.steps[n];
         let (q, g) = (self.class.q(), step.geometry.as_ref());
         let Some(leave) = &g.leave else { return };
-        let size = leave.from.len();
-        let messages = self.forward[step.message..][..q * g.histories.1 * size].chunks_exact_mut(size);
-        let planes = self.post.chunks_exact(g.post_slabs * g.slab);
+        let width = g.lanes.width;
+        let (alpha_block, policy_block) = (g.alpha_block(), g.policy_block(q));
+        let plane = g.post_slabs * g.row;
+        let (before, length) = self.received(step);
+        // States that no symbol leads to at t = 1 read the vector behind alpha.
+        self.alpha[q * alpha_block..][..width].fill(0.0);
+        for block in 0..g.lanes.blocks {
+            for x in 0..q {
+                let alpha = &mut self.alpha[x * alpha_block..][..alpha_block];
+                draw::<Wide, Narrow>(step, &self.sent[before..], length, q, x, block, alpha);
+            }
+            // Either all x at once into one slab, or each into its own.
+            let batch = if g.post_slabs == 1 { q } else { 1 };
+            for x in (0..q).step_by(batch) {
+                let from = step.base + (x * g.lanes.blocks + block) * policy_block;
+                let to = if batch == 1 { x * g.row } else { 0 } + block * width;
+                for k in 0..g.remembered {
+                    let work = Contraction {
+                        a_rows: &g.alpha_rows[x * q..][..batch * q],
+                        a_terms: &g.alpha_tokens,
+                        b_input: g.lanes.blocks * policy_block,
+                        b_terms: &g.policy_tokens,
+                        b_column: width,
+                        c: (g.histories.1 * plane, plane),
+                        size: (q, q),
+                        add: false,
+                    };
+                    // SAFETY: the plan sized all scratch for its offsets.
+                    unsafe {
+                        let alpha = self.alpha.as_ptr().add(k * width);
+                        let policy = policy.as_ptr().add(from + k * q * width);
+                        let post = self.post.as_mut_ptr().add(to + k * q * plane);
+                        work.run::<Wide, Narrow>(width, alpha, policy, post);
+                    }
+                }
+            }
+        }
         let (count, stride) = leave.dropped;
-        for (message, post) in messages.zip(planes) {
+        let size = leave.from.len();
+        let messages = self.sent[step.message..][..q * g.histories.1 * size].chunks_exact_mut(size);
+        for (message, post) in messages.zip(self.post.chunks_exact(plane)) {
             for (to, &from) in message.iter_mut().zip(&leave.from) {
                 // SAFETY: the plan places every element, and those dropped, within a post plane.
                 let at = |d: usize| unsafe { *post.get_unchecked(from as usize + d * stride) };
@@ -233,185 +217,190 @@ impl Evaluator {
         }
     }
 
-    /// bbar, the reward to come once y_t is out, from what the next steps sent back.
+    /// Where the message that a step receives starts, and its elements a state and history.
+    #[inline(always)]
+    fn received(&self, step: &Step) -> (usize, usize) {
+        match step.parent {
+            None => (self.sent.len() - ROOT, 1),
+            Some(parent) => {
+                let parent = &self.plan.steps[parent];
+                (parent.message, parent.geometry.message())
+            }
+        }
+    }
+
+    /// bbar, the reward to come once y_t is out, from what the next steps returned.
     #[inline(always)]
     fn receive(&mut self, n: usize) {
         let step = &self.plan.steps[n];
         let (q, g) = (self.class.q(), step.geometry.as_ref());
-        let post_plane = g.post_slabs * g.slab;
-        let bbar = &mut self.bbar[..g.post(q)];
+        let width = g.lanes.width;
+        let bbar = &mut self.bbar[..g.bbar(q)];
         match &g.leave {
             None => bbar.fill(0.0),
             Some(leave) => {
                 let size = leave.from.len();
-                let messages = self.backward[step.message..][..q * g.histories.1 * size].chunks_exact(size);
-                let (count, stride) = leave.dropped;
-                for (bbar, message) in bbar.chunks_exact_mut(post_plane).zip(messages) {
-                    for (&value, &to) in message.iter().zip(&leave.from) {
-                        let value = if value < LEAST_MESSAGE { 0.0 } else { value };
-                        for d in 0..count {
-                            // SAFETY: as in `send`.
-                            unsafe { *bbar.get_unchecked_mut(to as usize + d * stride) = value };
+                let messages = self.returned[step.message..][..q * g.histories.1 * size].chunks_exact(size);
+                for (n, message) in messages.enumerate() {
+                    for &(to, from) in &leave.back {
+                        // SAFETY: the plan places every element within the message and bbar.
+                        unsafe {
+                            let value = *message.get_unchecked(from as usize);
+                            let value = if value < LEAST_MESSAGE { 0.0 } else { value };
+                            *bbar.get_unchecked_mut(to as usize + n * width) = value;
                         }
                     }
                 }
             }
         }
         let Some(reward) = step.reward else { return };
-        for s in 0..q {
-            for k in 0..g.remembered {
-                let right = (s * g.histories.1 + k * q + s) * post_plane;
-                bbar[right..][..post_plane].iter_mut().for_each(|value| *value += reward);
+        for block in bbar.chunks_exact_mut(g.bbar_block(q)) {
+            for s in 0..q {
+                for k in 0..g.remembered {
+                    let right = &mut block[(s * g.histories.1 + k * q + s) * width..][..width];
+                    right.iter_mut().for_each(|value| *value += reward);
+                }
             }
         }
     }
 
-    /// dQ of the node's cells, and beta, sent back to the step before.
+    /// dQ and d of the node's cells, and beta, returned to the step before.
     #[inline(always)]
-    fn weigh<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
+    fn backward<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
+        self.receive(n);
         let step = &self.plan.steps[n];
         let (q, g, arrive) = (self.class.q(), step.geometry.as_ref(), step.arrive.as_ref());
-        let (plane, post_plane) = (q * g.slab, g.post_slabs * g.slab);
-        let (alpha, bbar) = (self.alpha.as_ptr(), self.bbar.as_ptr());
-        let (beta, values) = (self.beta.as_mut_ptr(), self.values.as_mut_ptr());
-        let parent = step.parent.map(|parent| &self.plan.steps[parent]);
-        let mut carried = 0.0;
+        let width = g.lanes.width;
+        let (alpha_block, policy_block) = (g.alpha_block(), g.policy_block(q));
+        let (before, length) = self.received(step);
+        let carries = step.parent.is_none() || self.carry_all;
+        let mut carried = [0.0; WIDEST];
         for x in 0..q {
             let rows = &g.bbar_rows[x * g.states..][..g.states];
-            for k in 0..g.remembered {
-                let values_work = Contraction {
-                    a_rows: &g.alpha_tokens,
-                    a_terms: &g.alpha_states,
-                    b: (k * q * post_plane, 0),
-                    b_terms: rows,
-                    b_column: post_plane,
-                    c: (step.base + k * q * plane + x * g.slab, g.remembered * q * plane, plane),
-                    size: (g.forgotten, q),
-                    slab: g.slab,
-                    add: step.adds,
-                };
-                let beta_work = Contraction {
-                    a_rows: rows,
-                    a_terms: &g.bbar_actions,
-                    b: (step.base + k * q * plane + x * g.slab, 0),
-                    b_terms: &g.policy_actions,
-                    b_column: g.remembered * q * plane,
-                    c: (k * g.slab, g.histories.0 * g.slab, g.remembered * g.slab),
-                    size: (g.states, g.forgotten),
-                    slab: g.slab,
-                    add: false,
-                };
-                // SAFETY: the plan's offsets lie within the scratch it sized.
-                unsafe {
-                    contract::<Wide, Narrow>(&values_work, alpha.add(k * plane + x * g.slab), bbar, values);
-                    contract::<Wide, Narrow>(&beta_work, bbar.add(k * q * post_plane), policy.as_ptr(), beta);
-                }
-            }
-            let beta = self.beta.chunks_exact(g.slab).take(g.states * g.histories.0);
-            if parent.is_none() || self.carry_all {
-                carried += carried_sum(&self.alpha, beta.clone(), plane, x * g.slab);
-            }
-            let Some(parent) = parent else { continue };
-            let messages = self.backward[parent.message..].chunks_exact_mut(parent.geometry.message());
-            let (fan, factors) = (&arrive.fans[x], arrive.factors.as_ptr());
-            let add = step.joins || (arrive.overlap && x > 0);
-            for (beta, message) in beta.zip(messages) {
-                if g.mixes {
-                    for e in 0..q {
-                        let before = if add { message[e] } else { 0.0 };
-                        message[e] = beta[0].mul_add(arrive.factors[fan.factor + e], before);
+            for block in 0..g.lanes.blocks {
+                let number = x * g.lanes.blocks + block;
+                let alpha = &mut self.alpha[..alpha_block];
+                draw::<Wide, Narrow>(step, &self.sent[before..], length, q, x, block, alpha);
+                let here = step.base + number * policy_block;
+                let bbar = if g.post_slabs == 1 { block } else { number } * g.bbar_block(q);
+                for k in 0..g.remembered {
+                    let values = Contraction {
+                        a_rows: &g.alpha_tokens,
+                        a_terms: &g.alpha_states,
+                        b_input: 0,
+                        b_terms: rows,
+                        b_column: width,
+                        c: (g.remembered * q * width, width),
+                        size: (g.forgotten, q),
+                        add: step.adds,
+                    };
+                    let beta = Contraction {
+                        a_rows: rows,
+                        a_terms: &g.actions,
+                        b_input: 0,
+                        b_terms: &g.actions,
+                        b_column: g.remembered * q * width,
+                        c: (g.histories.0 * g.row, g.remembered * g.row),
+                        size: (g.states, g.forgotten),
+                        add: false,
+                    };
+                    // SAFETY: the plan sized all scratch for its offsets.
+                    unsafe {
+                        let alpha = self.alpha.as_ptr().add(k * width);
+                        let bbar = self.bbar.as_ptr().add(bbar + k * q * width);
+                        let policy = policy.as_ptr().add(here + k * q * width);
+                        let to = self.values.as_mut_ptr().add(here + k * q * width);
+                        values.run::<Wide, Narrow>(width, alpha, bbar, to);
+                        let to = self.beta.as_mut_ptr().add(block * width + k * g.row);
+                        beta.run::<Wide, Narrow>(width, bbar, policy, to);
                     }
-                } else {
-                    // SAFETY: the plan's fans lie within the message, a slab and the factors.
-                    unsafe { fan.gather::<Wide, Narrow>(message.as_mut_ptr(), factors, beta.as_ptr(), add) }
+                }
+                let alpha = &self.alpha[..alpha_block];
+                let visits = &mut self.visits[step.cell_base + number * g.histories.0 * width..];
+                count_visits(&mut visits[..g.histories.0 * width], alpha, step.visit, step.adds);
+                if carries {
+                    for (alpha, beta) in alpha.chunks_exact(width).zip(self.beta.chunks_exact(g.row)) {
+                        let beta = &beta[block * width..][..width];
+                        let terms = alpha.iter().zip(beta).zip(&mut carried);
+                        terms.for_each(|((a, b), sum)| *sum = a.mul_add(*b, *sum));
+                    }
+                }
+            }
+            if step.parent.is_none() {
+                continue;
+            }
+            let part = arrive.part(x, length, q);
+            let overlaps = matches!(arrive.draw, Draw::Current | Draw::Mixing);
+            let add = step.joins || (overlaps && x > 0);
+            let (len, places) = match arrive.draw {
+                Draw::Ahead => (g.lanes.count / q, q),
+                _ => (g.lanes.count, 1),
+            };
+            let rows = self.beta.chunks_exact(g.row).take(g.states * g.histories.0);
+            for (beta, message) in rows.zip(self.returned[before..].chunks_exact_mut(length)) {
+                if arrive.draw == Draw::Mixing {
+                    for (to, factor) in message.iter_mut().zip(&arrive.factors[x * q..]) {
+                        *to = beta[0].mul_add(*factor, if add { *to } else { 0.0 });
+                    }
+                    continue;
+                }
+                let factors = &arrive.factors[x * g.lanes.padded()..];
+                let message = &mut message[part..];
+                // SAFETY: a part of the message, a row of beta and the factors of x are this long.
+                unsafe {
+                    gather::<Wide, Narrow>(len, places, beta.as_ptr(), factors.as_ptr(), message.as_mut_ptr(), add);
                 }
             }
         }
-        self.carried[n] = carried;
-    }
-
-    /// d of the node's cells: the message summed over the states, with the symbol drawn now.
-    #[inline(always)]
-    fn count_visits<Wide: Lane, Narrow: Lane>(&mut self, n: usize) {
-        let step = &self.plan.steps[n];
-        let (q, g) = (self.class.q(), step.geometry.as_ref());
-        let plane = q * g.slab;
-        let (message, length) = match step.parent {
-            None => (&ROOT[..], 1),
-            Some(p) => (&self.forward[self.plan.steps[p].message..], self.plan.steps[p].geometry.message()),
-        };
-        let visits = &mut self.visits[step.cell_base..][..g.histories.0 * plane];
-        for (h, visits) in visits.chunks_exact_mut(plane).enumerate() {
-            let total = &mut self.post[..length];
-            total.fill(0.0);
-            for s in 0..g.states {
-                let part = &message[(s * g.histories.0 + h) * length..][..length];
-                total.iter_mut().zip(part).for_each(|(to, from)| *to = from.mul_add(step.visit, *to));
-            }
-            if step.adds {
-                let here = &mut self.alpha[..plane];
-                draw::<Wide, Narrow>(step, total, here);
-                visits.iter_mut().zip(here).for_each(|(to, from)| *to += *from);
-            } else {
-                draw::<Wide, Narrow>(step, total, visits);
-            }
-        }
+        self.carried[n] = carried.iter().sum();
     }
 }
 
-/// The message before t = 1: nothing has happened, with certainty.
-const ROOT: [f64; 1] = [1.0];
+/// Elements of the message before t = 1, kept behind all others: nothing has happened yet, with
+/// certainty, whatever lane reads it.
+const ROOT: usize = WIDEST;
 
-/// Spreads one plane of a message over the symbol drawn now.
+/// One block of alpha for x_t = x: the message, spread over the symbol drawn now.
 #[inline(always)]
-fn draw<Wide: Lane, Narrow: Lane>(step: &Step, message: &[f64], plane: &mut [f64]) {
-    let arrive = step.arrive.as_ref();
-    for (fan, slab) in arrive.fans.iter().zip(plane.chunks_exact_mut(step.geometry.slab)) {
-        let factors = arrive.factors.as_slice();
-        if step.parent.is_none() {
-            let factors = &factors[fan.factor..][..fan.len];
-            slab.iter_mut().zip(factors).for_each(|(to, factor)| *to = message[0] * factor);
-        } else if step.geometry.mixes {
-            let terms = message.iter().zip(&factors[fan.factor..]);
-            slab[0] = terms.fold(0.0, |sum, (m, f)| m.mul_add(*f, sum));
-        } else {
-            // SAFETY: the plan's fans lie within the message, a slab and the factors.
-            unsafe { fan.spread::<Wide, Narrow>(message.as_ptr(), factors.as_ptr(), slab.as_mut_ptr()) }
-        }
-    }
-}
-
-/// The sum of alpha times beta over one slab, lane by lane in a fixed order.
-#[inline(always)]
-fn carried_sum<'a>(alpha: &[f64], beta: impl Iterator<Item = &'a [f64]>, plane: usize, slab_of_x: usize) -> f64 {
-    const WAYS: usize = 8;
-    let mut sum = [0.0; WAYS];
-    for (alpha, beta) in alpha.chunks_exact(plane).zip(beta) {
-        let alpha = &alpha[slab_of_x..][..beta.len()];
-        for (alpha, beta) in alpha.chunks(WAYS).zip(beta.chunks(WAYS)) {
-            for i in 0..alpha.len() {
-                sum[i] = alpha[i].mul_add(beta[i], sum[i]);
-            }
-        }
-    }
-    sum.iter().sum()
-}
-
-#[inline(always)]
-unsafe fn contract<Wide: Lane, Narrow: Lane>(
-    work: &Contraction,
-    a: *const f64,
-    b: *const f64,
-    c: *mut f64,
+fn draw<Wide: Lane, Narrow: Lane>(
+    step: &Step,
+    message: &[f64],
+    length: usize,
+    q: usize,
+    x: usize,
+    block: usize,
+    alpha: &mut [f64],
 ) {
-    // SAFETY: as promised by the caller; padding makes the width divide the slab.
-    unsafe {
-        if work.slab % Wide::WIDTH == 0 {
-            work.run::<Wide>(a, b, c);
-        } else if work.slab % Narrow::WIDTH == 0 {
-            work.run::<Narrow>(a, b, c);
-        } else {
-            work.run::<f64>(a, b, c);
+    let (g, arrive) = (step.geometry.as_ref(), step.arrive.as_ref());
+    let width = g.lanes.width;
+    if arrive.draw == Draw::Mixing {
+        for (to, message) in alpha.iter_mut().zip(message.chunks_exact(length)) {
+            let terms = message.iter().zip(&arrive.factors[x * q..]);
+            *to = terms.fold(0.0, |sum, (m, f)| m.mul_add(*f, sum));
         }
+        return;
+    }
+    let lane = block * width;
+    let start = match arrive.draw {
+        Draw::First => 0,
+        Draw::Ahead => lane % (g.lanes.count / q),
+        _ => lane,
+    };
+    let factors = &arrive.factors[x * g.lanes.padded() + lane..][..width];
+    let from = &message[arrive.part(x, length, q) + start..];
+    let count = g.states * g.histories.0;
+    debug_assert!(from.len() >= (count - 1) * length + width);
+    // SAFETY: the message, the factors and alpha hold this many vectors at these distances.
+    unsafe { spread::<Wide, Narrow>(width, count, from.as_ptr(), length, factors.as_ptr(), alpha.as_mut_ptr()) }
+}
+
+/// d of the cells of a block: alpha summed over the states.
+#[inline(always)]
+fn count_visits(visits: &mut [f64], alpha: &[f64], weight: f64, add: bool) {
+    if !add {
+        visits.fill(0.0);
+    }
+    for state in alpha.chunks_exact(visits.len()) {
+        visits.iter_mut().zip(state).for_each(|(to, from)| *to = from.mul_add(weight, *to));
     }
 }

@@ -101,7 +101,7 @@ pub(crate) mod x86 {
     lane!(Avx2, __m256d, 4, (4, 2), _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd);
 }
 
-/// One contraction: C[i][j] = sum over x and k of A[i][x, k] B[x, k][j], for every lane of a slab.
+/// One contraction: C[i][j] = sum over x and k of A[i][x, k] B[x, k][j], for one block of lanes.
 ///
 /// All numbers are offsets into the three buffers.
 #[derive(Clone, Copy)]
@@ -110,46 +110,58 @@ pub(crate) struct Contraction<'a> {
     pub a_rows: &'a [usize],
     /// Where k lies within a row of A.
     pub a_terms: &'a [usize],
-    /// Where B starts, and how far x moves it.
-    pub b: (usize, usize),
+    /// How far x moves B.
+    pub b_input: usize,
     /// Where k lies in B.
     pub b_terms: &'a [usize],
     /// How far j moves B.
     pub b_column: usize,
-    /// Where C starts, how far i moves it, how far j does.
-    pub c: (usize, usize, usize),
+    /// How far i and j move C.
+    pub c: (usize, usize),
     /// Rows and columns of C.
     pub size: (usize, usize),
-    /// Lanes, padded.
-    pub slab: usize,
     /// Whether C is added to or overwritten.
     pub add: bool,
 }
 
 impl Contraction<'_> {
-    /// Runs it with vectors `V`.
+    /// Runs it for `width` lanes with the vectors that fit.
     ///
     /// # Safety
-    /// Every offset plus a slab lies within its buffer, `V::WIDTH` divides the slab, and the
-    /// machine has the instructions of `V`.
+    /// Every offset plus `width` lies within its buffer, and the machine has the instructions of
+    /// `Wide` and `Narrow`.
     #[inline(always)]
-    pub unsafe fn run<V: Lane>(&self, a: *const f64, b: *const f64, c: *mut f64) {
+    pub unsafe fn run<Wide: Lane, Narrow: Lane>(&self, width: usize, a: *const f64, b: *const f64, c: *mut f64) {
+        unsafe {
+            match width {
+                1 => self.lanes::<f64>(1, a, b, c),
+                4 => self.lanes::<Narrow>(4, a, b, c),
+                _ => self.lanes::<Wide>(8, a, b, c),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn lanes<V: Lane>(&self, width: usize, a: *const f64, b: *const f64, c: *mut f64) {
         let (rows, columns) = self.size;
         let (tall, wide) = (tile(rows, V::TILE.0), tile(columns, V::TILE.1));
-        for i in (0..rows).step_by(tall) {
-            for j in (0..columns).step_by(wide) {
-                let part = (tall.min(rows - i), wide.min(columns - j));
-                macro_rules! tiles {
-                    ($(($r:literal, $c:literal))*) => {
-                        match part {
-                            $(($r, $c) => unsafe { self.tile::<V, $r, $c>(a, b, c, i, j) },)*
-                            _ => unreachable!("a tile of {part:?}"),
-                        }
-                    };
-                }
-                tiles! {
-                    (1, 1) (1, 2) (1, 3) (2, 1) (2, 2) (2, 3) (3, 1) (3, 2) (3, 3)
-                    (4, 1) (4, 2) (4, 3) (5, 1) (5, 2) (5, 3)
+        for lane in (0..width).step_by(V::WIDTH) {
+            let (a, b, c) = unsafe { (a.add(lane), b.add(lane), c.add(lane)) };
+            for i in (0..rows).step_by(tall) {
+                for j in (0..columns).step_by(wide) {
+                    let part = (tall.min(rows - i), wide.min(columns - j));
+                    macro_rules! tiles {
+                        ($(($r:literal, $c:literal))*) => {
+                            match part {
+                                $(($r, $c) => unsafe { self.tile::<V, $r, $c>(a, b, c, i, j) },)*
+                                _ => unreachable!("a tile of {part:?}"),
+                            }
+                        };
+                    }
+                    tiles! {
+                        (1, 1) (1, 2) (1, 3) (2, 1) (2, 2) (2, 3) (3, 1) (3, 2) (3, 3)
+                        (4, 1) (4, 2) (4, 3) (5, 1) (5, 2) (5, 3)
+                    }
                 }
             }
         }
@@ -166,133 +178,117 @@ impl Contraction<'_> {
     ) {
         let rows = self.size.0;
         let inputs = self.a_rows.len() / rows;
+        let (down, right) = self.c;
         unsafe {
-            let out = c.add(self.c.0 + i0 * self.c.1 + j0 * self.c.2);
-            for lane in (0..self.slab).step_by(V::WIDTH) {
-                let mut sum = [[V::zero(); C]; R];
-                if self.add {
-                    for (i, row) in sum.iter_mut().enumerate() {
-                        for (j, value) in row.iter_mut().enumerate() {
-                            *value = V::load(out.add(i * self.c.1 + j * self.c.2 + lane));
-                        }
+            let out = c.add(i0 * down + j0 * right);
+            let mut sum = [[V::zero(); C]; R];
+            if self.add {
+                for (i, row) in sum.iter_mut().enumerate() {
+                    for (j, value) in row.iter_mut().enumerate() {
+                        *value = V::load(out.add(i * down + j * right));
                     }
                 }
-                for x in 0..inputs {
-                    let starts = self.a_rows.as_ptr().add(x * rows + i0);
-                    let mut from = [a; R];
-                    for (i, from) in from.iter_mut().enumerate() {
-                        *from = from.add(*starts.add(i) + lane);
+            }
+            for x in 0..inputs {
+                let starts = self.a_rows.as_ptr().add(x * rows + i0);
+                let mut from = [a; R];
+                for (i, from) in from.iter_mut().enumerate() {
+                    *from = from.add(*starts.add(i));
+                }
+                let b = b.add(x * self.b_input + j0 * self.b_column);
+                for (&at, &bt) in self.a_terms.iter().zip(self.b_terms) {
+                    let mut left = [V::zero(); R];
+                    for (left, from) in left.iter_mut().zip(from) {
+                        *left = V::load(from.add(at));
                     }
-                    let b = b.add(self.b.0 + x * self.b.1 + j0 * self.b_column + lane);
-                    for k in 0..self.a_terms.len() {
-                        let (at, bt) = (*self.a_terms.get_unchecked(k), *self.b_terms.get_unchecked(k));
-                        let mut left = [V::zero(); R];
+                    for j in 0..C {
+                        let right = V::load(b.add(bt + j * self.b_column));
                         for i in 0..R {
-                            left[i] = V::load(from[i].add(at));
-                        }
-                        for j in 0..C {
-                            let right = V::load(b.add(bt + j * self.b_column));
-                            for i in 0..R {
-                                sum[i][j] = left[i].fma(right, sum[i][j]);
-                            }
+                            sum[i][j] = left[i].fma(right, sum[i][j]);
                         }
                     }
                 }
-                for (i, row) in sum.iter().enumerate() {
-                    for (j, value) in row.iter().enumerate() {
-                        value.store(out.add(i * self.c.1 + j * self.c.2 + lane));
-                    }
+            }
+            for (i, row) in sum.iter().enumerate() {
+                for (j, value) in row.iter().enumerate() {
+                    value.store(out.add(i * down + j * right));
                 }
             }
         }
     }
 }
 
-/// A stretch of a message and the places in a slab that it spreads to, one for each symbol drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fan {
-    /// Where the stretch starts in the message, and its length.
-    pub from: usize,
-    pub len: usize,
-    /// How many places, and how far apart; the first is lane 0.
-    pub count: usize,
-    pub stride: usize,
-    /// Where its factors start: a stretch for each place.
-    pub factor: usize,
-}
-
-impl Fan {
-    /// slab[place][i] = message[i] * factor[place][i].
-    ///
-    /// # Safety
-    /// The stretch, its places and its factors lie within the buffers, and the machine has the
-    /// instructions of `Wide` and `Narrow`.
-    #[inline(always)]
-    pub unsafe fn spread<Wide: Lane, Narrow: Lane>(&self, message: *const f64, factors: *const f64, slab: *mut f64) {
-        unsafe {
-            if self.len >= Wide::WIDTH {
-                self.spread_by::<Wide>(message, factors, slab);
-            } else if self.len >= Narrow::WIDTH {
-                self.spread_by::<Narrow>(message, factors, slab);
-            } else {
-                self.spread_by::<f64>(message, factors, slab);
-            }
-        }
-    }
-
-    /// message[i] = sum over places of slab[place][i] * factor[place][i], added to or overwritten.
-    ///
-    /// # Safety
-    /// As for `spread`.
-    #[inline(always)]
-    pub unsafe fn gather<Wide: Lane, Narrow: Lane>(&self, message: *mut f64, factors: *const f64, slab: *const f64, add: bool) {
-        unsafe {
-            // Adding must touch each element once, so the last vector may not overlap.
-            let fits = |width: usize| if add { self.len % width == 0 } else { self.len >= width };
-            if fits(Wide::WIDTH) {
-                self.gather_by::<Wide>(message, factors, slab, add);
-            } else if fits(Narrow::WIDTH) {
-                self.gather_by::<Narrow>(message, factors, slab, add);
-            } else {
-                self.gather_by::<f64>(message, factors, slab, add);
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn spread_by<V: Lane>(&self, message: *const f64, factors: *const f64, slab: *mut f64) {
-        unsafe {
-            let (message, factors) = (message.add(self.from), factors.add(self.factor));
-            for i in starts::<V>(self.len) {
-                let value = V::load(message.add(i));
-                for place in 0..self.count {
-                    let factor = V::load(factors.add(place * self.len + i));
-                    value.fma(factor, V::zero()).store(slab.add(place * self.stride + i));
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn gather_by<V: Lane>(&self, message: *mut f64, factors: *const f64, slab: *const f64, add: bool) {
-        unsafe {
-            let (message, factors) = (message.add(self.from), factors.add(self.factor));
-            for i in starts::<V>(self.len) {
-                let mut sum = if add { V::load(message.add(i)) } else { V::zero() };
-                for place in 0..self.count {
-                    let factor = V::load(factors.add(place * self.len + i));
-                    sum = V::load(slab.add(place * self.stride + i)).fma(factor, sum);
-                }
-                sum.store(message.add(i));
-            }
-        }
-    }
-}
-
-/// Where vectors start that cover 0..len; the last one overlaps the one before if it must.
+/// to[n] = from[n * stride] * factor, for `count` vectors of one block of lanes.
+///
+/// # Safety
+/// As for a contraction.
 #[inline(always)]
-fn starts<V: Lane>(len: usize) -> impl Iterator<Item = usize> {
-    (0..len.div_ceil(V::WIDTH)).map(move |n| (n * V::WIDTH).min(len - V::WIDTH))
+pub(crate) unsafe fn spread<Wide: Lane, Narrow: Lane>(
+    width: usize,
+    count: usize,
+    from: *const f64,
+    stride: usize,
+    factor: *const f64,
+    to: *mut f64,
+) {
+    #[inline(always)]
+    unsafe fn by<V: Lane>(width: usize, count: usize, from: *const f64, stride: usize, factor: *const f64, to: *mut f64) {
+        for lane in (0..width).step_by(V::WIDTH) {
+            unsafe {
+                let factor = V::load(factor.add(lane));
+                for n in 0..count {
+                    let value = V::load(from.add(n * stride + lane));
+                    value.fma(factor, V::zero()).store(to.add(n * width + lane));
+                }
+            }
+        }
+    }
+    unsafe {
+        match width {
+            1 => by::<f64>(1, count, from, stride, factor, to),
+            4 => by::<Narrow>(4, count, from, stride, factor, to),
+            _ => by::<Wide>(8, count, from, stride, factor, to),
+        }
+    }
+}
+
+/// to[i] = sum over p < places of from[p * len + i] * factor[p * len + i], added to or overwritten.
+///
+/// # Safety
+/// As for a contraction.
+#[inline(always)]
+pub(crate) unsafe fn gather<Wide: Lane, Narrow: Lane>(
+    len: usize,
+    places: usize,
+    from: *const f64,
+    factor: *const f64,
+    to: *mut f64,
+    add: bool,
+) {
+    #[inline(always)]
+    unsafe fn by<V: Lane>(len: usize, places: usize, from: *const f64, factor: *const f64, to: *mut f64, add: bool) {
+        for n in 0..len.div_ceil(V::WIDTH) {
+            // The last vector overlaps the one before if it must; adding never does.
+            let i = (n * V::WIDTH).min(len - V::WIDTH);
+            unsafe {
+                let mut sum = if add { V::load(to.add(i)) } else { V::zero() };
+                for p in 0..places {
+                    sum = V::load(from.add(p * len + i)).fma(V::load(factor.add(p * len + i)), sum);
+                }
+                sum.store(to.add(i));
+            }
+        }
+    }
+    let fits = |width: usize| if add { len.is_multiple_of(width) } else { len >= width };
+    unsafe {
+        if fits(Wide::WIDTH) {
+            by::<Wide>(len, places, from, factor, to, add);
+        } else if fits(Narrow::WIDTH) {
+            by::<Narrow>(len, places, from, factor, to, add);
+        } else {
+            by::<f64>(len, places, from, factor, to, add);
+        }
+    }
 }
 
 /// The size of equal parts of `n`, each at most `most`.
