@@ -7,11 +7,13 @@
 mod lanes;
 mod plan;
 
+use crate::aligned::Aligned;
 use crate::class::{Allowance, Class, ClassError};
 use crate::policy::Policy;
-use lanes::{Contraction, Isa, Lane, Portable, gather, spread};
+use lanes::{Contraction, Gather, Kernels};
 pub(crate) use plan::Scale;
 use plan::{Draw, Plan, Step, WIDEST};
+use std::sync::Arc;
 
 /// Message entries below this are held as zero, so that no product is a subnormal number.
 const LEAST_MESSAGE: f64 = 1e-100;
@@ -31,17 +33,17 @@ const LEAST_MESSAGE: f64 = 1e-100;
 /// ```
 pub struct Evaluator {
     class: Class,
-    plan: Plan,
-    isa: Isa,
+    plan: Arc<Plan>,
+    kernels: Kernels,
     /// The message each node sends on, g, and the one returned to it, h.
     sent: Vec<f64>,
     returned: Vec<f64>,
-    alpha: Vec<f64>,
-    post: Vec<f64>,
-    bbar: Vec<f64>,
-    beta: Vec<f64>,
-    values: Vec<f64>,
-    visits: Vec<f64>,
+    alpha: Aligned,
+    post: Aligned,
+    bbar: Aligned,
+    beta: Aligned,
+    values: Aligned,
+    visits: Aligned,
     /// Sum of alpha times beta at the roots, or at every node when asked for.
     carried: Vec<f64>,
     carry_all: bool,
@@ -60,18 +62,19 @@ impl Evaluator {
         let plan = Plan::new(class, scale);
         Ok(Evaluator {
             class: class.clone(),
-            isa: Isa::best(),
-            sent: [vec![0.0; plan.messages], vec![1.0; ROOT]].concat(),
+            kernels: Kernels::best(),
+            // Behind all others, the message before t = 1, and zeros.
+            sent: [vec![0.0; plan.messages], vec![1.0; WIDEST], vec![0.0; 2 * WIDEST]].concat(),
             returned: vec![0.0; plan.messages],
-            alpha: vec![0.0; plan.alpha],
-            post: vec![0.0; plan.post],
-            bbar: vec![0.0; plan.bbar],
-            beta: vec![0.0; plan.beta],
-            values: vec![0.0; class.planes().entries],
-            visits: vec![0.0; class.planes().cell_entries],
+            alpha: Aligned::zeros(plan.alpha),
+            post: Aligned::zeros(plan.post),
+            bbar: Aligned::zeros(plan.bbar),
+            beta: Aligned::zeros(plan.beta),
+            values: Aligned::zeros(class.planes().entries),
+            visits: Aligned::zeros(class.planes().cell_entries),
             carried: vec![0.0; plan.steps.len()],
             carry_all: false,
-            plan,
+            plan: Arc::new(plan),
         })
     }
 
@@ -128,111 +131,91 @@ impl Evaluator {
 
     fn run(&mut self, policy: &[f64]) {
         assert_eq!(policy.len(), self.values.len());
-        match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx2,fma")]
-                fn go(evaluator: &mut Evaluator, policy: &[f64]) {
-                    evaluator.passes::<lanes::x86::Avx512, lanes::x86::Avx2>(policy);
-                }
-                // SAFETY: the machine was asked for these instructions when `isa` was chosen.
-                unsafe { go(self, policy) }
-            }
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => {
-                #[target_feature(enable = "avx2,fma")]
-                fn go(evaluator: &mut Evaluator, policy: &[f64]) {
-                    evaluator.passes::<lanes::x86::Avx2, lanes::x86::Avx2>(policy);
-                }
-                // SAFETY: as above.
-                unsafe { go(self, policy) }
-            }
-            Isa::Portable => self.passes::<Portable, Portable>(policy),
+        let plan = self.plan.clone();
+        for n in 0..plan.steps.len() {
+            self.forward(&plan, n, policy);
+        }
+        for n in (0..plan.steps.len()).rev() {
+            self.backward(&plan, n, policy);
         }
     }
 
-    #[inline(always)]
-    fn passes<Wide: Lane, Narrow: Lane>(&mut self, policy: &[f64]) {
-        for n in 0..self.plan.steps.len() {
-            self.forward::<Wide, Narrow>(n, policy);
+    /// Where the message that a step receives starts.
+    fn received(plan: &Plan, step: &Step) -> usize {
+        step.parent.map_or(plan.messages, |parent| plan.steps[parent].message)
+    }
+
+    /// alpha of a step, but for the weight of the symbol it draws.
+    fn alpha(&mut self, plan: &Plan, n: usize) -> *const f64 {
+        let step = &plan.steps[n];
+        let start = Self::received(plan, step);
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
+        if g.draw != Draw::Mixing {
+            return self.sent[start..].as_ptr();
         }
-        for n in (0..self.plan.steps.len()).rev() {
-            self.backward::<Wide, Narrow>(n, policy);
+        let vectors = g.states * g.histories.0;
+        for (x, alpha) in self.alpha.chunks_exact_mut(vectors).take(q).enumerate() {
+            let weights = &step.weights.mixing[x * q..][..q];
+            for (to, message) in alpha.iter_mut().zip(self.sent[start..].chunks_exact(q)) {
+                *to = message.iter().zip(weights).map(|(m, w)| m * w).sum();
+            }
         }
+        self.alpha.as_ptr()
     }
 
     /// The message that node `n` sends on, from the one it receives.
-    #[inline(always)]
-    fn forward<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
-        let step = &self.plan.steps[n];
+    fn forward(&mut self, plan: &Plan, n: usize, policy: &[f64]) {
+        let alpha = self.alpha(plan, n);
+        let step = &plan.steps[n];
         let (q, g) = (self.class.q(), step.geometry.as_ref());
         let Some(leave) = &g.leave else { return };
-        let width = g.lanes.width;
-        let (alpha_block, policy_block) = (g.alpha_block(), g.policy_block(q));
-        let plane = g.post_slabs * g.row;
-        let (before, length) = self.received(step);
-        // States that no symbol leads to at t = 1 read the vector behind alpha.
-        self.alpha[q * alpha_block..][..width].fill(0.0);
-        for block in 0..g.lanes.blocks {
-            for x in 0..q {
-                let alpha = &mut self.alpha[x * alpha_block..][..alpha_block];
-                draw::<Wide, Narrow>(step, &self.sent[before..], length, q, x, block, alpha);
-            }
-            // Either all x at once into one slab, or each into its own.
-            let batch = if g.post_slabs == 1 { q } else { 1 };
-            for x in (0..q).step_by(batch) {
-                let from = step.base + (x * g.lanes.blocks + block) * policy_block;
-                let to = if batch == 1 { x * g.row } else { 0 } + block * width;
-                for k in 0..g.remembered {
-                    let work = Contraction {
-                        a_rows: &g.alpha_rows[x * q..][..batch * q],
-                        a_terms: &g.alpha_tokens,
-                        b_input: g.lanes.blocks * policy_block,
-                        b_terms: &g.policy_tokens,
-                        b_column: width,
-                        c: (g.histories.1 * plane, plane),
-                        size: (q, q),
-                        add: false,
-                    };
-                    // SAFETY: the plan sized all scratch for its offsets.
-                    unsafe {
-                        let alpha = self.alpha.as_ptr().add(k * width);
-                        let policy = policy.as_ptr().add(from + k * q * width);
-                        let post = self.post.as_mut_ptr().add(to + k * q * plane);
-                        work.run::<Wide, Narrow>(width, alpha, policy, post);
-                    }
+        let (width, plane) = (g.lanes.width, g.post_slabs * g.row);
+        let slab = g.lanes.blocks * g.policy_block(q);
+        // Either all x at once into one slab, or each into its own.
+        let batch = if g.post_slabs == 1 { q } else { 1 };
+        for x in (0..q).step_by(batch) {
+            for k in 0..g.remembered {
+                let work = Contraction {
+                    a_blocks: &g.alpha_blocks,
+                    a_rows: &g.alpha_rows[x * q..][..batch * q],
+                    a_terms: &g.alpha_tokens,
+                    b: (g.policy_block(q), slab),
+                    b_terms: &g.policy_tokens,
+                    b_column: width,
+                    c: (width, g.histories.1 * plane, plane),
+                    size: (q, q),
+                    width,
+                    add: false,
+                };
+                let to = if batch == 1 { x * g.row } else { 0 } + k * q * plane;
+                // SAFETY: the plan sized all buffers for its offsets.
+                unsafe {
+                    let policy = policy.as_ptr().add(step.base + x * slab + k * q * width);
+                    let post = self.post.as_mut_ptr().add(to);
+                    (self.kernels.contract)(&work, alpha.add(k * g.unit), policy, post);
                 }
             }
         }
-        let (count, stride) = leave.dropped;
         let size = leave.from.len();
         let messages = self.sent[step.message..][..q * g.histories.1 * size].chunks_exact_mut(size);
+        let (count, stride) = leave.dropped;
         for (message, post) in messages.zip(self.post.chunks_exact(plane)) {
-            for (to, &from) in message.iter_mut().zip(&leave.from) {
+            let terms = leave.from.iter().zip(step.weights.sent.chunks_exact(count));
+            for (to, (&from, weights)) in message.iter_mut().zip(terms) {
                 // SAFETY: the plan places every element, and those dropped, within a post plane.
                 let at = |d: usize| unsafe { *post.get_unchecked(from as usize + d * stride) };
-                let sum = (1..count).fold(at(0), |sum, d| sum + at(d));
+                let mut sum = at(0) * weights[0];
+                for d in 1..count {
+                    sum += at(d) * weights[d];
+                }
                 *to = if sum < LEAST_MESSAGE { 0.0 } else { sum };
             }
         }
     }
 
-    /// Where the message that a step receives starts, and its elements a state and history.
-    #[inline(always)]
-    fn received(&self, step: &Step) -> (usize, usize) {
-        match step.parent {
-            None => (self.sent.len() - ROOT, 1),
-            Some(parent) => {
-                let parent = &self.plan.steps[parent];
-                (parent.message, parent.geometry.message())
-            }
-        }
-    }
-
-    /// bbar, the reward to come once y_t is out, from what the next steps returned.
-    #[inline(always)]
-    fn receive(&mut self, n: usize) {
-        let step = &self.plan.steps[n];
+    /// bbar, the reward to come once y_t is out, times the weight of the symbol drawn.
+    fn receive(&mut self, plan: &Plan, n: usize) {
+        let step = &plan.steps[n];
         let (q, g) = (self.class.q(), step.geometry.as_ref());
         let width = g.lanes.width;
         let bbar = &mut self.bbar[..g.bbar(q)];
@@ -242,11 +225,10 @@ impl Evaluator {
                 let size = leave.from.len();
                 let messages = self.returned[step.message..][..q * g.histories.1 * size].chunks_exact(size);
                 for (n, message) in messages.enumerate() {
-                    for &(to, from) in &leave.back {
+                    for (&(to, from), weight) in leave.back.iter().zip(&step.weights.returned) {
                         // SAFETY: the plan places every element within the message and bbar.
                         unsafe {
-                            let value = *message.get_unchecked(from as usize);
-                            let value = if value < LEAST_MESSAGE { 0.0 } else { value };
+                            let value = *message.get_unchecked(from as usize) * weight;
                             *bbar.get_unchecked_mut(to as usize + n * width) = value;
                         }
                     }
@@ -254,153 +236,130 @@ impl Evaluator {
             }
         }
         let Some(reward) = step.reward else { return };
-        for block in bbar.chunks_exact_mut(g.bbar_block(q)) {
+        let weights = step.weights.lanes.chunks_exact(width);
+        for (block, weights) in bbar.chunks_exact_mut(g.bbar_block(q)).zip(weights) {
             for s in 0..q {
                 for k in 0..g.remembered {
                     let right = &mut block[(s * g.histories.1 + k * q + s) * width..][..width];
-                    right.iter_mut().for_each(|value| *value += reward);
+                    right.iter_mut().zip(weights).for_each(|(to, weight)| *to += reward * weight);
                 }
             }
         }
     }
 
     /// dQ and d of the node's cells, and beta, returned to the step before.
-    #[inline(always)]
-    fn backward<Wide: Lane, Narrow: Lane>(&mut self, n: usize, policy: &[f64]) {
-        self.receive(n);
-        let step = &self.plan.steps[n];
-        let (q, g, arrive) = (self.class.q(), step.geometry.as_ref(), step.arrive.as_ref());
+    fn backward(&mut self, plan: &Plan, n: usize, policy: &[f64]) {
+        self.receive(plan, n);
+        let alpha = self.alpha(plan, n);
+        let step = &plan.steps[n];
+        let (q, g) = (self.class.q(), step.geometry.as_ref());
         let width = g.lanes.width;
-        let (alpha_block, policy_block) = (g.alpha_block(), g.policy_block(q));
-        let (before, length) = self.received(step);
-        let carries = step.parent.is_none() || self.carry_all;
-        let mut carried = [0.0; WIDEST];
+        let (policy_block, bbar_block) = (g.policy_block(q), g.bbar_block(q));
+        let mut carried = 0.0;
         for x in 0..q {
             let rows = &g.bbar_rows[x * g.states..][..g.states];
-            for block in 0..g.lanes.blocks {
-                let number = x * g.lanes.blocks + block;
-                let alpha = &mut self.alpha[..alpha_block];
-                draw::<Wide, Narrow>(step, &self.sent[before..], length, q, x, block, alpha);
-                let here = step.base + number * policy_block;
-                let bbar = if g.post_slabs == 1 { block } else { number } * g.bbar_block(q);
-                for k in 0..g.remembered {
-                    let values = Contraction {
-                        a_rows: &g.alpha_tokens,
-                        a_terms: &g.alpha_states,
-                        b_input: 0,
-                        b_terms: rows,
-                        b_column: width,
-                        c: (g.remembered * q * width, width),
-                        size: (g.forgotten, q),
-                        add: step.adds,
-                    };
-                    let beta = Contraction {
-                        a_rows: rows,
-                        a_terms: &g.actions,
-                        b_input: 0,
-                        b_terms: &g.actions,
-                        b_column: g.remembered * q * width,
-                        c: (g.histories.0 * g.row, g.remembered * g.row),
-                        size: (g.states, g.forgotten),
-                        add: false,
-                    };
-                    // SAFETY: the plan sized all scratch for its offsets.
-                    unsafe {
-                        let alpha = self.alpha.as_ptr().add(k * width);
-                        let bbar = self.bbar.as_ptr().add(bbar + k * q * width);
-                        let policy = policy.as_ptr().add(here + k * q * width);
-                        let to = self.values.as_mut_ptr().add(here + k * q * width);
-                        values.run::<Wide, Narrow>(width, alpha, bbar, to);
-                        let to = self.beta.as_mut_ptr().add(block * width + k * g.row);
-                        beta.run::<Wide, Narrow>(width, bbar, policy, to);
-                    }
-                }
-                let alpha = &self.alpha[..alpha_block];
-                let visits = &mut self.visits[step.cell_base + number * g.histories.0 * width..];
-                count_visits(&mut visits[..g.histories.0 * width], alpha, step.visit, step.adds);
-                if carries {
-                    for (alpha, beta) in alpha.chunks_exact(width).zip(self.beta.chunks_exact(g.row)) {
-                        let beta = &beta[block * width..][..width];
-                        let terms = alpha.iter().zip(beta).zip(&mut carried);
-                        terms.for_each(|((a, b), sum)| *sum = a.mul_add(*b, *sum));
-                    }
-                }
-            }
-            if step.parent.is_none() {
-                continue;
-            }
-            let part = arrive.part(x, length, q);
-            let overlaps = matches!(arrive.draw, Draw::Current | Draw::Mixing);
-            let add = step.joins || (overlaps && x > 0);
-            let (len, places) = match arrive.draw {
-                Draw::Ahead => (g.lanes.count / q, q),
-                _ => (g.lanes.count, 1),
-            };
-            let rows = self.beta.chunks_exact(g.row).take(g.states * g.histories.0);
-            for (beta, message) in rows.zip(self.returned[before..].chunks_exact_mut(length)) {
-                if arrive.draw == Draw::Mixing {
-                    for (to, factor) in message.iter_mut().zip(&arrive.factors[x * q..]) {
-                        *to = beta[0].mul_add(*factor, if add { *to } else { 0.0 });
-                    }
-                    continue;
-                }
-                let factors = &arrive.factors[x * g.lanes.padded()..];
-                let message = &mut message[part..];
-                // SAFETY: a part of the message, a row of beta and the factors of x are this long.
+            let table = step.base + x * g.lanes.blocks * policy_block;
+            let slab_of_x = if g.post_slabs == 1 { 0 } else { x };
+            let bbar = slab_of_x * g.lanes.blocks * bbar_block;
+            for k in 0..g.remembered {
+                let values = Contraction {
+                    a_blocks: &g.alpha_blocks,
+                    a_rows: &g.alpha_tokens,
+                    a_terms: &g.alpha_states,
+                    b: (bbar_block, 0),
+                    b_terms: rows,
+                    b_column: width,
+                    c: (policy_block, g.remembered * q * width, width),
+                    size: (g.forgotten, q),
+                    width,
+                    add: step.adds,
+                };
+                let beta = Contraction {
+                    a_blocks: &g.bbar_blocks,
+                    a_rows: rows,
+                    a_terms: &g.actions,
+                    b: (policy_block, 0),
+                    b_terms: &g.actions,
+                    b_column: g.remembered * q * width,
+                    c: (width, g.histories.0 * g.row, g.remembered * g.row),
+                    size: (g.states, g.forgotten),
+                    width,
+                    add: false,
+                };
+                let visits = Contraction {
+                    b: (width, 0),
+                    b_terms: &g.zeros,
+                    c: (g.histories.0 * width, g.remembered * width, 0),
+                    size: (g.forgotten, 1),
+                    ..values
+                };
+                // SAFETY: the plan sized all buffers for its offsets.
                 unsafe {
-                    gather::<Wide, Narrow>(len, places, beta.as_ptr(), factors.as_ptr(), message.as_mut_ptr(), add);
+                    let alpha = alpha.add(g.alpha_inputs[x] + k * g.unit);
+                    let bbar = self.bbar.as_ptr().add(bbar + k * q * width);
+                    let policy = policy.as_ptr().add(table + k * q * width);
+                    let to = self.values.as_mut_ptr().add(table + k * q * width);
+                    (self.kernels.contract)(&values, alpha, bbar, to);
+                    let to = self.beta.as_mut_ptr().add(k * g.row);
+                    (self.kernels.contract)(&beta, bbar, policy, to);
+                    let weights = step.weights.visits[slab_of_x * g.lanes.padded()..].as_ptr();
+                    let to = step.cell_base + (x * g.lanes.blocks * g.histories.0 + k) * width;
+                    (self.kernels.contract)(&visits, alpha, weights, self.visits.as_mut_ptr().add(to));
                 }
             }
+            if step.parent.is_none() || self.carry_all {
+                // SAFETY: as above.
+                carried += unsafe { self.carried_by(plan, n, alpha.add(g.alpha_inputs[x])) };
+            }
+            self.give_back(plan, n, x);
         }
-        self.carried[n] = carried.iter().sum();
+        self.carried[n] = carried;
     }
-}
 
-/// Elements of the message before t = 1, kept behind all others: nothing has happened yet, with
-/// certainty, whatever lane reads it.
-const ROOT: usize = WIDEST;
-
-/// One block of alpha for x_t = x: the message, spread over the symbol drawn now.
-#[inline(always)]
-fn draw<Wide: Lane, Narrow: Lane>(
-    step: &Step,
-    message: &[f64],
-    length: usize,
-    q: usize,
-    x: usize,
-    block: usize,
-    alpha: &mut [f64],
-) {
-    let (g, arrive) = (step.geometry.as_ref(), step.arrive.as_ref());
-    let width = g.lanes.width;
-    if arrive.draw == Draw::Mixing {
-        for (to, message) in alpha.iter_mut().zip(message.chunks_exact(length)) {
-            let terms = message.iter().zip(&arrive.factors[x * q..]);
-            *to = terms.fold(0.0, |sum, (m, f)| m.mul_add(*f, sum));
+    /// The sum of alpha times beta over the slab that beta holds now.
+    ///
+    /// # Safety
+    /// `alpha` is that of the node, from the same slab on.
+    unsafe fn carried_by(&self, plan: &Plan, n: usize, alpha: *const f64) -> f64 {
+        let g = plan.steps[n].geometry.as_ref();
+        let mut sum = 0.0;
+        for (vector, beta) in self.beta.chunks_exact(g.row).take(g.states * g.histories.0).enumerate() {
+            for lane in 0..g.lanes.count {
+                let place = g.alpha_blocks[lane / g.lanes.width] + lane % g.lanes.width;
+                let alpha = unsafe { *alpha.add(vector * g.unit + place) };
+                sum += beta[lane] * alpha;
+            }
         }
-        return;
+        sum
     }
-    let lane = block * width;
-    let start = match arrive.draw {
-        Draw::First => 0,
-        Draw::Ahead => lane % (g.lanes.count / q),
-        _ => lane,
-    };
-    let factors = &arrive.factors[x * g.lanes.padded() + lane..][..width];
-    let from = &message[arrive.part(x, length, q) + start..];
-    let count = g.states * g.histories.0;
-    debug_assert!(from.len() >= (count - 1) * length + width);
-    // SAFETY: the message, the factors and alpha hold this many vectors at these distances.
-    unsafe { spread::<Wide, Narrow>(width, count, from.as_ptr(), length, factors.as_ptr(), alpha.as_mut_ptr()) }
-}
 
-/// d of the cells of a block: alpha summed over the states.
-#[inline(always)]
-fn count_visits(visits: &mut [f64], alpha: &[f64], weight: f64, add: bool) {
-    if !add {
-        visits.fill(0.0);
-    }
-    for state in alpha.chunks_exact(visits.len()) {
-        visits.iter_mut().zip(state).for_each(|(to, from)| *to = from.mul_add(weight, *to));
+    /// Sums beta of slab x over the symbol drawn, into the message returned.
+    fn give_back(&mut self, plan: &Plan, n: usize, x: usize) {
+        let step = &plan.steps[n];
+        let (q, g, start) = (self.class.q(), step.geometry.as_ref(), Self::received(plan, step));
+        let (part, add, work) = match g.draw {
+            Draw::First => return,
+            Draw::Nothing => (g.alpha_inputs[x], step.joins, (g.lanes.count, 1)),
+            Draw::Ahead => (g.alpha_inputs[x], step.joins, (g.lanes.count / q, q)),
+            Draw::Current | Draw::Mixing => (0, step.joins || x > 0, (g.lanes.count, 1)),
+        };
+        if g.draw == Draw::Mixing {
+            let rows = self.beta.chunks_exact(g.row).take(g.states * g.histories.0);
+            for (beta, message) in rows.zip(self.returned[start..].chunks_exact_mut(g.received)) {
+                for (to, weight) in message.iter_mut().zip(&step.weights.mixing[x * q..]) {
+                    *to = beta[0] * weight + if add { *to } else { 0.0 };
+                }
+            }
+            return;
+        }
+        let work = Gather {
+            len: work.0,
+            places: work.1,
+            rows: (g.states * g.histories.0, g.row, g.received),
+            add,
+            least: LEAST_MESSAGE,
+        };
+        // SAFETY: a part of the message and a row of beta are this long.
+        unsafe { (self.kernels.gather)(&work, self.beta.as_ptr(), self.returned.as_mut_ptr().add(start + part)) }
     }
 }

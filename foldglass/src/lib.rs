@@ -1,5 +1,6 @@
 //! Evaluates, exactly, what reinforcement learning with verifiable rewards sees on iterated
 //! quasigroup multiplication.
+mod aligned;
 pub mod class;
 pub mod evaluate;
 pub mod exact;

@@ -2,6 +2,7 @@
 //!
 //! A code sigma gives each cell one action; a policy pi gives each cell a distribution.
 
+use crate::aligned::Aligned;
 use crate::class::Class;
 use crate::quasigroup::Symbol;
 use thiserror::Error;
@@ -116,12 +117,12 @@ impl Code {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     class: Class,
-    entries: Vec<f64>,
+    entries: Aligned,
 }
 
 impl Policy {
     fn empty(class: &Class) -> Policy {
-        Policy { class: class.clone(), entries: vec![0.0; class.planes().entries] }
+        Policy { class: class.clone(), entries: Aligned::zeros(class.planes().entries) }
     }
 
     /// The policy that draws every token uniformly.

@@ -8,7 +8,6 @@
 use crate::class::{Class, Node, Window};
 use crate::class::{Lanes, digit_order};
 use crate::quasigroup::Symbol;
-use dashu_int::UBig;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -24,13 +23,22 @@ pub(crate) enum Scale {
     Integer,
 }
 
-/// How a node reads the message before it.
+/// How a node weighs the symbol it draws.
+///
+/// The weight is left out of alpha and put into what comes after: into the message sent on, and
+/// into bbar. So alpha is the message itself, read in place.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Arrive {
-    pub draw: Draw,
-    /// For each x_t, a factor a lane (zero on idle lanes): the weight of the symbol drawn now. When
-    /// mixing, a factor for each symbol before; at t = 1, the law of the first window.
-    pub factors: Vec<f64>,
+pub(crate) struct Weights {
+    /// For each element of the message sent on, the weight of each term summed into it.
+    pub sent: Vec<f64>,
+    /// For each place of bbar that an element returned goes to, its weight.
+    pub returned: Vec<f64>,
+    /// For each slab of bbar and each lane (zero on idle ones), the weight.
+    pub lanes: Vec<f64>,
+    /// The same times what a visit counts.
+    pub visits: Vec<f64>,
+    /// For each x and each symbol before it, the weight, where the step mixes.
+    pub mixing: Vec<f64>,
 }
 
 /// Which symbol a step draws.
@@ -48,17 +56,6 @@ pub(crate) enum Draw {
     Mixing,
 }
 
-impl Arrive {
-    /// Where, for x_t = x, the part of the message starts that its lanes read.
-    #[inline(always)]
-    pub fn part(&self, x: usize, length: usize, q: usize) -> usize {
-        match self.draw {
-            Draw::Nothing | Draw::Ahead => x * (length / q),
-            Draw::First | Draw::Current | Draw::Mixing => 0,
-        }
-    }
-}
-
 /// How a node makes the message after it.
 ///
 /// A message has, for each state and history, its parts one behind the other: one for each x of
@@ -72,13 +69,12 @@ pub(crate) struct Leave {
     pub dropped: (usize, usize),
     /// For each place of bbar (of the first state and history), the element it holds.
     pub back: Vec<(u32, u32)>,
-    /// Elements of a part without its repeated beginning.
-    pub part: usize,
 }
 
 /// The geometry that nodes of one kind share. All but the counts are offsets.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Geometry {
+    pub draw: Draw,
     /// 1 at t = 1, where there is no state yet, else q.
     pub states: usize,
     /// Histories before and after the step's own token.
@@ -91,8 +87,18 @@ pub(crate) struct Geometry {
     pub post_slabs: usize,
     /// The distance between slabs of a post plane, and between rows of beta.
     pub row: usize,
-    /// For each x, the vectors of alpha that lead to state s', or the zero vector.
+    /// Elements of the message received, for one state and history.
+    pub received: usize,
+    /// The distance between histories in alpha: the message received, or one where it is mixed.
+    pub unit: usize,
+    /// For each block, where its lanes start in alpha.
+    pub alpha_blocks: Vec<usize>,
+    /// For each x, where it starts in alpha.
+    pub alpha_inputs: Vec<usize>,
+    /// For each x and s', the row of alpha that leads there, or the zeros behind the first message.
     pub alpha_rows: Vec<usize>,
+    /// For each block, where its lanes start in bbar.
+    pub bbar_blocks: Vec<usize>,
     /// For each x and s, where bbar of s' = B[s, x] starts.
     pub bbar_rows: Vec<usize>,
     /// For each forgotten token, its place in alpha and in the policy.
@@ -102,15 +108,12 @@ pub(crate) struct Geometry {
     pub actions: Vec<usize>,
     /// For each s, its place in alpha.
     pub alpha_states: Vec<usize>,
+    /// For each s, no distance at all.
+    pub zeros: Vec<usize>,
     pub leave: Option<Leave>,
 }
 
 impl Geometry {
-    /// Size of one block of alpha for one x.
-    pub fn alpha_block(&self) -> usize {
-        self.states * self.histories.0 * self.lanes.width
-    }
-
     /// Size of one block of the policy for one x.
     pub fn policy_block(&self, q: usize) -> usize {
         self.histories.0 * q * self.lanes.width
@@ -141,7 +144,7 @@ impl Geometry {
 #[derive(Debug)]
 pub(crate) struct Step {
     pub geometry: Arc<Geometry>,
-    pub arrive: Arc<Arrive>,
+    pub weights: Arc<Weights>,
     pub parent: Option<usize>,
     /// Where its group lies in tables of (cell, action) and of cells.
     pub base: usize,
@@ -150,8 +153,6 @@ pub(crate) struct Step {
     pub message: usize,
     /// What a right answer given here counts.
     pub reward: Option<f64>,
-    /// What a visit counts.
-    pub visit: f64,
     /// Whether the message it sends back adds to that of a later node.
     pub joins: bool,
     /// Whether its values add to those of a later node that consults the same cells.
@@ -181,30 +182,32 @@ impl Plan {
         let parents = nodes.iter().enumerate().filter_map(|(n, node)| Some((n, node.parent?)));
         parents.for_each(|(n, parent)| last_child[parent] = Some(n));
         let mut geometries: HashMap<_, Arc<Geometry>> = HashMap::new();
-        let mut arrivals: HashMap<_, Arc<Arrive>> = HashMap::new();
+        let mut weights: HashMap<_, Arc<Weights>> = HashMap::new();
         let mut plan = Plan { steps: Vec::new(), messages: 0, alpha: 0, post: 0, bbar: 0, beta: 0 };
         for (n, node) in nodes.iter().enumerate() {
             let kind = (node.before, node.after, node.tokens, node.parent.is_none(), last_child[n].is_some());
-            let geometry = geometries.entry(kind).or_insert_with(|| Arc::new(geometry(class, node, last_child[n].map(|c| &nodes[c]))));
-            let drawn = class.task().inputs().kind(node.t + node.after);
-            let arrive = arrivals
-                .entry((node.before, node.after, node.parent.is_none(), drawn))
-                .or_insert_with(|| Arc::new(arrive(class, node, scale)));
+            let geometry = geometries.entry(kind).or_insert_with(|| {
+                let received = node.parent.map_or(1, |p| plan.steps[p].geometry.message());
+                Arc::new(geometry(class, node, last_child[n].map(|child| &nodes[child]), received))
+            });
             let g = geometry.as_ref();
-            plan.alpha = plan.alpha.max(q * g.alpha_block() + g.lanes.width);
+            let drawn = class.task().inputs().kind(node.t + node.after);
+            let weights = weights.entry((kind, drawn, node.lengths)).or_insert_with(|| Arc::new(weigh(class, node, g, scale)));
+            if g.draw == Draw::Mixing {
+                plan.alpha = plan.alpha.max(q * g.states * g.histories.0);
+            }
             plan.post = plan.post.max(g.post(q));
             plan.bbar = plan.bbar.max(g.bbar(q));
             plan.beta = plan.beta.max(g.states * g.histories.0 * g.row);
             let planes = &class.planes().groups[node.group];
             plan.steps.push(Step {
                 geometry: geometry.clone(),
-                arrive: arrive.clone(),
+                weights: weights.clone(),
                 parent: node.parent,
                 base: planes.base,
                 cell_base: planes.cell_base,
                 message: plan.messages,
-                reward: node.ends.then(|| scaled(class, scale, node.t, 1)),
-                visit: scaled(class, scale, node.t + node.after, node.lengths),
+                reward: node.ends.then(|| reward(class, scale, node.t)),
                 joins: node.parent.is_some_and(|parent| last_child[parent] != Some(n)),
                 adds: last_of_group[node.group] != n,
             });
@@ -216,11 +219,11 @@ impl Plan {
     }
 }
 
-/// What weight over positions 1..=n counts, once for each of `lengths`.
-fn scaled(class: &Class, scale: Scale, n: usize, lengths: usize) -> f64 {
+/// What a right answer counts for the length t.
+fn reward(class: &Class, scale: Scale, t: usize) -> f64 {
     match scale {
-        Scale::Probability => lengths as f64 / class.task().lengths().len() as f64,
-        Scale::Integer => (class.task().lift(n) * UBig::from(lengths)).to_f64().value(),
+        Scale::Probability => 1.0 / class.task().lengths().len() as f64,
+        Scale::Integer => class.task().lift(t).to_f64().value(),
     }
 }
 
@@ -256,73 +259,92 @@ fn draw(class: &Class, node: &Node) -> Draw {
     }
 }
 
-fn geometry(class: &Class, node: &Node, children: Option<&Node>) -> Geometry {
-    let (q, window) = (class.q(), class.shape().window);
+/// Whether the weight of what the node draws is the same for every x_t.
+fn blind_to_x(class: &Class, node: &Node) -> bool {
+    let inputs = class.task().inputs();
+    match draw(class, node) {
+        Draw::Nothing | Draw::Mixing => true,
+        Draw::Ahead => class.shape().window.future > 1 || !inputs.is_correlated(),
+        Draw::First | Draw::Current => inputs.is_uniform(),
+    }
+}
+
+fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -> Geometry {
+    let (q, window, draw_here) = (class.q(), class.shape().window, draw(class, node));
     let order = digit_order(window, node.before, node.after);
     let lanes = Lanes::new(q.pow((order.len() - 1) as u32));
     let width = lanes.width;
-    // An odd number of cache lines between rows keeps them in different cache sets.
-    let row = if lanes.blocks % 2 == 0 { lanes.padded() + width } else { lanes.padded() };
     let states = if node.parent.is_none() { 1 } else { q };
     let before = q.pow(node.tokens as u32);
     let forgotten = if node.tokens == class.shape().memory { q } else { 1 };
     let remembered = before / forgotten;
     let after = remembered * q;
-    let mixes = children.is_some_and(|child| draw(class, child) == Draw::Mixing);
-    let post_slabs = if window.past == 0 && !mixes { 1 } else { q };
-
-    let square = class.task().square();
-    let next = |s: usize, x: usize| match states {
-        1 => x,
-        _ => square.multiply(s as Symbol, x as Symbol) as usize,
-    };
-    let block = states * before * width;
-    let mut alpha_rows = vec![q * block; q * q];
-    let mut bbar_rows = vec![0; q * states];
-    for x in 0..q {
-        for s in 0..states {
-            alpha_rows[x * q + next(s, x)] = x * block + s * before * width;
-            bbar_rows[x * states + s] = next(s, x) * after * width;
-        }
-    }
+    let keeps_x = window.past > 0 || child.is_some_and(|child| draw(class, child) == Draw::Mixing);
+    let unit = if draw_here == Draw::Mixing { 1 } else { received };
     let multiples = |count: usize, step: usize| (0..count).map(|n| n * step).collect::<Vec<_>>();
-    Geometry {
+    let mut g = Geometry {
+        draw: draw_here,
         states,
         histories: (before, after),
         forgotten,
         remembered,
         lanes,
-        post_slabs,
-        row,
-        alpha_rows,
-        bbar_rows,
-        alpha_tokens: multiples(forgotten, remembered * width),
+        post_slabs: if keeps_x || !blind_to_x(class, node) { q } else { 1 },
+        // An odd number of cache lines between rows keeps them in different cache sets.
+        row: if lanes.blocks % 2 == 0 { lanes.padded() + width } else { lanes.padded() },
+        received,
+        unit,
+        alpha_blocks: (0..lanes.blocks)
+            .map(|block| match draw_here {
+                Draw::First => 0,
+                Draw::Ahead => block * width % (lanes.count / q),
+                _ => block * width,
+            })
+            .collect(),
+        alpha_inputs: match draw_here {
+            Draw::First | Draw::Current => vec![0; q],
+            Draw::Nothing | Draw::Ahead => multiples(q, received / q),
+            Draw::Mixing => multiples(q, states * before),
+        },
+        alpha_rows: vec![WIDEST; q * q],
+        bbar_blocks: multiples(lanes.blocks, q * after * width),
+        bbar_rows: vec![0; q * states],
+        alpha_tokens: multiples(forgotten, remembered * unit),
         policy_tokens: multiples(forgotten, remembered * q * width),
         actions: multiples(q, width),
-        alpha_states: multiples(states, before * width),
-        leave: children.map(|child| leave(class, node, child, &order, (lanes, row, post_slabs, after))),
+        alpha_states: multiples(states, before * unit),
+        zeros: vec![0; states],
+        leave: None,
+    };
+    let square = class.task().square();
+    for x in 0..q {
+        for s in 0..states {
+            let next = match node.parent {
+                None => x,
+                Some(_) => square.multiply(s as Symbol, x as Symbol) as usize,
+            };
+            g.alpha_rows[x * q + next] = g.alpha_inputs[x] + g.alpha_states[s];
+            g.bbar_rows[x * states + s] = next * after * width;
+        }
     }
+    g.leave = child.map(|child| leave(class, node, child, &g));
+    g
 }
 
-fn leave(
-    class: &Class,
-    node: &Node,
-    child: &Node,
-    order: &[isize],
-    (lanes, row, post_slabs, histories): (Lanes, usize, usize, usize),
-) -> Leave {
+fn leave(class: &Class, node: &Node, child: &Node, g: &Geometry) -> Leave {
     let (q, window) = (class.q(), class.shape().window);
-    let weights = digit_weights(q, order, row);
+    let weights = digit_weights(q, &digit_order(window, node.before, node.after), g.row);
     let mixing = draw(class, child) == Draw::Mixing;
-    let mut dropped = (1, 0);
-    if window.past > 0 && node.before == window.past {
-        dropped = (q, weights[&-(window.past as isize)]);
-    }
+    let dropped = match window.past {
+        0 if g.post_slabs == 1 || mixing => (1, 0),
+        past if node.before == past => (q, weights[&-(past as isize)]),
+        _ => (1, 0),
+    };
     // The next step counts its positions from t + 1, and draws its newest one itself.
     let kept = digit_order(window, child.before, node.after + 1).into_iter().map(|offset| offset + 1);
     let mut kept: Vec<usize> = kept.filter(|&o| o <= node.after as isize).map(|o| weights[&o]).collect();
     if mixing {
-        kept = vec![row];
+        kept = vec![g.row];
     }
     let elements = q.pow(kept.len() as u32);
     // Both children of a node read the same message: repeat for the one that draws ahead.
@@ -331,30 +353,28 @@ fn leave(
         _ => (q, Lanes::new(q.pow((child.before + node.after) as u32)).width - 1),
     };
     let part = elements / parts;
-    let element = |i: usize| i / (part + repeat) * part + i % (part + repeat) % part;
-    let total = parts * (part + repeat);
-    let from: Vec<u32> = (0..total).map(|i| place(q, element(i), &kept) as u32).collect();
-    let block = q * histories * lanes.width;
-    let bbar_place = |post: usize| {
-        let (x, lane) = (post / row, post % row);
-        (x * lanes.blocks + lane / lanes.width) * block + lane % lanes.width
-    };
-    debug_assert!(from.iter().all(|&f| (f as usize) < post_slabs * row));
-    let real = (0..total).filter(|i| i % (part + repeat) < part);
-    let back = real.flat_map(|i| {
-        let places = (0..dropped.0).map(move |d| d * dropped.1);
-        let first = from[i] as usize;
-        places.map(move |d| (bbar_place(first + d) as u32, i as u32))
+    let whole = part + repeat;
+    let element = |i: usize| i / whole * part + i % whole % part;
+    let from: Vec<u32> = (0..parts * whole).map(|i| place(q, element(i), &kept) as u32).collect();
+    let real = (0..parts * whole).filter(|i| i % whole < part);
+    let back = real.flat_map(|i| (0..dropped.0).map(move |d| (i, d)));
+    let back = back.map(|(i, d)| {
+        let (x, lane) = post_place(g, from[i] as usize + d * dropped.1);
+        let block = x * g.lanes.blocks + lane / g.lanes.width;
+        (block * g.bbar_block(q) + lane % g.lanes.width, i)
     });
-    let back = back.collect();
-    Leave { from, dropped, back, part }
+    let back = back.map(|(to, i)| (to as u32, i as u32)).collect();
+    Leave { from, dropped, back }
 }
 
-fn arrive(class: &Class, node: &Node, scale: Scale) -> Arrive {
+/// The slab and lane of a place in a post plane.
+fn post_place(g: &Geometry, place: usize) -> (usize, usize) {
+    (place / g.row, place % g.row)
+}
+
+fn weigh(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
     let (q, window, inputs) = (class.q(), class.shape().window, class.task().inputs());
-    let order = digit_order(window, node.before, node.after);
-    let lanes = Lanes::new(q.pow((order.len() - 1) as u32));
-    let weights = digit_weights(q, &order, 1);
+    let places = digit_weights(q, &digit_order(window, node.before, node.after), 1);
     let share = |t: usize, before: Symbol, x: Symbol| {
         let weight = inputs.weight(t, before, x) as f64;
         match scale {
@@ -362,30 +382,48 @@ fn arrive(class: &Class, node: &Node, scale: Scale) -> Arrive {
             Scale::Integer => weight,
         }
     };
-    let (draw, after) = (draw(class, node), node.after as isize);
-    let mut factors = Vec::new();
-    for x in 0..q {
-        // The symbol that stands `offset` from t in the window of a lane.
-        let digit = |lane: usize, offset: isize| match offset {
+    let after = node.after as isize;
+    let weight = |x: usize, lane: usize| {
+        // The symbol that stands `offset` from t in the window of this slab and lane.
+        let digit = |offset: isize| match offset {
             0 => x as Symbol,
-            _ => (lane / weights[&offset] % q) as Symbol,
+            _ => (lane / places[&offset] % q) as Symbol,
         };
-        let factor = |lane: usize| match draw {
+        match g.draw {
             Draw::First => {
-                let before = |i: isize| if i == 0 { 0 } else { digit(lane, i - 1) };
-                (0..=after).map(|i| share(1 + i as usize, before(i), digit(lane, i))).product()
+                let before = |i: isize| if i == 0 { 0 } else { digit(i - 1) };
+                (0..=after).map(|i| share(1 + i as usize, before(i), digit(i))).product()
             }
-            Draw::Nothing => 1.0,
-            Draw::Ahead => share(node.t + node.after, digit(lane, after - 1), digit(lane, after)),
-            Draw::Current => share(node.t, if window.past > 0 { digit(lane, -1) } else { 0 }, x as Symbol),
-            Draw::Mixing => share(node.t, lane as Symbol, x as Symbol),
-        };
-        if draw == Draw::Mixing {
-            factors.extend((0..q).map(factor));
-        } else {
-            let idle = lanes.padded() - lanes.count;
-            factors.extend((0..lanes.count).map(factor).chain(std::iter::repeat_n(0.0, idle)));
+            Draw::Nothing | Draw::Mixing => 1.0,
+            Draw::Ahead => share(node.t + node.after, digit(after - 1), digit(after)),
+            Draw::Current => share(node.t, if window.past > 0 { digit(-1) } else { 0 }, x as Symbol),
         }
+    };
+    let at = |place: usize| {
+        let (x, lane) = post_place(g, place);
+        weight(x, lane)
+    };
+    let mut weights = Weights { sent: Vec::new(), returned: Vec::new(), lanes: Vec::new(), visits: Vec::new(), mixing: Vec::new() };
+    for x in 0..g.post_slabs {
+        let idle = g.lanes.padded() - g.lanes.count;
+        weights.lanes.extend((0..g.lanes.count).map(|lane| weight(x, lane)));
+        weights.lanes.extend(std::iter::repeat_n(0.0, idle));
     }
-    Arrive { draw, factors }
+    let lengths = node.lengths as f64 / class.task().lengths().len() as f64;
+    weights.visits = weights.lanes.iter().map(|weight| weight * lengths).collect();
+    if let Some(leave) = &g.leave {
+        let (count, stride) = leave.dropped;
+        let terms = leave.from.iter().flat_map(|&f| (0..count).map(move |d| f as usize + d * stride));
+        weights.sent = terms.map(at).collect();
+        let back = leave.back.iter().map(|&(to, _)| {
+            let (block, lane) = (to as usize / g.bbar_block(q), to as usize % g.lanes.width);
+            weight(block / g.lanes.blocks, block % g.lanes.blocks * g.lanes.width + lane)
+        });
+        weights.returned = back.collect();
+    }
+    if g.draw == Draw::Mixing {
+        let pairs = (0..q * q).map(|i| share(node.t, (i % q) as Symbol, (i / q) as Symbol));
+        weights.mixing = pairs.collect();
+    }
+    weights
 }
