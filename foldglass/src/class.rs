@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use thiserror::Error;
 
-pub(crate) use planes::{Lanes, Planes, digit_order};
+pub(crate) use planes::{Digits, Lanes, Planes};
 
 /// How many input symbols around x_t a policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

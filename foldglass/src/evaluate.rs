@@ -171,13 +171,13 @@ impl Evaluator {
         let Some(leave) = &g.leave else { return };
         let (width, plane) = (g.lanes.width, g.post_slabs * g.row);
         let slab = g.lanes.blocks * g.policy_block(q);
-        // Either all x at once into one slab, or each into its own.
-        let batch = if g.post_slabs == 1 { q } else { 1 };
-        for x in (0..q).step_by(batch) {
+        // What leaves the window is summed here, a batch of slabs into one.
+        let batch = g.slabs / g.post_slabs;
+        for first in (0..g.slabs).step_by(batch) {
             for k in 0..g.remembered {
                 let work = Contraction {
                     a_blocks: &g.alpha_blocks,
-                    a_rows: &g.alpha_rows[x * q..][..batch * q],
+                    a_rows: &g.alpha_rows[first * q..][..batch * q],
                     a_terms: &g.alpha_tokens,
                     b: (g.policy_block(q), slab),
                     b_terms: &g.policy_tokens,
@@ -187,10 +187,10 @@ impl Evaluator {
                     width,
                     add: false,
                 };
-                let to = if batch == 1 { x * g.row } else { 0 } + k * q * plane;
+                let to = first / batch * g.row + k * q * plane;
                 // SAFETY: the plan sized all buffers for its offsets.
                 unsafe {
-                    let policy = policy.as_ptr().add(step.base + x * slab + k * q * width);
+                    let policy = policy.as_ptr().add(step.base + first * slab + k * q * width);
                     let post = self.post.as_mut_ptr().add(to);
                     (self.kernels.contract)(&work, alpha.add(k * g.unit), policy, post);
                 }
@@ -256,11 +256,11 @@ impl Evaluator {
         let width = g.lanes.width;
         let (policy_block, bbar_block) = (g.policy_block(q), g.bbar_block(q));
         let mut carried = 0.0;
-        for x in 0..q {
-            let rows = &g.bbar_rows[x * g.states..][..g.states];
-            let table = step.base + x * g.lanes.blocks * policy_block;
-            let slab_of_x = if g.post_slabs == 1 { 0 } else { x };
-            let bbar = slab_of_x * g.lanes.blocks * bbar_block;
+        for slab in 0..g.slabs {
+            let rows = &g.bbar_rows[slab * g.states..][..g.states];
+            let table = step.base + slab * g.lanes.blocks * policy_block;
+            let post_slab = slab * g.post_slabs / g.slabs;
+            let bbar = post_slab * g.lanes.blocks * bbar_block;
             for k in 0..g.remembered {
                 let values = Contraction {
                     a_blocks: &g.alpha_blocks,
@@ -295,23 +295,23 @@ impl Evaluator {
                 };
                 // SAFETY: the plan sized all buffers for its offsets.
                 unsafe {
-                    let alpha = alpha.add(g.alpha_inputs[x] + k * g.unit);
+                    let alpha = alpha.add(g.alpha_slabs[slab] + k * g.unit);
                     let bbar = self.bbar.as_ptr().add(bbar + k * q * width);
                     let policy = policy.as_ptr().add(table + k * q * width);
                     let to = self.values.as_mut_ptr().add(table + k * q * width);
                     (self.kernels.contract)(&values, alpha, bbar, to);
                     let to = self.beta.as_mut_ptr().add(k * g.row);
                     (self.kernels.contract)(&beta, bbar, policy, to);
-                    let weights = step.weights.visits[slab_of_x * g.lanes.padded()..].as_ptr();
-                    let to = step.cell_base + (x * g.lanes.blocks * g.histories.0 + k) * width;
+                    let weights = step.weights.visits[post_slab * g.lanes.padded()..].as_ptr();
+                    let to = step.cell_base + (slab * g.lanes.blocks * g.histories.0 + k) * width;
                     (self.kernels.contract)(&visits, alpha, weights, self.visits.as_mut_ptr().add(to));
                 }
             }
             if step.parent.is_none() || self.carry_all {
                 // SAFETY: as above.
-                carried += unsafe { self.carried_by(plan, n, alpha.add(g.alpha_inputs[x])) };
+                carried += unsafe { self.carried_by(plan, n, alpha.add(g.alpha_slabs[slab])) };
             }
-            self.give_back(plan, n, x);
+            self.give_back(plan, n, slab);
         }
         self.carried[n] = carried;
     }
@@ -333,20 +333,21 @@ impl Evaluator {
         sum
     }
 
-    /// Sums beta of slab x over the symbol drawn, into the message returned.
-    fn give_back(&mut self, plan: &Plan, n: usize, x: usize) {
+    /// Sums beta of a slab over the symbol drawn, into the message returned.
+    fn give_back(&mut self, plan: &Plan, n: usize, slab: usize) {
         let step = &plan.steps[n];
         let (q, g, start) = (self.class.q(), step.geometry.as_ref(), Self::received(plan, step));
         let (part, add, work) = match g.draw {
             Draw::First => return,
-            Draw::Nothing => (g.alpha_inputs[x], step.joins, (g.lanes.count, 1)),
-            Draw::Ahead => (g.alpha_inputs[x], step.joins, (g.lanes.count / q, q)),
-            Draw::Current | Draw::Mixing => (0, step.joins || x > 0, (g.lanes.count, 1)),
+            Draw::Nothing => (g.alpha_slabs[slab], step.joins, (g.lanes.count, 1)),
+            Draw::Ahead => (g.alpha_slabs[slab], step.joins, (g.lanes.count / q, q)),
+            Draw::Current => (g.alpha_slabs[slab], step.joins || slab >= g.slabs / q, (g.lanes.count, 1)),
+            Draw::Mixing => (0, step.joins || slab > 0, (g.lanes.count, 1)),
         };
         if g.draw == Draw::Mixing {
             let rows = self.beta.chunks_exact(g.row).take(g.states * g.histories.0);
             for (beta, message) in rows.zip(self.returned[start..].chunks_exact_mut(g.received)) {
-                for (to, weight) in message.iter_mut().zip(&step.weights.mixing[x * q..]) {
+                for (to, weight) in message.iter_mut().zip(&step.weights.mixing[slab * q..]) {
                     *to = beta[0] * weight + if add { *to } else { 0.0 };
                 }
             }

@@ -1,12 +1,12 @@
 //! Places every (cell, action) in memory so that windows lie side by side, ready for vectors.
 //!
-//! A group's table has a slab for each x_t; a slab has a lane for each way the rest of the window
-//! can read. The fold moves by x_t alone, so within a slab all lanes go through the same
-//! arithmetic. Lanes come in blocks of one vector; a block holds, for each history and action in
-//! turn, one vector of lanes, so that a step reads and writes memory from front to back.
+//! A group's table has a slab for each x_t and each symbol about to leave the window; a slab has a
+//! lane for each way the rest of the window can read. The fold moves by x_t alone, so within a slab
+//! all lanes go through the same arithmetic, and what leaves is summed slab by slab. Lanes come in
+//! blocks of one vector; a block holds, for each history and action in turn, one vector of lanes,
+//! so that a step reads and writes memory from front to back.
 //!
-//! The order of the digits of a lane is chosen for the slide from step to step: the newest symbol
-//! first where one is drawn, then the symbol about to leave the window, then the rest in time
+//! The digits of a lane are the newest symbol first, where one is drawn, then the rest in time
 //! order. Without its newest digit the order is that of the message that the step before sends.
 
 use super::{Class, Group, Window};
@@ -81,16 +81,17 @@ impl Planes {
     pub fn new(q: usize, window: Window, groups: &[Group]) -> Planes {
         let mut planes = Planes { groups: Vec::new(), entries: 0, cell_entries: 0 };
         for group in groups {
-            let order = digit_order(window, group.before, group.after);
-            let lanes = Lanes::new(q.pow((order.len() - 1) as u32));
+            let digits = Digits::new(window, group.before, group.after);
+            let lanes = digits.lanes(q);
             planes.groups.push(GroupPlanes {
                 base: planes.entries,
                 cell_base: planes.cell_entries,
                 lanes,
-                slots: slots(q, &order, group.before, lanes),
+                slots: slots(q, &digits, group.before),
             });
-            planes.entries += q * lanes.padded() * group.histories * q;
-            planes.cell_entries += q * lanes.padded() * group.histories;
+            let vectors = digits.slabs(q) * group.histories;
+            planes.entries += vectors * q * lanes.padded();
+            planes.cell_entries += vectors * lanes.padded();
         }
         planes
     }
@@ -113,31 +114,53 @@ impl Planes {
     }
 }
 
-/// The window's positions relative to t, slowest digit first; position 0 (x_t) always leads.
-pub(crate) fn digit_order(window: Window, before: usize, after: usize) -> Vec<isize> {
-    let (before, after) = (before as isize, after as isize);
-    let mut order = vec![0];
-    if after > 0 && after == window.future as isize {
-        order.push(after);
+/// The window's positions relative to t, slowest digit first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Digits {
+    /// x_t, and the symbol about to leave the window if it is another one.
+    pub slab: Vec<isize>,
+    /// The others, the newest first if this step draws it.
+    pub lane: Vec<isize>,
+}
+
+impl Digits {
+    pub fn new(window: Window, before: usize, after: usize) -> Digits {
+        let (before, after) = (before as isize, after as isize);
+        let mut slab = vec![0];
+        if before > 0 && before == window.past as isize {
+            slab.push(-before);
+        }
+        let draws = after > 0 && after == window.future as isize;
+        let newest = draws.then_some(after);
+        let rest = (-before..=after).filter(|offset| !slab.contains(offset) && Some(*offset) != newest);
+        Digits { lane: newest.into_iter().chain(rest).collect(), slab }
     }
-    if before > 0 && before == window.past as isize {
-        order.push(-before);
+
+    /// The number of slabs.
+    pub fn slabs(&self, q: usize) -> usize {
+        q.pow(self.slab.len() as u32)
     }
-    let rest: Vec<_> = (-before..=after).filter(|offset| !order.contains(offset)).collect();
-    order.extend(rest);
-    order
+
+    /// The lanes of a slab.
+    pub fn lanes(&self, q: usize) -> Lanes {
+        Lanes::new(q.pow(self.lane.len() as u32))
+    }
+
+    /// How far each digit moves a place, when the lanes of a slab take `slab`.
+    pub fn weights(&self, q: usize, slab: usize) -> impl Iterator<Item = (isize, usize)> {
+        let lanes = (0..).zip(self.lane.iter().rev()).map(move |(n, &offset)| (offset, q.pow(n)));
+        let slabs = (0..).zip(self.slab.iter().rev()).map(move |(n, &offset)| (offset, slab * q.pow(n)));
+        lanes.chain(slabs)
+    }
 }
 
 /// Maps each window to its slab times padded lanes, plus lane.
-fn slots(q: usize, order: &[isize], before: usize, lanes: Lanes) -> Vec<u32> {
-    let size = order.len();
+fn slots(q: usize, digits: &Digits, before: usize) -> Vec<u32> {
+    let size = digits.slab.len() + digits.lane.len();
     let mut weight = vec![0; size];
-    let mut lane_weight = 1;
-    for &offset in order[1..].iter().rev() {
-        weight[(offset + before as isize) as usize] = lane_weight;
-        lane_weight *= q;
+    for (offset, step) in digits.weights(q, digits.lanes(q).padded()) {
+        weight[(offset + before as isize) as usize] = step;
     }
-    weight[before] = lanes.padded();
     let slot = |w: usize| {
         let mut rest = w;
         (0..size).rev().fold(0, |sum, i| {

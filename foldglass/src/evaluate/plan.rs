@@ -6,7 +6,7 @@
 //! the same places.
 
 use crate::class::{Class, Node, Window};
-use crate::class::{Lanes, digit_order};
+use crate::class::{Digits, Lanes};
 use crate::quasigroup::Symbol;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -83,7 +83,8 @@ pub(crate) struct Geometry {
     pub forgotten: usize,
     pub remembered: usize,
     pub lanes: Lanes,
-    /// Slabs of a post plane: 1 when x_t is summed away at once, else q.
+    /// Slabs, and those of a post plane: fewer where the symbol about to leave is summed at once.
+    pub slabs: usize,
     pub post_slabs: usize,
     /// The distance between slabs of a post plane, and between rows of beta.
     pub row: usize,
@@ -93,13 +94,13 @@ pub(crate) struct Geometry {
     pub unit: usize,
     /// For each block, where its lanes start in alpha.
     pub alpha_blocks: Vec<usize>,
-    /// For each x, where it starts in alpha.
-    pub alpha_inputs: Vec<usize>,
-    /// For each x and s', the row of alpha that leads there, or the zeros behind the first message.
+    /// For each slab, where it starts in alpha.
+    pub alpha_slabs: Vec<usize>,
+    /// For each slab and s', the row of alpha that leads there, or the zeros behind the first message.
     pub alpha_rows: Vec<usize>,
     /// For each block, where its lanes start in bbar.
     pub bbar_blocks: Vec<usize>,
-    /// For each x and s, where bbar of s' = B[s, x] starts.
+    /// For each slab and s, where bbar of s' = B[s, x] starts.
     pub bbar_rows: Vec<usize>,
     /// For each forgotten token, its place in alpha and in the policy.
     pub alpha_tokens: Vec<usize>,
@@ -227,17 +228,6 @@ fn reward(class: &Class, scale: Scale, t: usize) -> f64 {
     }
 }
 
-/// The distance each digit of a place moves: x_t by a slab, the others by lanes.
-fn digit_weights(q: usize, order: &[isize], slab: usize) -> HashMap<isize, usize> {
-    let mut weights = HashMap::from([(0, slab)]);
-    let mut lane = 1;
-    for &offset in order[1..].iter().rev() {
-        weights.insert(offset, lane);
-        lane *= q;
-    }
-    weights
-}
-
 /// The sum of the digits of `n`, the last one first in `weights` reversed, each times its weight.
 fn place(q: usize, mut n: usize, weights: &[usize]) -> usize {
     weights.iter().rev().fold(0, |sum, weight| {
@@ -259,27 +249,30 @@ fn draw(class: &Class, node: &Node) -> Draw {
     }
 }
 
-/// Whether the weight of what the node draws is the same for every x_t.
-fn blind_to_x(class: &Class, node: &Node) -> bool {
-    let inputs = class.task().inputs();
+/// Whether the weight of what the node draws does not depend on the symbol about to leave.
+fn blind(class: &Class, node: &Node) -> bool {
+    let (Window { past, future }, inputs) = (class.shape().window, class.task().inputs());
     match draw(class, node) {
         Draw::Nothing | Draw::Mixing => true,
-        Draw::Ahead => class.shape().window.future > 1 || !inputs.is_correlated(),
-        Draw::First | Draw::Current => inputs.is_uniform(),
+        Draw::First => inputs.is_uniform(),
+        Draw::Ahead => past > 0 || future > 1 || !inputs.is_correlated(),
+        Draw::Current if past == 0 => inputs.is_uniform(),
+        Draw::Current => past > 1 || !inputs.is_correlated(),
     }
 }
 
 fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -> Geometry {
     let (q, window, draw_here) = (class.q(), class.shape().window, draw(class, node));
-    let order = digit_order(window, node.before, node.after);
-    let lanes = Lanes::new(q.pow((order.len() - 1) as u32));
+    let digits = Digits::new(window, node.before, node.after);
+    let (lanes, slabs) = (digits.lanes(q), digits.slabs(q));
     let width = lanes.width;
     let states = if node.parent.is_none() { 1 } else { q };
     let before = q.pow(node.tokens as u32);
     let forgotten = if node.tokens == class.shape().memory { q } else { 1 };
     let remembered = before / forgotten;
     let after = remembered * q;
-    let keeps_x = window.past > 0 || child.is_some_and(|child| draw(class, child) == Draw::Mixing);
+    let mixes = child.is_some_and(|child| draw(class, child) == Draw::Mixing);
+    let leaves = node.before == window.past && !mixes;
     let unit = if draw_here == Draw::Mixing { 1 } else { received };
     let multiples = |count: usize, step: usize| (0..count).map(|n| n * step).collect::<Vec<_>>();
     let mut g = Geometry {
@@ -289,7 +282,8 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
         forgotten,
         remembered,
         lanes,
-        post_slabs: if keeps_x || !blind_to_x(class, node) { q } else { 1 },
+        slabs,
+        post_slabs: if leaves && blind(class, node) { slabs / q } else { slabs },
         // An odd number of cache lines between rows keeps them in different cache sets.
         row: if lanes.blocks % 2 == 0 { lanes.padded() + width } else { lanes.padded() },
         received,
@@ -301,14 +295,16 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
                 _ => block * width,
             })
             .collect(),
-        alpha_inputs: match draw_here {
-            Draw::First | Draw::Current => vec![0; q],
-            Draw::Nothing | Draw::Ahead => multiples(q, received / q),
+        alpha_slabs: match draw_here {
+            Draw::First => vec![0; q],
+            Draw::Nothing | Draw::Ahead => multiples(slabs, received / slabs),
+            // Drawn now, x_t is not in the message; what leaves the window is.
+            Draw::Current => (0..slabs).map(|slab| slab % (slabs / q) * (received * q / slabs)).collect(),
             Draw::Mixing => multiples(q, states * before),
         },
-        alpha_rows: vec![WIDEST; q * q],
+        alpha_rows: vec![WIDEST; slabs * q],
         bbar_blocks: multiples(lanes.blocks, q * after * width),
-        bbar_rows: vec![0; q * states],
+        bbar_rows: vec![0; slabs * states],
         alpha_tokens: multiples(forgotten, remembered * unit),
         policy_tokens: multiples(forgotten, remembered * q * width),
         actions: multiples(q, width),
@@ -317,14 +313,15 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
         leave: None,
     };
     let square = class.task().square();
-    for x in 0..q {
+    for slab in 0..slabs {
+        let x = slab / (slabs / q);
         for s in 0..states {
             let next = match node.parent {
                 None => x,
                 Some(_) => square.multiply(s as Symbol, x as Symbol) as usize,
             };
-            g.alpha_rows[x * q + next] = g.alpha_inputs[x] + g.alpha_states[s];
-            g.bbar_rows[x * states + s] = next * after * width;
+            g.alpha_rows[slab * q + next] = g.alpha_slabs[slab] + g.alpha_states[s];
+            g.bbar_rows[slab * states + s] = next * after * width;
         }
     }
     g.leave = child.map(|child| leave(class, node, child, &g));
@@ -333,34 +330,38 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
 
 fn leave(class: &Class, node: &Node, child: &Node, g: &Geometry) -> Leave {
     let (q, window) = (class.q(), class.shape().window);
-    let weights = digit_weights(q, &digit_order(window, node.before, node.after), g.row);
+    let mut digits = Digits::new(window, node.before, node.after);
+    if g.post_slabs < g.slabs {
+        digits.slab.pop();
+    }
+    let weights: HashMap<isize, usize> = digits.weights(q, g.row).collect();
     let mixing = draw(class, child) == Draw::Mixing;
-    let dropped = match window.past {
-        0 if g.post_slabs == 1 || mixing => (1, 0),
-        past if node.before == past => (q, weights[&-(past as isize)]),
-        _ => (1, 0),
-    };
+    let leaves = node.before == window.past && !mixing;
+    let dropped = if leaves && g.post_slabs == g.slabs { (q, g.row) } else { (1, 0) };
     // The next step counts its positions from t + 1, and draws its newest one itself.
-    let kept = digit_order(window, child.before, node.after + 1).into_iter().map(|offset| offset + 1);
+    let next = Digits::new(window, child.before, child.after);
+    let kept = next.slab.iter().chain(&next.lane).map(|offset| offset + 1);
     let mut kept: Vec<usize> = kept.filter(|&o| o <= node.after as isize).map(|o| weights[&o]).collect();
     if mixing {
         kept = vec![g.row];
     }
-    let elements = q.pow(kept.len() as u32);
-    // Both children of a node read the same message: repeat for the one that draws ahead.
+    // One part for each slab of the next step, but for x if it draws that; where it draws ahead,
+    // parts repeat their beginning (and do so for both children, which read the same message).
+    let slabs = next.slabs(q);
     let (parts, repeat) = match window.future {
-        0 => (1, 0),
-        _ => (q, Lanes::new(q.pow((child.before + node.after) as u32)).width - 1),
+        0 if mixing => (1, 0),
+        0 => (slabs / q, 0),
+        _ => (slabs, Lanes::new(q.pow((child.before + node.after + 1 - next.slab.len()) as u32)).width - 1),
     };
-    let part = elements / parts;
+    let part = q.pow(kept.len() as u32) / parts;
     let whole = part + repeat;
     let element = |i: usize| i / whole * part + i % whole % part;
     let from: Vec<u32> = (0..parts * whole).map(|i| place(q, element(i), &kept) as u32).collect();
     let real = (0..parts * whole).filter(|i| i % whole < part);
     let back = real.flat_map(|i| (0..dropped.0).map(move |d| (i, d)));
     let back = back.map(|(i, d)| {
-        let (x, lane) = post_place(g, from[i] as usize + d * dropped.1);
-        let block = x * g.lanes.blocks + lane / g.lanes.width;
+        let (slab, lane) = post_place(g, from[i] as usize + d * dropped.1);
+        let block = slab * g.lanes.blocks + lane / g.lanes.width;
         (block * g.bbar_block(q) + lane % g.lanes.width, i)
     });
     let back = back.map(|(to, i)| (to as u32, i as u32)).collect();
@@ -374,7 +375,8 @@ fn post_place(g: &Geometry, place: usize) -> (usize, usize) {
 
 fn weigh(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
     let (q, window, inputs) = (class.q(), class.shape().window, class.task().inputs());
-    let places = digit_weights(q, &digit_order(window, node.before, node.after), 1);
+    let digits = Digits::new(window, node.before, node.after);
+    let places: HashMap<isize, usize> = digits.weights(q, g.lanes.count).collect();
     let share = |t: usize, before: Symbol, x: Symbol| {
         let weight = inputs.weight(t, before, x) as f64;
         match scale {
@@ -383,12 +385,12 @@ fn weigh(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
         }
     };
     let after = node.after as isize;
-    let weight = |x: usize, lane: usize| {
-        // The symbol that stands `offset` from t in the window of this slab and lane.
-        let digit = |offset: isize| match offset {
-            0 => x as Symbol,
-            _ => (lane / places[&offset] % q) as Symbol,
-        };
+    // Where what leaves is summed at once, the weight is the same for all of it.
+    let summed = g.slabs / g.post_slabs;
+    let weight = |slab: usize, lane: usize| {
+        // The symbol that stands `offset` from t in the window of this slab of post and lane.
+        let window_of_lane = slab * summed * g.lanes.count + lane;
+        let digit = |offset: isize| (window_of_lane / places[&offset] % q) as Symbol;
         match g.draw {
             Draw::First => {
                 let before = |i: isize| if i == 0 { 0 } else { digit(i - 1) };
@@ -396,17 +398,17 @@ fn weigh(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
             }
             Draw::Nothing | Draw::Mixing => 1.0,
             Draw::Ahead => share(node.t + node.after, digit(after - 1), digit(after)),
-            Draw::Current => share(node.t, if window.past > 0 { digit(-1) } else { 0 }, x as Symbol),
+            Draw::Current => share(node.t, if window.past > 0 { digit(-1) } else { 0 }, digit(0)),
         }
     };
     let at = |place: usize| {
-        let (x, lane) = post_place(g, place);
-        weight(x, lane)
+        let (slab, lane) = post_place(g, place);
+        weight(slab, lane)
     };
     let mut weights = Weights { sent: Vec::new(), returned: Vec::new(), lanes: Vec::new(), visits: Vec::new(), mixing: Vec::new() };
-    for x in 0..g.post_slabs {
+    for slab in 0..g.post_slabs {
         let idle = g.lanes.padded() - g.lanes.count;
-        weights.lanes.extend((0..g.lanes.count).map(|lane| weight(x, lane)));
+        weights.lanes.extend((0..g.lanes.count).map(|lane| weight(slab, lane)));
         weights.lanes.extend(std::iter::repeat_n(0.0, idle));
     }
     let lengths = node.lengths as f64 / class.task().lengths().len() as f64;
