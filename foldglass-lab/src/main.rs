@@ -1,2 +1,35 @@
-//! The foldglass command.
-fn main() {}
+//! Runs the `foldglass` command: reads what was typed, computes a report, writes it.
+//!
+//! A command is a module of [`commands`]: its flags, and what it reports. A report goes to stdout
+//! as a text for a person or, under `--json`, as one JSON object; everything else goes to stderr.
+
+mod cli;
+mod columns;
+mod commands;
+mod error;
+mod files;
+mod flags;
+mod output;
+
+use std::process::ExitCode;
+
+use cli::{Cli, Command};
+use error::Error;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+fn run() -> Result<(), Error> {
+    let Some(Cli { settings, command }) = Cli::read(std::env::args_os())? else {
+        return Ok(());
+    };
+    match command {
+        Command::Task(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Cells(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
+    }
+}

@@ -1,21 +1,73 @@
 //! Holds f64 on cache-line boundaries, so that no vector of a table straddles two lines.
 
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
-#[derive(Clone, Copy, PartialEq)]
-#[repr(align(64))]
-struct Line([f64; 8]);
+const LINE: usize = 64;
+const HUGE_PAGE: usize = 2 << 20;
 
-/// A fixed number of f64, the first on a cache line of its own.
-#[derive(Clone)]
+/// A fixed number of f64, zero at first, the first on a cache line of its own; large ones ask the
+/// system for huge pages, because a pass walks tables of many megabytes front to back.
 pub(crate) struct Aligned {
-    lines: Vec<Line>,
+    start: NonNull<f64>,
     len: usize,
 }
 
+// SAFETY: it owns its memory, like a Vec<f64>.
+unsafe impl Send for Aligned {}
+// SAFETY: as above.
+unsafe impl Sync for Aligned {}
+
 impl Aligned {
     pub fn zeros(len: usize) -> Aligned {
-        Aligned { lines: vec![Line([0.0; 8]); len.div_ceil(8)], len }
+        if len == 0 {
+            return Aligned {
+                start: NonNull::dangling(),
+                len,
+            };
+        }
+        let layout = Aligned::layout(len);
+        // SAFETY: the layout is not empty.
+        let Some(start) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
+            handle_alloc_error(layout)
+        };
+        #[cfg(target_os = "linux")]
+        if layout.align() == HUGE_PAGE {
+            // SAFETY: advice on our own fresh pages; a refusal changes nothing.
+            unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+        }
+        Aligned {
+            start: start.cast(),
+            len,
+        }
+    }
+
+    fn layout(len: usize) -> Layout {
+        let bytes = len * size_of::<f64>();
+        let align = if bytes >= 2 * HUGE_PAGE {
+            HUGE_PAGE
+        } else {
+            LINE
+        };
+        Layout::from_size_align(bytes, align).expect("a table is smaller than the address space")
+    }
+}
+
+impl Drop for Aligned {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: allocated with this very layout.
+            unsafe { dealloc(self.start.as_ptr().cast(), Aligned::layout(self.len)) }
+        }
+    }
+}
+
+impl Clone for Aligned {
+    fn clone(&self) -> Aligned {
+        let mut copy = Aligned::zeros(self.len);
+        copy.copy_from_slice(self);
+        copy
     }
 }
 
@@ -24,8 +76,8 @@ impl Deref for Aligned {
 
     #[inline(always)]
     fn deref(&self) -> &[f64] {
-        // SAFETY: a line is eight f64 without padding, and there are enough of them.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+        // SAFETY: it owns this many f64, all initialised.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
@@ -33,7 +85,7 @@ impl DerefMut for Aligned {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [f64] {
         // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 

@@ -20,8 +20,8 @@ mod planes;
 
 use crate::quasigroup::Symbol;
 use crate::task::Task;
-use std::collections::BTreeMap;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -50,12 +50,19 @@ pub struct Shape {
 impl Shape {
     /// The untied class with one remembered token and window (past, future).
     pub fn untied(past: usize, future: usize) -> Shape {
-        Shape { window: Window { past, future }, memory: 1, tied: false }
+        Shape {
+            window: Window { past, future },
+            memory: 1,
+            tied: false,
+        }
     }
 
     /// The tied class with one remembered token and window (past, future).
     pub fn tied(past: usize, future: usize) -> Shape {
-        Shape { tied: true, ..Shape::untied(past, future) }
+        Shape {
+            tied: true,
+            ..Shape::untied(past, future)
+        }
     }
 }
 
@@ -79,12 +86,20 @@ pub enum ClassError {
 
 /// Writes a number of bytes for a person.
 pub fn bytes(n: Option<u128>) -> String {
-    let Some(n) = n else { return "more than 10^38 bytes".to_owned() };
+    let Some(n) = n else {
+        return "more than 10^38 bytes".to_owned();
+    };
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = (0..units.len() - 1).find(|&u| n >> (10 * (u + 1)) == 0).unwrap_or(units.len() - 1);
+    let unit = (0..units.len() - 1)
+        .find(|&u| n >> (10 * (u + 1)) == 0)
+        .unwrap_or(units.len() - 1);
     match unit {
         0 => format!("{n} bytes"),
-        _ => format!("{:.1} {}", n as f64 / (1u128 << (10 * unit)) as f64, units[unit]),
+        _ => format!(
+            "{:.1} {}",
+            n as f64 / (1u128 << (10 * unit)) as f64,
+            units[unit]
+        ),
     }
 }
 
@@ -104,7 +119,11 @@ impl Allowance {
     pub fn check(self, what: &str, needed: Option<u128>) -> Result<(), ClassError> {
         match needed {
             Some(n) if n <= self.0 => Ok(()),
-            _ => Err(ClassError::TooLarge { what: what.to_owned(), needed, allowed: self.0 }),
+            _ => Err(ClassError::TooLarge {
+                what: what.to_owned(),
+                needed,
+                allowed: self.0,
+            }),
         }
     }
 }
@@ -152,7 +171,11 @@ impl Group {
     /// The cell of window `w` (a base-q number) and history `h` (likewise).
     #[inline]
     pub fn cell(&self, w: usize, h: usize) -> usize {
-        let rank = if self.occurring.is_some() { self.rank[w] as usize } else { w };
+        let rank = if self.occurring.is_some() {
+            self.rank[w] as usize
+        } else {
+            w
+        };
         self.first_cell + rank * self.histories + h
     }
 
@@ -218,16 +241,33 @@ impl Class {
         let mut groups: Vec<Group> = Vec::with_capacity(patterns.len());
         for (number, (pattern, members)) in patterns.iter().enumerate() {
             let first_cell = groups.last().map_or(0, |g| g.first_cell + g.cells);
-            groups.push(group(&task, pattern, first_cell, members.iter().map(|&n| &nodes[n])));
+            groups.push(group(
+                &task,
+                pattern,
+                first_cell,
+                members.iter().map(|&n| &nodes[n]),
+            ));
             for &n in members {
                 nodes[n].group = number;
             }
         }
         let cells = groups.last().map_or(0, |g| g.first_cell + g.cells);
         let last_node = |t: &usize| nodes.iter().position(|n| n.t == *t && n.ends);
-        let last_nodes = task.lengths().iter().map(|t| last_node(t).expect("every length ends")).collect();
+        let last_nodes = task
+            .lengths()
+            .iter()
+            .map(|t| last_node(t).expect("every length ends"))
+            .collect();
         let planes = Planes::new(task.q(), shape.window, &groups);
-        Ok(Class(Arc::new(Layout { task, shape, groups, nodes, last_nodes, cells, planes })))
+        Ok(Class(Arc::new(Layout {
+            task,
+            shape,
+            groups,
+            nodes,
+            last_nodes,
+            cells,
+            planes,
+        })))
     }
 
     /// The task.
@@ -318,7 +358,10 @@ impl Class {
             list
         };
         let mut x = vec![None; window.past - group.before];
-        x.extend(digits(group.window(inner / group.histories), group.before + 1 + group.after));
+        x.extend(digits(
+            group.window(inner / group.histories),
+            group.before + 1 + group.after,
+        ));
         x.resize(window.past + 1 + window.future, None);
         let mut y = vec![None; memory - group.tokens];
         y.extend(digits(inner % group.histories, group.tokens));
@@ -343,8 +386,20 @@ fn nodes_and_patterns(task: &Task, shape: Shape) -> (Vec<Node>, BTreeMap<Pattern
                 let before = shape.window.past.min(t - 1);
                 let tokens = shape.memory.min(t - 1);
                 let step = (!shape.tied).then_some(t);
-                patterns.entry((step, tokens, before, Reverse(after))).or_default().push(nodes.len());
-                nodes.push(Node { t, before, after, tokens, group: 0, parent, ends: false, lengths: 0 });
+                patterns
+                    .entry((step, tokens, before, Reverse(after)))
+                    .or_default()
+                    .push(nodes.len());
+                nodes.push(Node {
+                    t,
+                    before,
+                    after,
+                    tokens,
+                    group: 0,
+                    parent,
+                    ends: false,
+                    lengths: 0,
+                });
                 nodes.len() - 1
             });
             nodes[n].lengths += 1;
@@ -394,7 +449,17 @@ fn group<'a>(
         (0..).zip(list).for_each(|(n, &w)| rank[w as usize] = n);
     }
     let windows = occurring.as_ref().map_or(all, Vec::len);
-    Group { t, before, after, tokens, first_cell, cells: windows * histories, histories, occurring, rank }
+    Group {
+        t,
+        before,
+        after,
+        tokens,
+        first_cell,
+        cells: windows * histories,
+        histories,
+        occurring,
+        rank,
+    }
 }
 
 /// Whether the input law lets window `w` stand at the node.
@@ -444,11 +509,17 @@ mod tests {
 
     /// Walks every input and every emitted sequence, as the definition says.
     fn keys_by_definition(class: &Class) -> HashSet<CellKey> {
-        let Shape { window: Window { past, future }, memory, tied } = class.shape();
+        let Shape {
+            window: Window { past, future },
+            memory,
+            tied,
+        } = class.shape();
         let (q, inputs) = (class.q() as Symbol, class.task().inputs());
         let sequences = |n: usize| -> Vec<Vec<Symbol>> {
             (0..n).fold(vec![vec![]], |list, _| {
-                list.iter().flat_map(|s| (0..q).map(move |d| [&s[..], &[d]].concat())).collect()
+                list.iter()
+                    .flat_map(|s| (0..q).map(move |d| [&s[..], &[d]].concat()))
+                    .collect()
             })
         };
         let mut keys = HashSet::new();
@@ -466,7 +537,9 @@ mod tests {
                         let t_ = t as isize;
                         keys.insert(CellKey {
                             t: (!tied).then_some(t),
-                            x: (t_ - past as isize..=t_ + future as isize).map(|i| at(&x, i)).collect(),
+                            x: (t_ - past as isize..=t_ + future as isize)
+                                .map(|i| at(&x, i))
+                                .collect(),
                             y: (t_ - memory as isize..t_).map(|i| at(&y, i)).collect(),
                         });
                         let cell = class.route(&x, t, &y);
@@ -483,21 +556,42 @@ mod tests {
     #[test]
     fn the_cells_are_exactly_the_contexts_that_occur() {
         let product = |text: &[&[&str]]| {
-            InputLaw::Product(text.iter().map(|r| r.iter().map(|p| parse(p).unwrap()).collect()).collect())
+            InputLaw::Product(
+                text.iter()
+                    .map(|r| r.iter().map(|p| parse(p).unwrap()).collect())
+                    .collect(),
+            )
         };
-        let holes = product(&[&["1/2", "0", "1/2"], &["0", "1", "0"], &["1/3", "1/3", "1/3"]]);
-        let laws = [InputLaw::Uniform, InputLaw::Markov(RBig::ONE), InputLaw::Markov(RBig::ZERO), holes];
+        let holes = product(&[
+            &["1/2", "0", "1/2"],
+            &["0", "1", "0"],
+            &["1/3", "1/3", "1/3"],
+        ]);
+        let laws = [
+            InputLaw::Uniform,
+            InputLaw::Markov(RBig::ONE),
+            InputLaw::Markov(RBig::ZERO),
+            holes,
+        ];
         use dashu_ratio::RBig;
         for law in &laws {
             for lengths in [&[3][..], &[1, 2, 3], &[1, 3]] {
                 for (past, future) in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 1), (0, 3)] {
                     for (memory, tied) in [(1, false), (1, true), (2, false), (3, true)] {
-                        let shape = Shape { window: Window { past, future }, memory, tied };
+                        let shape = Shape {
+                            window: Window { past, future },
+                            memory,
+                            tied,
+                        };
                         let class = class("z:3", law, lengths, shape);
                         let listed: Vec<_> = (0..class.cells()).map(|c| class.key(c)).collect();
                         let distinct: HashSet<_> = listed.iter().cloned().collect();
                         assert_eq!(distinct.len(), listed.len());
-                        assert_eq!(distinct, keys_by_definition(&class), "{law:?} {lengths:?} {shape:?}");
+                        assert_eq!(
+                            distinct,
+                            keys_by_definition(&class),
+                            "{law:?} {lengths:?} {shape:?}"
+                        );
                     }
                 }
             }
@@ -509,16 +603,36 @@ mod tests {
         let class = paper(&[3, 5], Shape::untied(1, 1));
         let keys: Vec<_> = (0..class.cells()).map(|c| class.key(c)).collect();
         let seps = |key: &CellKey| key.x.iter().filter(|x| x.is_none()).count();
-        let order: BTreeSet<_> = keys.iter().map(|k| (k.t, seps(k), k.x.clone(), k.y.clone())).collect();
-        assert!(order.into_iter().map(|(_, _, x, y)| (x, y)).eq(keys.into_iter().map(|k| (k.x, k.y))));
+        let order: BTreeSet<_> = keys
+            .iter()
+            .map(|k| (k.t, seps(k), k.x.clone(), k.y.clone()))
+            .collect();
+        assert!(
+            order
+                .into_iter()
+                .map(|(_, _, x, y)| (x, y))
+                .eq(keys.into_iter().map(|k| (k.x, k.y)))
+        );
     }
 
     #[test]
     fn a_class_too_large_is_refused_with_the_size_it_needs() {
         let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[70]).unwrap();
-        let error = |shape| Class::new(task.clone(), shape, Allowance(1 << 30)).unwrap_err().to_string();
-        assert!(error(Shape::untied(0, 12)).contains("GiB are allowed"), "{}", error(Shape::untied(0, 12)));
-        assert!(error(Shape::untied(60, 60)).contains("more than 10^38"), "{}", error(Shape::untied(60, 60)));
+        let error = |shape| {
+            Class::new(task.clone(), shape, Allowance(1 << 30))
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(
+            error(Shape::untied(0, 12)).contains("GiB are allowed"),
+            "{}",
+            error(Shape::untied(0, 12))
+        );
+        assert!(
+            error(Shape::untied(60, 60)).contains("more than 10^38"),
+            "{}",
+            error(Shape::untied(60, 60))
+        );
     }
 
     #[test]

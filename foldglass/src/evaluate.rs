@@ -12,7 +12,7 @@ use crate::class::{Allowance, Class, ClassError};
 use crate::policy::Policy;
 use lanes::{Contraction, Gather, Kernels};
 pub(crate) use plan::Scale;
-use plan::{Draw, Plan, Step, WIDEST};
+use plan::{Draw, Plan, Source, Step, WIDEST};
 use std::sync::Arc;
 
 /// Message entries below this are held as zero, so that no product is a subnormal number.
@@ -36,8 +36,8 @@ pub struct Evaluator {
     plan: Arc<Plan>,
     kernels: Kernels,
     /// The message each node sends on, g, and the one returned to it, h.
-    sent: Vec<f64>,
-    returned: Vec<f64>,
+    sent: Aligned,
+    returned: Aligned,
     alpha: Aligned,
     post: Aligned,
     bbar: Aligned,
@@ -55,17 +55,23 @@ impl Evaluator {
         Evaluator::with_scale(class, Scale::Probability, allowance)
     }
 
-    pub(crate) fn with_scale(class: &Class, scale: Scale, allowance: Allowance) -> Result<Evaluator, ClassError> {
+    pub(crate) fn with_scale(
+        class: &Class,
+        scale: Scale,
+        allowance: Allowance,
+    ) -> Result<Evaluator, ClassError> {
         let entries = class.planes().entries as u128;
         // The policy, its values and visits; messages are never larger than the table times q.
-        allowance.check(&format!("evaluating {} cells", class.cells()), entries.checked_mul(8 * 4))?;
+        allowance.check(
+            &format!("evaluating {} cells", class.cells()),
+            entries.checked_mul(8 * 4),
+        )?;
         let plan = Plan::new(class, scale);
         Ok(Evaluator {
             class: class.clone(),
             kernels: Kernels::best(),
-            // Behind all others, the message before t = 1, and zeros.
-            sent: [vec![0.0; plan.messages], vec![1.0; WIDEST], vec![0.0; 2 * WIDEST]].concat(),
-            returned: vec![0.0; plan.messages],
+            sent: messages(plan.messages),
+            returned: Aligned::zeros(plan.messages),
             alpha: Aligned::zeros(plan.alpha),
             post: Aligned::zeros(plan.post),
             bbar: Aligned::zeros(plan.bbar),
@@ -106,13 +112,20 @@ impl Evaluator {
     /// d(c)Q(c,a) for every action of a cell.
     pub fn values(&self, cell: usize) -> Vec<f64> {
         let place = self.class.planes().place(&self.class, cell);
-        (0..self.class.q()).map(|action| self.values[place.at(action)]).collect()
+        (0..self.class.q())
+            .map(|action| self.values[place.at(action)])
+            .collect()
     }
 
     /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
     pub fn state_value(&self, policy: &Policy, cell: usize) -> Option<f64> {
         let visits = self.visits(cell);
-        let expected: f64 = self.values(cell).iter().zip(policy.row(cell)).map(|(v, p)| v * p).sum();
+        let expected: f64 = self
+            .values(cell)
+            .iter()
+            .zip(policy.row(cell))
+            .map(|(v, p)| v * p)
+            .sum();
         (visits > 0.0).then(|| expected / visits)
     }
 
@@ -142,7 +155,8 @@ impl Evaluator {
 
     /// Where the message that a step receives starts.
     fn received(plan: &Plan, step: &Step) -> usize {
-        step.parent.map_or(plan.messages, |parent| plan.steps[parent].message)
+        step.parent
+            .map_or(plan.messages, |parent| plan.steps[parent].message)
     }
 
     /// alpha of a step, but for the weight of the symbol it draws.
@@ -150,14 +164,33 @@ impl Evaluator {
         let step = &plan.steps[n];
         let start = Self::received(plan, step);
         let (q, g) = (self.class.q(), step.geometry.as_ref());
-        if g.draw != Draw::Mixing {
-            return self.sent[start..].as_ptr();
-        }
         let vectors = g.states * g.histories.0;
-        for (x, alpha) in self.alpha.chunks_exact_mut(vectors).take(q).enumerate() {
-            let weights = &step.weights.mixing[x * q..][..q];
-            for (to, message) in alpha.iter_mut().zip(self.sent[start..].chunks_exact(q)) {
-                *to = message.iter().zip(weights).map(|(m, w)| m * w).sum();
+        let messages = self.sent[start..].chunks_exact(g.received).take(vectors);
+        let slabs = self.alpha.chunks_exact_mut(vectors * g.unit).take(g.slabs);
+        match g.source {
+            Source::InPlace => return self.sent[start..].as_ptr(),
+            Source::Repeated => {
+                let part = g.lanes.count / q;
+                for (alpha, &from) in slabs.zip(&g.parts) {
+                    for (alpha, message) in alpha.chunks_exact_mut(g.unit).zip(messages.clone()) {
+                        let part = &message[from..][..part];
+                        if let [value] = *part {
+                            alpha.fill(value);
+                        } else {
+                            alpha
+                                .iter_mut()
+                                .zip(part.iter().cycle())
+                                .for_each(|(to, &from)| *to = from);
+                        }
+                    }
+                }
+            }
+            Source::Mixed => {
+                for (alpha, weights) in slabs.zip(step.weights.mixing.chunks_exact(q)) {
+                    for (to, message) in alpha.iter_mut().zip(messages.clone()) {
+                        *to = message.iter().zip(weights).map(|(m, w)| m * w).sum();
+                    }
+                }
             }
         }
         self.alpha.as_ptr()
@@ -183,6 +216,7 @@ impl Evaluator {
                     b_terms: &g.policy_tokens,
                     b_column: width,
                     c: (width, g.histories.1 * plane, plane),
+                    inputs: batch,
                     size: (q, q),
                     width,
                     add: false,
@@ -190,7 +224,9 @@ impl Evaluator {
                 let to = first / batch * g.row + k * q * plane;
                 // SAFETY: the plan sized all buffers for its offsets.
                 unsafe {
-                    let policy = policy.as_ptr().add(step.base + first * slab + k * q * width);
+                    let policy = policy
+                        .as_ptr()
+                        .add(step.base + first * slab + k * q * width);
                     let post = self.post.as_mut_ptr().add(to);
                     (self.kernels.contract)(&work, alpha.add(k * g.unit), policy, post);
                 }
@@ -223,7 +259,8 @@ impl Evaluator {
             None => bbar.fill(0.0),
             Some(leave) => {
                 let size = leave.from.len();
-                let messages = self.returned[step.message..][..q * g.histories.1 * size].chunks_exact(size);
+                let messages =
+                    self.returned[step.message..][..q * g.histories.1 * size].chunks_exact(size);
                 for (n, message) in messages.enumerate() {
                     for (&(to, from), weight) in leave.back.iter().zip(&step.weights.returned) {
                         // SAFETY: the plan places every element within the message and bbar.
@@ -241,7 +278,10 @@ impl Evaluator {
             for s in 0..q {
                 for k in 0..g.remembered {
                     let right = &mut block[(s * g.histories.1 + k * q + s) * width..][..width];
-                    right.iter_mut().zip(weights).for_each(|(to, weight)| *to += reward * weight);
+                    right
+                        .iter_mut()
+                        .zip(weights)
+                        .for_each(|(to, weight)| *to += reward * weight);
                 }
             }
         }
@@ -270,6 +310,7 @@ impl Evaluator {
                     b_terms: rows,
                     b_column: width,
                     c: (policy_block, g.remembered * q * width, width),
+                    inputs: 1,
                     size: (g.forgotten, q),
                     width,
                     add: step.adds,
@@ -282,6 +323,7 @@ impl Evaluator {
                     b_terms: &g.actions,
                     b_column: g.remembered * q * width,
                     c: (width, g.histories.0 * g.row, g.remembered * g.row),
+                    inputs: 1,
                     size: (g.states, g.forgotten),
                     width,
                     add: false,
@@ -304,7 +346,12 @@ impl Evaluator {
                     (self.kernels.contract)(&beta, bbar, policy, to);
                     let weights = step.weights.visits[post_slab * g.lanes.padded()..].as_ptr();
                     let to = step.cell_base + (slab * g.lanes.blocks * g.histories.0 + k) * width;
-                    (self.kernels.contract)(&visits, alpha, weights, self.visits.as_mut_ptr().add(to));
+                    (self.kernels.contract)(
+                        &visits,
+                        alpha,
+                        weights,
+                        self.visits.as_mut_ptr().add(to),
+                    );
                 }
             }
             if step.parent.is_none() || self.carry_all {
@@ -323,7 +370,12 @@ impl Evaluator {
     unsafe fn carried_by(&self, plan: &Plan, n: usize, alpha: *const f64) -> f64 {
         let g = plan.steps[n].geometry.as_ref();
         let mut sum = 0.0;
-        for (vector, beta) in self.beta.chunks_exact(g.row).take(g.states * g.histories.0).enumerate() {
+        for (vector, beta) in self
+            .beta
+            .chunks_exact(g.row)
+            .take(g.states * g.histories.0)
+            .enumerate()
+        {
             for lane in 0..g.lanes.count {
                 let place = g.alpha_blocks[lane / g.lanes.width] + lane % g.lanes.width;
                 let alpha = unsafe { *alpha.add(vector * g.unit + place) };
@@ -336,12 +388,20 @@ impl Evaluator {
     /// Sums beta of a slab over the symbol drawn, into the message returned.
     fn give_back(&mut self, plan: &Plan, n: usize, slab: usize) {
         let step = &plan.steps[n];
-        let (q, g, start) = (self.class.q(), step.geometry.as_ref(), Self::received(plan, step));
+        let (q, g, start) = (
+            self.class.q(),
+            step.geometry.as_ref(),
+            Self::received(plan, step),
+        );
         let (part, add, work) = match g.draw {
             Draw::First => return,
-            Draw::Nothing => (g.alpha_slabs[slab], step.joins, (g.lanes.count, 1)),
-            Draw::Ahead => (g.alpha_slabs[slab], step.joins, (g.lanes.count / q, q)),
-            Draw::Current => (g.alpha_slabs[slab], step.joins || slab >= g.slabs / q, (g.lanes.count, 1)),
+            Draw::Nothing => (g.parts[slab], step.joins, (g.lanes.count, 1)),
+            Draw::Ahead => (g.parts[slab], step.joins, (g.lanes.count / q, q)),
+            Draw::Current => (
+                g.parts[slab],
+                step.joins || slab >= g.slabs / q,
+                (g.lanes.count, 1),
+            ),
             Draw::Mixing => (0, step.joins || slab > 0, (g.lanes.count, 1)),
         };
         if g.draw == Draw::Mixing {
@@ -361,6 +421,20 @@ impl Evaluator {
             least: LEAST_MESSAGE,
         };
         // SAFETY: a part of the message and a row of beta are this long.
-        unsafe { (self.kernels.gather)(&work, self.beta.as_ptr(), self.returned.as_mut_ptr().add(start + part)) }
+        unsafe {
+            (self.kernels.gather)(
+                &work,
+                self.beta.as_ptr(),
+                self.returned.as_mut_ptr().add(start + part),
+            )
+        }
     }
+}
+
+/// Room for all messages, and behind them the message before t = 1 (nothing has happened yet, with
+/// certainty, whatever lane reads it) and zeros.
+fn messages(size: usize) -> Aligned {
+    let mut sent = Aligned::zeros(size + 3 * WIDEST);
+    sent[size..size + WIDEST].fill(1.0);
+    sent
 }

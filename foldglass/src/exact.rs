@@ -38,20 +38,27 @@ pub fn parse(text: &str) -> Result<RBig, NotANumber> {
 /// # Panics
 /// If `den` is zero.
 pub fn fraction(num: &UBig, den: &UBig) -> String {
-    assert!(*den != UBig::ZERO, "a fraction needs a non-zero denominator");
+    assert!(
+        *den != UBig::ZERO,
+        "a fraction needs a non-zero denominator"
+    );
     let g = num.gcd(den);
     format!("{}/{}", num / &g, den / &g)
 }
 
 /// The nearest f64 of `num / den`, also where both are far beyond the range of f64.
 pub fn to_f64(num: &UBig, den: &UBig) -> f64 {
-    RBig::from_parts(num.clone().into(), den.clone()).to_f64().value()
+    RBig::from_parts(num.clone().into(), den.clone())
+        .to_f64()
+        .value()
 }
 
 fn digits(text: &str) -> Option<IBig> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let plain = !unsigned.is_empty() && unsigned.bytes().all(|b| b.is_ascii_digit());
-    plain.then(|| text.strip_prefix('+').unwrap_or(text).parse().ok()).flatten()
+    plain
+        .then(|| text.strip_prefix('+').unwrap_or(text).parse().ok())
+        .flatten()
 }
 
 /// An exponent beyond this is a typing mistake, and would take its own size in memory.
@@ -59,14 +66,23 @@ const LARGEST_EXPONENT: i64 = 4096;
 
 fn decimal(text: &str) -> Option<RBig> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((m, e)) => (m, e.parse::<i64>().ok().filter(|e| e.abs() <= LARGEST_EXPONENT)?),
+        Some((m, e)) => (
+            m,
+            e.parse::<i64>()
+                .ok()
+                .filter(|e| e.abs() <= LARGEST_EXPONENT)?,
+        ),
         None => (text, 0),
     };
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all = digits(&format!("{whole}{part}"))?;
     let shift = exponent - part.len() as i64;
     let power = UBig::from(10u8).pow(shift.unsigned_abs() as usize);
-    Some(if shift < 0 { RBig::from_parts(all, power) } else { RBig::from(all * IBig::from(power)) })
+    Some(if shift < 0 {
+        RBig::from_parts(all, power)
+    } else {
+        RBig::from(all * IBig::from(power))
+    })
 }
 
 #[cfg(test)]
@@ -75,14 +91,22 @@ mod tests {
 
     #[test]
     fn a_decimal_and_a_fraction_of_the_same_value_are_equal() {
-        for (a, b) in [("0.9", "9/10"), ("1e-3", "1/1000"), ("25E1", "250"), (".5", "2/4"), ("1.", "1")] {
+        for (a, b) in [
+            ("0.9", "9/10"),
+            ("1e-3", "1/1000"),
+            ("25E1", "250"),
+            (".5", "2/4"),
+            ("1.", "1"),
+        ] {
             assert_eq!(parse(a).unwrap(), parse(b).unwrap(), "{a} against {b}");
         }
     }
 
     #[test]
     fn text_that_is_no_number_is_refused_by_name() {
-        for bad in ["", "x", "1/0", "1/-2", "0x10", "1e99999", "nan", "inf", "1/2/3", "--1", "."] {
+        for bad in [
+            "", "x", "1/0", "1/-2", "0x10", "1e99999", "nan", "inf", "1/2/3", "--1", ".",
+        ] {
             assert_eq!(parse(bad), Err(NotANumber(bad.to_owned())), "{bad}");
         }
     }
@@ -90,7 +114,10 @@ mod tests {
     #[test]
     fn fractions_are_written_in_lowest_terms() {
         let write = |n: u32, d: u32| fraction(&UBig::from(n), &UBig::from(d));
-        assert_eq!([write(0, 7), write(7, 7), write(18, 20)], ["0/1", "1/1", "9/10"]);
+        assert_eq!(
+            [write(0, 7), write(7, 7), write(18, 20)],
+            ["0/1", "1/1", "9/10"]
+        );
     }
 
     #[test]

@@ -27,7 +27,9 @@ pub enum InputError {
     #[error("markov:{0} is refused: the probability of a repeat must lie in [0, 1]")]
     RepeatOutsideUnitInterval(String),
     /// A product law with the wrong number of rows.
-    #[error("the product law has {got} rows: it needs one for each of the {want} positions of the longest input")]
+    #[error(
+        "the product law has {got} rows: it needs one for each of the {want} positions of the longest input"
+    )]
     WrongRowCount {
         /// Rows given.
         got: usize,
@@ -45,7 +47,9 @@ pub enum InputError {
         q: usize,
     },
     /// A negative probability.
-    #[error("position {position} of the product law gives symbol {symbol} the probability {value}: it must lie in [0, 1]")]
+    #[error(
+        "position {position} of the product law gives symbol {symbol} the probability {value}: it must lie in [0, 1]"
+    )]
     Negative {
         /// The position, counted from 1.
         position: usize,
@@ -55,7 +59,9 @@ pub enum InputError {
         value: String,
     },
     /// A row that does not sum to one.
-    #[error("position {position} of the product law sums to {sum}: it must sum to exactly 1 (thirds are written \"1/3\")")]
+    #[error(
+        "position {position} of the product law sums to {sum}: it must sum to exactly 1 (thirds are written \"1/3\")"
+    )]
     RowSum {
         /// The position, counted from 1.
         position: usize,
@@ -63,7 +69,9 @@ pub enum InputError {
         sum: String,
     },
     /// Probabilities whose common denominator is beyond 64 bits.
-    #[error("the probabilities of position {position} have a common denominator of {bits} bits: 63 are accepted")]
+    #[error(
+        "the probabilities of position {position} have a common denominator of {bits} bits: 63 are accepted"
+    )]
     TooFine {
         /// The position, counted from 1.
         position: usize,
@@ -99,7 +107,10 @@ pub struct Inputs {
 impl Inputs {
     /// Turns `law` into integer weights for `q` symbols and positions 1..=`longest`.
     pub fn new(law: &InputLaw, q: usize, longest: usize) -> Result<Inputs, InputError> {
-        let uniform = || Position { den: q as u64, weights: vec![1; q] };
+        let uniform = || Position {
+            den: q as u64,
+            weights: vec![1; q],
+        };
         let (kinds, kind_of) = match law {
             InputLaw::Uniform => (vec![uniform()], vec![0; longest]),
             InputLaw::Markov(k) => {
@@ -109,9 +120,13 @@ impl Inputs {
             }
             InputLaw::Product(rows) => {
                 if rows.len() != longest {
-                    return Err(InputError::WrongRowCount { got: rows.len(), want: longest });
+                    return Err(InputError::WrongRowCount {
+                        got: rows.len(),
+                        want: longest,
+                    });
                 }
-                let kinds: Result<_, _> = (1..).zip(rows).map(|(t, row)| product(row, q, t)).collect();
+                let kinds: Result<_, _> =
+                    (1..).zip(rows).map(|(t, row)| product(row, q, t)).collect();
                 (kinds?, (0..longest).collect())
             }
         };
@@ -122,7 +137,11 @@ impl Inputs {
     #[inline]
     pub fn weight(&self, t: usize, before: Symbol, x: Symbol) -> u64 {
         let w = &self.kinds[self.kind_of[t - 1]].weights;
-        if w.len() == self.q { w[x as usize] } else { w[before as usize * self.q + x as usize] }
+        if w.len() == self.q {
+            w[x as usize]
+        } else {
+            w[before as usize * self.q + x as usize]
+        }
     }
 
     /// What the weights of position `t` sum to.
@@ -168,37 +187,66 @@ fn markov(k: &RBig, q: usize) -> Result<Position, InputError> {
     let g = (&den).gcd(&repeat).gcd(&other);
     let repeat = (repeat / &g, other / &g, den / &g);
     let narrow = |n: &UBig| u64::try_from(n.clone()).ok().filter(|&n| n < 1 << 63);
-    let (Some(same), Some(other), Some(den)) = (narrow(&repeat.0), narrow(&repeat.1), narrow(&repeat.2)) else {
-        return Err(InputError::TooFine { position: 2, bits: bits(&repeat.2) });
+    let (Some(same), Some(other), Some(den)) =
+        (narrow(&repeat.0), narrow(&repeat.1), narrow(&repeat.2))
+    else {
+        return Err(InputError::TooFine {
+            position: 2,
+            bits: bits(&repeat.2),
+        });
     };
     if same == other {
-        return Ok(Position { den, weights: vec![same; q] });
+        return Ok(Position {
+            den,
+            weights: vec![same; q],
+        });
     }
-    let weights = (0..q * q).map(|i| if i / q == i % q { same } else { other }).collect();
+    let weights = (0..q * q)
+        .map(|i| if i / q == i % q { same } else { other })
+        .collect();
     Ok(Position { den, weights })
 }
 
 fn product(row: &[RBig], q: usize, position: usize) -> Result<Position, InputError> {
     if row.len() != q {
-        return Err(InputError::WrongRowLength { position, got: row.len(), q });
+        return Err(InputError::WrongRowLength {
+            position,
+            got: row.len(),
+            q,
+        });
     }
     if let Some(symbol) = row.iter().position(|p| *p < RBig::ZERO) {
-        return Err(InputError::Negative { position, symbol, value: row[symbol].to_string() });
+        return Err(InputError::Negative {
+            position,
+            symbol,
+            value: row[symbol].to_string(),
+        });
     }
     let sum = row.iter().fold(RBig::ZERO, |sum, p| sum + p);
     if sum != RBig::ONE {
-        return Err(InputError::RowSum { position, sum: sum.to_string() });
+        return Err(InputError::RowSum {
+            position,
+            sum: sum.to_string(),
+        });
     }
-    let den = row.iter().fold(UBig::ONE, |den, p| lcm(&den, p.denominator()));
+    let den = row
+        .iter()
+        .fold(UBig::ONE, |den, p| lcm(&den, p.denominator()));
     let narrow = u64::try_from(den.clone()).ok().filter(|&d| d < 1 << 63);
     let Some(narrow) = narrow else {
-        return Err(InputError::TooFine { position, bits: bits(&den) });
+        return Err(InputError::TooFine {
+            position,
+            bits: bits(&den),
+        });
     };
     let weight = |p: &RBig| {
         let n = p.numerator().unsigned_abs() * (&den / p.denominator());
         u64::try_from(n).expect("a weight is at most its denominator")
     };
-    Ok(Position { den: narrow, weights: row.iter().map(weight).collect() })
+    Ok(Position {
+        den: narrow,
+        weights: row.iter().map(weight).collect(),
+    })
 }
 
 /// The least common multiple of two positive integers.
@@ -223,7 +271,14 @@ mod tests {
     #[test]
     fn parity_at_nine_tenths_has_weights_nine_and_one_over_ten() {
         let inputs = markov_inputs("0.9", 2);
-        assert_eq!((inputs.weight(2, 1, 1), inputs.weight(2, 1, 0), inputs.denominator(2)), (9, 1, 10));
+        assert_eq!(
+            (
+                inputs.weight(2, 1, 1),
+                inputs.weight(2, 1, 0),
+                inputs.denominator(2)
+            ),
+            (9, 1, 10)
+        );
         assert_eq!((inputs.weight(1, 0, 1), inputs.denominator(1)), (1, 2));
     }
 
@@ -249,14 +304,21 @@ mod tests {
         for k in ["-0.1", "1.0001", "10/9"] {
             let law = InputLaw::Markov(parse(k).unwrap());
             let error = Inputs::new(&law, 2, 3).unwrap_err();
-            assert!(matches!(error, InputError::RepeatOutsideUnitInterval(_)), "{error}");
+            assert!(
+                matches!(error, InputError::RepeatOutsideUnitInterval(_)),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn product_rows_are_checked_one_by_one() {
         let rows = |text: &[&[&str]]| {
-            InputLaw::Product(text.iter().map(|r| r.iter().map(|p| parse(p).unwrap()).collect()).collect())
+            InputLaw::Product(
+                text.iter()
+                    .map(|r| r.iter().map(|p| parse(p).unwrap()).collect())
+                    .collect(),
+            )
         };
         let refuse = |text: &[&[&str]]| Inputs::new(&rows(text), 2, 2).unwrap_err().to_string();
         assert!(refuse(&[&["1/2", "1/2"]]).contains("1 rows"));

@@ -74,10 +74,17 @@ impl Code {
     pub fn new(class: &Class, actions: &[i64]) -> Result<Code, TableError> {
         let (want, q) = (class.cells(), class.q());
         if actions.len() != want {
-            return Err(TableError::WrongSize { got: actions.len(), want });
+            return Err(TableError::WrongSize {
+                got: actions.len(),
+                want,
+            });
         }
         match actions.iter().position(|&a| !(0..q as i64).contains(&a)) {
-            Some(cell) => Err(TableError::NoSuchAction { cell, action: actions[cell], q }),
+            Some(cell) => Err(TableError::NoSuchAction {
+                cell,
+                action: actions[cell],
+                q,
+            }),
             None => Ok(Code(actions.iter().map(|&a| a as Symbol).collect())),
         }
     }
@@ -88,7 +95,10 @@ impl Code {
     /// If the function returns something that is no symbol.
     pub fn from_fn(class: &Class, mut action: impl FnMut(usize) -> Symbol) -> Code {
         let actions: Vec<Symbol> = (0..class.cells()).map(&mut action).collect();
-        assert!(actions.iter().all(|&a| (a as usize) < class.q()), "actions are symbols");
+        assert!(
+            actions.iter().all(|&a| (a as usize) < class.q()),
+            "actions are symbols"
+        );
         Code(actions)
     }
 
@@ -122,7 +132,10 @@ pub struct Policy {
 
 impl Policy {
     fn empty(class: &Class) -> Policy {
-        Policy { class: class.clone(), entries: Aligned::zeros(class.planes().entries) }
+        Policy {
+            class: class.clone(),
+            entries: Aligned::zeros(class.planes().entries),
+        }
     }
 
     /// The policy that draws every token uniformly.
@@ -146,7 +159,10 @@ impl Policy {
     /// Checks rows (in the order of the cells) and makes a policy of them.
     pub fn from_rows<R: AsRef<[f64]>>(class: &Class, rows: &[R]) -> Result<Policy, TableError> {
         if rows.len() != class.cells() {
-            return Err(TableError::WrongSize { got: rows.len(), want: class.cells() });
+            return Err(TableError::WrongSize {
+                got: rows.len(),
+                want: class.cells(),
+            });
         }
         let mut policy = Policy::empty(class);
         for (cell, row) in rows.iter().enumerate() {
@@ -159,10 +175,21 @@ impl Policy {
     pub fn set_row(&mut self, cell: usize, row: &[f64]) -> Result<(), TableError> {
         let q = self.class.q();
         if row.len() != q {
-            return Err(TableError::WrongRow { cell, got: row.len(), q });
+            return Err(TableError::WrongRow {
+                cell,
+                got: row.len(),
+                q,
+            });
         }
-        if let Some(action) = row.iter().position(|p| !(0.0..=1.0 + ROW_TOLERANCE).contains(p)) {
-            return Err(TableError::NoProbability { cell, action, value: row[action] });
+        if let Some(action) = row
+            .iter()
+            .position(|p| !(0.0..=1.0 + ROW_TOLERANCE).contains(p))
+        {
+            return Err(TableError::NoProbability {
+                cell,
+                action,
+                value: row[action],
+            });
         }
         let sum: f64 = row.iter().sum();
         if (sum - 1.0).abs() > ROW_TOLERANCE {
@@ -187,7 +214,9 @@ impl Policy {
     /// The distribution of a cell.
     pub fn row(&self, cell: usize) -> Vec<f64> {
         let place = self.class.planes().place(&self.class, cell);
-        (0..self.class.q()).map(|action| self.entries[place.at(action)]).collect()
+        (0..self.class.q())
+            .map(|action| self.entries[place.at(action)])
+            .collect()
     }
 
     /// The whole table as the kernels read it.

@@ -58,8 +58,16 @@ impl Task {
         for t in 1..=longest {
             denominators.push(&denominators[t - 1] * UBig::from(inputs.denominator(t)));
         }
-        let common = lengths.iter().fold(UBig::ONE, |m, &t| lcm(&m, &denominators[t]));
-        Ok(Task { square, inputs, lengths, denominators, common })
+        let common = lengths
+            .iter()
+            .fold(UBig::ONE, |m, &t| lcm(&m, &denominators[t]));
+        Ok(Task {
+            square,
+            inputs,
+            lengths,
+            denominators,
+            common,
+        })
     }
 
     /// The number of symbols.
@@ -128,7 +136,10 @@ mod tests {
     #[test]
     fn denominators_are_those_of_the_specification() {
         assert_eq!(pose(&[8]).unwrap().denominator(), 390_625u32.into());
-        assert_eq!(pose(&[5, 3, 4]).unwrap().denominator(), (3 * 3125u32).into());
+        assert_eq!(
+            pose(&[5, 3, 4]).unwrap().denominator(),
+            (3 * 3125u32).into()
+        );
         let law = InputLaw::Markov(parse("9/10").unwrap());
         let parity = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &[8]).unwrap();
         assert_eq!(parity.denominator(), 20_000_000u32.into());

@@ -29,7 +29,11 @@ impl Lanes {
             2..=4 => 4,
             _ => 8,
         };
-        Lanes { count, width, blocks: count.div_ceil(width) }
+        Lanes {
+            count,
+            width,
+            blocks: count.div_ceil(width),
+        }
     }
 
     /// Lanes with the idle ones.
@@ -79,7 +83,11 @@ impl Place {
 
 impl Planes {
     pub fn new(q: usize, window: Window, groups: &[Group]) -> Planes {
-        let mut planes = Planes { groups: Vec::new(), entries: 0, cell_entries: 0 };
+        let mut planes = Planes {
+            groups: Vec::new(),
+            entries: 0,
+            cell_entries: 0,
+        };
         for group in groups {
             let digits = Digits::new(window, group.before, group.after);
             let lanes = digits.lanes(q);
@@ -132,8 +140,12 @@ impl Digits {
         }
         let draws = after > 0 && after == window.future as isize;
         let newest = draws.then_some(after);
-        let rest = (-before..=after).filter(|offset| !slab.contains(offset) && Some(*offset) != newest);
-        Digits { lane: newest.into_iter().chain(rest).collect(), slab }
+        let rest =
+            (-before..=after).filter(|offset| !slab.contains(offset) && Some(*offset) != newest);
+        Digits {
+            lane: newest.into_iter().chain(rest).collect(),
+            slab,
+        }
     }
 
     /// The number of slabs.
@@ -148,8 +160,12 @@ impl Digits {
 
     /// How far each digit moves a place, when the lanes of a slab take `slab`.
     pub fn weights(&self, q: usize, slab: usize) -> impl Iterator<Item = (isize, usize)> {
-        let lanes = (0..).zip(self.lane.iter().rev()).map(move |(n, &offset)| (offset, q.pow(n)));
-        let slabs = (0..).zip(self.slab.iter().rev()).map(move |(n, &offset)| (offset, slab * q.pow(n)));
+        let lanes = (0..)
+            .zip(self.lane.iter().rev())
+            .map(move |(n, &offset)| (offset, q.pow(n)));
+        let slabs = (0..)
+            .zip(self.slab.iter().rev())
+            .map(move |(n, &offset)| (offset, slab * q.pow(n)));
         lanes.chain(slabs)
     }
 }

@@ -159,8 +159,30 @@ pub(crate) mod x86 {
     kernels!(avx2, Avx2, "avx2,fma");
 
     // 32 registers hold a tile of 15 with its three of A and five of B; 16 hold 8 with two and four.
-    lane!(Avx512, __m512d, 8, (3, 5), _mm512_setzero_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_add_pd, flush512);
-    lane!(Avx2, __m256d, 4, (2, 4), _mm256_setzero_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_add_pd, flush256);
+    lane!(
+        Avx512,
+        __m512d,
+        8,
+        (3, 5),
+        _mm512_setzero_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd,
+        flush512
+    );
+    lane!(
+        Avx2,
+        __m256d,
+        4,
+        (2, 4),
+        _mm256_setzero_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd,
+        flush256
+    );
 }
 
 /// One contraction: C[i][j] = sum over x and k of A[i][x, k] B[x, k][j], for every block of lanes.
@@ -182,6 +204,8 @@ pub(crate) struct Contraction<'a> {
     pub b_column: usize,
     /// How far a block, i and j move C.
     pub c: (usize, usize, usize),
+    /// How many x are summed.
+    pub inputs: usize,
     /// Rows and columns of C.
     pub size: (usize, usize),
     /// Lanes of a block.
@@ -207,12 +231,19 @@ impl Contraction<'_> {
         let (rows, columns) = self.size;
         let (tall, wide) = (tile(rows, V::TILE.0), tile(columns, V::TILE.1));
         for (block, &start) in self.a_blocks.iter().enumerate() {
-            for lane in (0..self.width).step_by(V::WIDTH) {
+            let mut lane = 0;
+            while lane < self.width {
                 let (a, b, c) = unsafe {
-                    (a.add(start + lane), b.add(block * self.b.0 + lane), c.add(block * self.c.0 + lane))
+                    (
+                        a.add(start + lane),
+                        b.add(block * self.b.0 + lane),
+                        c.add(block * self.c.0 + lane),
+                    )
                 };
-                for i in (0..rows).step_by(tall) {
-                    for j in (0..columns).step_by(wide) {
+                let mut i = 0;
+                while i < rows {
+                    let mut j = 0;
+                    while j < columns {
                         let part = (tall.min(rows - i), wide.min(columns - j));
                         macro_rules! tiles {
                             ($(($r:literal, $c:literal))*) => {
@@ -226,8 +257,11 @@ impl Contraction<'_> {
                             (1, 1) (1, 2) (1, 3) (1, 4) (1, 5) (2, 1) (2, 2) (2, 3) (2, 4) (2, 5)
                             (3, 1) (3, 2) (3, 3) (3, 4) (3, 5)
                         }
+                        j += wide;
                     }
+                    i += tall;
                 }
+                lane += V::WIDTH;
             }
         }
     }
@@ -242,7 +276,6 @@ impl Contraction<'_> {
         j0: usize,
     ) {
         let rows = self.size.0;
-        let inputs = self.a_rows.len() / rows;
         let (_, down, right) = self.c;
         unsafe {
             let out = c.add(i0 * down + j0 * right);
@@ -254,7 +287,7 @@ impl Contraction<'_> {
                     }
                 }
             }
-            for x in 0..inputs {
+            for x in 0..self.inputs {
                 let starts = self.a_rows.as_ptr().add(x * rows + i0);
                 let mut from = [a; R];
                 for (i, from) in from.iter_mut().enumerate() {
@@ -300,7 +333,13 @@ impl Gather {
     #[inline(always)]
     unsafe fn run<Wide: Lane, Narrow: Lane>(&self, from: *const f64, to: *mut f64) {
         // The last vector overlaps the one before if it must; adding never does.
-        let fits = |width: usize| if self.add { self.len.is_multiple_of(width) } else { self.len >= width };
+        let fits = |width: usize| {
+            if self.add {
+                self.len.is_multiple_of(width)
+            } else {
+                self.len >= width
+            }
+        };
         unsafe {
             if fits(Wide::WIDTH) {
                 self.stretches::<Wide>(from, to);
@@ -376,6 +415,11 @@ impl Kernels {
 }
 
 /// The size of equal parts of `n`, each at most `most`.
+#[inline(always)]
 fn tile(n: usize, most: usize) -> usize {
-    n.div_ceil(n.div_ceil(most))
+    match n {
+        _ if n <= most => n,
+        _ if n <= 2 * most => n.div_ceil(2),
+        _ => n.div_ceil(n.div_ceil(most)),
+    }
 }

@@ -56,11 +56,22 @@ pub(crate) enum Draw {
     Mixing,
 }
 
+/// How alpha comes from the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// It is the message, read in place.
+    InPlace,
+    /// A part of the message, shorter than a vector, is repeated for each symbol drawn ahead.
+    Repeated,
+    /// The message keeps a symbol that the window does not show, on which the draw depends.
+    Mixed,
+}
+
 /// How a node makes the message after it.
 ///
-/// A message has, for each state and history, its parts one behind the other: one for each x of
-/// the next step if that is already known, else a single one. Where the next symbol is drawn ahead,
-/// a part is followed by its own beginning, so that any block of lanes reads it as one vector.
+/// A message has, for each state and history, its parts one behind the other: one for each slab of
+/// the next step, as far as it is known. Where the next symbol is drawn ahead, a part is followed
+/// by its own beginning, so that any block of lanes reads it as one vector.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Leave {
     /// For each element of the message, where it lies in a post row.
@@ -75,6 +86,7 @@ pub(crate) struct Leave {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Geometry {
     pub draw: Draw,
+    pub source: Source,
     /// 1 at t = 1, where there is no state yet, else q.
     pub states: usize,
     /// Histories before and after the step's own token.
@@ -90,8 +102,10 @@ pub(crate) struct Geometry {
     pub row: usize,
     /// Elements of the message received, for one state and history.
     pub received: usize,
-    /// The distance between histories in alpha: the message received, or one where it is mixed.
+    /// The distance between histories in alpha.
     pub unit: usize,
+    /// For each slab, where its part starts in the message received.
+    pub parts: Vec<usize>,
     /// For each block, where its lanes start in alpha.
     pub alpha_blocks: Vec<usize>,
     /// For each slab, where it starts in alpha.
@@ -178,24 +192,50 @@ impl Plan {
         let q = class.q();
         let nodes = class.nodes();
         let mut last_of_group = vec![0; class.groups().len()];
-        nodes.iter().enumerate().for_each(|(n, node)| last_of_group[node.group] = n);
+        nodes
+            .iter()
+            .enumerate()
+            .for_each(|(n, node)| last_of_group[node.group] = n);
         let mut last_child = vec![None; nodes.len()];
-        let parents = nodes.iter().enumerate().filter_map(|(n, node)| Some((n, node.parent?)));
+        let parents = nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(n, node)| Some((n, node.parent?)));
         parents.for_each(|(n, parent)| last_child[parent] = Some(n));
         let mut geometries: HashMap<_, Arc<Geometry>> = HashMap::new();
         let mut weights: HashMap<_, Arc<Weights>> = HashMap::new();
-        let mut plan = Plan { steps: Vec::new(), messages: 0, alpha: 0, post: 0, bbar: 0, beta: 0 };
+        let mut plan = Plan {
+            steps: Vec::new(),
+            messages: 0,
+            alpha: 0,
+            post: 0,
+            bbar: 0,
+            beta: 0,
+        };
         for (n, node) in nodes.iter().enumerate() {
-            let kind = (node.before, node.after, node.tokens, node.parent.is_none(), last_child[n].is_some());
+            let kind = (
+                node.before,
+                node.after,
+                node.tokens,
+                node.parent.is_none(),
+                last_child[n].is_some(),
+            );
             let geometry = geometries.entry(kind).or_insert_with(|| {
                 let received = node.parent.map_or(1, |p| plan.steps[p].geometry.message());
-                Arc::new(geometry(class, node, last_child[n].map(|child| &nodes[child]), received))
+                Arc::new(geometry(
+                    class,
+                    node,
+                    last_child[n].map(|child| &nodes[child]),
+                    received,
+                ))
             });
             let g = geometry.as_ref();
             let drawn = class.task().inputs().kind(node.t + node.after);
-            let weights = weights.entry((kind, drawn, node.lengths)).or_insert_with(|| Arc::new(weigh(class, node, g, scale)));
-            if g.draw == Draw::Mixing {
-                plan.alpha = plan.alpha.max(q * g.states * g.histories.0);
+            let weights = weights
+                .entry((kind, drawn, node.lengths))
+                .or_insert_with(|| Arc::new(weigh(class, node, g, scale)));
+            if g.source != Source::InPlace {
+                plan.alpha = plan.alpha.max(g.slabs * g.states * g.histories.0 * g.unit);
             }
             plan.post = plan.post.max(g.post(q));
             plan.bbar = plan.bbar.max(g.bbar(q));
@@ -209,7 +249,9 @@ impl Plan {
                 cell_base: planes.cell_base,
                 message: plan.messages,
                 reward: node.ends.then(|| reward(class, scale, node.t)),
-                joins: node.parent.is_some_and(|parent| last_child[parent] != Some(n)),
+                joins: node
+                    .parent
+                    .is_some_and(|parent| last_child[parent] != Some(n)),
                 adds: last_of_group[node.group] != n,
             });
             plan.messages += q * g.histories.1 * g.message();
@@ -268,39 +310,62 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
     let width = lanes.width;
     let states = if node.parent.is_none() { 1 } else { q };
     let before = q.pow(node.tokens as u32);
-    let forgotten = if node.tokens == class.shape().memory { q } else { 1 };
+    let forgotten = if node.tokens == class.shape().memory {
+        q
+    } else {
+        1
+    };
     let remembered = before / forgotten;
     let after = remembered * q;
     let mixes = child.is_some_and(|child| draw(class, child) == Draw::Mixing);
     let leaves = node.before == window.past && !mixes;
-    let unit = if draw_here == Draw::Mixing { 1 } else { received };
+    let source = match draw_here {
+        Draw::Mixing => Source::Mixed,
+        Draw::Ahead if lanes.count / q < width => Source::Repeated,
+        _ => Source::InPlace,
+    };
+    let unit = match source {
+        Source::InPlace => received,
+        Source::Repeated | Source::Mixed => lanes.padded(),
+    };
     let multiples = |count: usize, step: usize| (0..count).map(|n| n * step).collect::<Vec<_>>();
     let mut g = Geometry {
         draw: draw_here,
+        source,
         states,
         histories: (before, after),
         forgotten,
         remembered,
         lanes,
         slabs,
-        post_slabs: if leaves && blind(class, node) { slabs / q } else { slabs },
+        post_slabs: if leaves && blind(class, node) {
+            slabs / q
+        } else {
+            slabs
+        },
         // An odd number of cache lines between rows keeps them in different cache sets.
-        row: if lanes.blocks % 2 == 0 { lanes.padded() + width } else { lanes.padded() },
+        row: if lanes.blocks % 2 == 0 {
+            lanes.padded() + width
+        } else {
+            lanes.padded()
+        },
         received,
         unit,
         alpha_blocks: (0..lanes.blocks)
             .map(|block| match draw_here {
                 Draw::First => 0,
-                Draw::Ahead => block * width % (lanes.count / q),
+                Draw::Ahead if source == Source::InPlace => block * width % (lanes.count / q),
                 _ => block * width,
             })
             .collect(),
-        alpha_slabs: match draw_here {
-            Draw::First => vec![0; q],
+        alpha_slabs: Vec::new(),
+        parts: match draw_here {
+            Draw::First | Draw::Mixing => vec![0; q],
             Draw::Nothing | Draw::Ahead => multiples(slabs, received / slabs),
             // Drawn now, x_t is not in the message; what leaves the window is.
-            Draw::Current => (0..slabs).map(|slab| slab % (slabs / q) * (received * q / slabs)).collect(),
-            Draw::Mixing => multiples(q, states * before),
+            Draw::Current => (0..slabs)
+                .map(|slab| slab % (slabs / q) * (received * q / slabs))
+                .collect(),
         },
         alpha_rows: vec![WIDEST; slabs * q],
         bbar_blocks: multiples(lanes.blocks, q * after * width),
@@ -311,6 +376,10 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
         alpha_states: multiples(states, before * unit),
         zeros: vec![0; states],
         leave: None,
+    };
+    g.alpha_slabs = match source {
+        Source::InPlace => g.parts.clone(),
+        Source::Repeated | Source::Mixed => multiples(slabs, states * before * unit),
     };
     let square = class.task().square();
     for slab in 0..slabs {
@@ -337,26 +406,37 @@ fn leave(class: &Class, node: &Node, child: &Node, g: &Geometry) -> Leave {
     let weights: HashMap<isize, usize> = digits.weights(q, g.row).collect();
     let mixing = draw(class, child) == Draw::Mixing;
     let leaves = node.before == window.past && !mixing;
-    let dropped = if leaves && g.post_slabs == g.slabs { (q, g.row) } else { (1, 0) };
+    let dropped = if leaves && g.post_slabs == g.slabs {
+        (q, g.row)
+    } else {
+        (1, 0)
+    };
     // The next step counts its positions from t + 1, and draws its newest one itself.
     let next = Digits::new(window, child.before, child.after);
     let kept = next.slab.iter().chain(&next.lane).map(|offset| offset + 1);
-    let mut kept: Vec<usize> = kept.filter(|&o| o <= node.after as isize).map(|o| weights[&o]).collect();
+    let mut kept: Vec<usize> = kept
+        .filter(|&o| o <= node.after as isize)
+        .map(|o| weights[&o])
+        .collect();
     if mixing {
         kept = vec![g.row];
     }
     // One part for each slab of the next step, but for x if it draws that; where it draws ahead,
     // parts repeat their beginning (and do so for both children, which read the same message).
     let slabs = next.slabs(q);
-    let (parts, repeat) = match window.future {
-        0 if mixing => (1, 0),
-        0 => (slabs / q, 0),
-        _ => (slabs, Lanes::new(q.pow((child.before + node.after + 1 - next.slab.len()) as u32)).width - 1),
+    let parts = match window.future {
+        0 if mixing => 1,
+        0 => slabs / q,
+        _ => slabs,
     };
     let part = q.pow(kept.len() as u32) / parts;
-    let whole = part + repeat;
+    let width = Lanes::new(part * q).width;
+    let repeats = window.future > 0 && node.after == window.future && part >= width;
+    let whole = if repeats { part + width - 1 } else { part };
     let element = |i: usize| i / whole * part + i % whole % part;
-    let from: Vec<u32> = (0..parts * whole).map(|i| place(q, element(i), &kept) as u32).collect();
+    let from: Vec<u32> = (0..parts * whole)
+        .map(|i| place(q, element(i), &kept) as u32)
+        .collect();
     let real = (0..parts * whole).filter(|i| i % whole < part);
     let back = real.flat_map(|i| (0..dropped.0).map(move |d| (i, d)));
     let back = back.map(|(i, d)| {
@@ -365,7 +445,11 @@ fn leave(class: &Class, node: &Node, child: &Node, g: &Geometry) -> Leave {
         (block * g.bbar_block(q) + lane % g.lanes.width, i)
     });
     let back = back.map(|(to, i)| (to as u32, i as u32)).collect();
-    Leave { from, dropped, back }
+    Leave {
+        from,
+        dropped,
+        back,
+    }
 }
 
 /// The slab and lane of a place in a post plane.
@@ -394,32 +478,56 @@ fn weigh(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
         match g.draw {
             Draw::First => {
                 let before = |i: isize| if i == 0 { 0 } else { digit(i - 1) };
-                (0..=after).map(|i| share(1 + i as usize, before(i), digit(i))).product()
+                (0..=after)
+                    .map(|i| share(1 + i as usize, before(i), digit(i)))
+                    .product()
             }
             Draw::Nothing | Draw::Mixing => 1.0,
             Draw::Ahead => share(node.t + node.after, digit(after - 1), digit(after)),
-            Draw::Current => share(node.t, if window.past > 0 { digit(-1) } else { 0 }, digit(0)),
+            Draw::Current => share(
+                node.t,
+                if window.past > 0 { digit(-1) } else { 0 },
+                digit(0),
+            ),
         }
     };
     let at = |place: usize| {
         let (slab, lane) = post_place(g, place);
         weight(slab, lane)
     };
-    let mut weights = Weights { sent: Vec::new(), returned: Vec::new(), lanes: Vec::new(), visits: Vec::new(), mixing: Vec::new() };
+    let mut weights = Weights {
+        sent: Vec::new(),
+        returned: Vec::new(),
+        lanes: Vec::new(),
+        visits: Vec::new(),
+        mixing: Vec::new(),
+    };
     for slab in 0..g.post_slabs {
         let idle = g.lanes.padded() - g.lanes.count;
-        weights.lanes.extend((0..g.lanes.count).map(|lane| weight(slab, lane)));
+        weights
+            .lanes
+            .extend((0..g.lanes.count).map(|lane| weight(slab, lane)));
         weights.lanes.extend(std::iter::repeat_n(0.0, idle));
     }
     let lengths = node.lengths as f64 / class.task().lengths().len() as f64;
-    weights.visits = weights.lanes.iter().map(|weight| weight * lengths).collect();
+    weights.visits = weights
+        .lanes
+        .iter()
+        .map(|weight| weight * lengths)
+        .collect();
     if let Some(leave) = &g.leave {
         let (count, stride) = leave.dropped;
-        let terms = leave.from.iter().flat_map(|&f| (0..count).map(move |d| f as usize + d * stride));
+        let terms = leave
+            .from
+            .iter()
+            .flat_map(|&f| (0..count).map(move |d| f as usize + d * stride));
         weights.sent = terms.map(at).collect();
         let back = leave.back.iter().map(|&(to, _)| {
             let (block, lane) = (to as usize / g.bbar_block(q), to as usize % g.lanes.width);
-            weight(block / g.lanes.blocks, block % g.lanes.blocks * g.lanes.width + lane)
+            weight(
+                block / g.lanes.blocks,
+                block % g.lanes.blocks * g.lanes.width + lane,
+            )
         });
         weights.returned = back.collect();
     }

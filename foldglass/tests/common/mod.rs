@@ -30,7 +30,15 @@ impl Problem {
 /// Random squares q = 2..5, windows up to (2,1), tied and untied, one and several lengths, uniform,
 /// product and Markov inputs, one or two remembered tokens.
 pub fn problems() -> impl Strategy<Value = Problem> {
-    (2usize..=5, any::<u64>(), 0usize..=2, 0usize..=1, 1usize..=2, any::<bool>(), 0usize..3)
+    (
+        2usize..=5,
+        any::<u64>(),
+        0usize..=2,
+        0usize..=1,
+        1usize..=2,
+        any::<bool>(),
+        0usize..3,
+    )
         .prop_flat_map(|(q, square_seed, past, future, memory, tied, law)| {
             let longest = [0, 0, 6, 4, 4, 3][q];
             let lengths = proptest::sample::subsequence((1..=longest).collect::<Vec<_>>(), 1..=3);
@@ -40,7 +48,11 @@ pub fn problems() -> impl Strategy<Value = Problem> {
                 square_seed,
                 law: law_from(law, q, *lengths.iter().max().unwrap(), &numbers, k),
                 lengths,
-                shape: Shape { window: Window { past, future }, memory, tied },
+                shape: Shape {
+                    window: Window { past, future },
+                    memory,
+                    tied,
+                },
             })
         })
 }
@@ -56,7 +68,13 @@ fn law_from(which: usize, q: usize, longest: usize, numbers: &[u32], k: u32) -> 
                 .take(longest)
                 .map(|row| {
                     let total: u32 = row.iter().sum();
-                    let weigh = |&n: &u32| if total == 0 { ratio(1, q as u32) } else { ratio(n, total) };
+                    let weigh = |&n: &u32| {
+                        if total == 0 {
+                            ratio(1, q as u32)
+                        } else {
+                            ratio(n, total)
+                        }
+                    };
                     row.iter().map(weigh).collect()
                 })
                 .collect(),
@@ -81,7 +99,14 @@ pub fn brute_force(problem: &Problem, class: &Class, rows: &[Vec<f64>]) -> Slow 
         values: vec![vec![0.0; problem.q]; rows.len()],
     };
     for (x, p) in inputs(problem) {
-        let mut rollout = Rollout { problem, number: &number, rows, x: &x, target: class.task().fold(&x), slow: &mut slow };
+        let mut rollout = Rollout {
+            problem,
+            number: &number,
+            rows,
+            x: &x,
+            target: class.task().fold(&x),
+            slow: &mut slow,
+        };
         let reward = rollout.from(&mut Vec::new(), p);
         slow.reward += p * reward;
     }
@@ -124,14 +149,19 @@ pub fn key(shape: Shape, x: &[Symbol], y: &[Symbol]) -> CellKey {
     let at = |s: &[Symbol], i: isize| usize::try_from(i - 1).ok().and_then(|i| s.get(i).copied());
     CellKey {
         t: (!shape.tied).then_some(t as usize),
-        x: (t - shape.window.past as isize..=t + shape.window.future as isize).map(|i| at(x, i)).collect(),
+        x: (t - shape.window.past as isize..=t + shape.window.future as isize)
+            .map(|i| at(x, i))
+            .collect(),
         y: (t - shape.memory as isize..t).map(|i| at(y, i)).collect(),
     }
 }
 
 /// Every input of every length that can occur, with its probability.
 pub fn inputs(problem: &Problem) -> Vec<(Vec<Symbol>, f64)> {
-    exact_inputs(problem).into_iter().map(|(x, p)| (x, p.to_f64().value())).collect()
+    exact_inputs(problem)
+        .into_iter()
+        .map(|(x, p)| (x, p.to_f64().value()))
+        .collect()
 }
 
 /// The same with exact probabilities, straight from the law as stated.
@@ -156,7 +186,9 @@ pub fn exact_inputs(problem: &Problem) -> Vec<(Vec<Symbol>, Rational)> {
             list = list
                 .iter()
                 .flat_map(|(x, p)| {
-                    (0..q).map(move |next| ([&x[..], &[next as Symbol]].concat(), p * chance(x, next)))
+                    (0..q).map(move |next| {
+                        ([&x[..], &[next as Symbol]].concat(), p * chance(x, next))
+                    })
                 })
                 .filter(|(_, p)| *p != Rational::ZERO)
                 .collect();

@@ -1,0 +1,103 @@
+//! Reads the command line.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::commands;
+use crate::error::Error;
+use crate::flags::positive;
+
+/// Exact landscapes of RLVR on iterated quasigroup multiplication.
+#[derive(Debug, Parser)]
+#[command(name = "foldglass", version, disable_help_subcommand = true)]
+pub struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub settings: Settings,
+    /// The command, with its own flags.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The flags that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Every command")]
+pub struct Settings {
+    /// Write one JSON object to stdout, and nothing else there
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The seed of everything random
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    #[arg(allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Threads to compute with [default: all]; the output does not depend on it
+    #[arg(long, global = true, value_name = "N", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    #[expect(dead_code, reason = "no command computes in parallel yet")]
+    pub threads: Option<usize>,
+}
+
+/// The commands, in the order of a study.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show a task's multiplication table and its algebra
+    Task(commands::task::TaskArgs),
+    /// List the cells of a class, in the order of code and policy files
+    Cells(commands::cells::CellsArgs),
+    /// Evaluate a code or a policy: reward, visits d, values dQ
+    Eval(commands::eval::EvalArgs),
+}
+
+impl Cli {
+    /// Reads the arguments, program name first. None when they only asked for help or the version,
+    /// which are then printed.
+    pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Option<Cli>, Error> {
+        let args: Vec<OsString> = args.into_iter().collect();
+        if args.len() <= 1 {
+            return print(Cli::command().print_help());
+        }
+        match Cli::try_parse_from(args) {
+            Ok(cli) => Ok(Some(cli)),
+            Err(error) => match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(error.print()),
+                _ => Err(Error::Usage(one_line(&error.to_string()))),
+            },
+        }
+    }
+}
+
+fn print(printed: std::io::Result<()>) -> Result<Option<Cli>, Error> {
+    printed.map(|()| None).map_err(Error::Output)
+}
+
+/// What clap says, without its prefix, the usage and the advice to ask for help.
+fn one_line(message: &str) -> String {
+    let kept = message.split("\n\n").filter(|paragraph| {
+        !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
+    });
+    let words: Vec<&str> = kept.flat_map(str::split_whitespace).collect();
+    let line = words.join(" ");
+    line.strip_prefix("error: ").unwrap_or(&line).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_usage_error_is_cut_to_its_message() {
+        let clap = "error: unexpected argument '--taks' found\n\n  tip: a similar argument exists: \
+                    '--task'\n\nUsage: foldglass task --task <TASK>\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            one_line(clap),
+            "unexpected argument '--taks' found tip: a similar argument exists: '--task'"
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! Evaluates a code or a policy over all inputs (paper, section 2.2 and App. A).
+//!
+//! J is the reward, d(c) the expected number of times a rollout consults cell c, d(c)Q(c,a) the
+//! derivative of J by pi_c(a). J of a code is an exact fraction.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass::class::Class;
+use foldglass::count::{self, Exact};
+use foldglass::evaluate::Evaluator;
+use foldglass::policy::{Code, Policy};
+use serde::Deserialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::cells::{key_columns, key_entries};
+use crate::cli::Settings;
+use crate::columns::Align;
+use crate::error::Error;
+use crate::files::File;
+use crate::flags::ClassArgs;
+use crate::output::{Report, Stream, number};
+
+/// The flags of `eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    table: TableArgs,
+    /// Print every cell's key, action or row, d and dQ
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct TableArgs {
+    /// A code: {"actions":[..]}, in the order of `cells`; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    code: Option<PathBuf>,
+    /// A policy: {"rows":[[..]]}, in the order of `cells`; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeFile {
+    actions: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PolicyFile {
+    rows: Vec<Vec<f64>>,
+}
+
+impl TableArgs {
+    /// The policy, and the code where that was given.
+    fn read(&self, class: &Class) -> Result<(Policy, Option<Code>), Error> {
+        let (file, table) = match (&self.code, &self.policy) {
+            (Some(path), _) => {
+                let file = File::at_or_stdin(path)?;
+                let CodeFile { actions } = file.json("a code file ({\"actions\":[..]})")?;
+                let code = Code::new(class, &actions);
+                let table = code.map(|code| (Policy::deterministic(class, &code), Some(code)));
+                (file, table)
+            }
+            (None, Some(path)) => {
+                let file = File::at_or_stdin(path)?;
+                let PolicyFile { rows } = file.json("a policy file ({\"rows\":[[..]]})")?;
+                let table = Policy::from_rows(class, &rows).map(|policy| (policy, None));
+                (file, table)
+            }
+            (None, None) => unreachable!("clap requires one of the two"),
+        };
+        table.map_err(|source| Error::Table {
+            path: file.name,
+            source,
+        })
+    }
+}
+
+impl EvalArgs {
+    /// Reads the table and evaluates it.
+    pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
+        let class = self.class.class(settings.seed)?;
+        let mut evaluator = Evaluator::new(&class, self.class.allowance())?;
+        let (policy, code) = self.table.read(&class)?;
+        let expected = evaluator.evaluate(&policy);
+        let exact = code.as_ref().map(|code| count::reward(&class, code));
+        Ok(Evaluation {
+            reward: exact.as_ref().map_or(expected, Exact::to_f64),
+            exact,
+            code,
+            policy,
+            evaluator,
+            list: self.list,
+        })
+    }
+}
+
+/// A policy and all that its evaluation gives.
+pub struct Evaluation {
+    reward: f64,
+    exact: Option<Exact>,
+    code: Option<Code>,
+    policy: Policy,
+    evaluator: Evaluator,
+    list: bool,
+}
+
+impl Serialize for Evaluation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = self.policy.class().cells();
+        let visits = Stream(|| (0..cells).map(|cell| self.evaluator.visits(cell)));
+        let values = Stream(|| (0..cells).map(|cell| self.evaluator.values(cell)));
+        let mut object = serializer.serialize_struct("Evaluation", 4)?;
+        object.serialize_field("reward", &self.reward)?;
+        if let Some(exact) = &self.exact {
+            object.serialize_field("reward_exact", &exact.to_string())?;
+        }
+        object.serialize_field("visits", &visits)?;
+        object.serialize_field("values", &values)?;
+        object.end()
+    }
+}
+
+/// Longer fractions are no help to a person.
+const LONGEST_SHOWN: usize = 60;
+
+impl Report for Evaluation {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let class = self.policy.class();
+        let (cells, q) = (class.cells(), class.q());
+        let visits = |cell: usize| self.evaluator.visits(cell);
+        let exact = match self.exact.as_ref().map(Exact::to_string) {
+            Some(fraction) if fraction.len() <= LONGEST_SHOWN => format!(" = {fraction}"),
+            Some(_) => " (--json has the exact fraction)".to_owned(),
+            None => String::new(),
+        };
+        let never = (0..cells).filter(|&cell| visits(cell) == 0.0).count();
+        let most = (0..cells).map(visits).fold(0.0, f64::max);
+        let entropy = (0..cells)
+            .map(|cell| entropy(&self.policy.row(cell)))
+            .sum::<f64>();
+        let (entropy, share) = (
+            entropy / cells as f64,
+            entropy / (cells as f64 * (q as f64).ln()),
+        );
+        writeln!(out, "reward J        {}{exact}", number(self.reward))?;
+        writeln!(out, "cells           {cells}, {never} never visited")?;
+        writeln!(out, "largest visits  {}", number(most))?;
+        writeln!(
+            out,
+            "entropy         {} nats a cell = {} ln q",
+            number(entropy),
+            number(share)
+        )?;
+        if self.list {
+            writeln!(out)?;
+            self.write_list(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// H of a distribution, in nats.
+fn entropy(row: &[f64]) -> f64 {
+    let terms = row.iter().filter(|&&p| p > 0.0).map(|p| -p * p.ln());
+    // The sum of nothing is -0.
+    terms.sum::<f64>() + 0.0
+}
+
+/// The characters of a long `number`, such as 0.000123456.
+const NUMBER: usize = 11;
+
+impl Evaluation {
+    fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
+        let class = self.policy.class();
+        let q = class.q();
+        let (head, width) = match self.code {
+            Some(_) => ("action", (q - 1).to_string().len()),
+            None => ("row", q * (NUMBER + 1) - 1),
+        };
+        let columns = key_columns(class)
+            .add(head, Align::Left, width)
+            .add("d", Align::Left, NUMBER)
+            .add("dQ", Align::Left, 0);
+        columns.write_head(out)?;
+        (0..class.cells()).try_for_each(|cell| {
+            let chosen = match &self.code {
+                Some(code) => code.action(cell).to_string(),
+                None => numbers(&self.policy.row(cell)),
+            };
+            let mut entries = key_entries(cell, &class.key(cell)).to_vec();
+            entries.push(chosen);
+            entries.push(number(self.evaluator.visits(cell)));
+            entries.push(numbers(&self.evaluator.values(cell)));
+            columns.write_row(out, &entries)
+        })
+    }
+}
+
+/// Numbers in columns of one width.
+fn numbers(list: &[f64]) -> String {
+    let one = |&value: &f64| format!("{:<NUMBER$}", number(value));
+    list.iter().map(one).collect::<Vec<_>>().join(" ")
+}

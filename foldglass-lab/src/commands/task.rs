@@ -1,0 +1,123 @@
+//! Shows the multiplication table of a task and the facts of its algebra (paper, section 2).
+
+use std::io::{self, Write};
+
+use clap::Args;
+use foldglass::quasigroup::{Facts, LatinSquare, Symbol};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::cli::Settings;
+use crate::columns::{Align, Columns};
+use crate::error::Error;
+use crate::flags::SquareArgs;
+use crate::output::{Report, Stream};
+
+/// The flags of `task`.
+#[derive(Debug, Args)]
+pub struct TaskArgs {
+    #[command(flatten)]
+    square: SquareArgs,
+}
+
+impl TaskArgs {
+    /// Finds the square and its facts.
+    pub fn run(&self, settings: &Settings) -> Result<Algebra, Error> {
+        let square = self.square.square(settings.seed)?;
+        let facts = square.facts();
+        let name = self.square.name();
+        Ok(Algebra {
+            name,
+            square,
+            facts,
+        })
+    }
+}
+
+/// A square and its facts.
+pub struct Algebra {
+    name: String,
+    square: LatinSquare,
+    facts: Facts,
+}
+
+impl Serialize for Algebra {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Algebra {
+            name,
+            square,
+            facts,
+        } = self;
+        let mut object = serializer.serialize_struct("Algebra", 10)?;
+        object.serialize_field("task", name)?;
+        object.serialize_field("q", &square.q())?;
+        object.serialize_field("table", &Stream(|| square.rows()))?;
+        object.serialize_field("associative", &facts.associative)?;
+        object.serialize_field("commutative", &facts.commutative)?;
+        object.serialize_field("identity", &facts.identity)?;
+        object.serialize_field("left_identity", &facts.left_identity)?;
+        object.serialize_field("right_identity", &facts.right_identity)?;
+        object.serialize_field("idempotents", &facts.idempotents)?;
+        object.serialize_field("column_group_order", &facts.column_group_order.to_string())?;
+        object.end()
+    }
+}
+
+/// Tables of more symbols are too wide for a terminal.
+const LARGEST_SHOWN: usize = 40;
+
+impl Report for Algebra {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Algebra {
+            name,
+            square,
+            facts,
+        } = self;
+        if square.q() <= LARGEST_SHOWN {
+            write_table(square, out)?;
+        } else {
+            writeln!(out, "B[s, x] is too wide to show; --json has it")?;
+        }
+        let yes = |fact: bool| if fact { "yes" } else { "no" }.to_owned();
+        let facts = [
+            ("task", name.clone()),
+            ("symbols q", square.q().to_string()),
+            ("associative", yes(facts.associative)),
+            ("commutative", yes(facts.commutative)),
+            ("identity", identity(facts)),
+            ("a group", yes(facts.associative)),
+            ("idempotents", facts.idempotents.to_string()),
+            (
+                "order of the column group",
+                facts.column_group_order.to_string(),
+            ),
+        ];
+        writeln!(out)?;
+        facts
+            .iter()
+            .try_for_each(|(fact, value)| writeln!(out, "{fact:<27}{value}"))
+    }
+}
+
+fn write_table(square: &LatinSquare, out: &mut dyn Write) -> io::Result<()> {
+    let width = (square.q() - 1).to_string().len();
+    let symbols = 0..square.q() as Symbol;
+    let columns = symbols.clone().fold(
+        Columns::default().add("B[s, x]", Align::Right, width),
+        |columns, x| columns.add(&x.to_string(), Align::Right, width),
+    );
+    columns.write_head(out)?;
+    symbols.zip(square.rows()).try_for_each(|(s, row)| {
+        let entries: Vec<Symbol> = [&[s], row].concat();
+        columns.write_row(out, &entries)
+    })
+}
+
+fn identity(facts: &Facts) -> String {
+    match (facts.left_identity, facts.right_identity) {
+        (None, None) => "none".to_owned(),
+        (Some(e), None) => format!("{e}, left only"),
+        (None, Some(e)) => format!("{e}, right only"),
+        // A left and a right identity are the same symbol: e = ef = f.
+        (Some(e), Some(_)) => format!("{e}, two-sided"),
+    }
+}

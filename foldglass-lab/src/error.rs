@@ -1,0 +1,93 @@
+//! Tells a user's mistakes from other failures and reports either.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use foldglass::class::ClassError;
+use foldglass::policy::TableError;
+use foldglass::quasigroup::SquareError;
+use foldglass::task::TaskError;
+use thiserror::Error;
+
+/// Why a command ends without its report.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The command line cannot be read.
+    #[error("{0}")]
+    Usage(String),
+    /// There is no such task.
+    #[error("--task: {0}{file}", file = match .0 {
+        SquareError::UnknownName { .. } => "; or a table in a file: file:PATH, PATH.json",
+        _ => "",
+    })]
+    TaskName(SquareError),
+    /// A file's table is not a Latin square.
+    #[error("--task {path}: {source}")]
+    TaskFile {
+        /// The file.
+        path: String,
+        /// What is wrong with its table.
+        source: SquareError,
+    },
+    /// A flag holds what the task refuses.
+    #[error("{flag}: {source}")]
+    Task {
+        /// The flag as typed.
+        flag: String,
+        /// What is wrong with its value.
+        source: TaskError,
+    },
+    /// The class is refused.
+    #[error("{0}{limit}", limit = match .0 {
+        ClassError::TooLarge { .. } => " (--max-memory sets the limit)",
+        _ => "",
+    })]
+    Class(#[from] ClassError),
+    /// A file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file is not the JSON it should be.
+    #[error("{path} is not {expected}: {problem}")]
+    Content {
+        /// The file.
+        path: String,
+        /// What it should be, with its form.
+        expected: &'static str,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// A file's table does not fit the class.
+    #[error("{path}: {source}")]
+    Table {
+        /// The file.
+        path: String,
+        /// What does not fit.
+        source: TableError,
+    },
+    /// The report cannot be written.
+    #[error("cannot write to stdout: {0}")]
+    Output(io::Error),
+}
+
+impl Error {
+    /// Writes the message to stderr, as one line, and gives the exit code: 2 for a user's mistake,
+    /// 1 for another failure. A reader that has seen enough (`| head`) is none, and goes unsaid.
+    pub fn report(&self) -> ExitCode {
+        let code = match self {
+            Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => {
+                return ExitCode::SUCCESS;
+            }
+            Error::Output(_) => 1,
+            _ => 2,
+        };
+        let message = self.to_string().replace(['\n', '\r'], " ");
+        // Where stderr is gone too, the exit code is all that is left to say it.
+        let _ = writeln!(io::stderr(), "foldglass: error: {message}");
+        ExitCode::from(code)
+    }
+}

@@ -1,0 +1,58 @@
+//! Reads the JSON files that flags name.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+
+/// A file that was read and not yet understood.
+pub struct File {
+    /// Its name, for messages.
+    pub name: String,
+    content: Vec<u8>,
+}
+
+impl File {
+    /// Reads the file at `path`.
+    pub fn at(path: &Path) -> Result<File, Error> {
+        let name = path.display().to_string();
+        match std::fs::read(path) {
+            Ok(content) => Ok(File { name, content }),
+            Err(source) => Err(Error::Read { path: name, source }),
+        }
+    }
+
+    /// Reads the file at `path`, or stdin where it is `-`.
+    pub fn at_or_stdin(path: &Path) -> Result<File, Error> {
+        if path != Path::new("-") {
+            return File::at(path);
+        }
+        let (name, mut content) = ("stdin".to_owned(), Vec::new());
+        match std::io::stdin().lock().read_to_end(&mut content) {
+            Ok(_) => Ok(File { name, content }),
+            Err(source) => Err(Error::Read { path: name, source }),
+        }
+    }
+
+    /// Whether the JSON in it is a list.
+    pub fn is_list(&self) -> bool {
+        self.content.trim_ascii_start().first() == Some(&b'[')
+    }
+
+    /// Reads the JSON in it; `expected` says what it should be, with its form.
+    pub fn json<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
+        serde_json::from_slice(&self.content)
+            .map_err(|problem| self.is_not(expected, problem.to_string()))
+    }
+
+    /// The error that says what is wrong with the content.
+    pub fn is_not(&self, expected: &'static str, problem: String) -> Error {
+        Error::Content {
+            path: self.name.clone(),
+            expected,
+            problem,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Times the exact core, single thread; prints one JSON object a line for `cargo xtask bench`.
+//!
+//! A name given as an argument runs only the cases that contain it.
+
+mod peak;
+
+use foldglass::class::{Allowance, Class, Shape};
+use foldglass::evaluate::Evaluator;
+use foldglass::inputs::InputLaw;
+use foldglass::policy::Policy;
+use foldglass::quasigroup::LatinSquare;
+use foldglass::task::Task;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const BUDGET: Duration = Duration::from_millis(700);
+
+fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
+    let task = Task::new(
+        LatinSquare::named(name, 0).unwrap(),
+        &InputLaw::Uniform,
+        lengths,
+    )
+    .unwrap();
+    Class::new(task, shape, Allowance::default()).unwrap()
+}
+
+/// The policy that the peers build from the same integers.
+fn shared_policy(class: &Class) -> Policy {
+    let q = class.q();
+    let raw = |k: usize| {
+        1.0 + (2654435761u64.wrapping_mul(k as u64 + 1) % (1 << 32)) as f64 / 4294967296.0
+    };
+    let rows: Vec<Vec<f64>> = (0..class.cells())
+        .map(|cell| {
+            let row: Vec<f64> = (0..q).map(|a| raw(cell * q + a)).collect();
+            let sum: f64 = row.iter().sum();
+            row.iter().map(|p| p / sum).collect()
+        })
+        .collect();
+    Policy::from_rows(class, &rows).unwrap()
+}
+
+/// The median time of one call, over batches of about a millisecond that fill the budget.
+fn median_time(mut work: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    work();
+    let once = start.elapsed().as_secs_f64().max(1e-9);
+    let batch = (1e-3 / once).ceil().max(1.0) as usize;
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while start.elapsed() < BUDGET || times.len() < 5 {
+        let lap = Instant::now();
+        (0..batch).for_each(|_| work());
+        times.push(lap.elapsed().as_secs_f64() / batch as f64);
+    }
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Multiplications and additions that App. A cannot do without, counted node by node: for every
+/// state, history, window and action one of each in alpha, beta and dQ.
+fn least_operations(class: &Class) -> f64 {
+    let q = class.q() as f64;
+    let node = |n: &foldglass::class::Node| {
+        let states = if n.parent.is_none() { 1.0 } else { q };
+        let contexts = q.powi((n.before + 1 + n.after + n.tokens) as i32);
+        let passes = if n.ends { 2.0 } else { 3.0 };
+        2.0 * passes * states * contexts * q
+    };
+    class.nodes().iter().map(node).sum()
+}
+
+fn time_evaluation(class: &Class) -> (f64, Evaluator, f64) {
+    let policy = shared_policy(class);
+    let mut evaluator = Evaluator::new(class, Allowance::default()).unwrap();
+    let seconds = median_time(|| {
+        black_box(evaluator.evaluate(black_box(&policy)));
+    });
+    let reward = evaluator.evaluate(&policy);
+    (seconds, evaluator, reward)
+}
+
+fn evaluation_against_peers() {
+    let class = class("quasigroup", &[7], Shape::untied(0, 3));
+    let (seconds, evaluator, reward) = time_evaluation(&class);
+    let q = class.q();
+    let entries = class.cells() * q;
+    let sum: f64 = (0..entries)
+        .map(|k| (k % 7 + 1) as f64 * evaluator.value(k / q, k % q))
+        .sum();
+    let operations = least_operations(&class);
+    let peak = median_peak();
+    let floor = operations / peak;
+    println!(
+        r#"{{"name":"evaluate_untied_0_3_T7","median_s":{seconds:e},"J":{reward},"checksum_dq":{},"value":{},"unit":"times the arithmetic floor ({:.2} Mflop at {:.1} Gflop/s)","target":"<= 5"}}"#,
+        sum / entries as f64,
+        seconds / floor,
+        operations * 1e-6,
+        peak * 1e-9,
+    );
+}
+
+fn median_peak() -> f64 {
+    let mut rates: Vec<f64> = (0..9).map(|_| peak::flops_per_second()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+fn cost_per_step() {
+    for (past, future) in [(0, 0), (1, 1)] {
+        for (tied, word) in [(false, "untied"), (true, "tied")] {
+            let shape = Shape {
+                tied,
+                ..Shape::untied(past, future)
+            };
+            // What an inner step costs: the difference between two lengths, so that the smaller
+            // first and last steps do not count.
+            let cost = |t: usize| {
+                let (long, short) = (
+                    class("quasigroup", &[t], shape),
+                    class("quasigroup", &[t / 2], shape),
+                );
+                (time_evaluation(&long).0 - time_evaluation(&short).0) / (t - t / 2) as f64
+            };
+            let (short, long) = (cost(14), cost(700));
+            println!(
+                r#"{{"name":"step_{word}_{past}_{future}","value":{},"unit":"ns a step at T = 700 over {:.0} ns at T = 14","target":"ratio 0.9 to 1.1"}}"#,
+                long / short,
+                short * 1e9
+            );
+        }
+    }
+}
+
+fn main() {
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
+    let cases: [(&str, fn()); 2] = [
+        ("evaluate_untied_0_3_T7", evaluation_against_peers),
+        ("step", cost_per_step),
+    ];
+    for (name, case) in cases {
+        if wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str())) {
+            case();
+        }
+    }
+}
