@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-pub(crate) use planes::{Digits, Lanes, Planes};
+pub(crate) use planes::{Digits, Lanes, Place, Planes};
 
 /// How many input symbols around x_t a policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -215,7 +215,7 @@ struct Layout {
     nodes: Vec<Node>,
     last_nodes: Vec<usize>,
     cells: usize,
-    planes: Planes,
+    planes: Arc<Planes>,
 }
 
 /// A task and a shape, with every reachable cell numbered. Cheap to clone.
@@ -258,7 +258,7 @@ impl Class {
             .iter()
             .map(|t| last_node(t).expect("every length ends"))
             .collect();
-        let planes = Planes::new(task.q(), shape.window, &groups);
+        let planes = Arc::new(Planes::new(task.q(), shape.window, &groups, 1));
         Ok(Class(Arc::new(Layout {
             task,
             shape,
@@ -305,8 +305,17 @@ impl Class {
         &self.0.last_nodes
     }
 
-    pub(crate) fn planes(&self) -> &Planes {
-        &self.0.planes
+    /// Where the entries of tables lie that hold this many policies side by side.
+    pub(crate) fn planes(&self, replicas: usize) -> Arc<Planes> {
+        match replicas {
+            1 => self.0.planes.clone(),
+            _ => Arc::new(Planes::new(
+                self.q(),
+                self.shape().window,
+                self.groups(),
+                replicas,
+            )),
+        }
     }
 
     /// The nodes a rollout of length `task().lengths()[which]` passes, t = 1 first.

@@ -6,9 +6,11 @@
 
 mod lanes;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 use crate::aligned::Aligned;
-use crate::class::{Allowance, Class, ClassError};
+use crate::class::{Allowance, Class, ClassError, Place, Planes};
 use crate::policy::Policy;
 use lanes::{Contraction, Gather, Kernels};
 pub(crate) use plan::Scale;
@@ -31,8 +33,74 @@ const LEAST_MESSAGE: f64 = 1e-100;
 /// let reward = evaluator.evaluate(&Policy::uniform(&class));
 /// assert!((reward - 0.2).abs() < 1e-15);
 /// ```
-pub struct Evaluator {
+pub struct Evaluator(pub(crate) Passes);
+
+impl Evaluator {
+    /// Takes the memory that evaluating policies of `class` needs, once.
+    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, ClassError> {
+        Ok(Evaluator(Passes::new(
+            class,
+            1,
+            Scale::Probability,
+            allowance,
+        )?))
+    }
+
+    /// The class it evaluates policies of.
+    pub fn class(&self) -> &Class {
+        &self.0.class
+    }
+
+    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing.
+    ///
+    /// # Panics
+    /// If the policy belongs to another class.
+    pub fn evaluate(&mut self, policy: &Policy) -> f64 {
+        assert!(policy.class() == self.class(), "a policy of another class");
+        self.0.run(&policy.0.entries);
+        self.0.reward(0)
+    }
+
+    /// The expected number of times a rollout consults a cell, d(c).
+    pub fn visits(&self, cell: usize) -> f64 {
+        self.0.visits[self.0.place(cell).cell]
+    }
+
+    /// d(c)Q(c,a), the derivative of J by pi_c(a).
+    pub fn value(&self, cell: usize, action: usize) -> f64 {
+        self.0.values[self.0.place(cell).at(action)]
+    }
+
+    /// d(c)Q(c,a) for every action of a cell.
+    pub fn values(&self, cell: usize) -> Vec<f64> {
+        let place = self.0.place(cell);
+        (0..self.class().q())
+            .map(|action| self.0.values[place.at(action)])
+            .collect()
+    }
+
+    /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
+    pub fn state_value(&self, policy: &Policy, cell: usize) -> Option<f64> {
+        let visits = self.visits(cell);
+        let row = policy.row(cell);
+        let expected: f64 = self.values(cell).iter().zip(row).map(|(v, p)| v * p).sum();
+        (visits > 0.0).then(|| expected / visits)
+    }
+
+    /// The sum of alpha times beta over the states of each node: what the lengths that pass the
+    /// node contribute to J. With one length it is J at every step.
+    pub fn carried(&mut self, policy: &Policy) -> &[f64] {
+        self.0.carry_all = true;
+        self.evaluate(policy);
+        self.0.carry_all = false;
+        &self.0.carried
+    }
+}
+
+/// The passes over all nodes, for one or several policies side by side.
+pub(crate) struct Passes {
     class: Class,
+    pub planes: Arc<Planes>,
     plan: Arc<Plan>,
     kernels: Kernels,
     /// The message each node sends on, g, and the one returned to it, h.
@@ -42,32 +110,26 @@ pub struct Evaluator {
     post: Aligned,
     bbar: Aligned,
     beta: Aligned,
-    values: Aligned,
-    visits: Aligned,
-    /// Sum of alpha times beta at the roots, or at every node when asked for.
+    pub values: Aligned,
+    pub visits: Aligned,
+    /// Sum of alpha times beta at the roots, or at every node when asked for; replica by replica.
     carried: Vec<f64>,
     carry_all: bool,
 }
 
-impl Evaluator {
-    /// Takes the memory that evaluating policies of `class` needs, once.
-    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, ClassError> {
-        Evaluator::with_scale(class, Scale::Probability, allowance)
-    }
-
-    pub(crate) fn with_scale(
+impl Passes {
+    pub fn new(
         class: &Class,
+        replicas: usize,
         scale: Scale,
         allowance: Allowance,
-    ) -> Result<Evaluator, ClassError> {
-        let entries = class.planes().entries as u128;
+    ) -> Result<Passes, ClassError> {
+        let planes = class.planes(replicas);
         // The policy, its values and visits; messages are never larger than the table times q.
-        allowance.check(
-            &format!("evaluating {} cells", class.cells()),
-            entries.checked_mul(8 * 4),
-        )?;
-        let plan = Plan::new(class, scale);
-        Ok(Evaluator {
+        let needed = (planes.entries as u128).checked_mul(8 * 4);
+        allowance.check(&format!("evaluating {} cells", class.cells()), needed)?;
+        let plan = Plan::new(class, &planes, scale);
+        Ok(Passes {
             class: class.clone(),
             kernels: Kernels::best(),
             sent: messages(plan.messages),
@@ -76,73 +138,29 @@ impl Evaluator {
             post: Aligned::zeros(plan.post),
             bbar: Aligned::zeros(plan.bbar),
             beta: Aligned::zeros(plan.beta),
-            values: Aligned::zeros(class.planes().entries),
-            visits: Aligned::zeros(class.planes().cell_entries),
-            carried: vec![0.0; plan.steps.len()],
+            values: Aligned::zeros(planes.entries),
+            visits: Aligned::zeros(planes.cell_entries),
+            carried: vec![0.0; plan.steps.len() * replicas],
             carry_all: false,
             plan: Arc::new(plan),
+            planes,
         })
     }
 
-    /// The class it evaluates policies of.
-    pub fn class(&self) -> &Class {
-        &self.class
+    fn place(&self, cell: usize) -> Place {
+        self.planes.place(&self.class, cell, 0)
     }
 
-    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing.
-    ///
-    /// # Panics
-    /// If the policy belongs to another class.
-    pub fn evaluate(&mut self, policy: &Policy) -> f64 {
-        assert!(policy.class() == &self.class, "a policy of another class");
-        self.run(policy.entries());
-        self.roots().map(|n| self.carried[n]).sum()
+    /// J of a replica.
+    pub fn reward(&self, replica: usize) -> f64 {
+        let roots = (0..self.plan.steps.len()).filter(|&n| self.plan.steps[n].parent.is_none());
+        roots
+            .map(|n| self.carried[n * self.planes.replicas + replica])
+            .sum()
     }
 
-    /// The expected number of times a rollout consults a cell, d(c).
-    pub fn visits(&self, cell: usize) -> f64 {
-        self.visits[self.class.planes().place(&self.class, cell).cell]
-    }
-
-    /// d(c)Q(c,a), the derivative of J by pi_c(a).
-    pub fn value(&self, cell: usize, action: usize) -> f64 {
-        self.values[self.class.planes().place(&self.class, cell).at(action)]
-    }
-
-    /// d(c)Q(c,a) for every action of a cell.
-    pub fn values(&self, cell: usize) -> Vec<f64> {
-        let place = self.class.planes().place(&self.class, cell);
-        (0..self.class.q())
-            .map(|action| self.values[place.at(action)])
-            .collect()
-    }
-
-    /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
-    pub fn state_value(&self, policy: &Policy, cell: usize) -> Option<f64> {
-        let visits = self.visits(cell);
-        let expected: f64 = self
-            .values(cell)
-            .iter()
-            .zip(policy.row(cell))
-            .map(|(v, p)| v * p)
-            .sum();
-        (visits > 0.0).then(|| expected / visits)
-    }
-
-    /// The sum of alpha times beta over the states of each node: what the lengths that pass the
-    /// node contribute to J. With one length it is J at every step.
-    pub fn carried(&mut self, policy: &Policy) -> &[f64] {
-        self.carry_all = true;
-        self.evaluate(policy);
-        self.carry_all = false;
-        &self.carried
-    }
-
-    fn roots(&self) -> impl Iterator<Item = usize> {
-        (0..self.plan.steps.len()).filter(|&n| self.plan.steps[n].parent.is_none())
-    }
-
-    fn run(&mut self, policy: &[f64]) {
+    /// Computes values, visits and rewards of a table.
+    pub fn run(&mut self, policy: &[f64]) {
         assert_eq!(policy.len(), self.values.len());
         let plan = self.plan.clone();
         for n in 0..plan.steps.len() {
@@ -187,8 +205,12 @@ impl Evaluator {
             }
             Source::Mixed => {
                 for (alpha, weights) in slabs.zip(step.weights.mixing.chunks_exact(q)) {
-                    for (to, message) in alpha.iter_mut().zip(messages.clone()) {
-                        *to = message.iter().zip(weights).map(|(m, w)| m * w).sum();
+                    for (alpha, message) in alpha.chunks_exact_mut(g.unit).zip(messages.clone()) {
+                        alpha.fill(0.0);
+                        for (message, weight) in message.chunks_exact(g.lanes.count).zip(weights) {
+                            let terms = alpha.iter_mut().zip(message);
+                            terms.for_each(|(to, from)| *to += from * weight);
+                        }
                     }
                 }
             }
@@ -295,7 +317,8 @@ impl Evaluator {
         let (q, g) = (self.class.q(), step.geometry.as_ref());
         let width = g.lanes.width;
         let (policy_block, bbar_block) = (g.policy_block(q), g.bbar_block(q));
-        let mut carried = 0.0;
+        let replicas = self.planes.replicas;
+        self.carried[n * replicas..][..replicas].fill(0.0);
         for slab in 0..g.slabs {
             let rows = &g.bbar_rows[slab * g.states..][..g.states];
             let table = step.base + slab * g.lanes.blocks * policy_block;
@@ -356,33 +379,28 @@ impl Evaluator {
             }
             if step.parent.is_none() || self.carry_all {
                 // SAFETY: as above.
-                carried += unsafe { self.carried_by(plan, n, alpha.add(g.alpha_slabs[slab])) };
+                unsafe { self.carry(plan, n, alpha.add(g.alpha_slabs[slab])) };
             }
             self.give_back(plan, n, slab);
         }
-        self.carried[n] = carried;
     }
 
-    /// The sum of alpha times beta over the slab that beta holds now.
+    /// Adds the sum of alpha times beta over the slab that beta holds now.
     ///
     /// # Safety
     /// `alpha` is that of the node, from the same slab on.
-    unsafe fn carried_by(&self, plan: &Plan, n: usize, alpha: *const f64) -> f64 {
+    unsafe fn carry(&mut self, plan: &Plan, n: usize, alpha: *const f64) {
         let g = plan.steps[n].geometry.as_ref();
-        let mut sum = 0.0;
-        for (vector, beta) in self
-            .beta
-            .chunks_exact(g.row)
-            .take(g.states * g.histories.0)
-            .enumerate()
-        {
+        let replicas = self.planes.replicas;
+        let carried = &mut self.carried[n * replicas..][..replicas];
+        let rows = self.beta.chunks_exact(g.row).take(g.states * g.histories.0);
+        for (vector, beta) in rows.enumerate() {
             for lane in 0..g.lanes.count {
                 let place = g.alpha_blocks[lane / g.lanes.width] + lane % g.lanes.width;
                 let alpha = unsafe { *alpha.add(vector * g.unit + place) };
-                sum += beta[lane] * alpha;
+                carried[lane % replicas] += beta[lane] * alpha;
             }
         }
-        sum
     }
 
     /// Sums beta of a slab over the symbol drawn, into the message returned.
@@ -407,8 +425,11 @@ impl Evaluator {
         if g.draw == Draw::Mixing {
             let rows = self.beta.chunks_exact(g.row).take(g.states * g.histories.0);
             for (beta, message) in rows.zip(self.returned[start..].chunks_exact_mut(g.received)) {
-                for (to, weight) in message.iter_mut().zip(&step.weights.mixing[slab * q..]) {
-                    *to = beta[0] * weight + if add { *to } else { 0.0 };
+                let weights = &step.weights.mixing[slab * q..];
+                for (message, weight) in message.chunks_exact_mut(g.lanes.count).zip(weights) {
+                    for (to, from) in message.iter_mut().zip(beta) {
+                        *to = from * weight + if add { *to } else { 0.0 };
+                    }
                 }
             }
             return;

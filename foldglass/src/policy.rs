@@ -3,8 +3,9 @@
 //! A code sigma gives each cell one action; a policy pi gives each cell a distribution.
 
 use crate::aligned::Aligned;
-use crate::class::Class;
+use crate::class::{Class, Place, Planes};
 use crate::quasigroup::Symbol;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How far from one a row of a policy may sum.
@@ -123,37 +124,67 @@ impl Code {
     }
 }
 
-/// A stochastic policy: a distribution over the q symbols for each cell.
+/// Distributions for each cell of one or several policies side by side, as the kernels read them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
-    class: Class,
-    entries: Aligned,
+pub(crate) struct Table {
+    pub class: Class,
+    pub planes: Arc<Planes>,
+    pub entries: Aligned,
 }
 
-impl Policy {
-    fn empty(class: &Class) -> Policy {
-        Policy {
+impl Table {
+    pub fn zeros(class: &Class, planes: Arc<Planes>) -> Table {
+        let entries = Aligned::zeros(planes.entries);
+        Table {
             class: class.clone(),
-            entries: Aligned::zeros(class.planes().entries),
+            planes,
+            entries,
         }
+    }
+
+    pub fn place(&self, cell: usize, replica: usize) -> Place {
+        self.planes.place(&self.class, cell, replica)
+    }
+
+    pub fn write(&mut self, cell: usize, replica: usize, row: &[f64]) {
+        let place = self.place(cell, replica);
+        for (action, &p) in row.iter().enumerate() {
+            self.entries[place.at(action)] = if p < LEAST_PROBABILITY { 0.0 } else { p };
+        }
+    }
+
+    pub fn row(&self, cell: usize, replica: usize) -> Vec<f64> {
+        let place = self.place(cell, replica);
+        (0..self.class.q())
+            .map(|action| self.entries[place.at(action)])
+            .collect()
+    }
+}
+
+/// A stochastic policy: a distribution over the q symbols for each cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policy(pub(crate) Table);
+
+impl Policy {
+    fn from_fn(class: &Class, mut row: impl FnMut(usize, &mut [f64])) -> Policy {
+        let mut table = Table::zeros(class, class.planes(1));
+        let mut buffer = vec![0.0; class.q()];
+        for cell in 0..class.cells() {
+            buffer.fill(0.0);
+            row(cell, &mut buffer);
+            table.write(cell, 0, &buffer);
+        }
+        Policy(table)
     }
 
     /// The policy that draws every token uniformly.
     pub fn uniform(class: &Class) -> Policy {
-        let mut policy = Policy::empty(class);
-        let row = vec![1.0 / class.q() as f64; class.q()];
-        (0..class.cells()).for_each(|cell| policy.write(cell, &row));
-        policy
+        Policy::from_fn(class, |_, row| row.fill(1.0 / row.len() as f64))
     }
 
     /// The policy that follows a code.
     pub fn deterministic(class: &Class, code: &Code) -> Policy {
-        let mut policy = Policy::empty(class);
-        for (cell, &action) in code.actions().iter().enumerate() {
-            let place = class.planes().place(class, cell);
-            policy.entries[place.at(action as usize)] = 1.0;
-        }
-        policy
+        Policy::from_fn(class, |cell, row| row[code.action(cell) as usize] = 1.0)
     }
 
     /// Checks rows (in the order of the cells) and makes a policy of them.
@@ -164,63 +195,62 @@ impl Policy {
                 want: class.cells(),
             });
         }
-        let mut policy = Policy::empty(class);
         for (cell, row) in rows.iter().enumerate() {
-            policy.set_row(cell, row.as_ref())?;
+            check_row(class.q(), cell, row.as_ref())?;
         }
-        Ok(policy)
+        Ok(Policy::from_fn(class, |cell, row| {
+            row.copy_from_slice(rows[cell].as_ref())
+        }))
     }
 
     /// Replaces the distribution of a cell.
     pub fn set_row(&mut self, cell: usize, row: &[f64]) -> Result<(), TableError> {
-        let q = self.class.q();
-        if row.len() != q {
-            return Err(TableError::WrongRow {
-                cell,
-                got: row.len(),
-                q,
-            });
-        }
-        if let Some(action) = row
-            .iter()
-            .position(|p| !(0.0..=1.0 + ROW_TOLERANCE).contains(p))
-        {
-            return Err(TableError::NoProbability {
-                cell,
-                action,
-                value: row[action],
-            });
-        }
-        let sum: f64 = row.iter().sum();
-        if (sum - 1.0).abs() > ROW_TOLERANCE {
-            return Err(TableError::RowSum { cell, sum });
-        }
-        self.write(cell, row);
+        check_row(self.0.class.q(), cell, row)?;
+        self.0.write(cell, 0, row);
         Ok(())
-    }
-
-    fn write(&mut self, cell: usize, row: &[f64]) {
-        let place = self.class.planes().place(&self.class, cell);
-        for (action, &p) in row.iter().enumerate() {
-            self.entries[place.at(action)] = if p < LEAST_PROBABILITY { 0.0 } else { p };
-        }
     }
 
     /// The class this is a policy of.
     pub fn class(&self) -> &Class {
-        &self.class
+        &self.0.class
     }
 
     /// The distribution of a cell.
     pub fn row(&self, cell: usize) -> Vec<f64> {
-        let place = self.class.planes().place(&self.class, cell);
-        (0..self.class.q())
-            .map(|action| self.entries[place.at(action)])
-            .collect()
+        self.0.row(cell, 0)
     }
 
-    /// The whole table as the kernels read it.
-    pub(crate) fn entries(&self) -> &[f64] {
-        &self.entries
+    /// The sum over the cells of the entropy of their distributions, in nats.
+    pub fn entropy(&self) -> f64 {
+        let term = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
+        let cells = 0..self.class().cells();
+        cells
+            .map(|cell| self.row(cell).into_iter().map(term).sum::<f64>())
+            .sum()
     }
+}
+
+fn check_row(q: usize, cell: usize, row: &[f64]) -> Result<(), TableError> {
+    if row.len() != q {
+        return Err(TableError::WrongRow {
+            cell,
+            got: row.len(),
+            q,
+        });
+    }
+    if let Some(action) = row
+        .iter()
+        .position(|p| !(0.0..=1.0 + ROW_TOLERANCE).contains(p))
+    {
+        return Err(TableError::NoProbability {
+            cell,
+            action,
+            value: row[action],
+        });
+    }
+    let sum: f64 = row.iter().sum();
+    if (sum - 1.0).abs() > ROW_TOLERANCE {
+        return Err(TableError::RowSum { cell, sum });
+    }
+    Ok(())
 }

@@ -6,7 +6,10 @@
 //! blocks of one vector; a block holds, for each history and action in turn, one vector of lanes,
 //! so that a step reads and writes memory from front to back.
 //!
-//! The digits of a lane are the newest symbol first, where one is drawn, then the rest in time
+//! A table may hold several independent policies, its replicas, side by side: they are the fastest
+//! digit of a lane. Narrow windows, whose slabs have few lanes, fill their vectors that way.
+//!
+//! The other digits of a lane are the newest symbol first, where one is drawn, then the rest in time
 //! order. Without its newest digit the order is that of the message that the step before sends.
 
 use super::{Class, Group, Window};
@@ -57,6 +60,8 @@ pub(crate) struct GroupPlanes {
 /// Where all groups lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Planes {
+    /// Policies side by side.
+    pub replicas: usize,
     pub groups: Vec<GroupPlanes>,
     /// The size of a table of (cell, action), idle lanes included.
     pub entries: usize,
@@ -82,20 +87,21 @@ impl Place {
 }
 
 impl Planes {
-    pub fn new(q: usize, window: Window, groups: &[Group]) -> Planes {
+    pub fn new(q: usize, window: Window, groups: &[Group], replicas: usize) -> Planes {
         let mut planes = Planes {
+            replicas,
             groups: Vec::new(),
             entries: 0,
             cell_entries: 0,
         };
         for group in groups {
             let digits = Digits::new(window, group.before, group.after);
-            let lanes = digits.lanes(q);
+            let lanes = digits.lanes(q, replicas);
             planes.groups.push(GroupPlanes {
                 base: planes.entries,
                 cell_base: planes.cell_entries,
                 lanes,
-                slots: slots(q, &digits, group.before),
+                slots: slots(q, &digits, group.before, replicas),
             });
             let vectors = digits.slabs(q) * group.histories;
             planes.entries += vectors * q * lanes.padded();
@@ -104,13 +110,13 @@ impl Planes {
         planes
     }
 
-    /// Where cell number `cell` lies.
+    /// Where cell number `cell` of a replica lies.
     #[inline]
-    pub fn place(&self, class: &Class, cell: usize) -> Place {
+    pub fn place(&self, class: &Class, cell: usize, replica: usize) -> Place {
         let number = class.groups().partition_point(|g| g.first_cell <= cell) - 1;
         let (group, planes) = (&class.groups()[number], &self.groups[number]);
         let inner = cell - group.first_cell;
-        let slot = planes.slots[group.window(inner / group.histories)] as usize;
+        let slot = planes.slots[group.window(inner / group.histories)] as usize + replica;
         let width = planes.lanes.width;
         let (block, lane) = (slot / width, slot % width);
         let vector = block * group.histories + inner % group.histories;
@@ -154,27 +160,28 @@ impl Digits {
     }
 
     /// The lanes of a slab.
-    pub fn lanes(&self, q: usize) -> Lanes {
-        Lanes::new(q.pow(self.lane.len() as u32))
+    pub fn lanes(&self, q: usize, replicas: usize) -> Lanes {
+        Lanes::new(q.pow(self.lane.len() as u32) * replicas)
     }
 
     /// How far each digit moves a place, when the lanes of a slab take `slab`.
-    pub fn weights(&self, q: usize, slab: usize) -> impl Iterator<Item = (isize, usize)> {
-        let lanes = (0..)
-            .zip(self.lane.iter().rev())
-            .map(move |(n, &offset)| (offset, q.pow(n)));
-        let slabs = (0..)
-            .zip(self.slab.iter().rev())
-            .map(move |(n, &offset)| (offset, slab * q.pow(n)));
-        lanes.chain(slabs)
+    pub fn weights(
+        &self,
+        q: usize,
+        slab: usize,
+        replicas: usize,
+    ) -> impl Iterator<Item = (isize, usize)> {
+        let step = |unit: usize| move |(n, &offset): (u32, &isize)| (offset, unit * q.pow(n));
+        let lanes = (0..).zip(self.lane.iter().rev()).map(step(replicas));
+        lanes.chain((0..).zip(self.slab.iter().rev()).map(step(slab)))
     }
 }
 
 /// Maps each window to its slab times padded lanes, plus lane.
-fn slots(q: usize, digits: &Digits, before: usize) -> Vec<u32> {
+fn slots(q: usize, digits: &Digits, before: usize, replicas: usize) -> Vec<u32> {
     let size = digits.slab.len() + digits.lane.len();
     let mut weight = vec![0; size];
-    for (offset, step) in digits.weights(q, digits.lanes(q).padded()) {
+    for (offset, step) in digits.weights(q, digits.lanes(q, replicas).padded(), replicas) {
         weight[(offset + before as isize) as usize] = step;
     }
     let slot = |w: usize| {

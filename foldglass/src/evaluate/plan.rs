@@ -5,8 +5,7 @@
 //! and sends the next message (*leave*). The way back sends h, the reward still to come, through
 //! the same places.
 
-use crate::class::{Class, Node, Window};
-use crate::class::{Digits, Lanes};
+use crate::class::{Class, Digits, Lanes, Node, Planes, Window};
 use crate::quasigroup::Symbol;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -188,7 +187,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub fn new(class: &Class, scale: Scale) -> Plan {
+    pub fn new(class: &Class, planes: &Planes, scale: Scale) -> Plan {
         let q = class.q();
         let nodes = class.nodes();
         let mut last_of_group = vec![0; class.groups().len()];
@@ -224,6 +223,7 @@ impl Plan {
                 let received = node.parent.map_or(1, |p| plan.steps[p].geometry.message());
                 Arc::new(geometry(
                     class,
+                    planes.replicas,
                     node,
                     last_child[n].map(|child| &nodes[child]),
                     received,
@@ -233,20 +233,20 @@ impl Plan {
             let drawn = class.task().inputs().kind(node.t + node.after);
             let weights = weights
                 .entry((kind, drawn, node.lengths))
-                .or_insert_with(|| Arc::new(weigh(class, node, g, scale)));
+                .or_insert_with(|| Arc::new(weigh(class, planes.replicas, node, g, scale)));
             if g.source != Source::InPlace {
                 plan.alpha = plan.alpha.max(g.slabs * g.states * g.histories.0 * g.unit);
             }
             plan.post = plan.post.max(g.post(q));
             plan.bbar = plan.bbar.max(g.bbar(q));
             plan.beta = plan.beta.max(g.states * g.histories.0 * g.row);
-            let planes = &class.planes().groups[node.group];
+            let group = &planes.groups[node.group];
             plan.steps.push(Step {
                 geometry: geometry.clone(),
                 weights: weights.clone(),
                 parent: node.parent,
-                base: planes.base,
-                cell_base: planes.cell_base,
+                base: group.base,
+                cell_base: group.cell_base,
                 message: plan.messages,
                 reward: node.ends.then(|| reward(class, scale, node.t)),
                 joins: node
@@ -303,10 +303,16 @@ fn blind(class: &Class, node: &Node) -> bool {
     }
 }
 
-fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -> Geometry {
+fn geometry(
+    class: &Class,
+    replicas: usize,
+    node: &Node,
+    child: Option<&Node>,
+    received: usize,
+) -> Geometry {
     let (q, window, draw_here) = (class.q(), class.shape().window, draw(class, node));
     let digits = Digits::new(window, node.before, node.after);
-    let (lanes, slabs) = (digits.lanes(q), digits.slabs(q));
+    let (lanes, slabs) = (digits.lanes(q, replicas), digits.slabs(q));
     let width = lanes.width;
     let states = if node.parent.is_none() { 1 } else { q };
     let before = q.pow(node.tokens as u32);
@@ -393,17 +399,17 @@ fn geometry(class: &Class, node: &Node, child: Option<&Node>, received: usize) -
             g.bbar_rows[slab * states + s] = next * after * width;
         }
     }
-    g.leave = child.map(|child| leave(class, node, child, &g));
+    g.leave = child.map(|child| leave(class, replicas, node, child, &g));
     g
 }
 
-fn leave(class: &Class, node: &Node, child: &Node, g: &Geometry) -> Leave {
+fn leave(class: &Class, replicas: usize, node: &Node, child: &Node, g: &Geometry) -> Leave {
     let (q, window) = (class.q(), class.shape().window);
     let mut digits = Digits::new(window, node.before, node.after);
     if g.post_slabs < g.slabs {
         digits.slab.pop();
     }
-    let weights: HashMap<isize, usize> = digits.weights(q, g.row).collect();
+    let weights: HashMap<isize, usize> = digits.weights(q, g.row, replicas).collect();
     let mixing = draw(class, child) == Draw::Mixing;
     let leaves = node.before == window.past && !mixing;
     let dropped = if leaves && g.post_slabs == g.slabs {
@@ -429,13 +435,13 @@ fn leave(class: &Class, node: &Node, child: &Node, g: &Geometry) -> Leave {
         0 => slabs / q,
         _ => slabs,
     };
-    let part = q.pow(kept.len() as u32) / parts;
+    let part = q.pow(kept.len() as u32) * replicas / parts;
     let width = Lanes::new(part * q).width;
     let repeats = window.future > 0 && node.after == window.future && part >= width;
     let whole = if repeats { part + width - 1 } else { part };
     let element = |i: usize| i / whole * part + i % whole % part;
     let from: Vec<u32> = (0..parts * whole)
-        .map(|i| place(q, element(i), &kept) as u32)
+        .map(|i| (place(q, element(i) / replicas, &kept) + element(i) % replicas) as u32)
         .collect();
     let real = (0..parts * whole).filter(|i| i % whole < part);
     let back = real.flat_map(|i| (0..dropped.0).map(move |d| (i, d)));
@@ -457,10 +463,10 @@ fn post_place(g: &Geometry, place: usize) -> (usize, usize) {
     (place / g.row, place % g.row)
 }
 
-fn weigh(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
+fn weigh(class: &Class, replicas: usize, node: &Node, g: &Geometry, scale: Scale) -> Weights {
     let (q, window, inputs) = (class.q(), class.shape().window, class.task().inputs());
     let digits = Digits::new(window, node.before, node.after);
-    let places: HashMap<isize, usize> = digits.weights(q, g.lanes.count).collect();
+    let places: HashMap<isize, usize> = digits.weights(q, g.lanes.count, replicas).collect();
     let share = |t: usize, before: Symbol, x: Symbol| {
         let weight = inputs.weight(t, before, x) as f64;
         match scale {

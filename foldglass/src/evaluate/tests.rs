@@ -1,0 +1,165 @@
+use super::*;
+use crate::class::{Shape, Window};
+use crate::exact::parse;
+use crate::inputs::InputLaw;
+use crate::policy::Table;
+use crate::quasigroup::LatinSquare;
+use crate::task::Task;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Classes whose slabs have 1, few and many lanes, with every way to draw a symbol.
+fn classes() -> Vec<Class> {
+    let laws = [InputLaw::Uniform, InputLaw::Markov(parse("7/10").unwrap())];
+    let mut list = Vec::new();
+    for law in &laws {
+        for (q, lengths) in [(2, &[3, 5][..]), (3, &[4]), (5, &[2, 4]), (7, &[3])] {
+            for (past, future) in [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 1)] {
+                for (memory, tied) in [(1, false), (1, true), (2, false)] {
+                    let square = LatinSquare::random(q, 11).unwrap();
+                    let task = Task::new(square, law, lengths).unwrap();
+                    let shape = Shape {
+                        window: Window { past, future },
+                        memory,
+                        tied,
+                    };
+                    let class = Class::new(task, shape, Allowance::default()).unwrap();
+                    if class.cells() < 20_000 {
+                        list.push(class);
+                    }
+                }
+            }
+        }
+    }
+    list
+}
+
+fn random_row(rng: &mut ChaCha8Rng, q: usize) -> Vec<f64> {
+    let raw: Vec<f64> = (0..q)
+        .map(|_| (rng.next_u32() % 1000) as f64 + 0.5)
+        .collect();
+    let sum: f64 = raw.iter().sum();
+    raw.iter().map(|p| p / sum).collect()
+}
+
+fn random_table(class: &Class, replicas: usize, seed: u64) -> Table {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut table = Table::zeros(class, class.planes(replicas));
+    for cell in 0..class.cells() {
+        for replica in 0..replicas {
+            table.write(cell, replica, &random_row(&mut rng, class.q()));
+        }
+    }
+    table
+}
+
+#[test]
+fn every_width_of_vectors_gives_the_same_bits() {
+    for class in classes() {
+        let table = random_table(&class, 1, 5);
+        let mut results = Kernels::available().into_iter().map(|kernels| {
+            let mut passes =
+                Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
+            passes.kernels = kernels;
+            passes.run(&table.entries);
+            let bits = |cell: usize| {
+                let place = passes.place(cell);
+                let actions = (0..class.q()).map(|a| passes.values[place.at(a)].to_bits());
+                actions
+                    .chain([passes.visits[place.cell].to_bits()])
+                    .collect::<Vec<_>>()
+            };
+            (
+                passes.reward(0).to_bits(),
+                (0..class.cells()).map(bits).collect::<Vec<_>>(),
+            )
+        });
+        let widest = results.next().unwrap();
+        assert!(results.all(|other| other == widest), "{:?}", class.shape());
+    }
+}
+
+#[test]
+fn replicas_side_by_side_are_evaluated_as_if_alone() {
+    for class in classes() {
+        for replicas in [2, 8] {
+            let table = random_table(&class, replicas, 6);
+            let mut side =
+                Passes::new(&class, replicas, Scale::Probability, Allowance::default()).unwrap();
+            side.run(&table.entries);
+            let mut alone = Evaluator::new(&class, Allowance::default()).unwrap();
+            for replica in 0..replicas {
+                let rows: Vec<_> = (0..class.cells()).map(|c| table.row(c, replica)).collect();
+                let reward = alone.evaluate(&Policy::from_rows(&class, &rows).unwrap());
+                assert!((side.reward(replica) - reward).abs() < 1e-14);
+                for cell in 0..class.cells() {
+                    let place = side.planes.place(&class, cell, replica);
+                    assert!((side.visits[place.cell] - alone.visits(cell)).abs() < 1e-14);
+                    for a in 0..class.q() {
+                        assert!((side.values[place.at(a)] - alone.value(cell, a)).abs() < 1e-14);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// With integer weights and a code's table, all arithmetic is on integers below 2^53.
+#[test]
+fn integer_weights_give_whole_numbers() {
+    for class in classes() {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        let mut table = Table::zeros(&class, class.planes(1));
+        for cell in 0..class.cells() {
+            let mut row = vec![0.0; class.q()];
+            row[rng.next_u32() as usize % class.q()] = 1.0;
+            table.write(cell, 0, &row);
+        }
+        let mut passes = Passes::new(&class, 1, Scale::Integer, Allowance::default()).unwrap();
+        passes.run(&table.entries);
+        assert_eq!(passes.reward(0).fract(), 0.0);
+        let mut floats = Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
+        floats.run(&table.entries);
+        let den = class.task().denominator().to_f64().value();
+        assert!((passes.reward(0) / den - floats.reward(0)).abs() < 1e-14);
+    }
+}
+
+#[test]
+fn vanishing_probabilities_leave_no_subnormal_number_behind() {
+    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[9]).unwrap();
+    let class = Class::new(task, Shape::untied(0, 1), Allowance::default()).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let rows: Vec<Vec<f64>> = (0..class.cells())
+        .map(|_| {
+            let mut row = vec![1e-149; 5];
+            row[2] = f64::MIN_POSITIVE / 8.0;
+            row[rng.next_u32() as usize % 2] = 1.0;
+            row
+        })
+        .collect();
+    let policy = Policy::from_rows(&class, &rows).unwrap();
+    let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+    evaluator.evaluate(&policy);
+    let passes = &evaluator.0;
+    let buffers = [
+        &policy.0.entries,
+        &passes.sent,
+        &passes.returned,
+        &passes.values,
+        &passes.visits,
+    ];
+    for buffer in buffers {
+        assert!(!buffer.iter().any(|value| value.is_subnormal()));
+    }
+}
+
+#[test]
+fn an_evaluation_that_does_not_fit_is_refused_with_its_size() {
+    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
+    let class = Class::new(task, Shape::untied(0, 3), Allowance::default()).unwrap();
+    let Err(error) = Evaluator::new(&class, Allowance(1 << 20)) else {
+        panic!("it fits 1 MiB")
+    };
+    assert!(error.to_string().contains("MiB are allowed"), "{error}");
+}
