@@ -37,6 +37,7 @@ B = np.array(
     ]
 )
 q = len(B)
+undo = np.argsort(B, axis=0)  # undo[B[s, x], x] = s
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class Step:
     @property
     def count(self):
         return q ** len(self.shape)
+
+
+def require(p, f, T):
+    """Stops unless the peers have this window."""
+    if p != 0 or not 1 <= f < T:
+        sys.exit(f"window ({p},{f}) at T={T}: the peers evaluate p = 0 and 1 <= f < T")
 
 
 def untied_class(p, f, T):
@@ -125,6 +132,21 @@ def reference(steps, policy):
     return float(np.sum(policy[-1] * dQ[-1])), d, dQ
 
 
+def plain(p, f, T, policy):
+    """The policy as arrays pi_t[x_t, w, y, a], w = (x_{t+1}, ..) in one axis, and the reader of results."""
+    require(p, f, T)
+    steps = untied_class(p, f, T)
+    pi = [table.reshape((q, -1) + table.shape[len(s.positions) :]) for s, table in zip(steps, policy)]
+
+    def read(result):
+        J, d, dQ = result
+        d = [np.asarray(d_t).reshape(step.shape) for step, d_t in zip(steps, d)]
+        dQ = [np.asarray(dQ_t).reshape(step.shape + (q,)) for step, dQ_t in zip(steps, dQ)]
+        return float(J), d, dQ
+
+    return pi, read
+
+
 class Block:
     """One step of a (0, f) class, laid out so that both passes are batches of q x q^2 x q^2 products.
 
@@ -167,10 +189,8 @@ def blocks(p, f, T):
     forward[t] makes the A of step t (t >= 2) out of the g of step t-1, and backward[t] the b of step
     t-1 (at t = 2, dQ itself) out of the h of step t; both are indices into the flat source.
     """
-    if p != 0 or not 1 <= f < T:
-        sys.exit(f"window ({p},{f}) at T={T}: the peers evaluate p = 0 and 1 <= f < T")
+    require(p, f, T)
     steps = [Block(step, f, T) for step in untied_class(p, f, T)]
-    undo = np.argsort(B, axis=0)  # undo[B[s, x], x] = s
     forward, backward = {}, {}
     for last, block in zip(steps, steps[1:]):
         r, s, x, y = np.ogrid[: block.r, :q, :q, :q]  # s is s_t here: A's axes
@@ -209,8 +229,8 @@ def parse_case(name):
     return match[1], int(match[2]), int(match[3]), int(match[4])
 
 
-def check_evaluation(prepare):
-    """Compares an evaluation with the reference on small classes and on the timed one."""
+def check_evaluation(style, prepare):
+    """Compares one style of evaluation with the reference on small classes and on the timed one."""
     for p, f, T in [(0, 1, 3), (0, 2, 3), (0, 1, 4), (0, 2, 5), (0, 3, 7)]:
         steps = untied_class(p, f, T)
         policy = test_policy(steps)
@@ -220,37 +240,41 @@ def check_evaluation(prepare):
         worst = abs(J - J_ref)
         for ours, theirs in zip(d + dQ, d_ref + dQ_ref, strict=True):
             if ours.shape != theirs.shape:
-                sys.exit(f"({p},{f}) T={T}: shape {ours.shape} instead of {theirs.shape}")
+                sys.exit(f"{style} ({p},{f}) T={T}: shape {ours.shape} instead of {theirs.shape}")
             worst = max(worst, float(np.max(np.abs(ours - theirs) / np.max(theirs))))
-        print(f"({p},{f}) T={T}: largest relative difference {worst:.1e}", file=sys.stderr)
+        print(f"{style} ({p},{f}) T={T}: largest relative difference {worst:.1e}", file=sys.stderr)
         if not worst <= 1e-12:
-            sys.exit(f"({p},{f}) T={T}: differs from the reference by {worst:.1e}, more than 1e-12")
+            sys.exit(f"{style} ({p},{f}) T={T}: differs by {worst:.1e}, more than 1e-12")
 
 
 def main(peer, version, kinds):
     """Runs one peer's command line.
 
-    `kinds` maps a kind of work to prepare(p, f, T, policy) -> (call, read): `call()` is what is
-    timed, and `read(call())` gives (J, d, dQ) as NumPy values in cell order. To add a kind, add an
-    entry; what it returns beyond the time belongs here, beside `untied`.
+    `kinds` maps a kind of work, then a style ("plain": what a user writes first, "expert": the fastest
+    found), to prepare(p, f, T, policy) -> (call, read): `call()` is what is timed, and `read(call())`
+    gives (J, d, dQ) as NumPy values in cell order. To add a kind, add an entry; what it returns beyond
+    the time belongs here, beside `untied`.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--case", default="untied_0_3_T7")
+    parser.add_argument("--style", choices=("plain", "expert"), default="expert")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.1, help="length of one round")
-    parser.add_argument("--check", action="store_true", help="compare with the reference, time nothing")
+    parser.add_argument("--check", action="store_true", help="compare both styles with the reference")
     args = parser.parse_args()
     if args.check:
-        check_evaluation(kinds["untied"])
+        for style, prepare in kinds["untied"].items():
+            check_evaluation(style, prepare)
         return
     kind, p, f, T = parse_case(args.case)
     if kind not in kinds:
         sys.exit(f"--case {args.case}: {peer} knows {', '.join(kinds)}")
-    call, read = kinds[kind](p, f, T, test_policy(untied_class(p, f, T)))
+    call, read = kinds[kind][args.style](p, f, T, test_policy(untied_class(p, f, T)))
     J, _, dQ = read(call())
     line = {
         "peer": peer,
         "version": version,
+        "style": args.style,
         "case": args.case,
         "median_s": seconds_per_call(call, args.rounds, args.seconds),
         "J": J,

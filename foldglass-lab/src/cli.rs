@@ -7,11 +7,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::commands;
 use crate::error::Error;
-use crate::flags::positive;
+use crate::flags::{positive, seed};
 
 /// Exact landscapes of RLVR on iterated quasigroup multiplication.
 #[derive(Debug, Parser)]
-#[command(name = "foldglass", version, disable_help_subcommand = true)]
+#[command(name = "foldglass", version)]
 pub struct Cli {
     /// What every command takes.
     #[command(flatten)]
@@ -29,13 +29,12 @@ pub struct Settings {
     #[arg(long, global = true)]
     pub json: bool,
     /// The seed of everything random
-    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    #[arg(long, global = true, value_name = "N", default_value = "0", value_parser = seed)]
     #[arg(allow_negative_numbers = true)]
     pub seed: u64,
     /// Threads to compute with [default: all]; the output does not depend on it
     #[arg(long, global = true, value_name = "N", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
-    #[expect(dead_code, reason = "no command computes in parallel yet")]
     pub threads: Option<usize>,
 }
 
@@ -77,8 +76,8 @@ fn one_line(message: &str) -> String {
     let kept = message.split("\n\n").filter(|paragraph| {
         !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
     });
-    let words: Vec<&str> = kept.flat_map(str::split_whitespace).collect();
-    let line = words.join(" ");
+    let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = kept.map(words).collect::<Vec<_>>().join("; ");
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
@@ -97,7 +96,7 @@ mod tests {
                     '--task'\n\nUsage: foldglass task --task <TASK>\n\nFor more information, try '--help'.\n";
         assert_eq!(
             one_line(clap),
-            "unexpected argument '--taks' found tip: a similar argument exists: '--task'"
+            "unexpected argument '--taks' found; tip: a similar argument exists: '--task'"
         );
     }
 }

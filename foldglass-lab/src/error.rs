@@ -16,11 +16,16 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// There is no such task.
-    #[error("--task: {0}{file}", file = match .0 {
+    #[error("--task {name}: {source}{file}", file = match .source {
         SquareError::UnknownName { .. } => "; or a table in a file: file:PATH, PATH.json",
         _ => "",
     })]
-    TaskName(SquareError),
+    TaskName {
+        /// The name as typed.
+        name: String,
+        /// What is wrong with it.
+        source: SquareError,
+    },
     /// A file's table is not a Latin square.
     #[error("--task {path}: {source}")]
     TaskFile {

@@ -1,9 +1,10 @@
 //! Reads the JSON files that flags name.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::error::Error;
 
@@ -43,8 +44,23 @@ impl File {
 
     /// Reads the JSON in it; `expected` says what it should be, with its form.
     pub fn json<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
-        serde_json::from_slice(&self.content)
-            .map_err(|problem| self.is_not(expected, problem.to_string()))
+        serde_json::from_slice(&self.content).map_err(|problem| {
+            // serde names the types of the program, which a user does not know.
+            let problem = problem
+                .to_string()
+                .replace("expected i64", "expected a whole number")
+                .replace("expected f64", "expected a number");
+            self.is_not(expected, problem)
+        })
+    }
+
+    /// Reads the JSON object in it. What derives `Deserialize` would take the list of its fields
+    /// as well.
+    pub fn object<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
+        if self.is_list() {
+            self.json::<HashMap<String, IgnoredAny>>(expected)?;
+        }
+        self.json(expected)
     }
 
     /// The error that says what is wrong with the content.

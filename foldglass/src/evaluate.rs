@@ -4,7 +4,6 @@
 //! the reward still to come. They give J, the visits d(c), the values d(c)Q(c,a) and V(c) at a cost
 //! linear in T, for tied classes and several lengths alike: a cell collects every consultation.
 
-mod lanes;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ mod tests;
 use crate::aligned::Aligned;
 use crate::class::{Allowance, Class, ClassError, Place, Planes};
 use crate::policy::Policy;
-use lanes::{Contraction, Gather, Kernels};
+use crate::kernels::{Contraction, Gather, Kernels};
 pub(crate) use plan::Scale;
 use plan::{Draw, Plan, Source, Step, WIDEST};
 use std::sync::Arc;

@@ -2,11 +2,15 @@
 //!
 //! A code sigma gives each cell one action; a policy pi gives each cell a distribution.
 
+mod initial;
+
 use crate::aligned::Aligned;
 use crate::class::{Class, Place, Planes};
 use crate::quasigroup::Symbol;
 use std::sync::Arc;
 use thiserror::Error;
+
+pub use initial::{InitialLaw, UnknownLaw};
 
 /// How far from one a row of a policy may sum.
 pub const ROW_TOLERANCE: f64 = 1e-9;
@@ -175,6 +179,11 @@ impl Policy {
             table.write(cell, 0, &buffer);
         }
         Policy(table)
+    }
+
+    /// The policy whose rows a function gives, without a check.
+    pub(crate) fn from_table_rows(class: &Class, row: impl Fn(usize) -> Vec<f64>) -> Policy {
+        Policy::from_fn(class, |cell, to| to.copy_from_slice(&row(cell)))
     }
 
     /// The policy that draws every token uniformly.

@@ -13,6 +13,10 @@ const CASES: [(&str, &str); 1] = [("evaluate_untied_0_3_T7", "untied_0_3_T7")];
 /// Results that every program must share, so that equal work is timed.
 const RESULTS: [&str; 2] = ["J", "checksum_dq"];
 
+/// How to read the peers' table.
+const PEERS_NOTE: &str = "Peers on one thread each: plain is App. A as a user first writes it, \
+                          expert the fastest formulation found.";
+
 /// What was typed after `cargo xtask bench`.
 #[derive(Debug, PartialEq)]
 pub struct Options {
@@ -87,8 +91,8 @@ impl Measured {
                 continue;
             };
             for ((_, case), lines) in CASES.iter().zip(&mut peers) {
-                for ((_, script), lines) in PEERS.iter().zip(lines) {
-                    lines.push(environment.run(script, case)?);
+                for (peer, lines) in PEERS.iter().zip(lines) {
+                    lines.push(environment.run(peer, case)?);
                 }
             }
         }
@@ -147,11 +151,9 @@ impl Measured {
         let named: Vec<String> = PEERS
             .iter()
             .zip(&peers[0])
-            .map(|((name, _), lines)| {
-                format!(
-                    "{name} {}",
-                    lines[0]["version"].as_str().unwrap_or("of unknown version")
-                )
+            .map(|(peer, lines)| {
+                let version = lines[0]["version"].as_str().unwrap_or("of unknown version");
+                format!("{} {version}, {}", peer.name, peer.style)
             })
             .collect();
         let mut comparisons = Vec::new();
@@ -166,8 +168,7 @@ impl Measured {
             });
         }
         let compared = table::peer_table(&named, &comparisons);
-        let threads = format!("Peers: {}; one thread each.", named.join(", "));
-        Ok(format!("{head} {threads}\n\n{compared}\n{own}"))
+        Ok(format!("{head} {PEERS_NOTE}\n\n{compared}\n{own}"))
     }
 }
 
@@ -252,14 +253,17 @@ mod tests {
         Options::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// One round in which ours and both peers report these checksums.
-    fn measured(ours: f64, numpy: f64, jax: f64) -> Measured {
+    /// One round in which ours and the peers report these checksums.
+    fn measured(ours: f64, peers: [f64; PEERS.len()]) -> Measured {
         let line = |time: f64, checksum: f64| json!({"version": "1.0", "median_s": time, "J": 0.2, "checksum_dq": checksum});
         let mut own = line(1e-5, ours);
         own["name"] = json!(CASES[0].0);
+        let times = [8e-5, 4e-5, 3e-5, 2e-5];
+        let peers = times.into_iter().zip(peers);
+        let peers = peers.map(|(time, checksum)| vec![line(time, checksum)]);
         Measured {
             ours: vec![own],
-            peers: Some(vec![vec![vec![line(4e-5, numpy)], vec![line(2e-5, jax)]]]),
+            peers: Some(vec![peers.collect()]),
         }
     }
 
@@ -296,14 +300,14 @@ mod tests {
 
     #[test]
     fn every_peer_must_agree_with_us() {
-        assert_eq!(measured(0.5, 0.5, 0.5 + 1e-14).check_agreement(), Ok(()));
-        assert!(
-            measured(0.5, 0.5, 0.5 + 1e-11)
-                .check_agreement()
-                .unwrap_err()
-                .contains("checksum_dq")
-        );
-        let mut silent = measured(0.5, 0.5, 0.5);
+        assert_eq!(measured(0.5, [0.5 + 1e-14; 4]).check_agreement(), Ok(()));
+        for wrong in 0..PEERS.len() {
+            let mut checksums = [0.5; PEERS.len()];
+            checksums[wrong] += 1e-11;
+            let refusal = measured(0.5, checksums).check_agreement().unwrap_err();
+            assert!(refusal.contains("checksum_dq"));
+        }
+        let mut silent = measured(0.5, [0.5; 4]);
         silent.ours[0]["J"] = Value::Null;
         assert!(silent.check_agreement().unwrap_err().contains("J differs"));
         silent.ours.clear();
@@ -312,12 +316,17 @@ mod tests {
 
     #[test]
     fn the_report_compares_with_peers_and_says_when_there_are_none() {
-        let mut measured = measured(0.5, 0.5, 0.5);
+        let mut measured = measured(0.5, [0.5; 4]);
         let report = measured.report(1).unwrap();
-        assert!(
-            report.contains("| `untied_0_3_T7` | 10.0 µs | 40.0 µs | 20.0 µs | 4.00 × | 2.00 × |")
-        );
-        assert!(report.contains("Peers: numpy 1.0, jax 1.0"));
+        for row in [
+            "| `untied_0_3_T7` | foldglass | 10.0 µs | 1 × |",
+            "| | numpy 1.0, plain | 80.0 µs | 8.00 × |",
+            "| | numpy 1.0, expert | 40.0 µs | 4.00 × |",
+            "| | jax 1.0, plain | 30.0 µs | 3.00 × |",
+            "| | jax 1.0, expert | 20.0 µs | 2.00 × |",
+        ] {
+            assert!(report.contains(row), "{row} is not in\n{report}");
+        }
         measured.peers = None;
         assert!(measured.report(1).unwrap().contains("could not run"));
     }

@@ -5,8 +5,30 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The peers in the order of the table: name and script under `bench/peers`.
-pub const PEERS: [(&str, &str); 2] = [("numpy", "evaluate_numpy.py"), ("jax", "evaluate_jax.py")];
+/// One way to evaluate a policy in Python.
+pub struct Peer {
+    pub name: &'static str,
+    /// `plain`, what a user writes first, or `expert`, the fastest formulation found.
+    pub style: &'static str,
+    /// The file under `bench/peers`.
+    script: &'static str,
+}
+
+const fn peer(name: &'static str, style: &'static str, script: &'static str) -> Peer {
+    Peer {
+        name,
+        style,
+        script,
+    }
+}
+
+/// The peers in the order of the table.
+pub const PEERS: [Peer; 4] = [
+    peer("numpy", "plain", "evaluate_numpy.py"),
+    peer("numpy", "expert", "evaluate_numpy.py"),
+    peer("jax", "plain", "evaluate_jax.py"),
+    peer("jax", "expert", "evaluate_jax.py"),
+];
 
 /// A virtual environment that holds what `requirements.txt` names.
 pub struct Environment {
@@ -66,10 +88,12 @@ impl Environment {
     }
 
     /// Runs one peer on one case and returns its line.
-    pub fn run(&self, script: &str, case: &str) -> Result<Value, Failure> {
-        let what = format!("{script} --case {case}");
+    pub fn run(&self, peer: &Peer, case: &str) -> Result<Value, Failure> {
+        let what = format!("{} --style {} --case {case}", peer.script, peer.style);
         let mut command = Command::new(&self.python);
-        command.arg(scripts().join(script)).args([
+        command.arg(scripts().join(peer.script)).args([
+            "--style",
+            peer.style,
             "--case",
             case,
             "--rounds",

@@ -97,30 +97,20 @@ pub fn own_table(rows: &[Row]) -> String {
     table
 }
 
-/// The table of times and ratios; a peer is named with its version.
+/// The table of times and of their ratios to ours, one line per program.
 pub fn peer_table(peers: &[String], comparisons: &[Comparison]) -> String {
-    let ratios = peers.iter().map(|peer| format!("{peer} / foldglass"));
-    let heads: Vec<String> = ["case".into(), "foldglass".into()]
-        .into_iter()
-        .chain(peers.to_vec())
-        .chain(ratios)
-        .collect();
-    let mut table = format!(
-        "| {} |\n|---|{}\n",
-        heads.join(" | "),
-        "--:|".repeat(heads.len() - 1)
-    );
-    for Comparison { case, ours, peers } in comparisons {
-        let times = peers.iter().map(|time| quantity(*time, "s"));
-        let ratios = peers
-            .iter()
-            .map(|time| format!("{} ×", significant(time / ours)));
-        let cells: Vec<String> = [format!("`{case}`"), quantity(*ours, "s")]
-            .into_iter()
-            .chain(times)
-            .chain(ratios)
-            .collect();
-        let _ = writeln!(table, "| {} |", cells.join(" | "));
+    let mut table = String::from("| case | program | time | / foldglass |\n|---|---|--:|--:|\n");
+    for comparison in comparisons {
+        let ours = quantity(comparison.ours, "s");
+        let _ = writeln!(
+            table,
+            "| `{}` | foldglass | {ours} | 1 × |",
+            comparison.case
+        );
+        for (peer, time) in peers.iter().zip(&comparison.peers) {
+            let ratio = significant(time / comparison.ours);
+            let _ = writeln!(table, "| | {peer} | {} | {ratio} × |", quantity(*time, "s"));
+        }
     }
     table
 }
@@ -267,9 +257,11 @@ mod tests {
         };
         assert_eq!(
             peer_table(&["numpy 2".into(), "jax 1".into()], &[comparison]),
-            "| case | foldglass | numpy 2 | jax 1 | numpy 2 / foldglass | jax 1 / foldglass |\n\
-             |---|--:|--:|--:|--:|--:|\n\
-             | `untied` | 20.0 µs | 100 µs | 50.0 µs | 5.00 × | 2.50 × |\n"
+            "| case | program | time | / foldglass |\n\
+             |---|---|--:|--:|\n\
+             | `untied` | foldglass | 20.0 µs | 1 × |\n\
+             | | numpy 2 | 100 µs | 5.00 × |\n\
+             | | jax 1 | 50.0 µs | 2.50 × |\n"
         );
     }
 }

@@ -118,8 +118,8 @@ impl Cells {
 /// t, the window and the remembered tokens of a group, `*` where a symbol stands, and its cells.
 fn summary(group: &Group, shape: Shape) -> [String; 4] {
     let pattern = |sep: usize, symbols: usize, after: usize| {
-        let marks = [vec![SEP; sep], vec!["*"; symbols], vec![SEP; after]];
-        marks.concat().join(" ")
+        let runs = [run(SEP, sep), run("*", symbols), run(SEP, after)];
+        runs.concat().join(" ")
     };
     let (before, after) = (group.before, group.after);
     [
@@ -135,6 +135,14 @@ fn summary(group: &Group, shape: Shape) -> [String; 4] {
 }
 
 const SEP: &str = "SEP";
+
+/// A mark repeated, as a product where it would be long.
+fn run(mark: &str, times: usize) -> Vec<String> {
+    match times {
+        0..=3 => vec![mark.to_owned(); times],
+        _ => vec![format!("{mark}×{times}")],
+    }
+}
 
 /// The columns of a list of cells: number, t, window, remembered tokens.
 pub fn key_columns(class: &Class) -> Columns {

@@ -63,14 +63,14 @@ impl TableArgs {
         let (file, table) = match (&self.code, &self.policy) {
             (Some(path), _) => {
                 let file = File::at_or_stdin(path)?;
-                let CodeFile { actions } = file.json("a code file ({\"actions\":[..]})")?;
+                let CodeFile { actions } = file.object("a code file ({\"actions\":[..]})")?;
                 let code = Code::new(class, &actions);
                 let table = code.map(|code| (Policy::deterministic(class, &code), Some(code)));
                 (file, table)
             }
             (None, Some(path)) => {
                 let file = File::at_or_stdin(path)?;
-                let PolicyFile { rows } = file.json("a policy file ({\"rows\":[[..]]})")?;
+                let PolicyFile { rows } = file.object("a policy file ({\"rows\":[[..]]})")?;
                 let table = Policy::from_rows(class, &rows).map(|policy| (policy, None));
                 (file, table)
             }
@@ -143,13 +143,8 @@ impl Report for Evaluation {
         };
         let never = (0..cells).filter(|&cell| visits(cell) == 0.0).count();
         let most = (0..cells).map(visits).fold(0.0, f64::max);
-        let entropy = (0..cells)
-            .map(|cell| entropy(&self.policy.row(cell)))
-            .sum::<f64>();
-        let (entropy, share) = (
-            entropy / cells as f64,
-            entropy / (cells as f64 * (q as f64).ln()),
-        );
+        let entropy = self.policy.entropy() / cells as f64;
+        let share = entropy / (q as f64).ln();
         writeln!(out, "reward J        {}{exact}", number(self.reward))?;
         writeln!(out, "cells           {cells}, {never} never visited")?;
         writeln!(out, "largest visits  {}", number(most))?;
@@ -165,13 +160,6 @@ impl Report for Evaluation {
         }
         Ok(())
     }
-}
-
-/// H of a distribution, in nats.
-fn entropy(row: &[f64]) -> f64 {
-    let terms = row.iter().filter(|&&p| p > 0.0).map(|p| -p * p.ln());
-    // The sum of nothing is -0.
-    terms.sum::<f64>() + 0.0
 }
 
 /// The characters of a long `number`, such as 0.000123456.

@@ -51,11 +51,11 @@ struct TableFile {
 }
 
 impl SquareArgs {
-    /// The name as typed, or the file's path.
+    /// The task in words that `--task` takes.
     pub fn name(&self) -> String {
         match &self.task {
             SquareFlag::Named(name) => name.clone(),
-            SquareFlag::File(path) => path.display().to_string(),
+            SquareFlag::File(path) => format!("file:{}", path.display()),
         }
     }
 
@@ -63,7 +63,10 @@ impl SquareArgs {
     pub fn square(&self, seed: u64) -> Result<LatinSquare, Error> {
         let path = match &self.task {
             SquareFlag::Named(name) => {
-                return LatinSquare::named(name, seed).map_err(Error::TaskName);
+                return LatinSquare::named(name, seed).map_err(|source| Error::TaskName {
+                    name: name.clone(),
+                    source,
+                });
             }
             SquareFlag::File(path) => path,
         };
@@ -71,7 +74,7 @@ impl SquareArgs {
         let rows = if file.is_list() {
             file.json(EXPECTED)?
         } else {
-            file.json::<TableFile>(EXPECTED)?.table
+            file.object::<TableFile>(EXPECTED)?.table
         };
         LatinSquare::from_rows(&rows).map_err(|source| Error::TaskFile {
             path: file.name,

@@ -17,13 +17,15 @@
 //! passed forward from the first of these nodes to the last, once for each action: the cost is that
 //! of q partial forward passes.
 
-use super::steps::{Passage, Step, Steps};
+use super::steps::{Message, Passage, Step, Steps};
 use super::weight::Whole;
 use super::Engine;
 use crate::class::{Class, Group};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
+use std::collections::BTreeMap;
+use std::mem::{replace, swap, take};
 use std::ops::Range;
 
 /// A message for every node as it is now and as its reader last saw it.
@@ -32,31 +34,33 @@ struct Ledger<W> {
     seen: Vec<W>,
     /// By message: the blocks in which the two may differ, each once.
     stale: Vec<Vec<u32>>,
-    is_stale: Vec<Vec<bool>>,
+    is_stale: Vec<bool>,
 }
 
 impl<W: Whole> Ledger<W> {
     fn new(steps: &Steps<W>) -> Ledger<W> {
-        let numbers = steps.messages[steps.messages.len() - 1].end();
+        let last = steps.messages[steps.messages.len() - 1];
+        let numbers = last.end();
         Ledger {
             now: vec![W::zero(); numbers],
             seen: vec![W::zero(); numbers],
             stale: vec![Vec::new(); steps.messages.len()],
-            is_stale: steps.messages.iter().map(|message| vec![false; message.blocks]).collect(),
+            is_stale: vec![false; last.first_block + last.blocks],
         }
     }
 
     #[inline]
-    fn mark(&mut self, message: usize, block: usize) {
-        if !std::mem::replace(&mut self.is_stale[message][block], true) {
+    fn mark(&mut self, message: usize, first_block: usize, block: usize) {
+        if !replace(&mut self.is_stale[first_block + block], true) {
             self.stale[message].push(block as u32);
         }
     }
 
     /// Writes how a block differs from what its reader saw, and says whether it does.
     #[inline]
-    fn show(&mut self, message: usize, block: usize, place: usize, change: &mut [W]) -> bool {
-        self.is_stale[message][block] = false;
+    fn show(&mut self, message: &Message, block: usize, change: &mut [W]) -> bool {
+        self.is_stale[message.first_block + block] = false;
+        let place = message.place(block);
         let now = &self.now[place..][..change.len()];
         let seen = &mut self.seen[place..][..change.len()];
         let mut differs = false;
@@ -75,17 +79,26 @@ struct Place {
     group: usize,
     window: usize,
     history: usize,
-    /// Whether some rollout may consult it twice.
-    returns: bool,
+    /// So many of the first nodes of the group can be followed by one that consults it again.
+    returns: usize,
 }
 
+/// The first and last step at which the cells of a group are consulted.
+#[derive(Clone, Copy)]
+struct Span {
+    first: usize,
+    last: usize,
+}
+
+/// The exact reward of a code, by messages.
 pub(super) struct States<W> {
     steps: Steps<W>,
     code: Code,
     reward: W,
     groups: Vec<Group>,
-    /// By group: whether a rollout can see the n-th window twice.
-    returns: Vec<Vec<bool>>,
+    /// By group and window: [`Place::returns`].
+    returns: Vec<Vec<u32>>,
+    spans: Vec<Span>,
     /// The messages of each step; step 0 is before t = 1.
     at_step: Vec<Vec<usize>>,
     sent: Ledger<W>,
@@ -96,6 +109,7 @@ pub(super) struct States<W> {
     stale_to: usize,
     change: Vec<W>,
     row: Vec<W>,
+    earned: Vec<W>,
     waiting: Vec<u32>,
 }
 
@@ -114,8 +128,14 @@ impl<W: Whole> States<W> {
         let mut at_step = vec![Vec::new(); class.task().longest() + 1];
         at_step[0].push(0);
         steps.steps.iter().enumerate().for_each(|(n, step)| at_step[step.t].push(n + 1));
+        let span = |members: &Vec<usize>| {
+            let t = members.iter().map(|&n| steps.steps[n].t);
+            let first = t.clone().min().expect("a group has nodes");
+            Span { first, last: t.max().expect("a group has nodes") }
+        };
         let mut states = States {
             code,
+            spans: steps.members.iter().map(span).collect(),
             reward: W::zero(),
             groups: class.groups().to_vec(),
             returns: returns(class, &steps),
@@ -126,16 +146,17 @@ impl<W: Whole> States<W> {
             at_step,
             change: vec![W::zero(); class.q()],
             row: vec![W::zero(); class.q()],
+            earned: vec![W::zero(); class.q()],
             waiting: Vec::new(),
             steps,
         };
         states.sent.now[0] = W::of(&UBig::ONE);
-        states.sent.mark(0, 0);
+        states.sent.mark(0, 0, 0);
         for (n, step) in states.steps.steps.iter().enumerate() {
             for place in states.steps.right_answers(class, n).into_iter().filter(|_| step.lift.is_some()) {
                 let message = states.steps.written(n);
                 states.returned.now[place] = step.lift.expect("filtered");
-                states.returned.mark(n + 1, (place - message.start) / message.width);
+                states.returned.mark(n + 1, message.first_block, (place - message.start) / message.width);
             }
         }
         states.pass_forward(states.at_step.len());
@@ -153,16 +174,8 @@ impl<W: Whole> States<W> {
             group,
             window: self.groups[group].window(rank as usize),
             history: history as usize,
-            returns: self.returns[group][rank as usize],
+            returns: self.returns[group][rank as usize] as usize,
         }
-    }
-
-    /// The steps at which the cells of a group are consulted.
-    fn span(&self, group: usize) -> Range<usize> {
-        let members = &self.steps.members[group];
-        let t = |n: &usize| self.steps.steps[*n].t;
-        let last = members.iter().map(t).max().expect("a group has nodes");
-        members.iter().map(t).min().expect("a group has nodes")..last + 1
     }
 
     /// Lets the changes sent at steps before `step` arrive.
@@ -187,12 +200,12 @@ impl<W: Whole> States<W> {
 
     /// Adds what changed in a message to those of its readers.
     fn pass_on(&mut self, message: usize) {
-        std::mem::swap(&mut self.waiting, &mut self.sent.stale[message]);
+        swap(&mut self.waiting, &mut self.sent.stale[message]);
         let read = self.steps.messages[message];
         for &block in &self.waiting {
             let block = block as usize;
             let change = &mut self.change[..read.width];
-            if !self.sent.show(message, block, read.place(block), change) {
+            if !self.sent.show(&read, block, change) {
                 continue;
             }
             for &n in &self.steps.readers[message] {
@@ -208,7 +221,7 @@ impl<W: Whole> States<W> {
                     }
                     let token = self.code.action(passage.cell as usize + h) as usize;
                     let to = passage.to as usize + step.shifts[h] as usize + token;
-                    self.sent.mark(n + 1, to);
+                    self.sent.mark(n + 1, written.first_block, to);
                     let place = written.place(to) + passage.offset as usize;
                     let row = &mut self.sent.now[place..][..step.width];
                     for (change, &e) in change.iter().zip(self.steps.moves(step, passage)) {
@@ -218,18 +231,18 @@ impl<W: Whole> States<W> {
             }
         }
         self.waiting.clear();
-        std::mem::swap(&mut self.waiting, &mut self.sent.stale[message]);
+        swap(&mut self.waiting, &mut self.sent.stale[message]);
     }
 
     /// Adds what changed in what is returned to node `n` to what it returns.
     fn give_back(&mut self, n: usize) {
-        std::mem::swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
+        swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
         let (step, written) = (&self.steps.steps[n], self.steps.written(n));
         let read = self.steps.messages[step.reads];
         for &block in &self.waiting {
             let block = block as usize;
             let change = &mut self.change[..written.width];
-            if !self.returned.show(n + 1, block, written.place(block), change) {
+            if !self.returned.show(written, block, change) {
                 continue;
             }
             let (k, h) = (block / step.histories.1, block % step.histories.1);
@@ -245,7 +258,7 @@ impl<W: Whole> States<W> {
                         continue;
                     }
                     let from = passage.from as usize + h;
-                    self.returned.mark(step.reads, from);
+                    self.returned.mark(step.reads, read.first_block, from);
                     let row = &mut self.returned.now[read.place(from)..][..step.width];
                     let change = &change[passage.offset as usize..];
                     for (to, &e) in row.iter_mut().zip(self.steps.moves(step, passage)) {
@@ -255,15 +268,197 @@ impl<W: Whole> States<W> {
             }
         }
         self.waiting.clear();
-        std::mem::swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
+        swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
     }
 
-    /// Calls `f` for every way through node `n` that consults the cell: the step, the passage and
-    /// the first number it reads.
-    fn passages(&self, n: usize, place: Place) -> impl Iterator<Item = &Passage<W>> {
-        let step = &self.steps.steps[n];
-        let wider = self.groups[place.group].windows().max(place.window + 1);
-        let _ = wider;
-        step.passages[place.window..].iter().step_by(step.passages.len())
+    /// Writes alpha at a cell as it stands after the step, and says whether a rollout is there.
+    #[inline]
+    fn alpha(&self, sent: &[W], step: &Step<W>, passage: &Passage<W>, h: usize, row: &mut [W]) -> bool {
+        let from = self.steps.messages[step.reads].place(passage.from as usize + h);
+        let mut visited = false;
+        for (weight, &e) in sent[from..][..step.width].iter().zip(self.steps.moves(step, passage)) {
+            row[e as usize] = *weight * passage.weight;
+            visited |= *weight != W::zero();
+        }
+        visited && passage.weight != W::zero()
     }
+
+    /// The first number of the block that the cell's rollouts go to with token 0.
+    #[inline]
+    fn target(&self, n: usize, passage: &Passage<W>, h: usize) -> usize {
+        let to = passage.to as usize + self.steps.steps[n].shifts[h] as usize;
+        self.steps.written(n).place(to) + passage.offset as usize
+    }
+
+    /// Counts, for each action, the weight with which the rollouts that consult the cell would earn
+    /// the reward, and says whether one of them may consult it again.
+    fn count(&mut self, place: Place) -> bool {
+        let (mut earned, mut row) = (take(&mut self.earned), take(&mut self.row));
+        earned.fill(W::zero());
+        let mut returns = false;
+        for (i, &n) in self.steps.members[place.group].iter().enumerate() {
+            let (step, width) = (&self.steps.steps[n], self.steps.written(n).width);
+            let row = &mut row[..step.width];
+            for passage in step.passages[place.window..].iter().step_by(step.windows) {
+                if !self.alpha(&self.sent.now, step, passage, place.history, row) {
+                    continue;
+                }
+                returns |= i < place.returns;
+                let returned = &self.returned.now[self.target(n, passage, place.history)..];
+                for (a, sum) in earned.iter_mut().enumerate() {
+                    let beta = &returned[a * width..][..row.len()];
+                    for (alpha, beta) in row.iter().zip(beta) {
+                        *sum += *alpha * *beta;
+                    }
+                }
+            }
+        }
+        (self.earned, self.row) = (earned, row);
+        returns
+    }
+
+    /// Gives the cell another action and sends on the rollouts that consult it.
+    fn redirect(&mut self, cell: usize, place: Place, action: Symbol) {
+        let (old, new) = (self.code.action(cell) as usize, action as usize);
+        self.code.set(cell, action);
+        let mut row = take(&mut self.row);
+        for &n in &self.steps.members[place.group] {
+            let (step, written) = (&self.steps.steps[n], *self.steps.written(n));
+            let width = written.width;
+            if !step.is_read {
+                continue;
+            }
+            let row = &mut row[..step.width];
+            for passage in step.passages[place.window..].iter().step_by(step.windows) {
+                if !self.alpha(&self.sent.seen, step, passage, place.history, row) {
+                    continue;
+                }
+                let to = passage.to as usize + step.shifts[place.history] as usize;
+                let target = self.target(n, passage, place.history);
+                self.sent.mark(n + 1, written.first_block, to + old);
+                self.sent.mark(n + 1, written.first_block, to + new);
+                for (e, alpha) in row.iter().enumerate() {
+                    self.sent.now[target + old * width + e] -= *alpha;
+                    self.sent.now[target + new * width + e] += *alpha;
+                }
+                self.stale_from = self.stale_from.min(step.t);
+            }
+        }
+        self.row = row;
+    }
+
+    /// Returns the change of action from `old` to `new` to the nodes before those of the cell.
+    fn recall(&mut self, place: Place, old: Symbol, new: Symbol) {
+        let h = place.history;
+        for &n in &self.steps.members[place.group] {
+            let (step, width) = (&self.steps.steps[n], self.steps.written(n).width);
+            for passage in step.passages[place.window..].iter().step_by(step.windows) {
+                let target = self.target(n, passage, h);
+                let from = passage.from as usize + h;
+                let read = self.steps.messages[step.reads];
+                let mut differs = false;
+                for (e, &to) in self.steps.moves(step, passage).iter().enumerate() {
+                    let beta = |a: Symbol| self.returned.seen[target + a as usize * width + to as usize];
+                    let change = (beta(new) - beta(old)) * passage.weight;
+                    self.returned.now[read.place(from) + e] += change;
+                    differs |= change != W::zero();
+                }
+                if differs {
+                    self.returned.mark(step.reads, read.first_block, from);
+                    self.stale_to = self.stale_to.max(step.t - 1);
+                }
+            }
+        }
+    }
+}
+
+impl<W: Whole> Engine for States<W> {
+    fn code(&self) -> &Code {
+        &self.code
+    }
+
+    fn reward(&self) -> u128 {
+        self.reward.to_u128()
+    }
+
+    fn rewards(&mut self, cell: usize, rewards: &mut [u128]) {
+        let (place, old) = (self.place(cell), self.code.action(cell));
+        let Span { first, last } = self.spans[place.group];
+        self.pass_backward(first);
+        self.pass_forward(last - 1);
+        if !self.count(place) {
+            let rest = self.reward - self.earned[old as usize];
+            for (to, earned) in rewards.iter_mut().zip(&self.earned) {
+                *to = (rest + *earned).to_u128();
+            }
+            return;
+        }
+        for (a, to) in rewards.iter_mut().enumerate() {
+            *to = self.reward();
+            if a != old as usize {
+                self.redirect(cell, place, a as Symbol);
+                self.pass_forward(last - 1);
+                self.count(place);
+                *to = (self.reward - self.earned[old as usize] + self.earned[a]).to_u128();
+            }
+        }
+        self.redirect(cell, place, old);
+    }
+
+    fn set(&mut self, cell: usize, action: Symbol) {
+        let (place, old) = (self.place(cell), self.code.action(cell));
+        if old == action {
+            return;
+        }
+        let Span { first, last } = self.spans[place.group];
+        self.pass_backward(first);
+        self.redirect(cell, place, action);
+        self.pass_forward(last - 1);
+        self.count(place);
+        self.reward += self.earned[action as usize] - self.earned[old as usize];
+        self.recall(place, old, action);
+    }
+
+    fn block(&mut self, t: usize, block: &mut Vec<u128>) -> Range<usize> {
+        self.pass_forward(t - 1);
+        self.pass_backward(t);
+        let of_step = |group: &&Group| group.t == Some(t);
+        let first = self.groups.iter().find(of_step).expect("a step of an untied class").first_cell;
+        let end = first + self.groups.iter().filter(of_step).map(|group| group.cells).sum::<usize>();
+        block.clear();
+        for cell in first..end {
+            self.count(self.place(cell));
+            block.extend(self.earned.iter().map(|earned| earned.to_u128()));
+        }
+        first..end
+    }
+}
+
+/// By group and window: [`Place::returns`]. A window can be seen again at a distance if it has that
+/// period, or does not reach so far.
+fn returns<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<Vec<u32>> {
+    let (q, nodes) = (class.q(), class.nodes());
+    let of_group = |(group, members): (&Group, &Vec<usize>)| -> Vec<u32> {
+        let mut first_nodes = BTreeMap::new();
+        for &n in members {
+            let earlier = std::iter::successors(nodes[n].parent, |&parent| nodes[parent].parent);
+            for (distance, n) in (1..).zip(earlier) {
+                if let Ok(member) = members.binary_search(&n) {
+                    let count = first_nodes.entry(distance).or_insert(0);
+                    *count = (member as u32 + 1).max(*count);
+                }
+            }
+        }
+        let symbols = group.before + 1 + group.after;
+        let repeats = |w: usize, distance: usize| {
+            let kept = symbols.saturating_sub(distance) as u32;
+            w / q.pow(symbols as u32 - kept) == w % q.pow(kept)
+        };
+        let count = |w: usize| {
+            let all = first_nodes.iter().filter(|(distance, _)| repeats(w, **distance));
+            all.map(|(_, &count)| count).max().unwrap_or(0)
+        };
+        (0..group.windows()).map(|rank| count(group.window(rank))).collect()
+    };
+    class.groups().iter().zip(&steps.members).map(of_group).collect()
 }

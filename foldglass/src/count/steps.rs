@@ -18,8 +18,9 @@ use dashu_int::UBig;
 /// Where a message stands among all others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    /// The place of its first number.
+    /// The place of its first number, and the number of its first block.
     pub start: usize,
+    pub first_block: usize,
     pub blocks: usize,
     /// Numbers in a block: q, or 1 while no symbol has left the window.
     pub width: usize,
@@ -56,13 +57,14 @@ pub(super) struct Passage<W> {
 #[derive(Debug)]
 pub(super) struct Step<W> {
     pub t: usize,
-    pub group: usize,
     /// The message it reads.
     pub reads: usize,
     /// Whether another node reads the message it writes.
     pub is_read: bool,
     /// By window, as a base-q number.
     pub passages: Vec<Passage<W>>,
+    /// The number of windows of a cell: fewer than passages where those are one symbol longer.
+    pub windows: usize,
     /// Windows that start with the same kept symbols: they are consecutive.
     pub drawn: usize,
     /// Numbers in a block it reads.
@@ -124,7 +126,7 @@ impl<W: Weight> Steps<W> {
         let mut all = Steps {
             q,
             steps: Vec::new(),
-            messages: vec![Message { start: 0, blocks: 1, width: 1 }],
+            messages: vec![Message { start: 0, first_block: 0, blocks: 1, width: 1 }],
             readers: vec![Vec::new(); class.nodes().len() + 1],
             members: vec![Vec::new(); class.groups().len()],
             moves: [0].into_iter().chain(columns).collect(),
@@ -168,6 +170,7 @@ impl<W: Weight> Steps<W> {
         let remembered = count(form.tokens - usize::from(forgets_token));
         self.messages.push(Message {
             start: last.end(),
+            first_block: last.first_block + last.blocks,
             blocks: kept * histories.1,
             width: if form.drops { q } else { 1 },
         });
@@ -186,19 +189,19 @@ impl<W: Weight> Steps<W> {
             })
             .collect();
         let group = &class.groups()[node.group];
+        let windows = count(node.before + 1 + node.after);
         for rank in 0..group.windows() {
-            let wider = count(node.before + 1 + node.after);
-            for w in (group.window(rank)..passages.len()).step_by(wider) {
+            for w in (group.window(rank)..passages.len()).step_by(windows) {
                 passages[w].cell = index(group.first_cell + rank * group.histories);
                 passages[w].weight = drawn_weight(class, node, form.symbols, before, w);
             }
         }
         self.steps.push(Step {
             t: node.t,
-            group: node.group,
             reads,
             is_read: false,
             passages,
+            windows,
             drawn,
             width,
             histories,

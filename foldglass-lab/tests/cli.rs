@@ -1,0 +1,99 @@
+//! Runs the built `foldglass` and holds it to the command-line contract.
+
+#[path = "cli/cells.rs"]
+mod cells;
+#[path = "cli/eval.rs"]
+mod eval;
+#[path = "cli/mistakes.rs"]
+mod mistakes;
+#[path = "cli/support.rs"]
+mod support;
+#[path = "cli/task.rs"]
+mod task;
+
+use support::Scratch;
+
+#[test]
+fn without_arguments_it_prints_its_help() {
+    let run = Scratch::new().run(&[]);
+    let text = run.success();
+    for command in ["task", "cells", "eval"] {
+        assert!(text.contains(&format!("\n  {command} ")), "{text}");
+    }
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    let scratch = Scratch::new();
+    assert!(
+        scratch
+            .run(&["--version"])
+            .success()
+            .starts_with("foldglass ")
+    );
+    assert!(
+        scratch
+            .run(&["eval", "--help"])
+            .success()
+            .contains("--policy")
+    );
+}
+
+#[test]
+fn the_settings_of_every_command_may_stand_before_or_after_it() {
+    let scratch = Scratch::new();
+    let after = scratch.run(&[
+        "task",
+        "--task",
+        "random:4",
+        "--json",
+        "--seed",
+        "7",
+        "--threads",
+        "2",
+    ]);
+    let before = scratch.run(&[
+        "--json",
+        "--seed",
+        "7",
+        "--threads",
+        "1",
+        "task",
+        "--task",
+        "random:4",
+    ]);
+    assert_eq!(after.success(), before.success());
+    let other = scratch.run(&["task", "--task", "random:4", "--json", "--seed", "8"]);
+    assert_ne!(after.success(), other.success());
+}
+
+#[test]
+fn a_reader_that_stops_early_ends_it_quietly() {
+    let scratch = Scratch::new();
+    let flags = [
+        "cells",
+        "--task",
+        "quasigroup",
+        "--lengths",
+        "7",
+        "--window",
+        "2,1",
+    ];
+    for form in ["--json", "--list"] {
+        let (code, errors) = scratch.run_and_hang_up(&[&flags[..], &[form]].concat());
+        assert_eq!((code, &errors[..]), (Some(0), ""), "{form}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_a_failure_and_no_mistake_of_the_user() {
+    let scratch = Scratch::new();
+    let run = scratch.run_into("/dev/full", &["task", "--task", "z:3"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.errors.contains("cannot write to stdout"),
+        "{}",
+        run.errors
+    );
+}

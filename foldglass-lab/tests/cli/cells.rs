@@ -1,0 +1,127 @@
+//! Holds `cells` to its form and to the counts of the specification.
+
+use crate::support::Scratch;
+
+#[test]
+fn the_json_has_the_form_of_the_contract() {
+    let scratch = Scratch::new();
+    let run = scratch.run(&["cells", "--task", "quasigroup", "--lengths", "8", "--json"]);
+    let start =
+        "{\"q\":5,\"count\":180,\"cells\":[{\"t\":1,\"x\":[0],\"y\":null},{\"t\":1,\"x\":[1],";
+    assert!(run.success().starts_with(start), "{}", &run.text[..100]);
+    assert!(run.text.ends_with(",{\"t\":8,\"x\":[4],\"y\":4}]}\n"));
+    assert_eq!(run.json()["cells"].as_array().unwrap().len(), 180);
+}
+
+#[test]
+fn the_step_is_null_when_tied_and_symbols_outside_are_null() {
+    let scratch = Scratch::new();
+    let flags = ["--lengths", "2", "--window", "1,1", "--tied", "--json"];
+    let run = scratch.run(&[&["cells", "--task", "parity"], &flags[..]].concat());
+    let start = "{\"q\":2,\"count\":12,\"cells\":[{\"t\":null,\"x\":[null,0,0],\"y\":null},";
+    assert!(run.success().starts_with(start), "{}", run.text);
+    assert!(
+        run.text
+            .ends_with(",{\"t\":null,\"x\":[1,1,null],\"y\":1}]}\n"),
+        "{}",
+        run.text
+    );
+}
+
+#[test]
+fn several_remembered_tokens_are_a_list_oldest_first() {
+    let scratch = Scratch::new();
+    let flags = ["--lengths", "3", "--memory", "2"];
+    let class = scratch.json(&[&["cells", "--task", "parity"], &flags[..]].concat());
+    let cells: Vec<String> = class["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell["y"].to_string())
+        .collect();
+    assert_eq!(
+        cells[..4],
+        ["[null,null]", "[null,null]", "[null,0]", "[null,1]"]
+    );
+    assert_eq!(cells[6..10], ["[0,0]", "[0,1]", "[1,0]", "[1,1]"]);
+}
+
+#[test]
+fn counts_are_those_of_the_specification() {
+    let scratch = Scratch::new();
+    let quasigroup = [
+        ("4", "0,0", false, 80),
+        ("6", "0,0", false, 130),
+        ("7", "0,0", false, 155),
+        ("8", "0,0", false, 180),
+        ("7", "1,1", false, 3_275),
+        ("7", "0,3", false, 10_775),
+        ("7", "0,3", true, 4_525),
+        ("7", "2,1", false, 13_775),
+        ("3,4,5", "2,1", false, 8_775),
+        ("6,5,4,3", "1,1", false, 3_025),
+        ("4,5,6", "2,1", false, 11_900),
+    ];
+    for (lengths, window, tied, count) in quasigroup {
+        let flags = [
+            "cells",
+            "--task",
+            "quasigroup",
+            "--lengths",
+            lengths,
+            "--window",
+            window,
+        ];
+        let tied: &[&str] = if tied { &["--tied"] } else { &[] };
+        let class = scratch.json(&[&flags, tied].concat());
+        assert_eq!(class["count"], count, "{lengths} {window} {tied:?}");
+        assert_eq!(class["cells"].as_array().unwrap().len(), count);
+    }
+    for t in 1..10 {
+        let lengths = t.to_string();
+        let class = scratch.json(&["cells", "--task", "parity", "--lengths", &lengths]);
+        assert_eq!(class["count"], 4 * t - 2);
+    }
+}
+
+#[test]
+fn only_cells_that_the_inputs_reach_are_listed() {
+    let scratch = Scratch::new();
+    scratch.file("law.json", "[[0.25, \"3/4\"], [0, 1], [\"1/3\", \"2/3\"]]");
+    let flags = ["cells", "--task", "parity", "--lengths", "3", "--inputs"];
+    let count = |law| scratch.json(&[&flags[..], &[law]].concat())["count"].clone();
+    assert_eq!(count("product:law.json"), 2 + 2 + 4);
+    assert_eq!(count("markov:1"), 2 + 4 + 4);
+}
+
+#[test]
+fn a_person_sees_the_groups_and_their_sizes() {
+    let scratch = Scratch::new();
+    let flags = ["--lengths", "3,4", "--window", "1,1"];
+    let run = scratch.run(&[&["cells", "--task", "quasigroup"], &flags[..]].concat());
+    assert_eq!(
+        run.success(),
+        "\
+t  x        y    cells
+1  SEP * *  SEP     25
+2  * * *    *      625
+3  * * *    *      625
+3  * * SEP  *      125
+4  * * SEP  *      125
+
+1525 cells of 5 symbols
+"
+    );
+}
+
+#[test]
+fn a_list_has_every_cell_on_a_line() {
+    let scratch = Scratch::new();
+    let flags = ["--lengths", "2", "--window", "1,0", "--tied", "--list"];
+    let run = scratch.run(&[&["cells", "--task", "parity"], &flags[..]].concat());
+    let lines: Vec<&str> = run.success().lines().collect();
+    assert_eq!(lines.len(), 1 + 2 + 8);
+    assert_eq!(lines[0], "cell  t  x        y");
+    assert_eq!(lines[1], "   0  -  SEP 0    SEP");
+    assert_eq!(lines[10], "   9  -  1 1      1");
+}

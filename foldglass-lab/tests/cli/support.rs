@@ -1,0 +1,134 @@
+//! Runs the built binary in a directory of its own.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{self, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+/// A directory that vanishes with the test.
+pub struct Scratch {
+    path: PathBuf,
+}
+
+/// What a run left behind.
+pub struct Run {
+    pub code: Option<i32>,
+    pub text: String,
+    pub errors: String,
+}
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("foldglass-cli-{}-{number}", process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Scratch { path }
+    }
+
+    /// Writes a file and returns its name.
+    pub fn file<'a>(&self, name: &'a str, content: &str) -> &'a str {
+        fs::write(self.path.join(name), content).unwrap();
+        name
+    }
+
+    /// The names of all files.
+    pub fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.path).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldglass"));
+        command
+            .args(args)
+            .current_dir(&self.path)
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        self.command(args).output().unwrap().into()
+    }
+
+    pub fn run_with_stdin(&self, args: &[&str], stdin: &str) -> Run {
+        let mut command = self.command(args);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(stdin.as_bytes())
+            .unwrap();
+        child.wait_with_output().unwrap().into()
+    }
+
+    /// Runs with stdout going to a file.
+    pub fn run_into(&self, stdout: &str, args: &[&str]) -> Run {
+        let stdout = fs::File::options().write(true).open(stdout).unwrap();
+        self.command(args).stdout(stdout).output().unwrap().into()
+    }
+
+    /// Reads a little of stdout and closes it; gives the exit code and stderr.
+    pub fn run_and_hang_up(&self, args: &[&str]) -> (Option<i32>, String) {
+        let mut command = self.command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_exact(&mut [0; 10])
+            .unwrap();
+        let run = Run::from(child.wait_with_output().unwrap());
+        (run.code, run.errors)
+    }
+
+    /// Runs with `--json` and reads the one object on stdout.
+    pub fn json(&self, args: &[&str]) -> Value {
+        self.run(&[args, &["--json"]].concat()).json()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Run {
+        Run {
+            code: output.status.code(),
+            text: String::from_utf8(output.stdout).unwrap(),
+            errors: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Run {
+    /// What it printed, having succeeded and complained of nothing.
+    pub fn success(&self) -> &str {
+        assert_eq!((self.code, &self.errors[..]), (Some(0), ""));
+        &self.text
+    }
+
+    /// The one JSON object it printed.
+    pub fn json(&self) -> Value {
+        let value: Value = serde_json::from_str(self.success()).unwrap();
+        assert!(value.is_object(), "{value}");
+        value
+    }
+}

@@ -1,0 +1,375 @@
+//! Runs tabular RLVR: damped coordinate ascent on J + tau sum H (paper, sections 2.1, G.4 and G.5).
+//!
+//! An iteration takes one exact gradient dQ at the old policy, draws a mask of the cells, and moves
+//! the masked ones part of the way to softmax(dQ / tau). Several runs go side by side through the
+//! same vectors where windows are narrow; each draws from its own stream, in the order of the
+//! cells, so its result does not depend on its neighbours.
+
+use crate::class::{Allowance, Class, ClassError};
+use crate::count::{self, Exact};
+use crate::evaluate::{Passes, Scale};
+use crate::kernels::{Kernels, Soften};
+use crate::policy::{Code, InitialLaw, LEAST_PROBABILITY, Policy, Table};
+use crate::quasigroup::Symbol;
+use crate::stream::{Coin, Stream};
+
+/// Values this close count as equal at tau = 0.
+pub const VALUE_TIE: f64 = 1e-13;
+
+/// Probabilities this close count as equal when the greedy action is read off.
+pub const GREEDY_TIE: f64 = 1e-12;
+
+/// How a cell moves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule {
+    /// Damped coordinate ascent: pi += damping (target - pi) on a random share of the cells.
+    Cavi {
+        /// How far a cell moves towards its target.
+        damping: f64,
+        /// The share of cells that move.
+        share: f64,
+    },
+    /// Exact softmax policy gradient: the logits of every cell move by `step` times the gradient of
+    /// J + tau sum H.
+    Gradient {
+        /// The step size.
+        step: f64,
+    },
+}
+
+impl Rule {
+    /// The paper's: 30 % of the cells, 30 % of the way.
+    pub const PAPER: Rule = Rule::Cavi { damping: 0.3, share: 0.3 };
+}
+
+/// Cells redrawn from the initial law now and then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Resets {
+    /// The share of the cells redrawn each time.
+    pub share: f64,
+    /// After how many iterations each time.
+    pub every: usize,
+    /// How many times.
+    pub cycles: usize,
+}
+
+/// A last stretch at another temperature.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quench {
+    /// Its length, after the iterations at tau.
+    pub iterations: usize,
+    /// Its temperature.
+    pub tau: f64,
+}
+
+/// What a run does, all choices explicit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The law of the first policy, and of what resets draw.
+    pub initial: InitialLaw,
+    /// How cells move.
+    pub rule: Rule,
+    /// The temperature, at least 0.
+    pub tau: f64,
+    /// Iterations at tau.
+    pub iterations: usize,
+    /// A last stretch.
+    pub quench: Option<Quench>,
+    /// Disturbances.
+    pub resets: Option<Resets>,
+}
+
+impl Settings {
+    /// The paper's update from `u_norm`, undisturbed (preset A of the specification).
+    pub fn plain(tau: f64, iterations: usize) -> Settings {
+        Settings { initial: InitialLaw::UNorm, rule: Rule::PAPER, tau, iterations, quench: None, resets: None }
+    }
+
+    /// All iterations, the quench included.
+    pub fn length(&self) -> usize {
+        self.iterations + self.quench.map_or(0, |quench| quench.iterations)
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The code of the likeliest actions, ties drawn from the run's stream.
+    pub greedy: Code,
+    /// Its exact reward.
+    pub greedy_reward: Exact,
+    /// J of the policy.
+    pub expected_reward: f64,
+    /// The sum over cells of the entropy of their distributions, in nats.
+    pub entropy: f64,
+    /// The largest |target - pi| over all cells and actions.
+    pub residual: f64,
+}
+
+/// Runs in progress, side by side.
+///
+/// ```
+/// use foldglass::cavi::{Runs, Settings};
+/// use foldglass::class::{Allowance, Class, Shape};
+/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// let mut runs = Runs::new(&class, Settings::plain(1e-13, 500), 7, 0..3, Allowance::default()).unwrap();
+/// runs.advance(500);
+/// assert_eq!(runs.outcomes().len(), 3);
+/// ```
+pub struct Runs {
+    settings: Settings,
+    passes: Passes,
+    kernels: Kernels,
+    table: Table,
+    /// Logits, kept for the gradient rule alone.
+    logits: Vec<f64>,
+    streams: Vec<Stream>,
+    /// Where each cell of replica 0 lies in a table of cells, and of (cell, action).
+    places: Vec<(usize, usize)>,
+    mask: Vec<u8>,
+    bytes: Vec<u8>,
+    done: usize,
+}
+
+impl Runs {
+    /// The number of runs that share vectors on a class: 8 where windows are narrow, else 1.
+    pub fn side_by_side(class: &Class) -> usize {
+        let lanes = class.planes(1).groups.iter().map(|group| group.lanes.count).max();
+        if lanes == Some(1) { 8 } else { 1 }
+    }
+
+    /// Starts the runs numbered `numbers` of `seed`, at most `side_by_side` of them.
+    ///
+    /// # Panics
+    /// If there are more runs than go side by side, or none.
+    pub fn new(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Runs, ClassError> {
+        let replicas = Runs::side_by_side(class);
+        let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
+        assert!((1..=replicas).contains(&streams.len()), "{} runs of {replicas}", streams.len());
+        let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
+        let table = Table::zeros(class, passes.planes.clone());
+        let place = |cell| table.place(cell, 0);
+        let places = (0..class.cells()).map(|cell| (place(cell).cell, place(cell).at(0))).collect();
+        let mut runs = Runs {
+            settings,
+            kernels: Kernels::best(),
+            mask: vec![0; passes.planes.cell_entries],
+            bytes: vec![0; class.cells()],
+            logits: Vec::new(),
+            places,
+            table,
+            passes,
+            streams,
+            done: 0,
+        };
+        for replica in 0..runs.streams.len() {
+            for cell in 0..class.cells() {
+                runs.redraw(cell, replica);
+            }
+        }
+        if matches!(settings.rule, Rule::Gradient { .. }) {
+            runs.logits = runs.table.entries.iter().map(|p| p.ln()).collect();
+        }
+        Ok(runs)
+    }
+
+    fn redraw(&mut self, cell: usize, replica: usize) {
+        let mut row = vec![0.0; self.table.class.q()];
+        self.settings.initial.draw(&mut self.streams[replica], &mut row);
+        self.table.write(cell, replica, &row);
+        if !self.logits.is_empty() {
+            let place = self.table.place(cell, replica);
+            row.iter().enumerate().for_each(|(a, p)| self.logits[place.at(a)] = p.ln());
+        }
+    }
+
+    /// Iterations done.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Does up to `iterations` more, not past the end; returns whether the runs are at their end.
+    pub fn advance(&mut self, iterations: usize) -> bool {
+        let end = self.settings.length();
+        for _ in 0..iterations.min(end - self.done) {
+            self.iterate();
+        }
+        self.done == end
+    }
+
+    /// J of a run's policy at its last gradient.
+    pub fn expected_reward(&self, run: usize) -> f64 {
+        self.passes.reward(run)
+    }
+
+    fn tau(&self) -> f64 {
+        match self.settings.quench {
+            Some(quench) if self.done >= self.settings.iterations => quench.tau,
+            _ => self.settings.tau,
+        }
+    }
+
+    fn iterate(&mut self) {
+        self.disturb();
+        self.passes.run(&self.table.entries);
+        match self.settings.rule {
+            Rule::Cavi { damping, share } => {
+                self.choose(Coin::new(share));
+                self.soften(damping);
+            }
+            Rule::Gradient { step } => self.climb(step),
+        }
+        self.done += 1;
+    }
+
+    /// Redraws some cells when it is time.
+    fn disturb(&mut self) {
+        let Some(Resets { share, every, cycles }) = self.settings.resets else { return };
+        let due = self.done > 0 && self.done.is_multiple_of(every) && self.done / every <= cycles;
+        if !due {
+            return;
+        }
+        let coin = Coin::new(share);
+        for replica in 0..self.streams.len() {
+            let mut bytes = std::mem::take(&mut self.bytes);
+            self.streams[replica].fill(&mut bytes);
+            for (cell, &byte) in bytes.iter().enumerate() {
+                if coin.toss(byte, &mut self.streams[replica]) {
+                    self.redraw(cell, replica);
+                }
+            }
+            self.bytes = bytes;
+        }
+    }
+
+    /// Draws the mask, each run's from its own stream in the order of the cells.
+    fn choose(&mut self, coin: Coin) {
+        for (replica, stream) in self.streams.iter_mut().enumerate() {
+            stream.fill(&mut self.bytes);
+            for (&byte, &(place, _)) in self.bytes.iter().zip(&self.places) {
+                self.mask[place + replica] = coin.toss(byte, stream).into();
+            }
+        }
+    }
+
+    /// Moves the masked cells, group by group, and returns how far the furthest was from its target.
+    fn soften(&mut self, damping: f64) -> f64 {
+        let tau = self.tau();
+        let (class, planes) = (&self.table.class, &self.passes.planes);
+        let mut furthest = 0.0f64;
+        for (number, group) in planes.groups.iter().enumerate() {
+            let next = planes.groups.get(number + 1).map_or(planes.cell_entries, |g| g.cell_base);
+            let work = Soften {
+                q: class.q(),
+                width: group.lanes.width,
+                cells: next - group.cell_base,
+                tau,
+                damping,
+                tie: VALUE_TIE,
+                least: LEAST_PROBABILITY,
+            };
+            // SAFETY: a group's tables have q entries and one byte a cell, idle lanes included.
+            let far = unsafe {
+                let values = self.passes.values.as_ptr().add(group.base);
+                let mask = self.mask.as_ptr().add(group.cell_base);
+                let policy = self.table.entries.as_mut_ptr().add(group.base);
+                (self.kernels.soften)(&work, values, mask, policy)
+            };
+            furthest = furthest.max(far);
+        }
+        furthest
+    }
+
+    /// One step of the exact softmax policy gradient on J + tau sum H, for every cell.
+    fn climb(&mut self, step: f64) {
+        let (q, tau) = (self.table.class.q(), self.tau());
+        for replica in 0..self.streams.len() {
+            for cell in 0..self.table.class.cells() {
+                let place = self.table.place(cell, replica);
+                let row: Vec<f64> = (0..q).map(|a| self.table.entries[place.at(a)]).collect();
+                let slope = |a: usize| {
+                    let entropy = if row[a] > 0.0 { -tau * row[a].ln() } else { 0.0 };
+                    self.passes.values[place.at(a)] + entropy
+                };
+                let slopes: Vec<f64> = (0..q).map(slope).collect();
+                let mean: f64 = row.iter().zip(&slopes).map(|(p, s)| p * s).sum();
+                for a in 0..q {
+                    self.logits[place.at(a)] += step * row[a] * (slopes[a] - mean);
+                }
+                let best = (0..q).map(|a| self.logits[place.at(a)]).fold(f64::NEG_INFINITY, f64::max);
+                let weights: Vec<f64> = (0..q).map(|a| (self.logits[place.at(a)] - best).exp()).collect();
+                let sum: f64 = weights.iter().sum();
+                for a in 0..q {
+                    self.table.entries[place.at(a)] = weights[a] / sum;
+                }
+            }
+        }
+    }
+
+    /// The policy of a run.
+    pub fn policy(&self, run: usize) -> Policy {
+        let class = &self.table.class;
+        Policy::from_table_rows(class, |cell| self.table.row(cell, run))
+    }
+
+    /// How the runs stand now.
+    pub fn outcomes(&mut self) -> Vec<Outcome> {
+        self.passes.run(&self.table.entries);
+        (0..self.streams.len()).map(|run| self.outcome(run)).collect()
+    }
+
+    fn outcome(&mut self, run: usize) -> Outcome {
+        let class = self.table.class.clone();
+        let tau = if self.done == 0 { self.settings.tau } else { self.tau() };
+        let (mut residual, mut entropy) = (0.0f64, 0.0);
+        let mut actions: Vec<Symbol> = Vec::with_capacity(class.cells());
+        for cell in 0..class.cells() {
+            let place = self.table.place(cell, run);
+            let row = self.table.row(cell, run);
+            let values: Vec<f64> = (0..class.q()).map(|a| self.passes.values[place.at(a)]).collect();
+            for (p, target) in row.iter().zip(target(&values, tau)) {
+                residual = residual.max((p - target).abs());
+                entropy -= if *p > 0.0 { p * p.ln() } else { 0.0 };
+            }
+            actions.push(greedy(&row, &mut self.streams[run]));
+        }
+        let greedy = Code::from_fn(&class, |cell| actions[cell]);
+        Outcome {
+            greedy_reward: count::reward(&class, &greedy),
+            greedy,
+            expected_reward: self.passes.reward(run),
+            entropy,
+            residual,
+        }
+    }
+}
+
+/// Where the update leads a cell: softmax(values / tau), at tau = 0 uniform over the best.
+fn target(values: &[f64], tau: f64) -> Vec<f64> {
+    let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weigh = |&value: &f64| match tau {
+        0.0 => f64::from(value - best >= -VALUE_TIE),
+        tau => ((value - best) / tau).exp(),
+    };
+    let weights: Vec<f64> = values.iter().map(weigh).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|w| w / sum).collect()
+}
+
+/// The likeliest action; among equals, one at random.
+fn greedy(row: &[f64], stream: &mut Stream) -> Symbol {
+    let best = row.iter().copied().fold(0.0, f64::max);
+    let ties: Vec<usize> = (0..row.len()).filter(|&a| row[a] >= best - GREEDY_TIE).collect();
+    match ties[..] {
+        [only] => only as Symbol,
+        _ => ties[stream.below(ties.len() as u32) as usize] as Symbol,
+    }
+}

@@ -1,0 +1,147 @@
+//! Moves distributions towards the softmax of their values, many cells at once (paper, eq. cavi).
+
+use super::vector::{Lane, MAGIC};
+
+/// One damped update: pi += weight * (target - pi) for each cell, where target is the softmax of
+/// values / tau, or at tau = 0 uniform over the actions within `tie` of the best.
+#[derive(Clone, Copy)]
+pub(crate) struct Soften {
+    /// Actions.
+    pub q: usize,
+    /// Lanes of a block.
+    pub width: usize,
+    /// Cells, idle lanes included: q vectors of `width` lanes for each `width` of them.
+    pub cells: usize,
+    pub tau: f64,
+    pub damping: f64,
+    /// How close values count as equal at tau = 0.
+    pub tie: f64,
+    /// Probabilities below this become zero.
+    pub least: f64,
+}
+
+impl Soften {
+    /// Updates `policy` from `values` where `mask` is 1, and returns the largest |target - pi| over
+    /// the lanes whose mask is not 0.
+    ///
+    /// # Safety
+    /// `policy` and `values` have q entries a cell and `mask` one byte, 0 or 1; the machine has the
+    /// instructions of `Wide` and `Narrow`.
+    #[inline(always)]
+    pub unsafe fn run<Wide: Lane, Narrow: Lane>(
+        &self,
+        values: *const f64,
+        mask: *const u8,
+        policy: *mut f64,
+    ) -> f64 {
+        unsafe {
+            match self.width {
+                1 => self.vectors::<f64>(values, mask, policy),
+                4 => self.vectors::<Narrow>(values, mask, policy),
+                _ => self.vectors::<Wide>(values, mask, policy),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn vectors<V: Lane>(&self, values: *const f64, mask: *const u8, policy: *mut f64) -> f64 {
+        let mut furthest = unsafe { V::zero() };
+        let mut lanes = [0.0; 8];
+        let mut weights = vec![0.0; self.q * V::WIDTH];
+        for cells in 0..self.cells / self.width {
+            for lane in (0..self.width).step_by(V::WIDTH) {
+                unsafe {
+                    let chosen = V::bytes(mask.add(cells * self.width + lane));
+                    let first = cells * self.width * self.q + lane;
+                    let to = weights.as_mut_ptr();
+                    let far = self.cell::<V>(values.add(first), chosen, policy.add(first), to);
+                    furthest = furthest.most(far);
+                }
+            }
+        }
+        unsafe { furthest.store(lanes.as_mut_ptr()) };
+        lanes.into_iter().fold(0.0, f64::max)
+    }
+
+    #[inline(always)]
+    unsafe fn cell<V: Lane>(&self, values: *const f64, chosen: V, policy: *mut f64, weights: *mut f64) -> V {
+        unsafe {
+            let mut best = V::load(values);
+            for action in 1..self.q {
+                best = V::load(values.add(action * self.width)).most(best);
+            }
+            let mut sum = V::zero();
+            for action in 0..self.q {
+                let behind = V::load(values.add(action * self.width)).minus(best);
+                let weight = if self.tau == 0.0 {
+                    V::splat(1.0).keep_if_ge(behind, V::splat(-self.tie))
+                } else {
+                    exp(behind.over(V::splat(self.tau)))
+                };
+                weight.store(weights.add(action * V::WIDTH));
+                sum = sum.plus(weight);
+            }
+            let (scale, step) = (V::splat(1.0).over(sum), chosen.times(V::splat(self.damping)));
+            let mut furthest = V::zero();
+            for action in 0..self.q {
+                let place = policy.add(action * self.width);
+                let now = V::load(place);
+                let ahead = V::load(weights.add(action * V::WIDTH)).times(scale).minus(now);
+                let distance = ahead.most(V::zero().minus(ahead)).times(chosen);
+                furthest = furthest.most(distance);
+                step.fma(ahead, now).flush(self.least).store(place);
+            }
+            furthest
+        }
+    }
+}
+
+/// e to the power of x <= 0, to about one unit in the last place; zero below -708.
+#[inline(always)]
+unsafe fn exp<V: Lane>(x: V) -> V {
+    /// 1/13! down to 1/0!.
+    const TERMS: [f64; 14] = {
+        let mut terms = [1.0; 14];
+        let mut n = 1;
+        let mut factorial = 1.0;
+        while n < 14 {
+            factorial *= n as f64;
+            terms[13 - n] = 1.0 / factorial;
+            n += 1;
+        }
+        terms
+    };
+    unsafe {
+        let within = x.most(V::splat(-708.0));
+        // x = n ln 2 + r with |r| at most half of ln 2.
+        let magic = within.fma(V::splat(std::f64::consts::LOG2_E), V::splat(MAGIC));
+        let n = magic.minus(V::splat(MAGIC));
+        let r = n.fma(V::splat(-6.931_471_803_691_238e-1), within);
+        let r = n.fma(V::splat(-1.908_214_929_270_587_7e-10), r);
+        let mut sum = V::splat(TERMS[0]);
+        for term in &TERMS[1..] {
+            sum = sum.fma(r, V::splat(*term));
+        }
+        sum.times(V::power_of_two(magic)).keep_if_ge(x, V::splat(-708.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_agrees_with_the_standard_library_to_two_units_in_the_last_place() {
+        for i in 0..200_000 {
+            let x = -(i as f64) * 0.0035 - 1e-7 * i as f64;
+            let (ours, theirs) = (unsafe { exp(x) }, x.exp());
+            if x >= -708.0 {
+                assert!((ours / theirs - 1.0).abs() < 4.5e-16, "exp({x}): {ours:e} against {theirs:e}");
+            } else {
+                assert_eq!(ours, 0.0);
+            }
+        }
+        assert_eq!(unsafe { exp(0.0f64) }, 1.0);
+        assert_eq!(unsafe { exp(f64::NEG_INFINITY) }, 0.0);
+    }
+}

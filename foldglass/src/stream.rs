@@ -1,0 +1,128 @@
+//! Draws random numbers from numbered streams: one seed, one stream a run or chain.
+//!
+//! A stream is addressed by (seed, number, position), so that a run can be interrupted and taken up
+//! again anywhere, and its result does not depend on what runs beside it.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// A stream of random numbers, ChaCha8.
+#[derive(Debug, Clone)]
+pub struct Stream(ChaCha8Rng);
+
+impl Stream {
+    /// Stream number `number` of `seed`, from its start.
+    pub fn new(seed: u64, number: u64) -> Stream {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(number);
+        Stream(rng)
+    }
+
+    /// How far it has come, in words of 32 bits.
+    pub fn position(&self) -> u128 {
+        self.0.get_word_pos()
+    }
+
+    /// The same stream from another position on.
+    pub fn at(mut self, position: u128) -> Stream {
+        self.0.set_word_pos(position);
+        self
+    }
+
+    /// A number uniform on (0, 1): never 0, never 1.
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        ((self.0.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+    }
+
+    /// A whole number uniform on 0..n, without bias.
+    #[inline]
+    pub fn below(&mut self, n: u32) -> u32 {
+        // Lemire's method: reject the few words that would favour some results.
+        let mut product = u64::from(self.0.next_u32()) * u64::from(n);
+        if (product as u32) < n {
+            let least = n.wrapping_neg() % n;
+            while (product as u32) < least {
+                product = u64::from(self.0.next_u32()) * u64::from(n);
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// A random order of the list (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for i in (1..list.len()).rev() {
+            list.swap(i, self.below(i as u32 + 1) as usize);
+        }
+    }
+
+    /// Random bytes.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        self.0.fill_bytes(bytes);
+    }
+}
+
+/// A yes with a fixed probability, decided by one random byte but for a case in 256, where it takes
+/// more: exact to the last bit of the probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Coin {
+    sure: u32,
+    rest: f64,
+}
+
+impl Coin {
+    /// A coin that says yes with probability `p`.
+    ///
+    /// # Panics
+    /// If `p` lies outside [0, 1].
+    pub fn new(p: f64) -> Coin {
+        assert!((0.0..=1.0).contains(&p), "a probability: {p}");
+        let scaled = p * 256.0;
+        Coin { sure: scaled as u32, rest: scaled.fract() }
+    }
+
+    /// The toss that `byte`, a random one, decides.
+    #[inline]
+    pub fn toss(self, byte: u8, stream: &mut Stream) -> bool {
+        match u32::from(byte) {
+            byte if byte < self.sure => true,
+            byte if byte > self.sure => false,
+            _ => stream.uniform() < self.rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_taken_up_again_goes_on_as_before() {
+        let mut stream = Stream::new(9, 3);
+        (0..17).for_each(|_| _ = stream.below(5));
+        let mut again = Stream::new(9, 3).at(stream.position());
+        assert!((0..100).all(|_| stream.uniform() == again.uniform()));
+        assert_ne!(Stream::new(9, 3).uniform(), Stream::new(9, 4).uniform());
+    }
+
+    #[test]
+    fn a_coin_says_yes_at_its_rate() {
+        for p in [0.0, 0.3, 0.5, 0.02, 1.0] {
+            let (coin, mut stream) = (Coin::new(p), Stream::new(1, 0));
+            let mut bytes = vec![0; 1_000_000];
+            stream.fill(&mut bytes);
+            let yes = bytes.iter().filter(|&&byte| coin.toss(byte, &mut stream)).count() as f64;
+            let sd = (1e6 * p * (1.0 - p)).sqrt();
+            assert!((yes - 1e6 * p).abs() <= 5.0 * sd, "p = {p}: {yes}");
+        }
+    }
+
+    #[test]
+    fn numbers_below_n_are_equally_frequent() {
+        let mut stream = Stream::new(2, 0);
+        let mut counts = [0f64; 5];
+        (0..100_000).for_each(|_| counts[stream.below(5) as usize] += 1.0);
+        let chi: f64 = counts.iter().map(|c| (c - 2e4).powi(2) / 2e4).sum();
+        assert!(chi < 33.4, "chi-square {chi} on 4 degrees, tail 1e-6");
+    }
+}
