@@ -7,7 +7,7 @@
 
 use crate::class::{Allowance, Class, ClassError};
 use crate::count::{self, Exact};
-use crate::evaluate::{Passes, Scale};
+use crate::evaluate::{Passes, Scale, Wants};
 use crate::kernels::{Kernels, Soften};
 use crate::policy::{Code, InitialLaw, LEAST_PROBABILITY, Policy, Table};
 use crate::quasigroup::Symbol;
@@ -219,7 +219,7 @@ impl Runs {
 
     fn iterate(&mut self) {
         self.disturb();
-        self.passes.run(&self.table.entries);
+        self.passes.run(&self.table.entries, Wants::GRADIENT);
         match self.settings.rule {
             Rule::Cavi { damping, share } => {
                 self.choose(Coin::new(share));
@@ -322,7 +322,7 @@ impl Runs {
 
     /// How the runs stand now.
     pub fn outcomes(&mut self) -> Vec<Outcome> {
-        self.passes.run(&self.table.entries);
+        self.passes.run(&self.table.entries, Wants::GRADIENT);
         (0..self.streams.len()).map(|run| self.outcome(run)).collect()
     }
 

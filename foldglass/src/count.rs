@@ -9,6 +9,7 @@
 
 mod forward;
 pub mod reference;
+mod rollouts;
 mod states;
 mod steps;
 mod weight;
@@ -19,11 +20,12 @@ use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
+use rollouts::Rollouts;
 use states::States;
 use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
-use weight::Width;
+use weight::{Whole, Width};
 
 /// An exact reward, over the denominator that all codes of its task share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,13 +105,33 @@ pub enum Regime {
 /// What a regime does.
 trait Engine: Send {
     fn code(&self) -> &Code;
+
+    /// The numerator of J.
     fn reward(&self) -> u128;
-    fn rewards(&mut self, cell: usize, rewards: &mut [u128]);
+
+    /// The numerator of J for each action at a cell, up to a number that all have in common. In an
+    /// untied class it is what the rollouts that consult the cell earn.
+    fn earned(&mut self, cell: usize, earned: &mut [u128]);
+
     fn set(&mut self, cell: usize, action: Symbol);
-    fn block(&mut self, t: usize, block: &mut Vec<u128>) -> Range<usize>;
 }
 
-/// A code and its exact reward, kept up to date when a cell changes.
+/// A code and its exact reward, kept up to date as cells change.
+///
+/// ```
+/// use foldglass::class::{Allowance, Class, Shape};
+/// use foldglass::count::Counter;
+/// use foldglass::policy::Code;
+/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
+/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+/// let mut counter = Counter::new(&class, copy, Allowance::default()).unwrap();
+/// assert_eq!((counter.reward(), counter.denominator()), (4, 8));
+/// let mut rewards = [0; 2];
+/// counter.rewards(9, &mut rewards);
+/// assert_eq!(rewards, [4, 4]);
+/// ```
 pub struct Counter {
     class: Class,
     denominator: u128,
@@ -138,19 +160,12 @@ impl Counter {
     ) -> Result<Counter, CountError> {
         check_code(class, &code);
         let den = class.task().denominator();
-        let engine: Box<dyn Engine> = match (regime, Width::of(&den)) {
-            (_, Width::Unbounded) => return Err(CountError::TooFine { bits: den.bit_len() }),
-            (Regime::States, Width::Narrow) => {
-                allowance.check("", States::<i64>::bytes(class))?;
-                Box::new(States::<i64>::new(class, code))
-            }
-            (Regime::States, Width::Wide) => {
-                allowance.check("", States::<i128>::bytes(class))?;
-                Box::new(States::<i128>::new(class, code))
-            }
-            _ => todo!(),
+        let engine = match Width::of(&den) {
+            Width::Narrow => engine::<i64>(class, code, regime, allowance)?,
+            Width::Wide => engine::<i128>(class, code, regime, allowance)?,
+            Width::Unbounded => return Err(CountError::TooFine { bits: den.bit_len() }),
         };
-        let denominator = u128::try_from(den).expect("below 2^127");
+        let denominator = u128::try_from(den).expect("it has at most 127 bits");
         Ok(Counter { class: class.clone(), denominator, regime, engine })
     }
 
@@ -159,12 +174,17 @@ impl Counter {
         self.regime
     }
 
+    /// The class of the code.
+    pub fn class(&self) -> &Class {
+        &self.class
+    }
+
     /// The code.
     pub fn code(&self) -> &Code {
         self.engine.code()
     }
 
-    /// What all rewards are over.
+    /// What all rewards are over; below 2^127.
     pub fn denominator(&self) -> u128 {
         self.denominator
     }
@@ -181,23 +201,64 @@ impl Counter {
     pub fn rewards(&mut self, cell: usize, rewards: &mut [u128]) {
         assert!(cell < self.class.cells(), "cell {cell} of {}", self.class.cells());
         assert_eq!(rewards.len(), self.class.q(), "a reward for each action");
-        self.engine.rewards(cell, rewards);
+        self.engine.earned(cell, rewards);
+        let (total, earned) = (self.reward(), rewards[self.code().action(cell) as usize]);
+        rewards.iter_mut().for_each(|reward| *reward = total + *reward - earned);
     }
 
-    /// Gives a cell another action.
+    /// Gives a cell an action.
     ///
     /// # Panics
     /// If there is no such cell or action.
     pub fn set(&mut self, cell: usize, action: Symbol) {
         assert!((action as usize) < self.class.q(), "action {action} of {}", self.class.q());
-        self.engine.set(cell, action);
+        if self.code().action(cell) != action {
+            self.engine.set(cell, action);
+        }
     }
 
-    /// Block.
-    pub fn block(&mut self, t: usize, block: &mut Vec<u128>) -> Option<Range<usize>> {
-        assert!((1..=self.class.task().longest()).contains(&t), "step {t}");
-        (!self.class.shape().tied).then(|| self.engine.block(t, block))
+    /// The cells of step `t` of an untied class, and for each of them and each action what it earns:
+    /// whatever actions these cells take, J is a constant plus the sum of what they earn, all else
+    /// unchanged. None in a tied class, where J is no such sum.
+    ///
+    /// # Panics
+    /// If there is no such step.
+    pub fn block(&mut self, t: usize, earned: &mut Vec<u128>) -> Option<Range<usize>> {
+        assert!((1..=self.class.task().longest()).contains(&t), "step {t} of {}", self.class.task().longest());
+        let groups = self.class.groups();
+        let start = groups.partition_point(|group| group.t < Some(t));
+        let end = groups.partition_point(|group| group.t <= Some(t));
+        if self.class.shape().tied {
+            return None;
+        }
+        let last = &groups[end - 1];
+        let cells = groups[start].first_cell..last.first_cell + last.cells;
+        earned.clear();
+        earned.resize(cells.len() * self.class.q(), 0);
+        for (cell, earned) in cells.clone().zip(earned.chunks_exact_mut(self.class.q())) {
+            self.engine.earned(cell, earned);
+        }
+        Some(cells)
     }
+}
+
+fn engine<W: Whole>(
+    class: &Class,
+    code: Code,
+    regime: Regime,
+    allowance: Allowance,
+) -> Result<Box<dyn Engine>, ClassError> {
+    let what = |regime: &str| format!("counting the rewards of {} cells by {regime}", class.cells());
+    Ok(match regime {
+        Regime::Rollouts => {
+            allowance.check(&what("rollouts"), Rollouts::<W>::bytes(class))?;
+            Box::new(Rollouts::<W>::new(class, code))
+        }
+        Regime::States => {
+            allowance.check(&what("states"), States::<W>::bytes(class))?;
+            Box::new(States::<W>::new(class, code))
+        }
+    })
 }
 
 fn check_code(class: &Class, code: &Code) {

@@ -56,7 +56,7 @@ impl Evaluator {
     /// If the policy belongs to another class.
     pub fn evaluate(&mut self, policy: &Policy) -> f64 {
         assert!(policy.class() == self.class(), "a policy of another class");
-        self.0.run(&policy.0.entries);
+        self.0.run(&policy.0.entries, Wants::ALL);
         self.0.reward(0)
     }
 
@@ -94,6 +94,24 @@ impl Evaluator {
         self.0.carry_all = false;
         &self.0.carried
     }
+}
+
+/// What the way back through a node is to leave behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wants {
+    /// dQ of its cells.
+    pub values: bool,
+    /// d of its cells.
+    pub visits: bool,
+    /// The message returned to the step before (at t = 1, the reward).
+    pub message: bool,
+}
+
+impl Wants {
+    pub const ALL: Wants = Wants { values: true, visits: true, message: true };
+    pub const GRADIENT: Wants = Wants { values: true, visits: false, message: true };
+    pub const VALUES: Wants = Wants { values: true, visits: false, message: false };
+    pub const MESSAGE: Wants = Wants { values: false, visits: false, message: true };
 }
 
 /// The passes over all nodes, for one or several policies side by side.
@@ -158,16 +176,28 @@ impl Passes {
             .sum()
     }
 
-    /// Computes values, visits and rewards of a table.
-    pub fn run(&mut self, policy: &[f64]) {
+    /// Computes the rewards of a table, and what is wanted beside them.
+    pub fn run(&mut self, policy: &[f64], wants: Wants) {
         assert_eq!(policy.len(), self.values.len());
         let plan = self.plan.clone();
         for n in 0..plan.steps.len() {
             self.forward(&plan, n, policy);
         }
         for n in (0..plan.steps.len()).rev() {
-            self.backward(&plan, n, policy);
+            self.backward(&plan, n, policy, wants);
         }
+    }
+
+    /// Renews the message that a node sends on.
+    pub fn renew_sent(&mut self, n: usize, policy: &[f64]) {
+        let plan = self.plan.clone();
+        self.forward(&plan, n, policy);
+    }
+
+    /// Renews what is wanted of the way back through a node.
+    pub fn renew_back(&mut self, n: usize, policy: &[f64], wants: Wants) {
+        let plan = self.plan.clone();
+        self.backward(&plan, n, policy, wants);
     }
 
     /// Where the message that a step receives starts.
@@ -309,7 +339,7 @@ impl Passes {
     }
 
     /// dQ and d of the node's cells, and beta, returned to the step before.
-    fn backward(&mut self, plan: &Plan, n: usize, policy: &[f64]) {
+    fn backward(&mut self, plan: &Plan, n: usize, policy: &[f64], wants: Wants) {
         self.receive(plan, n);
         let alpha = self.alpha(plan, n);
         let step = &plan.steps[n];
@@ -363,18 +393,23 @@ impl Passes {
                     let bbar = self.bbar.as_ptr().add(bbar + k * q * width);
                     let policy = policy.as_ptr().add(table + k * q * width);
                     let to = self.values.as_mut_ptr().add(table + k * q * width);
-                    (self.kernels.contract)(&values, alpha, bbar, to);
-                    let to = self.beta.as_mut_ptr().add(k * g.row);
-                    (self.kernels.contract)(&beta, bbar, policy, to);
-                    let weights = step.weights.visits[post_slab * g.lanes.padded()..].as_ptr();
-                    let to = step.cell_base + (slab * g.lanes.blocks * g.histories.0 + k) * width;
-                    (self.kernels.contract)(
-                        &visits,
-                        alpha,
-                        weights,
-                        self.visits.as_mut_ptr().add(to),
-                    );
+                    if wants.values {
+                        (self.kernels.contract)(&values, alpha, bbar, to);
+                    }
+                    if wants.message {
+                        let to = self.beta.as_mut_ptr().add(k * g.row);
+                        (self.kernels.contract)(&beta, bbar, policy, to);
+                    }
+                    if wants.visits {
+                        let weights = step.weights.visits[post_slab * g.lanes.padded()..].as_ptr();
+                        let to = step.cell_base + (slab * g.lanes.blocks * g.histories.0 + k) * width;
+                        let to = self.visits.as_mut_ptr().add(to);
+                        (self.kernels.contract)(&visits, alpha, weights, to);
+                    }
                 }
+            }
+            if !wants.message {
+                continue;
             }
             if step.parent.is_none() || self.carry_all {
                 // SAFETY: as above.

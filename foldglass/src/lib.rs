@@ -2,6 +2,7 @@
 //! quasigroup multiplication.
 mod aligned;
 pub mod cavi;
+pub mod chain;
 pub mod class;
 pub mod count;
 pub mod evaluate;

@@ -7,7 +7,7 @@
 //! - [`bhattacharyya`], [`overlap`]: how alike two distributions are.
 //!
 //! **Letters.** n is the number of values, rho(t) the autocorrelation at lag t, tau the integrated
-//! autocorrelation time (in the paper tau is also the regulator; here it never is). A level, such as
+//! autocorrelation time (in the paper tau is the regulator; here it never is). A level, such as
 //! 0.95, is the probability with which an interval covers the truth. What the data cannot tell is
 //! `None` or a variant of an enum, never NaN.
 

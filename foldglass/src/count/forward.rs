@@ -17,9 +17,9 @@ pub(super) fn numerator<W: Weight>(class: &Class, code: &Code) -> UBig {
         let mut own = vec![W::zero(); message.end() - message.start];
         for passage in step.passages.iter().filter(|passage| passage.weight != W::zero()) {
             let moves = steps.moves(step, passage);
-            for (h, &shift) in step.shifts.iter().enumerate() {
+            for h in 0..step.histories.0 {
                 let token = code.action(passage.cell as usize + h) as usize;
-                let to = (passage.to as usize + shift as usize + token) * message.width;
+                let to = (step.target(passage, h) + token) * message.width;
                 let from = (passage.from as usize + h) * step.width;
                 let row = &mut own[to + passage.offset as usize..];
                 for (weight, &e) in sent[step.reads][from..].iter().zip(moves) {

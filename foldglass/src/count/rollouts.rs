@@ -15,7 +15,6 @@ use crate::class::{Class, Node};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
-use std::mem::take;
 
 /// Stands for the cell of a window that cannot occur.
 const NO_CELL: u32 = u32::MAX;
@@ -57,7 +56,6 @@ pub(super) struct Rollouts<W> {
     forks: Vec<Fork<W>>,
     /// By group: its nodes.
     members: Vec<Vec<usize>>,
-    earned: Vec<W>,
 }
 
 impl<W: Whole> Fork<W> {
@@ -117,7 +115,6 @@ impl<W: Whole> Rollouts<W> {
             reward: W::zero(),
             forks: class.nodes().iter().map(|node| Fork::new(class, node)).collect(),
             members: vec![Vec::new(); class.groups().len()],
-            earned: vec![W::zero(); class.q()],
         };
         for (n, node) in class.nodes().iter().enumerate() {
             rollouts.members[node.group].push(n);
@@ -213,29 +210,28 @@ impl<W: Whole> Rollouts<W> {
     }
 }
 
-impl<W: Whole> Engine<W> for Rollouts<W> {
+impl<W: Whole> Engine for Rollouts<W> {
     fn code(&self) -> &Code {
         &self.code
     }
 
-    fn reward(&self) -> W {
-        self.reward
+    fn reward(&self) -> u128 {
+        self.reward.to_u128()
     }
 
-    /// Leaves the rollouts as they were: the action that the cell has comes last.
-    fn earned(&mut self, cell: usize) -> &[W] {
+    fn earned(&mut self, cell: usize, earned: &mut [u128]) {
         let (q, now) = (self.class.q(), self.code.action(cell));
-        let (consulting, mut earned) = (self.consulting(cell), take(&mut self.earned));
+        let consulting = self.consulting(cell);
+        // The action that the cell has comes last, and leaves the rollouts as they were.
         for action in (1..=q).map(|i| (now as usize + i) % q) {
-            earned[action] = self.retry(&consulting, cell, action as Symbol);
+            earned[action] = self.retry(&consulting, cell, action as Symbol).to_u128();
         }
-        self.earned = earned;
-        &self.earned
     }
 
     fn set(&mut self, cell: usize, action: Symbol) {
         let (consulting, now) = (self.consulting(cell), self.code.action(cell));
         let before = self.retry(&consulting, cell, now);
-        self.reward += self.retry(&consulting, cell, action) - before;
+        let after = self.retry(&consulting, cell, action);
+        self.reward += after - before;
     }
 }

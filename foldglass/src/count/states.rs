@@ -1,34 +1,33 @@
 //! Keeps the reward of a code by messages between the steps of its rollouts (paper, App. A).
 //!
 //! `sent` holds alpha, the weight of the rollouts that reach (e, k, h) after a step; `returned`
-//! holds beta, the weight with which they still earn the reward. No alpha times beta exceeds the
-//! denominator, nor does a sum of them over the states of one step: alpha sums to the product D of
-//! the denominators of the positions seen, and beta is at most (lengths) * (common denominator) / D.
-//! A difference of two such numbers, in part or whole, stays within the same bound. So the integers
-//! chosen by the denominator never overflow, and tests run with overflow checks.
+//! holds beta, the weight with which they still earn the reward. alpha sums to the product D of the
+//! denominators of the positions seen, and beta is at most (lengths) * (common denominator) / D. So
+//! no alpha times beta exceeds the denominator, nor does their sum over the states of a step, nor a
+//! difference of two such numbers. The integers chosen by the denominator cannot overflow; tests run
+//! with overflow checks.
 //!
-//! **A changed cell** changes blocks of the message its node writes (forward) and of the one it
-//! reads (backward). The changes wait there, and travel on, as differences, when a step further on
-//! is asked for: a sweep over one step pays for one passage.
+//! **A changed cell** changes blocks of the message that its node writes (forward) and of the one it
+//! reads (backward). Changes wait in a message, as what its reader has not seen, until a step beyond
+//! is asked for: any number of changes at one step travel together.
 //!
-//! **Tying.** Let J' be the reward with action a' instead of a at cell c. Summed over all nodes that
-//! consult c and all states, J' - J = sum alpha' (beta(a') - beta(a)), alpha' under the new code and
-//! beta under the old. Where no rollout can consult c twice, alpha' = alpha there. Else alpha' is
-//! passed forward from the first of these nodes to the last, once for each action: the cost is that
-//! of q partial forward passes.
+//! **Tying.** Let J' be the reward with action a' instead of a at cell c. Summed over the states at
+//! all nodes that consult c, J' - J = sum alpha' (beta(a') - beta(a)), alpha' under the new code and
+//! beta under the old. Where no rollout can come to c again, alpha' = alpha. Else alpha' is passed
+//! forward, from the first of these nodes to the last, for every action: the cost of a question is
+//! then at most that of q forward passes.
 
+use super::Engine;
 use super::steps::{Message, Passage, Step, Steps};
 use super::weight::Whole;
-use super::Engine;
 use crate::class::{Class, Group};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 use std::collections::BTreeMap;
 use std::mem::{replace, swap, take};
-use std::ops::Range;
 
-/// A message for every node as it is now and as its reader last saw it.
+/// Every message as it is now and as its reader last saw it.
 struct Ledger<W> {
     now: Vec<W>,
     seen: Vec<W>,
@@ -40,29 +39,27 @@ struct Ledger<W> {
 impl<W: Whole> Ledger<W> {
     fn new(steps: &Steps<W>) -> Ledger<W> {
         let last = steps.messages[steps.messages.len() - 1];
-        let numbers = last.end();
         Ledger {
-            now: vec![W::zero(); numbers],
-            seen: vec![W::zero(); numbers],
+            now: vec![W::zero(); last.end()],
+            seen: vec![W::zero(); last.end()],
             stale: vec![Vec::new(); steps.messages.len()],
             is_stale: vec![false; last.first_block + last.blocks],
         }
     }
 
     #[inline]
-    fn mark(&mut self, message: usize, first_block: usize, block: usize) {
-        if !replace(&mut self.is_stale[first_block + block], true) {
-            self.stale[message].push(block as u32);
+    fn mark(&mut self, message: &Message, block: usize) {
+        if !replace(&mut self.is_stale[message.first_block + block], true) {
+            self.stale[message.number].push(block as u32);
         }
     }
 
-    /// Writes how a block differs from what its reader saw, and says whether it does.
+    /// Shows the reader how a block differs from what it saw, and says whether it does.
     #[inline]
     fn show(&mut self, message: &Message, block: usize, change: &mut [W]) -> bool {
         self.is_stale[message.first_block + block] = false;
-        let place = message.place(block);
-        let now = &self.now[place..][..change.len()];
-        let seen = &mut self.seen[place..][..change.len()];
+        let now = &self.now[message.place(block)..][..message.width];
+        let seen = &mut self.seen[message.place(block)..][..message.width];
         let mut differs = false;
         for ((change, now), seen) in change.iter_mut().zip(now).zip(seen) {
             *change = *now - *seen;
@@ -74,20 +71,13 @@ impl<W: Whole> Ledger<W> {
 }
 
 /// What a cell is to the nodes of its group.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Place {
-    group: usize,
-    window: usize,
-    history: usize,
-    /// So many of the first nodes of the group can be followed by one that consults it again.
-    returns: usize,
-}
-
-/// The first and last step at which the cells of a group are consulted.
-#[derive(Clone, Copy)]
-struct Span {
-    first: usize,
-    last: usize,
+    group: u32,
+    window: u32,
+    history: u32,
+    /// So many of the first nodes of the group come before one where a rollout may be here again.
+    returns: u32,
 }
 
 /// The exact reward of a code, by messages.
@@ -95,87 +85,76 @@ pub(super) struct States<W> {
     steps: Steps<W>,
     code: Code,
     reward: W,
-    groups: Vec<Group>,
-    /// By group and window: [`Place::returns`].
-    returns: Vec<Vec<u32>>,
-    spans: Vec<Span>,
-    /// The messages of each step; step 0 is before t = 1.
+    places: Vec<Place>,
+    /// By group: the first and the last step that consults its cells.
+    spans: Vec<(usize, usize)>,
+    /// By step: its messages. Step 0 comes before t = 1.
     at_step: Vec<Vec<usize>>,
     sent: Ledger<W>,
     returned: Ledger<W>,
-    /// No message before this step has sent changes waiting.
+    /// No message of an earlier step has changes to send.
     stale_from: usize,
-    /// No message after this step has returned changes waiting.
+    /// No message of a later step has changes to return.
     stale_to: usize,
-    change: Vec<W>,
+    /// Room for one row, one change, one list of blocks, and what each action earns.
     row: Vec<W>,
-    earned: Vec<W>,
+    change: Vec<W>,
     waiting: Vec<u32>,
+    earned: Vec<W>,
 }
 
 impl<W: Whole> States<W> {
     /// The bytes it takes; none from 2^128 on.
     pub fn bytes(class: &Class) -> Option<u128> {
-        let number = size_of::<W>() as u128;
-        // Two ledgers of two numbers, a flag and a place in a list each.
-        let messages = Steps::<W>::size(class)?.checked_mul(2 * (2 * number + 1 + 4))?;
-        let passages = Steps::<W>::windows(class).checked_mul(size_of::<Passage<W>>() as u128)?;
-        messages.checked_add(passages)
+        let size = |bytes: usize| bytes as u128;
+        // Each of two ledgers holds two numbers, a flag and a place in a list.
+        let messages = Steps::<W>::size(class)?.checked_mul(size(2 * (2 * size_of::<W>() + 1 + 4)))?;
+        let passages = Steps::<W>::windows(class).checked_mul(size(size_of::<Passage<W>>()))?;
+        let cells = size(class.cells() * (size_of::<Place>() + size_of::<Symbol>()));
+        messages.checked_add(passages)?.checked_add(cells)
     }
 
     pub fn new(class: &Class, code: Code) -> States<W> {
         let steps = Steps::new(class);
         let mut at_step = vec![Vec::new(); class.task().longest() + 1];
         at_step[0].push(0);
-        steps.steps.iter().enumerate().for_each(|(n, step)| at_step[step.t].push(n + 1));
+        for (n, step) in steps.steps.iter().enumerate() {
+            at_step[step.t].push(n + 1);
+        }
         let span = |members: &Vec<usize>| {
             let t = members.iter().map(|&n| steps.steps[n].t);
-            let first = t.clone().min().expect("a group has nodes");
-            Span { first, last: t.max().expect("a group has nodes") }
+            t.clone().min().zip(t.max()).expect("a group has nodes")
         };
         let mut states = States {
             code,
-            spans: steps.members.iter().map(span).collect(),
             reward: W::zero(),
-            groups: class.groups().to_vec(),
-            returns: returns(class, &steps),
+            places: places(class, &steps),
+            spans: steps.members.iter().map(span).collect(),
             sent: Ledger::new(&steps),
             returned: Ledger::new(&steps),
             stale_from: 0,
-            stale_to: at_step.len() - 1,
+            stale_to: class.task().longest(),
             at_step,
-            change: vec![W::zero(); class.q()],
             row: vec![W::zero(); class.q()],
-            earned: vec![W::zero(); class.q()],
+            change: vec![W::zero(); class.q()],
             waiting: Vec::new(),
+            earned: vec![W::zero(); class.q()],
             steps,
         };
         states.sent.now[0] = W::of(&UBig::ONE);
-        states.sent.mark(0, 0, 0);
+        states.sent.mark(&states.steps.messages[0], 0);
         for (n, step) in states.steps.steps.iter().enumerate() {
-            for place in states.steps.right_answers(class, n).into_iter().filter(|_| step.lift.is_some()) {
-                let message = states.steps.written(n);
-                states.returned.now[place] = step.lift.expect("filtered");
-                states.returned.mark(n + 1, message.first_block, (place - message.start) / message.width);
+            let Some(lift) = step.lift else { continue };
+            let message = states.steps.written(n);
+            for place in states.steps.right_answers(class, n) {
+                states.returned.now[place] = lift;
+                states.returned.mark(message, (place - message.start) / message.width);
             }
         }
-        states.pass_forward(states.at_step.len());
+        states.pass_forward(class.task().longest());
         states.pass_backward(0);
         states.reward = states.returned.now[0];
         states
-    }
-
-    fn place(&self, cell: usize) -> Place {
-        let group = self.groups.partition_point(|group| group.first_cell <= cell) - 1;
-        let Group { first_cell, histories, .. } = self.groups[group];
-        let inner = (cell - first_cell) as u32;
-        let (rank, history) = (inner / histories as u32, inner % histories as u32);
-        Place {
-            group,
-            window: self.groups[group].window(rank as usize),
-            history: history as usize,
-            returns: self.returns[group][rank as usize] as usize,
-        }
     }
 
     /// Lets the changes sent at steps before `step` arrive.
@@ -198,30 +177,28 @@ impl<W: Whole> States<W> {
         }
     }
 
-    /// Adds what changed in a message to those of its readers.
+    /// Adds what changed in a message to those that its readers write.
     fn pass_on(&mut self, message: usize) {
         swap(&mut self.waiting, &mut self.sent.stale[message]);
-        let read = self.steps.messages[message];
-        for &block in &self.waiting {
-            let block = block as usize;
+        let read = &self.steps.messages[message];
+        for block in self.waiting.iter().map(|&block| block as usize) {
             let change = &mut self.change[..read.width];
-            if !self.sent.show(&read, block, change) {
+            if !self.sent.show(read, block, change) {
                 continue;
             }
             for &n in &self.steps.readers[message] {
-                let step = &self.steps.steps[n];
+                let (step, written) = (&self.steps.steps[n], self.steps.written(n));
                 if !step.is_read {
                     continue;
                 }
                 let (k, h) = (block / step.histories.0, block % step.histories.0);
-                let written = self.steps.written(n);
                 for passage in &step.passages[k * step.drawn..][..step.drawn] {
                     if passage.weight == W::zero() {
                         continue;
                     }
                     let token = self.code.action(passage.cell as usize + h) as usize;
-                    let to = passage.to as usize + step.shifts[h] as usize + token;
-                    self.sent.mark(n + 1, written.first_block, to);
+                    let to = step.target(passage, h) + token;
+                    self.sent.mark(written, to);
                     let place = written.place(to) + passage.offset as usize;
                     let row = &mut self.sent.now[place..][..step.width];
                     for (change, &e) in change.iter().zip(self.steps.moves(step, passage)) {
@@ -234,13 +211,12 @@ impl<W: Whole> States<W> {
         swap(&mut self.waiting, &mut self.sent.stale[message]);
     }
 
-    /// Adds what changed in what is returned to node `n` to what it returns.
+    /// Adds what changed in the message returned to node `n` to the one it returns.
     fn give_back(&mut self, n: usize) {
         swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
         let (step, written) = (&self.steps.steps[n], self.steps.written(n));
-        let read = self.steps.messages[step.reads];
-        for &block in &self.waiting {
-            let block = block as usize;
+        let read = &self.steps.messages[step.reads];
+        for block in self.waiting.iter().map(|&block| block as usize) {
             let change = &mut self.change[..written.width];
             if !self.returned.show(written, block, change) {
                 continue;
@@ -252,15 +228,14 @@ impl<W: Whole> States<W> {
                 if passage.weight == W::zero() {
                     continue;
                 }
-                for lost in 0..step.lost_tokens.0 {
-                    let h = lost * step.lost_tokens.1 + h;
+                let change = &change[passage.offset as usize..];
+                for h in (0..step.lost_tokens.0).map(|lost| lost * step.lost_tokens.1 + h) {
                     if self.code.action(passage.cell as usize + h) != token {
                         continue;
                     }
                     let from = passage.from as usize + h;
-                    self.returned.mark(step.reads, read.first_block, from);
+                    self.returned.mark(read, from);
                     let row = &mut self.returned.now[read.place(from)..][..step.width];
-                    let change = &change[passage.offset as usize..];
                     for (to, &e) in row.iter_mut().zip(self.steps.moves(step, passage)) {
                         *to += change[e as usize] * passage.weight;
                     }
@@ -271,42 +246,36 @@ impl<W: Whole> States<W> {
         swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
     }
 
-    /// Writes alpha at a cell as it stands after the step, and says whether a rollout is there.
+    /// Writes alpha of a cell, as `sent` has it, in the order in which the step leaves it, and says
+    /// whether any rollout is there.
     #[inline]
     fn alpha(&self, sent: &[W], step: &Step<W>, passage: &Passage<W>, h: usize, row: &mut [W]) -> bool {
         let from = self.steps.messages[step.reads].place(passage.from as usize + h);
         let mut visited = false;
-        for (weight, &e) in sent[from..][..step.width].iter().zip(self.steps.moves(step, passage)) {
-            row[e as usize] = *weight * passage.weight;
-            visited |= *weight != W::zero();
+        for (alpha, &e) in sent[from..][..step.width].iter().zip(self.steps.moves(step, passage)) {
+            row[e as usize] = *alpha * passage.weight;
+            visited |= *alpha != W::zero();
         }
         visited && passage.weight != W::zero()
     }
 
-    /// The first number of the block that the cell's rollouts go to with token 0.
-    #[inline]
-    fn target(&self, n: usize, passage: &Passage<W>, h: usize) -> usize {
-        let to = passage.to as usize + self.steps.steps[n].shifts[h] as usize;
-        self.steps.written(n).place(to) + passage.offset as usize
-    }
-
-    /// Counts, for each action, the weight with which the rollouts that consult the cell would earn
-    /// the reward, and says whether one of them may consult it again.
+    /// Counts what the rollouts that consult a cell earn with each action, all else as it is, and
+    /// says whether one of them may come to the cell again.
     fn count(&mut self, place: Place) -> bool {
         let (mut earned, mut row) = (take(&mut self.earned), take(&mut self.row));
+        let (h, mut returns) = (place.history as usize, false);
         earned.fill(W::zero());
-        let mut returns = false;
-        for (i, &n) in self.steps.members[place.group].iter().enumerate() {
-            let (step, width) = (&self.steps.steps[n], self.steps.written(n).width);
+        for (i, &n) in (0..).zip(&self.steps.members[place.group as usize]) {
+            let (step, written) = (&self.steps.steps[n], self.steps.written(n));
             let row = &mut row[..step.width];
-            for passage in step.passages[place.window..].iter().step_by(step.windows) {
-                if !self.alpha(&self.sent.now, step, passage, place.history, row) {
+            for passage in step.through(place.window) {
+                if !self.alpha(&self.sent.now, step, passage, h, row) {
                     continue;
                 }
                 returns |= i < place.returns;
-                let returned = &self.returned.now[self.target(n, passage, place.history)..];
+                let first = written.place(step.target(passage, h)) + passage.offset as usize;
                 for (a, sum) in earned.iter_mut().enumerate() {
-                    let beta = &returned[a * width..][..row.len()];
+                    let beta = &self.returned.now[first + a * written.width..][..row.len()];
                     for (alpha, beta) in row.iter().zip(beta) {
                         *sum += *alpha * *beta;
                     }
@@ -317,54 +286,50 @@ impl<W: Whole> States<W> {
         returns
     }
 
-    /// Gives the cell another action and sends on the rollouts that consult it.
+    /// Gives a cell another action, and sends where it leads the rollouts that its nodes have seen.
     fn redirect(&mut self, cell: usize, place: Place, action: Symbol) {
         let (old, new) = (self.code.action(cell) as usize, action as usize);
         self.code.set(cell, action);
-        let mut row = take(&mut self.row);
-        for &n in &self.steps.members[place.group] {
-            let (step, written) = (&self.steps.steps[n], *self.steps.written(n));
-            let width = written.width;
-            if !step.is_read {
-                continue;
-            }
+        let (h, mut row) = (place.history as usize, take(&mut self.row));
+        for &n in &self.steps.members[place.group as usize] {
+            let (step, written) = (&self.steps.steps[n], self.steps.written(n));
             let row = &mut row[..step.width];
-            for passage in step.passages[place.window..].iter().step_by(step.windows) {
-                if !self.alpha(&self.sent.seen, step, passage, place.history, row) {
+            for passage in step.through(place.window) {
+                if !step.is_read || !self.alpha(&self.sent.seen, step, passage, h, row) {
                     continue;
                 }
-                let to = passage.to as usize + step.shifts[place.history] as usize;
-                let target = self.target(n, passage, place.history);
-                self.sent.mark(n + 1, written.first_block, to + old);
-                self.sent.mark(n + 1, written.first_block, to + new);
+                let to = step.target(passage, h);
+                let first = written.place(to) + passage.offset as usize;
                 for (e, alpha) in row.iter().enumerate() {
-                    self.sent.now[target + old * width + e] -= *alpha;
-                    self.sent.now[target + new * width + e] += *alpha;
+                    self.sent.now[first + old * written.width + e] -= *alpha;
+                    self.sent.now[first + new * written.width + e] += *alpha;
                 }
+                self.sent.mark(written, to + old);
+                self.sent.mark(written, to + new);
                 self.stale_from = self.stale_from.min(step.t);
             }
         }
         self.row = row;
     }
 
-    /// Returns the change of action from `old` to `new` to the nodes before those of the cell.
+    /// Returns what the new action of a cell earns, by what its nodes have seen, instead of the old.
     fn recall(&mut self, place: Place, old: Symbol, new: Symbol) {
-        let h = place.history;
-        for &n in &self.steps.members[place.group] {
-            let (step, width) = (&self.steps.steps[n], self.steps.written(n).width);
-            for passage in step.passages[place.window..].iter().step_by(step.windows) {
-                let target = self.target(n, passage, h);
+        let h = place.history as usize;
+        for &n in &self.steps.members[place.group as usize] {
+            let (step, written) = (&self.steps.steps[n], self.steps.written(n));
+            let read = &self.steps.messages[step.reads];
+            for passage in step.through(place.window) {
+                let first = written.place(step.target(passage, h)) + passage.offset as usize;
                 let from = passage.from as usize + h;
-                let read = self.steps.messages[step.reads];
                 let mut differs = false;
                 for (e, &to) in self.steps.moves(step, passage).iter().enumerate() {
-                    let beta = |a: Symbol| self.returned.seen[target + a as usize * width + to as usize];
+                    let beta = |a: Symbol| self.returned.seen[first + a as usize * written.width + to as usize];
                     let change = (beta(new) - beta(old)) * passage.weight;
                     self.returned.now[read.place(from) + e] += change;
                     differs |= change != W::zero();
                 }
                 if differs {
-                    self.returned.mark(step.reads, read.first_block, from);
+                    self.returned.mark(read, from);
                     self.stale_to = self.stale_to.max(step.t - 1);
                 }
             }
@@ -381,36 +346,29 @@ impl<W: Whole> Engine for States<W> {
         self.reward.to_u128()
     }
 
-    fn rewards(&mut self, cell: usize, rewards: &mut [u128]) {
-        let (place, old) = (self.place(cell), self.code.action(cell));
-        let Span { first, last } = self.spans[place.group];
+    fn earned(&mut self, cell: usize, earned: &mut [u128]) {
+        let (place, now) = (self.places[cell], self.code.action(cell));
+        let (first, last) = self.spans[place.group as usize];
         self.pass_backward(first);
         self.pass_forward(last - 1);
         if !self.count(place) {
-            let rest = self.reward - self.earned[old as usize];
-            for (to, earned) in rewards.iter_mut().zip(&self.earned) {
-                *to = (rest + *earned).to_u128();
-            }
+            earned.iter_mut().zip(&self.earned).for_each(|(to, earned)| *to = earned.to_u128());
             return;
         }
-        for (a, to) in rewards.iter_mut().enumerate() {
-            *to = self.reward();
-            if a != old as usize {
-                self.redirect(cell, place, a as Symbol);
-                self.pass_forward(last - 1);
-                self.count(place);
-                *to = (self.reward - self.earned[old as usize] + self.earned[a]).to_u128();
-            }
+        let q = earned.len();
+        for a in (1..q).map(|i| (now as usize + i) % q) {
+            self.redirect(cell, place, a as Symbol);
+            self.pass_forward(last - 1);
+            self.count(place);
+            earned[a] = (self.reward + self.earned[a] - self.earned[now as usize]).to_u128();
         }
-        self.redirect(cell, place, old);
+        self.redirect(cell, place, now);
+        earned[now as usize] = self.reward();
     }
 
     fn set(&mut self, cell: usize, action: Symbol) {
-        let (place, old) = (self.place(cell), self.code.action(cell));
-        if old == action {
-            return;
-        }
-        let Span { first, last } = self.spans[place.group];
+        let (place, old) = (self.places[cell], self.code.action(cell));
+        let (first, last) = self.spans[place.group as usize];
         self.pass_backward(first);
         self.redirect(cell, place, action);
         self.pass_forward(last - 1);
@@ -418,47 +376,47 @@ impl<W: Whole> Engine for States<W> {
         self.reward += self.earned[action as usize] - self.earned[old as usize];
         self.recall(place, old, action);
     }
-
-    fn block(&mut self, t: usize, block: &mut Vec<u128>) -> Range<usize> {
-        self.pass_forward(t - 1);
-        self.pass_backward(t);
-        let of_step = |group: &&Group| group.t == Some(t);
-        let first = self.groups.iter().find(of_step).expect("a step of an untied class").first_cell;
-        let end = first + self.groups.iter().filter(of_step).map(|group| group.cells).sum::<usize>();
-        block.clear();
-        for cell in first..end {
-            self.count(self.place(cell));
-            block.extend(self.earned.iter().map(|earned| earned.to_u128()));
-        }
-        first..end
-    }
 }
 
-/// By group and window: [`Place::returns`]. A window can be seen again at a distance if it has that
-/// period, or does not reach so far.
-fn returns<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<Vec<u32>> {
-    let (q, nodes) = (class.q(), class.nodes());
-    let of_group = |(group, members): (&Group, &Vec<usize>)| -> Vec<u32> {
-        let mut first_nodes = BTreeMap::new();
-        for &n in members {
-            let earlier = std::iter::successors(nodes[n].parent, |&parent| nodes[parent].parent);
-            for (distance, n) in (1..).zip(earlier) {
-                if let Ok(member) = members.binary_search(&n) {
-                    let count = first_nodes.entry(distance).or_insert(0);
-                    *count = (member as u32 + 1).max(*count);
-                }
+/// Finds the place of every cell.
+fn places<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<Place> {
+    let mut places = Vec::with_capacity(class.cells());
+    for (number, (group, members)) in class.groups().iter().zip(&steps.members).enumerate() {
+        let again = nodes_before_another(class, members);
+        for window in (0..group.windows()).map(|rank| group.window(rank)) {
+            let distances = again.iter().filter(|(distance, _)| repeats(class, group, window, **distance));
+            let returns = distances.map(|(_, &nodes)| nodes).max().unwrap_or(0);
+            places.extend((0..group.histories as u32).map(|history| Place {
+                group: number as u32,
+                window: window as u32,
+                history,
+                returns,
+            }));
+        }
+    }
+    places
+}
+
+/// By distance: how many of the first nodes of a group come before one at this distance.
+fn nodes_before_another(class: &Class, members: &[usize]) -> BTreeMap<usize, u32> {
+    let nodes = class.nodes();
+    let mut counts = BTreeMap::new();
+    for &n in members {
+        let earlier = std::iter::successors(nodes[n].parent, |&parent| nodes[parent].parent);
+        for (distance, n) in (1..).zip(earlier) {
+            if let Ok(member) = members.binary_search(&n) {
+                let count = counts.entry(distance).or_insert(0);
+                *count = (member as u32 + 1).max(*count);
             }
         }
-        let symbols = group.before + 1 + group.after;
-        let repeats = |w: usize, distance: usize| {
-            let kept = symbols.saturating_sub(distance) as u32;
-            w / q.pow(symbols as u32 - kept) == w % q.pow(kept)
-        };
-        let count = |w: usize| {
-            let all = first_nodes.iter().filter(|(distance, _)| repeats(w, **distance));
-            all.map(|(_, &count)| count).max().unwrap_or(0)
-        };
-        (0..group.windows()).map(|rank| count(group.window(rank))).collect()
-    };
-    class.groups().iter().zip(&steps.members).map(of_group).collect()
+    }
+    counts
+}
+
+/// Whether a window can stand at two nodes at this distance: it has that period, or is shorter.
+fn repeats(class: &Class, group: &Group, window: usize, distance: usize) -> bool {
+    let symbols = group.before + 1 + group.after;
+    let kept = symbols.saturating_sub(distance);
+    let count = |digits: usize| class.q().pow(digits as u32);
+    window / count(symbols - kept) == window % count(kept)
 }

@@ -18,7 +18,8 @@ use dashu_int::UBig;
 /// Where a message stands among all others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Message {
-    /// The place of its first number, and the number of its first block.
+    pub number: usize,
+    /// The places of its first number and of its first block.
     pub start: usize,
     pub first_block: usize,
     pub blocks: usize,
@@ -64,7 +65,7 @@ pub(super) struct Step<W> {
     /// By window, as a base-q number.
     pub passages: Vec<Passage<W>>,
     /// The number of windows of a cell: fewer than passages where those are one symbol longer.
-    pub windows: usize,
+    windows: usize,
     /// Windows that start with the same kept symbols: they are consecutive.
     pub drawn: usize,
     /// Numbers in a block it reads.
@@ -72,13 +73,27 @@ pub(super) struct Step<W> {
     /// Histories before and after its token.
     pub histories: (usize, usize),
     /// By history: the history after it with token 0. The others follow.
-    pub shifts: Vec<u32>,
+    shifts: Vec<u32>,
     /// Symbols and tokens that may have been forgotten here (q or 1 each), and the distance
     /// between windows, and histories, that differ in nothing else.
     pub lost_symbols: (usize, usize),
     pub lost_tokens: (usize, usize),
     /// The weight of a right answer, where a length ends.
     pub lift: Option<W>,
+}
+
+impl<W> Step<W> {
+    /// The block to which the rollouts that consult a cell go with token 0. The others follow.
+    #[inline]
+    pub fn target(&self, passage: &Passage<W>, history: usize) -> usize {
+        passage.to as usize + self.shifts[history] as usize
+    }
+
+    /// The passages of a cell's window.
+    #[inline]
+    pub fn through(&self, window: u32) -> impl Iterator<Item = &Passage<W>> {
+        self.passages[window as usize..].iter().step_by(self.windows)
+    }
 }
 
 /// All nodes of a class. Message 0 comes before t = 1, message n + 1 is written by node n.
@@ -126,7 +141,7 @@ impl<W: Weight> Steps<W> {
         let mut all = Steps {
             q,
             steps: Vec::new(),
-            messages: vec![Message { start: 0, first_block: 0, blocks: 1, width: 1 }],
+            messages: vec![Message { number: 0, start: 0, first_block: 0, blocks: 1, width: 1 }],
             readers: vec![Vec::new(); class.nodes().len() + 1],
             members: vec![Vec::new(); class.groups().len()],
             moves: [0].into_iter().chain(columns).collect(),
@@ -169,6 +184,7 @@ impl<W: Weight> Steps<W> {
         let forgets_token = form.tokens == memory;
         let remembered = count(form.tokens - usize::from(forgets_token));
         self.messages.push(Message {
+            number: self.messages.len(),
             start: last.end(),
             first_block: last.first_block + last.blocks,
             blocks: kept * histories.1,
@@ -247,7 +263,7 @@ impl<W: Weight> Steps<W> {
 }
 
 /// The digits of a base-q number, the highest first.
-fn digits(n: usize, q: usize, count: usize) -> Vec<Symbol> {
+pub(super) fn digits(n: usize, q: usize, count: usize) -> Vec<Symbol> {
     (0..count).rev().map(|i| (n / q.pow(i as u32) % q) as Symbol).collect()
 }
 

@@ -61,7 +61,7 @@ fn every_width_of_vectors_gives_the_same_bits() {
             let mut passes =
                 Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
             passes.kernels = kernels;
-            passes.run(&table.entries);
+            passes.run(&table.entries, Wants::ALL);
             let bits = |cell: usize| {
                 let place = passes.place(cell);
                 let actions = (0..class.q()).map(|a| passes.values[place.at(a)].to_bits());
@@ -86,7 +86,7 @@ fn replicas_side_by_side_are_evaluated_as_if_alone() {
             let table = random_table(&class, replicas, 6);
             let mut side =
                 Passes::new(&class, replicas, Scale::Probability, Allowance::default()).unwrap();
-            side.run(&table.entries);
+            side.run(&table.entries, Wants::ALL);
             let mut alone = Evaluator::new(&class, Allowance::default()).unwrap();
             for replica in 0..replicas {
                 let rows: Vec<_> = (0..class.cells()).map(|c| table.row(c, replica)).collect();
@@ -116,10 +116,10 @@ fn integer_weights_give_whole_numbers() {
             table.write(cell, 0, &row);
         }
         let mut passes = Passes::new(&class, 1, Scale::Integer, Allowance::default()).unwrap();
-        passes.run(&table.entries);
+        passes.run(&table.entries, Wants::ALL);
         assert_eq!(passes.reward(0).fract(), 0.0);
         let mut floats = Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
-        floats.run(&table.entries);
+        floats.run(&table.entries, Wants::ALL);
         let den = class.task().denominator().to_f64().value();
         assert!((passes.reward(0) / den - floats.reward(0)).abs() < 1e-14);
     }

@@ -60,8 +60,9 @@ pub fn autocorrelation(series: &[f64], max_lag: usize) -> Option<Vec<f64>> {
 /// Mechanics, 1996, section 3), where the same is asked of the alternating sum
 /// 1/2 - rho(1) + rho(2) - ..: a chain that flips back and forth has a small tau and a long memory.
 /// Chains without such flips have the window of Sokal. The standard error of tau is
-/// tau sqrt(2 (2M + 1) / n) (Madras and Sokal, 1988), which is too small for strong flips (by 1.6 at
-/// rho(1) = -0.6). Takes O(n) when the window is short and O(n log n) when it is long.
+/// tau sqrt(2 (2M + 1) / n) (Madras and Sokal, 1988), too small where flips are
+/// strong (by about 1.6 for 10^5 values with rho(1) = -0.6). Takes O(n) when the window is short
+/// and O(n log n) when it is long.
 ///
 /// ```
 /// use foldglass::stats::{Autocorrelation, integrated_time};

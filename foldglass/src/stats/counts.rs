@@ -197,9 +197,9 @@ mod tests {
     }
 
     fn binomial(n: u64, p: f64) -> Vec<f64> {
-        let mut law = vec![1.0];
+        let mut law = vec![0.0; n as usize + 1];
+        law[0] = 1.0;
         for _ in 0..n {
-            law.push(0.0);
             for k in (0..law.len()).rev() {
                 law[k] = law[k] * (1.0 - p) + if k > 0 { law[k - 1] * p } else { 0.0 };
             }

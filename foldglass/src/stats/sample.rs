@@ -132,9 +132,9 @@ pub fn welch(a: &Moments, b: &Moments) -> f64 {
     student_tail((a.mean - b.mean) / variance.sqrt(), degrees)
 }
 
-/// The quantile at p by linear interpolation between order statistics: with h = (n - 1) p, the value
-/// x_(h) where x_(0) is the smallest (Hyndman and Fan's type 7, the default of R and NumPy); none
-/// when there are no values.
+/// The quantile at p by linear interpolation between order statistics: x_(h) with h = (n - 1) p,
+/// where x_(0) is the smallest (Hyndman and Fan's type 7, the default of R and NumPy); none when
+/// there are no values.
 ///
 /// ```
 /// use foldglass::stats::quantile;

@@ -1,0 +1,251 @@
+//! Samples codes from the Gibbs measure, exp(J / tau) over its sum (paper, section 2.2 and G).
+//!
+//! Two kernels, Metropolis (a proposal uniform over all q actions, the present one included) and
+//! heat bath (a draw from the conditional), on the exact J. Three orders of a sweep: the steps in a
+//! fresh random order or from first to last, all cells of a step as one block (exact for untied
+//! classes, where J is additive over the cells of a step), or single cells in a random permutation.
+
+mod blocks;
+mod cells;
+
+use crate::class::{Allowance, Class, ClassError};
+use crate::count::CountError;
+use crate::policy::Code;
+use crate::quasigroup::Symbol;
+use crate::stream::Stream;
+use blocks::Blocks;
+use cells::Cells;
+use thiserror::Error;
+
+/// How one cell is resampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kernel {
+    /// Propose uniformly over all q actions; accept with probability min(1, exp(dJ / tau)).
+    Metropolis,
+    /// Draw from the conditional distribution of the cell given all others.
+    HeatBath,
+}
+
+/// In which order a sweep visits the cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The steps in a fresh random order, all cells of a step as one block.
+    Step,
+    /// The steps from first to last, all cells of a step as one block.
+    Forward,
+    /// Every cell once, in a fresh random permutation.
+    Cell,
+}
+
+/// A chain that cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ChainError {
+    /// Step blocks under tying.
+    #[error("step blocks are not exact in a tied class, where one cell serves several steps: use --order cell")]
+    BlocksUnderTying,
+    /// A denominator that f64 does not hold exactly.
+    #[error("the rewards' denominator has {bits} bits: step blocks are exact up to 52, use --order cell")]
+    TooFine {
+        /// Its size.
+        bits: usize,
+    },
+    /// Too much memory.
+    #[error(transparent)]
+    Class(#[from] ClassError),
+    /// Rewards that cannot be counted.
+    #[error(transparent)]
+    Count(#[from] CountError),
+}
+
+/// What a chain does in each sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How a cell is resampled.
+    pub kernel: Kernel,
+    /// In which order.
+    pub order: Order,
+}
+
+/// Chains in progress, each with a stream of its own.
+///
+/// Chains that share vectors (on narrow windows, eight with neighbouring numbers) also share the
+/// random order of the steps, drawn from a stream of their group; so a chain's path depends on the
+/// seed and its number alone.
+///
+/// ```
+/// use foldglass::chain::{Chains, Kernel, Order, Settings};
+/// use foldglass::class::{Allowance, Class, Shape};
+/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// let settings = Settings { kernel: Kernel::Metropolis, order: Order::Step };
+/// let mut chains = Chains::new(&class, settings, 1, 0..4, Allowance::default()).unwrap();
+/// for _ in 0..200 {
+///     chains.sweep(&[1e-6; 4]);
+/// }
+/// assert!((0..4).all(|chain| chains.reward(chain) == chains.denominator()));
+/// ```
+pub struct Chains {
+    engine: Engine,
+    streams: Vec<Stream>,
+    order: Stream,
+}
+
+enum Engine {
+    Blocks(Blocks),
+    Cells(Vec<Cells>),
+}
+
+/// Streams of groups are numbered from here, far from those of chains.
+const GROUP_STREAMS: u64 = 1 << 63;
+
+impl Chains {
+    /// The number of chains that share vectors on a class.
+    pub fn side_by_side(class: &Class) -> usize {
+        crate::cavi::Runs::side_by_side(class)
+    }
+
+    /// Starts the chains numbered `numbers` of `seed` from uniformly random codes. They must lie
+    /// within one group of `side_by_side`.
+    ///
+    /// # Panics
+    /// If there are no chains, or they belong to several groups.
+    pub fn new(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let mut streams: Vec<Stream> = numbers.clone().map(|n| Stream::new(seed, n)).collect();
+        let codes = streams.iter_mut().map(|stream| random_code(class, stream)).collect();
+        Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
+    }
+
+    /// Starts chains from given codes.
+    ///
+    /// # Panics
+    /// As for `new`, or if there is not one code a chain.
+    pub fn starting_at(
+        class: &Class,
+        settings: Settings,
+        codes: Vec<Code>,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let streams = numbers.clone().map(|n| Stream::new(seed, n)).collect();
+        Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
+    }
+
+    fn from_codes(
+        class: &Class,
+        settings: Settings,
+        codes: Vec<Code>,
+        streams: Vec<Stream>,
+        (seed, numbers): (u64, std::ops::Range<u64>),
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let together = Chains::side_by_side(class) as u64;
+        assert!(!numbers.is_empty() && codes.len() == streams.len(), "a code for each chain");
+        assert_eq!(numbers.start / together, (numbers.end - 1) / together, "chains of one group");
+        let engine = match settings.order {
+            Order::Cell => {
+                let cells = |code| Cells::new(class, settings.kernel, code, allowance);
+                Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
+            }
+            Order::Step | Order::Forward => {
+                Engine::Blocks(Blocks::new(class, settings, codes, allowance)?)
+            }
+        };
+        let order = Stream::new(seed, GROUP_STREAMS + numbers.start / together);
+        Ok(Chains { engine, streams, order })
+    }
+
+    /// Sweeps every chain once, each at its own temperature (0 accepts no loss).
+    ///
+    /// # Panics
+    /// If there is not one temperature a chain, none of them negative.
+    pub fn sweep(&mut self, tau: &[f64]) {
+        assert_eq!(tau.len(), self.streams.len(), "a temperature for each chain");
+        assert!(tau.iter().all(|&tau| tau >= 0.0), "temperatures are not negative: {tau:?}");
+        match &mut self.engine {
+            Engine::Blocks(blocks) => blocks.sweep(tau, &mut self.streams, &mut self.order),
+            Engine::Cells(list) => {
+                let chains = list.iter_mut().zip(&mut self.streams).zip(tau);
+                chains.for_each(|((chain, stream), &tau)| chain.sweep(tau, stream));
+            }
+        }
+    }
+
+    /// The numerator of a chain's J.
+    pub fn reward(&self, chain: usize) -> u128 {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.reward(chain),
+            Engine::Cells(list) => list[chain].reward(),
+        }
+    }
+
+    /// What all numerators are over.
+    pub fn denominator(&self) -> u128 {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.denominator(),
+            Engine::Cells(list) => list[0].denominator(),
+        }
+    }
+
+    /// A chain's code.
+    pub fn code(&self, chain: usize) -> &Code {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.code(chain),
+            Engine::Cells(list) => list[chain].code(),
+        }
+    }
+}
+
+/// A code with every action uniform.
+pub fn random_code(class: &Class, stream: &mut Stream) -> Code {
+    Code::from_fn(class, |_| stream.below(class.q() as u32) as Symbol)
+}
+
+/// Resamples one cell: `gain(a)` is J with action a less J with the present one.
+#[inline(always)]
+fn resample(
+    kernel: Kernel,
+    tau: f64,
+    q: usize,
+    present: Symbol,
+    stream: &mut Stream,
+    mut gain: impl FnMut(Symbol) -> f64,
+) -> Symbol {
+    match kernel {
+        Kernel::Metropolis => {
+            let proposal = stream.below(q as u32) as Symbol;
+            if proposal == present {
+                return present;
+            }
+            let gain = gain(proposal);
+            // A loss so large that no uniform number is below its factor needs no draw.
+            let accept = gain >= 0.0 || (gain > -745.0 * tau && stream.uniform() < (gain / tau).exp());
+            if accept { proposal } else { present }
+        }
+        Kernel::HeatBath => {
+            let gains: Vec<f64> = (0..q as Symbol).map(&mut gain).collect();
+            let best = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let weigh = |&gain: &f64| match tau {
+                0.0 => f64::from(gain == best),
+                tau => ((gain - best) / tau).exp(),
+            };
+            let total: f64 = gains.iter().map(weigh).sum();
+            let mut left = stream.uniform() * total;
+            for (action, gain) in gains.iter().enumerate() {
+                left -= weigh(gain);
+                if left < 0.0 {
+                    return action as Symbol;
+                }
+            }
+            // Rounding may leave a crumb behind the last weight: it belongs to the best action.
+            gains.iter().position(|&gain| gain == best).unwrap_or(0) as Symbol
+        }
+    }
+}
