@@ -39,7 +39,10 @@ pub enum Rule {
 
 impl Rule {
     /// The paper's: 30 % of the cells, 30 % of the way.
-    pub const PAPER: Rule = Rule::Cavi { damping: 0.3, share: 0.3 };
+    pub const PAPER: Rule = Rule::Cavi {
+        damping: 0.3,
+        share: 0.3,
+    };
 }
 
 /// Cells redrawn from the initial law now and then.
@@ -82,7 +85,14 @@ pub struct Settings {
 impl Settings {
     /// The paper's update from `u_norm`, undisturbed (preset A of the specification).
     pub fn plain(tau: f64, iterations: usize) -> Settings {
-        Settings { initial: InitialLaw::UNorm, rule: Rule::PAPER, tau, iterations, quench: None, resets: None }
+        Settings {
+            initial: InitialLaw::UNorm,
+            rule: Rule::PAPER,
+            tau,
+            iterations,
+            quench: None,
+            resets: None,
+        }
     }
 
     /// All iterations, the quench included.
@@ -106,6 +116,19 @@ pub struct Outcome {
     pub residual: f64,
 }
 
+/// All that runs need to go on later, with the settings and numbers they were started with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// Iterations done.
+    pub done: usize,
+    /// The policies, run by run, cell by cell.
+    pub rows: Vec<Vec<f64>>,
+    /// The logits likewise, under the gradient rule.
+    pub logits: Option<Vec<Vec<f64>>>,
+    /// How far each run's stream has come.
+    pub positions: Vec<u128>,
+}
+
 /// Runs in progress, side by side.
 ///
 /// ```
@@ -126,8 +149,8 @@ pub struct Runs {
     /// Logits, kept for the gradient rule alone.
     logits: Vec<f64>,
     streams: Vec<Stream>,
-    /// Where each cell of replica 0 lies in a table of cells, and of (cell, action).
-    places: Vec<(usize, usize)>,
+    /// Where each cell of replica 0 lies in a table of cells.
+    places: Vec<usize>,
     mask: Vec<u8>,
     bytes: Vec<u8>,
     done: usize,
@@ -136,7 +159,12 @@ pub struct Runs {
 impl Runs {
     /// The number of runs that share vectors on a class: 8 where windows are narrow, else 1.
     pub fn side_by_side(class: &Class) -> usize {
-        let lanes = class.planes(1).groups.iter().map(|group| group.lanes.count).max();
+        let lanes = class
+            .planes(1)
+            .groups
+            .iter()
+            .map(|group| group.lanes.count)
+            .max();
         if lanes == Some(1) { 8 } else { 1 }
     }
 
@@ -151,43 +179,115 @@ impl Runs {
         numbers: std::ops::Range<u64>,
         allowance: Allowance,
     ) -> Result<Runs, ClassError> {
-        let replicas = Runs::side_by_side(class);
-        let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
-        assert!((1..=replicas).contains(&streams.len()), "{} runs of {replicas}", streams.len());
-        let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
-        let table = Table::zeros(class, passes.planes.clone());
-        let place = |cell| table.place(cell, 0);
-        let places = (0..class.cells()).map(|cell| (place(cell).cell, place(cell).at(0))).collect();
-        let mut runs = Runs {
-            settings,
-            kernels: Kernels::best(),
-            mask: vec![0; passes.planes.cell_entries],
-            bytes: vec![0; class.cells()],
-            logits: Vec::new(),
-            places,
-            table,
-            passes,
-            streams,
-            done: 0,
-        };
+        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
         for replica in 0..runs.streams.len() {
             for cell in 0..class.cells() {
                 runs.redraw(cell, replica);
             }
         }
-        if matches!(settings.rule, Rule::Gradient { .. }) {
-            runs.logits = runs.table.entries.iter().map(|p| p.ln()).collect();
-        }
         Ok(runs)
+    }
+
+    /// Takes runs up again where `state` left them.
+    ///
+    /// # Panics
+    /// As for `new`, or if the state is of other runs.
+    pub fn resume(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        state: &State,
+        allowance: Allowance,
+    ) -> Result<Runs, ClassError> {
+        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
+        let (cells, q) = (class.cells(), class.q());
+        assert_eq!(state.rows.len(), runs.streams.len(), "a table for each run");
+        for (replica, rows) in state.rows.iter().enumerate() {
+            assert_eq!(rows.len(), cells * q, "a row for each cell");
+            for (cell, row) in rows.chunks_exact(q).enumerate() {
+                runs.table.write(cell, replica, row);
+            }
+        }
+        for (replica, logits) in state.logits.iter().flatten().enumerate() {
+            for (cell, row) in logits.chunks_exact(q).enumerate() {
+                let place = runs.table.place(cell, replica);
+                (0..q).for_each(|a| runs.logits[place.at(a)] = row[a]);
+            }
+        }
+        for (stream, &position) in runs.streams.iter_mut().zip(&state.positions) {
+            *stream = stream.clone().at(position);
+        }
+        runs.done = state.done;
+        Ok(runs)
+    }
+
+    /// What `resume` needs.
+    pub fn state(&self) -> State {
+        let (cells, q) = (0..self.table.class.cells(), self.table.class.q());
+        let rows = |entries: &[f64], replica: usize| -> Vec<f64> {
+            let places = cells.clone().map(|cell| self.table.place(cell, replica));
+            places
+                .flat_map(|place| (0..q).map(move |a| entries[place.at(a)]))
+                .collect()
+        };
+        let all = |entries: &[f64]| (0..self.streams.len()).map(|r| rows(entries, r)).collect();
+        State {
+            done: self.done,
+            rows: all(&self.table.entries),
+            logits: (!self.logits.is_empty()).then(|| all(&self.logits)),
+            positions: self.streams.iter().map(Stream::position).collect(),
+        }
+    }
+
+    fn empty(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Runs, ClassError> {
+        let replicas = Runs::side_by_side(class);
+        let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
+        assert!(
+            (1..=replicas).contains(&streams.len()),
+            "{} runs of {replicas}",
+            streams.len()
+        );
+        let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
+        let table = Table::zeros(class, passes.planes.clone());
+        let places = (0..class.cells())
+            .map(|cell| table.place(cell, 0).cell)
+            .collect();
+        let logits = match settings.rule {
+            Rule::Gradient { .. } => vec![0.0; passes.planes.entries],
+            Rule::Cavi { .. } => Vec::new(),
+        };
+        Ok(Runs {
+            settings,
+            kernels: Kernels::best(),
+            mask: vec![0; passes.planes.cell_entries],
+            bytes: vec![0; class.cells()],
+            logits,
+            places,
+            table,
+            passes,
+            streams,
+            done: 0,
+        })
     }
 
     fn redraw(&mut self, cell: usize, replica: usize) {
         let mut row = vec![0.0; self.table.class.q()];
-        self.settings.initial.draw(&mut self.streams[replica], &mut row);
+        self.settings
+            .initial
+            .draw(&mut self.streams[replica], &mut row);
         self.table.write(cell, replica, &row);
         if !self.logits.is_empty() {
             let place = self.table.place(cell, replica);
-            row.iter().enumerate().for_each(|(a, p)| self.logits[place.at(a)] = p.ln());
+            row.iter()
+                .enumerate()
+                .for_each(|(a, p)| self.logits[place.at(a)] = p.ln());
         }
     }
 
@@ -232,7 +332,14 @@ impl Runs {
 
     /// Redraws some cells when it is time.
     fn disturb(&mut self) {
-        let Some(Resets { share, every, cycles }) = self.settings.resets else { return };
+        let Some(Resets {
+            share,
+            every,
+            cycles,
+        }) = self.settings.resets
+        else {
+            return;
+        };
         let due = self.done > 0 && self.done.is_multiple_of(every) && self.done / every <= cycles;
         if !due {
             return;
@@ -254,7 +361,7 @@ impl Runs {
     fn choose(&mut self, coin: Coin) {
         for (replica, stream) in self.streams.iter_mut().enumerate() {
             stream.fill(&mut self.bytes);
-            for (&byte, &(place, _)) in self.bytes.iter().zip(&self.places) {
+            for (&byte, &place) in self.bytes.iter().zip(&self.places) {
                 self.mask[place + replica] = coin.toss(byte, stream).into();
             }
         }
@@ -266,7 +373,10 @@ impl Runs {
         let (class, planes) = (&self.table.class, &self.passes.planes);
         let mut furthest = 0.0f64;
         for (number, group) in planes.groups.iter().enumerate() {
-            let next = planes.groups.get(number + 1).map_or(planes.cell_entries, |g| g.cell_base);
+            let next = planes
+                .groups
+                .get(number + 1)
+                .map_or(planes.cell_entries, |g| g.cell_base);
             let work = Soften {
                 q: class.q(),
                 width: group.lanes.width,
@@ -296,7 +406,11 @@ impl Runs {
                 let place = self.table.place(cell, replica);
                 let row: Vec<f64> = (0..q).map(|a| self.table.entries[place.at(a)]).collect();
                 let slope = |a: usize| {
-                    let entropy = if row[a] > 0.0 { -tau * row[a].ln() } else { 0.0 };
+                    let entropy = if row[a] > 0.0 {
+                        -tau * row[a].ln()
+                    } else {
+                        0.0
+                    };
                     self.passes.values[place.at(a)] + entropy
                 };
                 let slopes: Vec<f64> = (0..q).map(slope).collect();
@@ -304,8 +418,12 @@ impl Runs {
                 for a in 0..q {
                     self.logits[place.at(a)] += step * row[a] * (slopes[a] - mean);
                 }
-                let best = (0..q).map(|a| self.logits[place.at(a)]).fold(f64::NEG_INFINITY, f64::max);
-                let weights: Vec<f64> = (0..q).map(|a| (self.logits[place.at(a)] - best).exp()).collect();
+                let best = (0..q)
+                    .map(|a| self.logits[place.at(a)])
+                    .fold(f64::NEG_INFINITY, f64::max);
+                let weights: Vec<f64> = (0..q)
+                    .map(|a| (self.logits[place.at(a)] - best).exp())
+                    .collect();
                 let sum: f64 = weights.iter().sum();
                 for a in 0..q {
                     self.table.entries[place.at(a)] = weights[a] / sum;
@@ -323,18 +441,26 @@ impl Runs {
     /// How the runs stand now.
     pub fn outcomes(&mut self) -> Vec<Outcome> {
         self.passes.run(&self.table.entries, Wants::GRADIENT);
-        (0..self.streams.len()).map(|run| self.outcome(run)).collect()
+        (0..self.streams.len())
+            .map(|run| self.outcome(run))
+            .collect()
     }
 
     fn outcome(&mut self, run: usize) -> Outcome {
         let class = self.table.class.clone();
-        let tau = if self.done == 0 { self.settings.tau } else { self.tau() };
+        let tau = if self.done == 0 {
+            self.settings.tau
+        } else {
+            self.tau()
+        };
         let (mut residual, mut entropy) = (0.0f64, 0.0);
         let mut actions: Vec<Symbol> = Vec::with_capacity(class.cells());
         for cell in 0..class.cells() {
             let place = self.table.place(cell, run);
             let row = self.table.row(cell, run);
-            let values: Vec<f64> = (0..class.q()).map(|a| self.passes.values[place.at(a)]).collect();
+            let values: Vec<f64> = (0..class.q())
+                .map(|a| self.passes.values[place.at(a)])
+                .collect();
             for (p, target) in row.iter().zip(target(&values, tau)) {
                 residual = residual.max((p - target).abs());
                 entropy -= if *p > 0.0 { p * p.ln() } else { 0.0 };
@@ -367,9 +493,147 @@ fn target(values: &[f64], tau: f64) -> Vec<f64> {
 /// The likeliest action; among equals, one at random.
 fn greedy(row: &[f64], stream: &mut Stream) -> Symbol {
     let best = row.iter().copied().fold(0.0, f64::max);
-    let ties: Vec<usize> = (0..row.len()).filter(|&a| row[a] >= best - GREEDY_TIE).collect();
+    let ties: Vec<usize> = (0..row.len())
+        .filter(|&a| row[a] >= best - GREEDY_TIE)
+        .collect();
     match ties[..] {
         [only] => only as Symbol,
         _ => ties[stream.below(ties.len() as u32) as usize] as Symbol,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::Shape;
+    use crate::inputs::InputLaw;
+    use crate::quasigroup::LatinSquare;
+    use crate::task::Task;
+
+    fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
+        let square = LatinSquare::named(name, 0).unwrap();
+        let task = Task::new(square, &InputLaw::Uniform, lengths).unwrap();
+        Class::new(task, shape, Allowance::default()).unwrap()
+    }
+
+    fn start(class: &Class, settings: Settings, numbers: std::ops::Range<u64>) -> Runs {
+        Runs::new(class, settings, 3, numbers, Allowance::default()).unwrap()
+    }
+
+    #[test]
+    fn a_run_does_not_depend_on_its_neighbours() {
+        let class = class("z:3", &[4], Shape::untied(0, 0));
+        let resets = Resets {
+            share: 0.1,
+            every: 7,
+            cycles: 5,
+        };
+        let settings = Settings {
+            resets: Some(resets),
+            ..Settings::plain(1e-5, 60)
+        };
+        let mut together = start(&class, settings, 0..8);
+        together.advance(60);
+        let (state, outcomes) = (together.state(), together.outcomes());
+        for number in [0, 3, 7] {
+            let mut alone = start(&class, settings, number..number + 1);
+            alone.advance(60);
+            assert_eq!(alone.state().rows[0], state.rows[number as usize]);
+            assert_eq!(alone.outcomes()[0], outcomes[number as usize]);
+        }
+    }
+
+    #[test]
+    fn runs_taken_up_again_end_as_if_never_interrupted() {
+        for rule in [Rule::PAPER, Rule::Gradient { step: 2.0 }] {
+            for (shape, numbers) in [(Shape::untied(0, 0), 8..11), (Shape::tied(1, 1), 0..1)] {
+                let class = class("z:3", &[2, 3], shape);
+                let quench = Some(Quench {
+                    iterations: 10,
+                    tau: 1e-9,
+                });
+                let settings = Settings {
+                    rule,
+                    quench,
+                    ..Settings::plain(1e-3, 30)
+                };
+                let mut whole = start(&class, settings, numbers.clone());
+                assert!(whole.advance(1000));
+                let mut first = start(&class, settings, numbers.clone());
+                assert!(!first.advance(17));
+                let state = first.state();
+                let allowance = Allowance::default();
+                let mut second =
+                    Runs::resume(&class, settings, 3, numbers, &state, allowance).unwrap();
+                assert!(second.advance(1000));
+                assert_eq!(second.state(), whole.state());
+                assert_eq!(second.outcomes(), whole.outcomes());
+            }
+        }
+    }
+
+    /// One iteration, cell by cell, as the specification writes it.
+    #[test]
+    fn an_iteration_moves_masked_cells_part_of_the_way_to_the_softmax() {
+        for tau in [0.0, 1e-4, 0.3] {
+            for shape in [Shape::untied(0, 0), Shape::untied(1, 1), Shape::tied(0, 1)] {
+                let class = class("quasigroup", &[2, 3], shape);
+                let mut runs = start(&class, Settings::plain(tau, 10), 5..6);
+                for _ in 0..3 {
+                    let before = runs.policy(0);
+                    let mut evaluator =
+                        crate::evaluate::Evaluator::new(&class, Allowance::default()).unwrap();
+                    evaluator.evaluate(&before);
+                    runs.advance(1);
+                    let after = runs.policy(0);
+                    let mut moved = 0;
+                    for cell in 0..class.cells() {
+                        let (old, new) = (before.row(cell), after.row(cell));
+                        if old == new {
+                            continue;
+                        }
+                        moved += 1;
+                        for ((old, new), target) in old
+                            .iter()
+                            .zip(&new)
+                            .zip(target(&evaluator.values(cell), tau))
+                        {
+                            assert!((new - (old + 0.3 * (target - old))).abs() < 1e-12);
+                        }
+                    }
+                    let share = moved as f64 / class.cells() as f64;
+                    let sd = (0.21 / class.cells() as f64).sqrt();
+                    assert!((share - 0.3).abs() < 5.0 * sd, "{share} of the cells moved");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fixed_point_has_no_residual_and_satisfies_the_mean_field_equation() {
+        let class = class("parity", &[3], Shape::untied(0, 0));
+        let mut runs = start(&class, Settings::plain(0.05, 4000), 0..1);
+        runs.advance(4000);
+        assert!(runs.outcomes()[0].residual < 1e-12);
+    }
+
+    #[test]
+    fn the_gradient_rule_and_coordinate_ascent_share_their_fixed_points() {
+        let class = class("parity", &[3], Shape::untied(0, 0));
+        let rule = Rule::Gradient { step: 5.0 };
+        let mut runs = start(
+            &class,
+            Settings {
+                rule,
+                ..Settings::plain(0.05, 20_000)
+            },
+            0..1,
+        );
+        runs.advance(20_000);
+        assert!(
+            runs.outcomes()[0].residual < 1e-6,
+            "{}",
+            runs.outcomes()[0].residual
+        );
     }
 }

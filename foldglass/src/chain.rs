@@ -41,10 +41,14 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChainError {
     /// Step blocks under tying.
-    #[error("step blocks are not exact in a tied class, where one cell serves several steps: use --order cell")]
+    #[error(
+        "step blocks are not exact in a tied class, where one cell serves several steps: use --order cell"
+    )]
     BlocksUnderTying,
     /// A denominator that f64 does not hold exactly.
-    #[error("the rewards' denominator has {bits} bits: step blocks are exact up to 52, use --order cell")]
+    #[error(
+        "the rewards' denominator has {bits} bits: step blocks are exact up to 52, use --order cell"
+    )]
     TooFine {
         /// Its size.
         bits: usize,
@@ -64,6 +68,17 @@ pub struct Settings {
     pub kernel: Kernel,
     /// In which order.
     pub order: Order,
+}
+
+/// All that chains need to go on later, with the settings and numbers they were started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// The actions of each chain's code.
+    pub actions: Vec<Vec<Symbol>>,
+    /// How far each chain's stream has come.
+    pub positions: Vec<u128>,
+    /// How far the stream of the order of steps has come.
+    pub order_position: u128,
 }
 
 /// Chains in progress, each with a stream of its own.
@@ -118,7 +133,10 @@ impl Chains {
         allowance: Allowance,
     ) -> Result<Chains, ChainError> {
         let mut streams: Vec<Stream> = numbers.clone().map(|n| Stream::new(seed, n)).collect();
-        let codes = streams.iter_mut().map(|stream| random_code(class, stream)).collect();
+        let codes = streams
+            .iter_mut()
+            .map(|stream| random_code(class, stream))
+            .collect();
         Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
     }
 
@@ -138,6 +156,44 @@ impl Chains {
         Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
     }
 
+    /// Takes chains up again where `state` left them.
+    ///
+    /// # Panics
+    /// As for `new`, or if the state is of other chains.
+    pub fn resume(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        state: &State,
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let codes = state
+            .actions
+            .iter()
+            .map(|actions| Code::from_fn(class, |cell| actions[cell]));
+        let streams = numbers.clone().zip(&state.positions);
+        let streams = streams
+            .map(|(n, &position)| Stream::new(seed, n).at(position))
+            .collect();
+        let codes = codes.collect();
+        let mut chains =
+            Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)?;
+        chains.order = chains.order.at(state.order_position);
+        Ok(chains)
+    }
+
+    /// What `resume` needs.
+    pub fn state(&self) -> State {
+        State {
+            actions: (0..self.streams.len())
+                .map(|c| self.code(c).actions().to_vec())
+                .collect(),
+            positions: self.streams.iter().map(Stream::position).collect(),
+            order_position: self.order.position(),
+        }
+    }
+
     fn from_codes(
         class: &Class,
         settings: Settings,
@@ -147,8 +203,15 @@ impl Chains {
         allowance: Allowance,
     ) -> Result<Chains, ChainError> {
         let together = Chains::side_by_side(class) as u64;
-        assert!(!numbers.is_empty() && codes.len() == streams.len(), "a code for each chain");
-        assert_eq!(numbers.start / together, (numbers.end - 1) / together, "chains of one group");
+        assert!(
+            !numbers.is_empty() && codes.len() == streams.len(),
+            "a code for each chain"
+        );
+        assert_eq!(
+            numbers.start / together,
+            (numbers.end - 1) / together,
+            "chains of one group"
+        );
         let engine = match settings.order {
             Order::Cell => {
                 let cells = |code| Cells::new(class, settings.kernel, code, allowance);
@@ -159,7 +222,11 @@ impl Chains {
             }
         };
         let order = Stream::new(seed, GROUP_STREAMS + numbers.start / together);
-        Ok(Chains { engine, streams, order })
+        Ok(Chains {
+            engine,
+            streams,
+            order,
+        })
     }
 
     /// Sweeps every chain once, each at its own temperature (0 accepts no loss).
@@ -167,8 +234,15 @@ impl Chains {
     /// # Panics
     /// If there is not one temperature a chain, none of them negative.
     pub fn sweep(&mut self, tau: &[f64]) {
-        assert_eq!(tau.len(), self.streams.len(), "a temperature for each chain");
-        assert!(tau.iter().all(|&tau| tau >= 0.0), "temperatures are not negative: {tau:?}");
+        assert_eq!(
+            tau.len(),
+            self.streams.len(),
+            "a temperature for each chain"
+        );
+        assert!(
+            tau.iter().all(|&tau| tau >= 0.0),
+            "temperatures are not negative: {tau:?}"
+        );
         match &mut self.engine {
             Engine::Blocks(blocks) => blocks.sweep(tau, &mut self.streams, &mut self.order),
             Engine::Cells(list) => {
@@ -226,7 +300,8 @@ fn resample(
             }
             let gain = gain(proposal);
             // A loss so large that no uniform number is below its factor needs no draw.
-            let accept = gain >= 0.0 || (gain > -745.0 * tau && stream.uniform() < (gain / tau).exp());
+            let accept =
+                gain >= 0.0 || (gain > -745.0 * tau && stream.uniform() < (gain / tau).exp());
             if accept { proposal } else { present }
         }
         Kernel::HeatBath => {

@@ -72,6 +72,9 @@ pub enum ClassError {
     /// A memory of no tokens.
     #[error("a memory of 0 tokens is refused: a policy remembers at least 1")]
     NoMemory,
+    /// More cells than are numbered.
+    #[error("the class has {0} cells: at most 2^32 - 1 are numbered")]
+    TooManyCells(u128),
     /// More bytes than allowed.
     #[error("{what} needs {}: {} are allowed", bytes(*.needed), bytes(Some(*.allowed)))]
     TooLarge {
@@ -434,9 +437,10 @@ fn check_table<'a>(
     let needed = cells.and_then(|n| n.checked_mul(8 * q as u128));
     let count = cells.map_or("more than 10^38".to_owned(), |n| n.to_string());
     allowance.check(&format!("a table of {count} cells"), needed)?;
-    // Windows and lanes are numbered in 32 bits; a table this large fits no machine we know.
-    let indexable = cells.filter(|&n| n <= u32::MAX as u128).and(needed);
-    Allowance(u128::MAX).check(&format!("a table of {count} cells (above 2^32)"), indexable)
+    match cells {
+        Some(n) if n > u128::from(u32::MAX) => Err(ClassError::TooManyCells(n)),
+        _ => Ok(()),
+    }
 }
 
 fn group<'a>(

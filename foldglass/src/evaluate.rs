@@ -10,8 +10,8 @@ mod tests;
 
 use crate::aligned::Aligned;
 use crate::class::{Allowance, Class, ClassError, Place, Planes};
-use crate::policy::Policy;
 use crate::kernels::{Contraction, Gather, Kernels};
+use crate::policy::Policy;
 pub(crate) use plan::Scale;
 use plan::{Draw, Plan, Source, Step, WIDEST};
 use std::sync::Arc;
@@ -108,10 +108,26 @@ pub(crate) struct Wants {
 }
 
 impl Wants {
-    pub const ALL: Wants = Wants { values: true, visits: true, message: true };
-    pub const GRADIENT: Wants = Wants { values: true, visits: false, message: true };
-    pub const VALUES: Wants = Wants { values: true, visits: false, message: false };
-    pub const MESSAGE: Wants = Wants { values: false, visits: false, message: true };
+    pub const ALL: Wants = Wants {
+        values: true,
+        visits: true,
+        message: true,
+    };
+    pub const GRADIENT: Wants = Wants {
+        values: true,
+        visits: false,
+        message: true,
+    };
+    pub const VALUES: Wants = Wants {
+        values: true,
+        visits: false,
+        message: false,
+    };
+    pub const MESSAGE: Wants = Wants {
+        values: false,
+        visits: false,
+        message: true,
+    };
 }
 
 /// The passes over all nodes, for one or several policies side by side.
@@ -402,7 +418,8 @@ impl Passes {
                     }
                     if wants.visits {
                         let weights = step.weights.visits[post_slab * g.lanes.padded()..].as_ptr();
-                        let to = step.cell_base + (slab * g.lanes.blocks * g.histories.0 + k) * width;
+                        let to =
+                            step.cell_base + (slab * g.lanes.blocks * g.histories.0 + k) * width;
                         let to = self.visits.as_mut_ptr().add(to);
                         (self.kernels.contract)(&visits, alpha, weights, to);
                     }

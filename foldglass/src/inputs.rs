@@ -250,7 +250,7 @@ fn product(row: &[RBig], q: usize, position: usize) -> Result<Position, InputErr
 }
 
 /// The least common multiple of two positive integers.
-pub(crate) fn lcm(a: &UBig, b: &UBig) -> UBig {
+fn lcm(a: &UBig, b: &UBig) -> UBig {
     a / a.gcd(b) * b
 }
 

@@ -78,7 +78,10 @@ impl Coin {
     pub fn new(p: f64) -> Coin {
         assert!((0.0..=1.0).contains(&p), "a probability: {p}");
         let scaled = p * 256.0;
-        Coin { sure: scaled as u32, rest: scaled.fract() }
+        Coin {
+            sure: scaled as u32,
+            rest: scaled.fract(),
+        }
     }
 
     /// The toss that `byte`, a random one, decides.
@@ -111,7 +114,10 @@ mod tests {
             let (coin, mut stream) = (Coin::new(p), Stream::new(1, 0));
             let mut bytes = vec![0; 1_000_000];
             stream.fill(&mut bytes);
-            let yes = bytes.iter().filter(|&&byte| coin.toss(byte, &mut stream)).count() as f64;
+            let yes = bytes
+                .iter()
+                .filter(|&&byte| coin.toss(byte, &mut stream))
+                .count() as f64;
             let sd = (1e6 * p * (1.0 - p)).sqrt();
             assert!((yes - 1e6 * p).abs() <= 5.0 * sd, "p = {p}: {yes}");
         }

@@ -2,7 +2,7 @@
 //!
 //! s_1 = x_1, s_t = B[s_{t-1}, x_t]; the reward is 1 when the last token y_T equals s_T.
 
-use crate::inputs::{InputError, InputLaw, Inputs, lcm};
+use crate::inputs::{InputError, InputLaw, Inputs};
 use crate::quasigroup::{LatinSquare, Symbol};
 use dashu_int::UBig;
 use thiserror::Error;
@@ -30,7 +30,6 @@ pub struct Task {
     square: LatinSquare,
     inputs: Inputs,
     lengths: Vec<usize>,
-    denominators: Vec<UBig>,
     common: UBig,
 }
 
@@ -54,18 +53,12 @@ impl Task {
             return Err(TaskError::RepeatedLength(pair[0]));
         }
         let inputs = Inputs::new(law, square.q(), longest)?;
-        let mut denominators = vec![UBig::ONE];
-        for t in 1..=longest {
-            denominators.push(&denominators[t - 1] * UBig::from(inputs.denominator(t)));
-        }
-        let common = lengths
-            .iter()
-            .fold(UBig::ONE, |m, &t| lcm(&m, &denominators[t]));
+        // The product over a length's positions divides that over a longer one's.
+        let common = positions(&inputs, 1..longest + 1);
         Ok(Task {
             square,
             inputs,
             lengths,
-            denominators,
             common,
         })
     }
@@ -105,7 +98,7 @@ impl Task {
     }
 
     /// The denominator of every code's reward: the number of lengths times the least common
-    /// multiple of the lengths' own denominators.
+    /// multiple of the lengths' own denominators, which is that of the longest.
     pub fn denominator(&self) -> UBig {
         &self.common * UBig::from(self.lengths.len())
     }
@@ -113,7 +106,20 @@ impl Task {
     /// What a prefix weight of positions 1..=`n` must be multiplied by to be over the common
     /// denominator (before the number of lengths). Whole for every length of the task.
     pub fn lift(&self, n: usize) -> UBig {
-        &self.common / &self.denominators[n]
+        positions(&self.inputs, n + 1..self.longest() + 1)
+    }
+}
+
+/// The product of the denominators of some positions, halved again and again: the factors of a
+/// product stay about equally long, which is what fast multiplication needs.
+fn positions(inputs: &Inputs, range: std::ops::Range<usize>) -> UBig {
+    match range.len() {
+        0 => UBig::ONE,
+        1 => UBig::from(inputs.denominator(range.start)),
+        n => {
+            let middle = range.start + n / 2;
+            positions(inputs, range.start..middle) * positions(inputs, middle..range.end)
+        }
     }
 }
 

@@ -1,53 +1,359 @@
-//! Compares the fast counts of rewards with the definition.
+//! Compares the counts of rewards with the definition, one rollout after the other.
 
+#[allow(dead_code, reason = "every test binary uses its own part")]
 mod common;
 
-use common::problems;
-use foldglass::class::{Allowance, Class};
+use common::{Problem, Rational, problems};
+use foldglass::class::{Allowance, Class, Shape, Window};
 use foldglass::count::reference::reward_by_rollouts;
-use foldglass::count::{Counter, Regime, reward};
-use foldglass::policy::Code;
+use foldglass::count::{CountError, Counter, Regime, reward};
+use foldglass::evaluate::Evaluator;
+use foldglass::exact::parse;
+use foldglass::inputs::InputLaw;
+use foldglass::policy::{Code, Policy};
+use foldglass::quasigroup::{LatinSquare, Symbol};
+use foldglass::task::Task;
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-fn random_code(class: &Class, rng: &mut ChaCha8Rng) -> Code {
-    Code::from_fn(class, |_| below(rng, class.q()) as u16)
+const REGIMES: [Regime; 2] = [Regime::Rollouts, Regime::States];
+
+fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
+    let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
+    Class::new(task, shape, Allowance::default()).unwrap()
 }
 
 fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
     (rng.next_u64() % n as u64) as usize
 }
 
-fn numerator(class: &Class, code: &Code) -> u128 {
+fn random_code(class: &Class, rng: &mut ChaCha8Rng) -> Code {
+    Code::from_fn(class, |_| below(rng, class.q()) as Symbol)
+}
+
+fn counter(class: &Class, code: &Code, regime: Regime) -> Counter {
+    Counter::with_regime(class, code.clone(), regime, Allowance::default()).unwrap()
+}
+
+fn by_definition(class: &Class, code: &Code) -> u128 {
     reward_by_rollouts(class, code).num.try_into().unwrap()
+}
+
+/// The code that keeps y_t = s_t.
+fn solution(class: &Class) -> Code {
+    let past = class.shape().window.past;
+    Code::from_fn(class, |cell| {
+        let key = class.key(cell);
+        let x = key.x[past].unwrap();
+        key.y[key.y.len() - 1].map_or(x, |y| class.task().square().multiply(y, x))
+    })
+}
+
+/// Asks for rewards and changes cells at random, comparing all with the definition.
+fn follow_random_changes(class: &Class, seed: u64) -> Result<(), TestCaseError> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut code = random_code(class, &mut rng);
+    prop_assert_eq!(reward(class, &code), reward_by_rollouts(class, &code));
+    let mut counters = REGIMES.map(|regime| counter(class, &code, regime));
+    let mut rewards = vec![0; class.q()];
+    for _ in 0..8 {
+        let cell = below(&mut rng, class.cells());
+        let of_action = |action: usize| {
+            let mut changed = code.clone();
+            changed.set(cell, action as Symbol);
+            by_definition(class, &changed)
+        };
+        let expected: Vec<u128> = (0..class.q()).map(of_action).collect();
+        for counter in &mut counters {
+            prop_assert_eq!(counter.reward(), expected[code.action(cell) as usize]);
+            counter.rewards(cell, &mut rewards);
+            prop_assert_eq!(&rewards, &expected, "{:?}", counter.regime());
+            prop_assert_eq!(counter.code(), &code);
+        }
+        // None, one or several changes before the next question, sometimes where it was asked.
+        for i in 0..below(&mut rng, 4) {
+            let cell = if i == 0 {
+                cell
+            } else {
+                below(&mut rng, class.cells())
+            };
+            let action = below(&mut rng, class.q()) as Symbol;
+            code.set(cell, action);
+            counters
+                .iter_mut()
+                .for_each(|counter| counter.set(cell, action));
+        }
+    }
+    prop_assert_eq!(reward(class, &code), reward_by_rollouts(class, &code));
+    Ok(())
+}
+
+/// Product laws with denominators of about 2^37 a position: three of them fill 127 bits, not 64.
+fn fine_problems() -> impl Strategy<Value = Problem> {
+    let numbers = proptest::collection::vec(1u64..1 << 36, 3 * 3);
+    let lengths = proptest::sample::subsequence(vec![1, 2, 3], 1..=2);
+    (
+        2usize..=3,
+        any::<u64>(),
+        numbers,
+        lengths,
+        0usize..=1,
+        0usize..=1,
+        any::<bool>(),
+    )
+        .prop_map(|(q, square_seed, numbers, lengths, past, future, tied)| {
+            let row = |numbers: &[u64]| -> Vec<Rational> {
+                let total: u64 = numbers[..q].iter().sum();
+                numbers[..q].iter().map(|&n| Rational::from_parts(n.into(), total.into())).collect()
+            };
+            let longest = *lengths.iter().max().unwrap();
+            let law = InputLaw::Product(numbers.chunks(3).take(longest).map(row).collect());
+            let shape = Shape {
+                window: Window { past, future },
+                memory: 1,
+                tied,
+            };
+            Problem {
+                q,
+                square_seed,
+                law,
+                lengths,
+                shape,
+            }
+        })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn quick(problem in problems(), seed: u64) {
+    fn rewards_are_those_of_the_definition_before_and_after_changes(problem in problems(), seed: u64) {
+        follow_random_changes(&problem.class(), seed)?;
+    }
+
+    #[test]
+    fn rewards_beyond_64_bits_are_those_of_the_definition(problem in fine_problems(), seed: u64) {
+        follow_random_changes(&problem.class(), seed)?;
+    }
+
+    #[test]
+    fn a_step_earns_the_sum_of_what_its_cells_earn(problem in problems(), seed: u64) {
         let class = problem.class();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut code = random_code(&class, &mut rng);
-        prop_assert_eq!(reward(&class, &code), reward_by_rollouts(&class, &code));
-        let mut counter = Counter::with_regime(&class, code.clone(), Regime::States, Allowance::default()).unwrap();
-        let mut rewards = vec![0; class.q()];
-        for _ in 0..10 {
-            prop_assert_eq!(counter.reward(), numerator(&class, &code));
-            let cell = below(&mut rng, class.cells());
-            counter.rewards(cell, &mut rewards);
-            for a in 0..class.q() {
-                let mut changed = code.clone();
-                changed.set(cell, a as u16);
-                prop_assert_eq!(rewards[a], numerator(&class, &changed));
-            }
-            for _ in 0..below(&mut rng, 3) {
-                let (cell, a) = (below(&mut rng, class.cells()), below(&mut rng, class.q()) as u16);
-                counter.set(cell, a);
-                code.set(cell, a);
+        for regime in REGIMES {
+            let mut counter = counter(&class, &random_code(&class, &mut rng), regime);
+            let mut earned = Vec::new();
+            for _ in 0..3 {
+                let t = 1 + below(&mut rng, class.task().longest());
+                let Some(cells) = counter.block(t, &mut earned) else {
+                    prop_assert!(problem.shape.tied);
+                    break;
+                };
+                prop_assert!(!problem.shape.tied);
+                let of_step = (0..class.cells()).filter(|&c| class.key(c).t == Some(t));
+                prop_assert!(cells.clone().eq(of_step));
+                let sum = |code: &Code| -> u128 {
+                    cells.clone().map(|c| earned[(c - cells.start) * class.q() + code.action(c) as usize]).sum()
+                };
+                let rest = counter.reward() - sum(counter.code());
+                if problem.lengths.len() == 1 {
+                    prop_assert_eq!(rest, 0);
+                }
+                let mut changed = counter.code().clone();
+                for cell in cells.clone() {
+                    changed.set(cell, below(&mut rng, class.q()) as Symbol);
+                }
+                prop_assert_eq!(by_definition(&class, &changed), rest + sum(&changed));
+                cells.clone().for_each(|cell| counter.set(cell, changed.action(cell)));
+                prop_assert_eq!(counter.reward(), rest + sum(&changed));
             }
         }
     }
+
+    #[test]
+    fn the_policy_that_follows_a_code_has_its_reward(problem in problems(), seed: u64) {
+        let class = problem.class();
+        let code = random_code(&class, &mut ChaCha8Rng::seed_from_u64(seed));
+        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let j = evaluator.evaluate(&Policy::deterministic(&class, &code));
+        let exact = reward(&class, &code).to_f64();
+        prop_assert!((j - exact).abs() <= 1e-12, "{j} against {exact}");
+    }
+
+    #[test]
+    fn relabelling_the_tokens_leaves_the_reward(problem in problems(), seed: u64) {
+        let longest = *problem.lengths.iter().max().unwrap();
+        let shape = Shape { memory: 1, tied: false, ..problem.shape };
+        let class = Problem { lengths: vec![longest], shape, ..problem }.class();
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let code = random_code(&class, &mut rng);
+        // Paper, App. D: g_t for t = 0 ..= T, the first and the last the identity.
+        let labels: Vec<Vec<usize>> = (0..=longest)
+            .map(|t| {
+                let mut g: Vec<usize> = (0..class.q()).collect();
+                let inner = t > 0 && t < longest;
+                (1..if inner { class.q() } else { 0 }).for_each(|i| g.swap(i, below(&mut rng, i + 1)));
+                g
+            })
+            .collect();
+        let mut relabelled = code.clone();
+        for cell in 0..class.cells() {
+            let (t, y) = (class.key(cell).t.unwrap(), class.key(cell).y[0]);
+            // Histories are the last digit of a cell's number.
+            let image = y.map_or(cell, |y| cell - y as usize + labels[t - 1][y as usize]);
+            relabelled.set(image, labels[t][code.action(cell) as usize] as Symbol);
+        }
+        prop_assert_eq!(reward(&class, &code), reward(&class, &relabelled));
+        for regime in REGIMES {
+            prop_assert_eq!(counter(&class, &code, regime).reward(), counter(&class, &relabelled, regime).reward());
+        }
+    }
+}
+
+#[test]
+fn a_code_that_keeps_the_fold_earns_everything_at_any_length() {
+    let markov = InputLaw::Markov(parse("9/10").unwrap());
+    for (name, law, lengths, shape) in [
+        (
+            "quasigroup",
+            &InputLaw::Uniform,
+            &[200][..],
+            Shape::untied(0, 0),
+        ),
+        (
+            "quasigroup",
+            &InputLaw::Uniform,
+            &[50, 120, 200],
+            Shape::untied(0, 0),
+        ),
+        (
+            "quasigroup",
+            &InputLaw::Uniform,
+            &[50, 120, 200],
+            Shape::tied(0, 0),
+        ),
+        (
+            "quasigroup",
+            &InputLaw::Uniform,
+            &[3, 99, 200],
+            Shape::tied(1, 1),
+        ),
+        ("parity", &markov, &[150, 200], Shape::tied(0, 0)),
+        ("parity", &InputLaw::Uniform, &[1000], Shape::untied(0, 0)),
+    ] {
+        let class = class(name, law, lengths, shape);
+        let exact = reward(&class, &solution(&class));
+        assert_eq!(
+            (exact.to_string(), exact.to_f64()),
+            ("1/1".to_owned(), 1.0),
+            "{name} {lengths:?}"
+        );
+    }
+}
+
+#[test]
+fn one_wrong_token_at_length_1000_costs_exactly_its_inputs() {
+    let class = class(
+        "quasigroup",
+        &InputLaw::Uniform,
+        &[1000],
+        Shape::untied(0, 0),
+    );
+    let mut code = solution(&class);
+    let last = class.cells() - 1;
+    code.set(last, (code.action(last) + 1) % 5);
+    assert_eq!(reward(&class, &code).to_string(), "24/25");
+}
+
+#[test]
+fn a_denominator_beyond_127_bits_is_refused_with_its_size() {
+    for (length, bits) in [(54, None), (55, Some(128)), (200, Some(465))] {
+        let class = class(
+            "quasigroup",
+            &InputLaw::Uniform,
+            &[length],
+            Shape::tied(0, 0),
+        );
+        let error = Counter::new(&class, solution(&class), Allowance::default()).err();
+        assert_eq!(error, bits.map(|bits| CountError::TooFine { bits }));
+    }
+}
+
+#[test]
+fn a_denominator_of_126_bits_is_counted() {
+    let class = class(
+        "quasigroup",
+        &InputLaw::Uniform,
+        &[20, 54],
+        Shape::tied(0, 0),
+    );
+    let mut counter = counter(&class, &solution(&class), Regime::States);
+    assert_eq!(counter.reward(), counter.denominator());
+    let mut rewards = [0; 5];
+    for cell in 0..class.cells() {
+        counter.rewards(cell, &mut rewards);
+        let code = counter.code().clone();
+        for action in 0..5 {
+            let mut changed = code.clone();
+            changed.set(cell, action);
+            assert_eq!(
+                reward(&class, &changed).num,
+                rewards[action as usize].into()
+            );
+        }
+    }
+}
+
+#[test]
+fn memory_is_refused_before_it_is_taken() {
+    let class = class("quasigroup", &InputLaw::Uniform, &[12], Shape::untied(0, 0));
+    let refuse = |regime, bytes| {
+        let counter = Counter::with_regime(&class, solution(&class), regime, Allowance(bytes));
+        counter.err().unwrap().to_string()
+    };
+    assert!(refuse(Regime::Rollouts, 1 << 32).contains("by rollouts needs 6.8 GiB: 4.0 GiB are"));
+    assert!(refuse(Regime::States, 1 << 10).contains("280 cells by states needs"));
+}
+
+#[test]
+fn the_regime_is_rollouts_where_inputs_are_few_and_states_elsewhere() {
+    let regime = |shape| {
+        let class = class("z:3", &InputLaw::Uniform, &[5], shape);
+        Counter::new(&class, solution(&class), Allowance::default())
+            .unwrap()
+            .regime()
+    };
+    assert_eq!(
+        regime(Shape {
+            memory: 4,
+            ..Shape::untied(4, 4)
+        }),
+        Regime::Rollouts
+    );
+    assert_eq!(regime(Shape::untied(0, 0)), Regime::States);
+    assert_eq!(regime(Shape::tied(0, 3)), Regime::States);
+}
+
+#[test]
+fn correlated_parity_at_length_4_has_648_local_maxima() {
+    let law = InputLaw::Markov(parse("9/10").unwrap());
+    let class = class("parity", &law, &[4], Shape::untied(0, 0));
+    let mut counter = counter(&class, &Code::from_fn(&class, |_| 0), Regime::States);
+    let mut maxima = 0;
+    for number in 0..1usize << class.cells() {
+        for cell in 0..class.cells() {
+            counter.set(cell, (number >> cell & 1) as Symbol);
+        }
+        let (reward, optimum) = (counter.reward(), counter.denominator());
+        let raises = |cell| {
+            let mut rewards = [0; 2];
+            counter.rewards(cell, &mut rewards);
+            rewards.iter().any(|&other| other > reward)
+        };
+        if reward < optimum && !(0..class.cells()).any(raises) {
+            maxima += 1;
+        }
+    }
+    assert_eq!(maxima, 648);
 }

@@ -38,13 +38,20 @@ struct Step {
 }
 
 impl Blocks {
-    pub fn new(class: &Class, settings: Settings, codes: Vec<Code>, allowance: Allowance) -> Result<Blocks, ChainError> {
+    pub fn new(
+        class: &Class,
+        settings: Settings,
+        codes: Vec<Code>,
+        allowance: Allowance,
+    ) -> Result<Blocks, ChainError> {
         if class.shape().tied {
             return Err(ChainError::BlocksUnderTying);
         }
         let denominator = class.task().denominator();
         if denominator.bit_len() > 52 {
-            return Err(ChainError::TooFine { bits: denominator.bit_len() });
+            return Err(ChainError::TooFine {
+                bits: denominator.bit_len(),
+            });
         }
         let replicas = super::Chains::side_by_side(class);
         let mut passes = Passes::new(class, replicas, Scale::Integer, allowance)?;
@@ -67,7 +74,9 @@ impl Blocks {
             settings,
             q: class.q(),
             denominator: denominator.to_f64().value(),
-            rewards: (0..codes.len()).map(|replica| passes.reward(replica)).collect(),
+            rewards: (0..codes.len())
+                .map(|replica| passes.reward(replica))
+                .collect(),
             steps: (1..=longest).map(|t| step(class, t)).collect(),
             sent: longest,
             returned: 0,
@@ -98,12 +107,14 @@ impl Blocks {
         }
         while self.returned > step {
             for &node in self.steps[self.returned].nodes.iter().rev() {
-                self.passes.renew_back(node, &self.table.entries, Wants::MESSAGE);
+                self.passes
+                    .renew_back(node, &self.table.entries, Wants::MESSAGE);
             }
             self.returned -= 1;
         }
         for &node in &self.steps[step].nodes {
-            self.passes.renew_back(node, &self.table.entries, Wants::VALUES);
+            self.passes
+                .renew_back(node, &self.table.entries, Wants::VALUES);
         }
         let mut changed = false;
         for (replica, (stream, &tau)) in streams.iter_mut().zip(tau).enumerate() {
@@ -156,9 +167,16 @@ impl Blocks {
 fn step(class: &Class, t: usize) -> Step {
     let groups = class.groups().iter().filter(|group| group.t == Some(t));
     let cells = groups.map(|group| group.first_cell..group.first_cell + group.cells);
-    let nodes = class.nodes().iter().enumerate().filter(|(_, node)| node.t == t).map(|(n, _)| n);
+    let nodes = class
+        .nodes()
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.t == t)
+        .map(|(n, _)| n);
     Step {
         nodes: nodes.collect(),
-        cells: cells.reduce(|all, next| all.start..next.end).expect("every step has cells"),
+        cells: cells
+            .reduce(|all, next| all.start..next.end)
+            .expect("every step has cells"),
     }
 }

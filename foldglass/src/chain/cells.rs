@@ -15,7 +15,12 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub fn new(class: &Class, kernel: Kernel, code: Code, allowance: Allowance) -> Result<Cells, CountError> {
+    pub fn new(
+        class: &Class,
+        kernel: Kernel,
+        code: Code,
+        allowance: Allowance,
+    ) -> Result<Cells, CountError> {
         Ok(Cells {
             kernel,
             q: class.q(),

@@ -15,7 +15,11 @@ pub(super) fn numerator<W: Weight>(class: &Class, code: &Code) -> UBig {
     for (n, step) in steps.steps.iter().enumerate() {
         let message = steps.written(n);
         let mut own = vec![W::zero(); message.end() - message.start];
-        for passage in step.passages.iter().filter(|passage| passage.weight != W::zero()) {
+        for passage in step
+            .passages
+            .iter()
+            .filter(|passage| passage.weight != W::zero())
+        {
             let moves = steps.moves(step, passage);
             for h in 0..step.histories.0 {
                 let token = code.action(passage.cell as usize + h) as usize;

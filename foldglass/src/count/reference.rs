@@ -14,7 +14,11 @@ use dashu_int::UBig;
 /// # Panics
 /// If the code belongs to another class.
 pub fn reward_by_rollouts(class: &Class, code: &Code) -> Exact {
-    assert_eq!(code.actions().len(), class.cells(), "a code of another class");
+    assert_eq!(
+        code.actions().len(),
+        class.cells(),
+        "a code of another class"
+    );
     let task = class.task();
     let mut num = UBig::ZERO;
     for &length in task.lengths() {
@@ -25,7 +29,10 @@ pub fn reward_by_rollouts(class: &Class, code: &Code) -> Exact {
             }
         }
     }
-    Exact { num, den: task.denominator() }
+    Exact {
+        num,
+        den: task.denominator(),
+    }
 }
 
 /// Every sequence of q symbols of a length, in ascending order.
@@ -33,7 +40,9 @@ fn sequences(q: usize, length: usize) -> impl Iterator<Item = Vec<Symbol>> {
     let first = vec![0; length];
     std::iter::successors(Some(first), move |x| {
         let mut next = x.clone();
-        let place = next.iter().rposition(|&symbol| usize::from(symbol) + 1 < q)?;
+        let place = next
+            .iter()
+            .rposition(|&symbol| usize::from(symbol) + 1 < q)?;
         next[place] += 1;
         next[place + 1..].fill(0);
         Some(next)

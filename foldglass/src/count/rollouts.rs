@@ -73,7 +73,10 @@ impl<W: Whole> Fork<W> {
         let branches = count(node.t - 1 - node.before);
         let ends = |i: usize| {
             let before = digits(i % branches, class.q(), node.t - 1 - node.before);
-            end(class, &[before, digits(i / branches, class.q(), symbols(node))].concat())
+            end(
+                class,
+                &[before, digits(i / branches, class.q(), symbols(node))].concat(),
+            )
         };
         Fork {
             parent: node.parent,
@@ -82,12 +85,22 @@ impl<W: Whole> Fork<W> {
             kept: count(kept(node)),
             drops: drops(node),
             remembered: count(node.tokens.min(class.shape().memory - 1)) as u32,
-            ends: (0..if node.ends { cells.len() * branches } else { 0 }).map(ends).collect(),
+            ends: (0..if node.ends { cells.len() * branches } else { 0 })
+                .map(ends)
+                .collect(),
             histories: vec![0; cells.len() * branches],
             cells,
             branches,
         }
     }
+}
+
+/// The branches at all nodes together; none from 2^128 on.
+pub(super) fn branches(class: &Class) -> Option<u128> {
+    class.nodes().iter().try_fold(0u128, |sum, node| {
+        let here = (class.q() as u128).checked_pow((node.t + node.after) as u32)?;
+        sum.checked_add(here)
+    })
 }
 
 /// The target and the weight of an input.
@@ -101,11 +114,9 @@ fn end<W: Whole>(class: &Class, x: &[Symbol]) -> (Symbol, W) {
 impl<W: Whole> Rollouts<W> {
     /// The bytes it takes; none from 2^128 on.
     pub fn bytes(class: &Class) -> Option<u128> {
-        class.nodes().iter().try_fold(0u128, |sum, node| {
-            let branches = (class.q() as u128).checked_pow((node.t + node.after) as u32)?;
-            let end = if node.ends { size_of::<(Symbol, W)>() as u128 } else { 0 };
-            sum.checked_add(branches.checked_mul(4 + end)?)
-        })
+        // A history, at most one first cell, and perhaps an end.
+        let branch = 4 + 4 + size_of::<(Symbol, W)>() as u128;
+        branches(class)?.checked_mul(branch)
     }
 
     pub fn new(class: &Class, code: Code) -> Rollouts<W> {
@@ -113,7 +124,11 @@ impl<W: Whole> Rollouts<W> {
             class: class.clone(),
             code,
             reward: W::zero(),
-            forks: class.nodes().iter().map(|node| Fork::new(class, node)).collect(),
+            forks: class
+                .nodes()
+                .iter()
+                .map(|node| Fork::new(class, node))
+                .collect(),
             members: vec![Vec::new(); class.groups().len()],
         };
         for (n, node) in class.nodes().iter().enumerate() {
@@ -124,7 +139,14 @@ impl<W: Whole> Rollouts<W> {
         }
         for node in (0..class.nodes().len()).filter(|&n| class.nodes()[n].parent.is_none()) {
             for window in 0..rollouts.forks[node].cells.len() {
-                let earned = rollouts.follow(Branch { node, window, earlier: 0 }, 0);
+                let earned = rollouts.follow(
+                    Branch {
+                        node,
+                        window,
+                        earlier: 0,
+                    },
+                    0,
+                );
                 rollouts.reward += earned;
             }
         }
@@ -141,18 +163,31 @@ impl<W: Whole> Rollouts<W> {
         let i = branch.window * fork.branches + branch.earlier;
         fork.histories[i] = history;
         let token = self.code.action((first_cell + history) as usize);
-        if let Some(&(target, weight)) = fork.ends.get(i) && target == token {
+        if let Some(&(target, weight)) = fork.ends.get(i)
+            && target == token
+        {
             earned += weight;
         }
         let q = self.class.q();
         let history = history % fork.remembered * q as u32 + token as u32;
         let kept = branch.window % fork.kept;
-        let earlier = if fork.drops { branch.earlier * q + branch.window / fork.kept } else { 0 };
+        let earlier = if fork.drops {
+            branch.earlier * q + branch.window / fork.kept
+        } else {
+            0
+        };
         for child in 0..fork.children.len() {
             let node = self.forks[branch.node].children[child];
             let drawn = self.forks[node].drawn;
             for window in kept * drawn..(kept + 1) * drawn {
-                earned += self.follow(Branch { node, window, earlier }, history);
+                earned += self.follow(
+                    Branch {
+                        node,
+                        window,
+                        earlier,
+                    },
+                    history,
+                );
             }
         }
         earned
@@ -160,7 +195,11 @@ impl<W: Whole> Rollouts<W> {
 
     /// The branches that consult the cell, and have not done so before.
     fn consulting(&self, cell: usize) -> Vec<Branch> {
-        let group = self.class.groups().partition_point(|group| group.first_cell <= cell) - 1;
+        let group = self
+            .class
+            .groups()
+            .partition_point(|group| group.first_cell <= cell)
+            - 1;
         let members = &self.members[group];
         let group = &self.class.groups()[group];
         let window = group.window((cell - group.first_cell) / group.histories);
@@ -170,7 +209,11 @@ impl<W: Whole> Rollouts<W> {
             let branches = self.forks[node].branches;
             let histories = &self.forks[node].histories[window * branches..][..branches];
             let here = histories.iter().enumerate().filter(|(_, h)| **h == history);
-            list.extend(here.map(|(earlier, _)| Branch { node, window, earlier }));
+            list.extend(here.map(|(earlier, _)| Branch {
+                node,
+                window,
+                earlier,
+            }));
         }
         if members.len() > 1 {
             list.retain(|&branch| !self.has_consulted(branch, cell));
@@ -180,7 +223,11 @@ impl<W: Whole> Rollouts<W> {
 
     /// Whether the rollout of a branch has consulted the cell before.
     fn has_consulted(&self, branch: Branch, cell: usize) -> bool {
-        let Branch { mut node, mut window, mut earlier } = branch;
+        let Branch {
+            mut node,
+            mut window,
+            mut earlier,
+        } = branch;
         while let Some(parent) = self.forks[node].parent {
             window /= self.forks[node].drawn;
             let fork = &self.forks[parent];
@@ -201,7 +248,8 @@ impl<W: Whole> Rollouts<W> {
     /// Gives the cell an action and rolls out again the branches that consult it.
     fn retry(&mut self, consulting: &[Branch], cell: usize, action: Symbol) -> W {
         self.code.set(cell, action);
-        let history = |fork: &Fork<W>, b: &Branch| fork.histories[b.window * fork.branches + b.earlier];
+        let history =
+            |fork: &Fork<W>, b: &Branch| fork.histories[b.window * fork.branches + b.earlier];
         let mut earned = W::zero();
         for branch in consulting {
             earned += self.follow(*branch, history(&self.forks[branch.node], branch));

@@ -108,7 +108,8 @@ impl<W: Whole> States<W> {
     pub fn bytes(class: &Class) -> Option<u128> {
         let size = |bytes: usize| bytes as u128;
         // Each of two ledgers holds two numbers, a flag and a place in a list.
-        let messages = Steps::<W>::size(class)?.checked_mul(size(2 * (2 * size_of::<W>() + 1 + 4)))?;
+        let messages =
+            Steps::<W>::size(class)?.checked_mul(size(2 * (2 * size_of::<W>() + 1 + 4)))?;
         let passages = Steps::<W>::windows(class).checked_mul(size(size_of::<Passage<W>>()))?;
         let cells = size(class.cells() * (size_of::<Place>() + size_of::<Symbol>()));
         messages.checked_add(passages)?.checked_add(cells)
@@ -148,7 +149,9 @@ impl<W: Whole> States<W> {
             let message = states.steps.written(n);
             for place in states.steps.right_answers(class, n) {
                 states.returned.now[place] = lift;
-                states.returned.mark(message, (place - message.start) / message.width);
+                states
+                    .returned
+                    .mark(message, (place - message.start) / message.width);
             }
         }
         states.pass_forward(class.task().longest());
@@ -249,10 +252,20 @@ impl<W: Whole> States<W> {
     /// Writes alpha of a cell, as `sent` has it, in the order in which the step leaves it, and says
     /// whether any rollout is there.
     #[inline]
-    fn alpha(&self, sent: &[W], step: &Step<W>, passage: &Passage<W>, h: usize, row: &mut [W]) -> bool {
+    fn alpha(
+        &self,
+        sent: &[W],
+        step: &Step<W>,
+        passage: &Passage<W>,
+        h: usize,
+        row: &mut [W],
+    ) -> bool {
         let from = self.steps.messages[step.reads].place(passage.from as usize + h);
         let mut visited = false;
-        for (alpha, &e) in sent[from..][..step.width].iter().zip(self.steps.moves(step, passage)) {
+        for (alpha, &e) in sent[from..][..step.width]
+            .iter()
+            .zip(self.steps.moves(step, passage))
+        {
             row[e as usize] = *alpha * passage.weight;
             visited |= *alpha != W::zero();
         }
@@ -323,7 +336,9 @@ impl<W: Whole> States<W> {
                 let from = passage.from as usize + h;
                 let mut differs = false;
                 for (e, &to) in self.steps.moves(step, passage).iter().enumerate() {
-                    let beta = |a: Symbol| self.returned.seen[first + a as usize * written.width + to as usize];
+                    let beta = |a: Symbol| {
+                        self.returned.seen[first + a as usize * written.width + to as usize]
+                    };
                     let change = (beta(new) - beta(old)) * passage.weight;
                     self.returned.now[read.place(from) + e] += change;
                     differs |= change != W::zero();
@@ -352,7 +367,10 @@ impl<W: Whole> Engine for States<W> {
         self.pass_backward(first);
         self.pass_forward(last - 1);
         if !self.count(place) {
-            earned.iter_mut().zip(&self.earned).for_each(|(to, earned)| *to = earned.to_u128());
+            earned
+                .iter_mut()
+                .zip(&self.earned)
+                .for_each(|(to, earned)| *to = earned.to_u128());
             return;
         }
         let q = earned.len();
@@ -384,7 +402,9 @@ fn places<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<Place> {
     for (number, (group, members)) in class.groups().iter().zip(&steps.members).enumerate() {
         let again = nodes_before_another(class, members);
         for window in (0..group.windows()).map(|rank| group.window(rank)) {
-            let distances = again.iter().filter(|(distance, _)| repeats(class, group, window, **distance));
+            let distances = again
+                .iter()
+                .filter(|(distance, _)| repeats(class, group, window, **distance));
             let returns = distances.map(|(_, &nodes)| nodes).max().unwrap_or(0);
             places.extend((0..group.histories as u32).map(|history| Place {
                 group: number as u32,

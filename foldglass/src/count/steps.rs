@@ -92,7 +92,9 @@ impl<W> Step<W> {
     /// The passages of a cell's window.
     #[inline]
     pub fn through(&self, window: u32) -> impl Iterator<Item = &Passage<W>> {
-        self.passages[window as usize..].iter().step_by(self.windows)
+        self.passages[window as usize..]
+            .iter()
+            .step_by(self.windows)
     }
 }
 
@@ -141,7 +143,13 @@ impl<W: Weight> Steps<W> {
         let mut all = Steps {
             q,
             steps: Vec::new(),
-            messages: vec![Message { number: 0, start: 0, first_block: 0, blocks: 1, width: 1 }],
+            messages: vec![Message {
+                number: 0,
+                start: 0,
+                first_block: 0,
+                blocks: 1,
+                width: 1,
+            }],
             readers: vec![Vec::new(); class.nodes().len() + 1],
             members: vec![Vec::new(); class.groups().len()],
             moves: [0].into_iter().chain(columns).collect(),
@@ -177,17 +185,22 @@ impl<W: Weight> Steps<W> {
         let (q, memory) = (self.q, class.shape().memory);
         let form = Form::new(class, node);
         let count = |digits: usize| q.pow(digits as u32);
-        let before = node.parent.map_or(0, |p| Form::new(class, &class.nodes()[p]).kept());
+        let before = node
+            .parent
+            .map_or(0, |p| Form::new(class, &class.nodes()[p]).kept());
         let kept = count(form.kept());
         let histories = (count(form.tokens), count(memory.min(node.t)));
-        let (last, width) = (self.messages[self.messages.len() - 1], self.messages[reads].width);
+        let (last, width) = (
+            self.messages[self.messages.len() - 1],
+            self.messages[reads].width,
+        );
         let forgets_token = form.tokens == memory;
         let remembered = count(form.tokens - usize::from(forgets_token));
         self.messages.push(Message {
             number: self.messages.len(),
             start: last.end(),
             first_block: last.first_block + last.blocks,
-            blocks: kept * histories.1,
+            blocks: index(kept * histories.1) as usize,
             width: if form.drops { q } else { 1 },
         });
         let drawn = count(form.symbols - before);
@@ -221,7 +234,9 @@ impl<W: Weight> Steps<W> {
             drawn,
             width,
             histories,
-            shifts: (0..histories.0).map(|h| index(h % remembered * q)).collect(),
+            shifts: (0..histories.0)
+                .map(|h| index(h % remembered * q))
+                .collect(),
             lost_symbols: (if form.drops { q } else { 1 }, kept),
             lost_tokens: (if forgets_token { q } else { 1 }, remembered),
             lift: node.ends.then(|| W::of(&class.task().lift(node.t))),
@@ -264,16 +279,28 @@ impl<W: Weight> Steps<W> {
 
 /// The digits of a base-q number, the highest first.
 pub(super) fn digits(n: usize, q: usize, count: usize) -> Vec<Symbol> {
-    (0..count).rev().map(|i| (n / q.pow(i as u32) % q) as Symbol).collect()
+    (0..count)
+        .rev()
+        .map(|i| (n / q.pow(i as u32) % q) as Symbol)
+        .collect()
 }
 
 /// The product of the position weights of the symbols of window `w` after the first `before`.
-fn drawn_weight<W: Weight>(class: &Class, node: &Node, symbols: usize, before: usize, w: usize) -> W {
+fn drawn_weight<W: Weight>(
+    class: &Class,
+    node: &Node,
+    symbols: usize,
+    before: usize,
+    w: usize,
+) -> W {
     let x = digits(w, class.q(), symbols);
     let first = node.t + node.after + 1 - symbols;
     let mut product = W::of(&UBig::ONE);
     for i in before..symbols {
-        let weight = class.task().inputs().weight(first + i, x[i.max(1) - 1], x[i]);
+        let weight = class
+            .task()
+            .inputs()
+            .weight(first + i, x[i.max(1) - 1], x[i]);
         let mut longer = W::zero();
         longer.add_product(&product, &W::of(&weight.into()));
         product = longer;
@@ -281,6 +308,7 @@ fn drawn_weight<W: Weight>(class: &Class, node: &Node, symbols: usize, before: u
     product
 }
 
+/// Cells and blocks are numbered in 32 bits, as cells are in a class.
 fn index(n: usize) -> u32 {
-    u32::try_from(n).expect("a class has fewer than 2^32 messages' numbers")
+    u32::try_from(n).expect("a message has fewer than 2^32 blocks")
 }

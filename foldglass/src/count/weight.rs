@@ -79,7 +79,8 @@ macro_rules! machine_integer {
             }
 
             fn of(n: &UBig) -> $int {
-                n.try_into().expect("the width was chosen by the denominator")
+                n.try_into()
+                    .expect("the width was chosen by the denominator")
             }
 
             fn to_ubig(&self) -> UBig {
@@ -87,7 +88,9 @@ macro_rules! machine_integer {
             }
 
             fn add_product(&mut self, a: &$int, b: &$int) {
-                let sum = a.checked_mul(*b).and_then(|product| self.checked_add(product));
+                let sum = a
+                    .checked_mul(*b)
+                    .and_then(|product| self.checked_add(product));
                 *self = sum.expect("no sum of weights passes the denominator");
             }
         }

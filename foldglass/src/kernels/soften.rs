@@ -44,7 +44,12 @@ impl Soften {
     }
 
     #[inline(always)]
-    unsafe fn vectors<V: Lane>(&self, values: *const f64, mask: *const u8, policy: *mut f64) -> f64 {
+    unsafe fn vectors<V: Lane>(
+        &self,
+        values: *const f64,
+        mask: *const u8,
+        policy: *mut f64,
+    ) -> f64 {
         let mut furthest = unsafe { V::zero() };
         let mut lanes = [0.0; 8];
         let mut weights = vec![0.0; self.q * V::WIDTH];
@@ -64,7 +69,13 @@ impl Soften {
     }
 
     #[inline(always)]
-    unsafe fn cell<V: Lane>(&self, values: *const f64, chosen: V, policy: *mut f64, weights: *mut f64) -> V {
+    unsafe fn cell<V: Lane>(
+        &self,
+        values: *const f64,
+        chosen: V,
+        policy: *mut f64,
+        weights: *mut f64,
+    ) -> V {
         unsafe {
             let mut best = V::load(values);
             for action in 1..self.q {
@@ -81,12 +92,17 @@ impl Soften {
                 weight.store(weights.add(action * V::WIDTH));
                 sum = sum.plus(weight);
             }
-            let (scale, step) = (V::splat(1.0).over(sum), chosen.times(V::splat(self.damping)));
+            let (scale, step) = (
+                V::splat(1.0).over(sum),
+                chosen.times(V::splat(self.damping)),
+            );
             let mut furthest = V::zero();
             for action in 0..self.q {
                 let place = policy.add(action * self.width);
                 let now = V::load(place);
-                let ahead = V::load(weights.add(action * V::WIDTH)).times(scale).minus(now);
+                let ahead = V::load(weights.add(action * V::WIDTH))
+                    .times(scale)
+                    .minus(now);
                 let distance = ahead.most(V::zero().minus(ahead)).times(chosen);
                 furthest = furthest.most(distance);
                 step.fma(ahead, now).flush(self.least).store(place);
@@ -122,7 +138,8 @@ unsafe fn exp<V: Lane>(x: V) -> V {
         for term in &TERMS[1..] {
             sum = sum.fma(r, V::splat(*term));
         }
-        sum.times(V::power_of_two(magic)).keep_if_ge(x, V::splat(-708.0))
+        sum.times(V::power_of_two(magic))
+            .keep_if_ge(x, V::splat(-708.0))
     }
 }
 
@@ -136,7 +153,10 @@ mod tests {
             let x = -(i as f64) * 0.0035 - 1e-7 * i as f64;
             let (ours, theirs) = (unsafe { exp(x) }, x.exp());
             if x >= -708.0 {
-                assert!((ours / theirs - 1.0).abs() < 4.5e-16, "exp({x}): {ours:e} against {theirs:e}");
+                assert!(
+                    (ours / theirs - 1.0).abs() < 4.5e-16,
+                    "exp({x}): {ours:e} against {theirs:e}"
+                );
             } else {
                 assert_eq!(ours, 0.0);
             }

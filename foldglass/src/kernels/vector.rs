@@ -139,7 +139,9 @@ impl Lane for Portable {
     }
     #[inline(always)]
     unsafe fn keep_if_ge(self, a: Portable, b: Portable) -> Portable {
-        Portable(std::array::from_fn(|i| if a.0[i] >= b.0[i] { self.0[i] } else { 0.0 }))
+        Portable(std::array::from_fn(|i| {
+            if a.0[i] >= b.0[i] { self.0[i] } else { 0.0 }
+        }))
     }
     #[inline(always)]
     unsafe fn power_of_two(magic: Portable) -> Portable {
@@ -208,13 +210,18 @@ mod x86 {
         #[inline(always)]
         unsafe fn power_of_two(magic: Self) -> Self {
             unsafe {
-                let biased = _mm512_add_epi64(_mm512_castpd_si512(magic.0), _mm512_set1_epi64(1023));
+                let biased =
+                    _mm512_add_epi64(_mm512_castpd_si512(magic.0), _mm512_set1_epi64(1023));
                 Self(_mm512_castsi512_pd(_mm512_slli_epi64::<52>(biased)))
             }
         }
         #[inline(always)]
         unsafe fn bytes(from: *const u8) -> Self {
-            unsafe { Self(_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast())))) }
+            unsafe {
+                Self(_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64(
+                    from.cast(),
+                ))))
+            }
         }
     }
 
@@ -257,7 +264,8 @@ mod x86 {
         #[inline(always)]
         unsafe fn power_of_two(magic: Self) -> Self {
             unsafe {
-                let biased = _mm256_add_epi64(_mm256_castpd_si256(magic.0), _mm256_set1_epi64x(1023));
+                let biased =
+                    _mm256_add_epi64(_mm256_castpd_si256(magic.0), _mm256_set1_epi64x(1023));
                 Self(_mm256_castsi256_pd(_mm256_slli_epi64::<52>(biased)))
             }
         }

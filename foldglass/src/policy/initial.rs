@@ -18,7 +18,9 @@ pub enum InitialLaw {
 
 /// A text that names no initial law.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` names no initial law: u_norm, dirichlet:A with A > 0, or logit_normal:S with S >= 0")]
+#[error(
+    "`{0}` names no initial law: u_norm, dirichlet:A with A > 0, or logit_normal:S with S >= 0"
+)]
 pub struct UnknownLaw(pub String);
 
 impl FromStr for InitialLaw {
@@ -29,7 +31,9 @@ impl FromStr for InitialLaw {
         match text.split_once(':') {
             None if text == "u_norm" => Some(InitialLaw::UNorm),
             Some(("dirichlet", a)) => number(a).filter(|&a| a > 0.0).map(InitialLaw::Dirichlet),
-            Some(("logit_normal", s)) => number(s).filter(|&s| s >= 0.0).map(InitialLaw::LogitNormal),
+            Some(("logit_normal", s)) => {
+                number(s).filter(|&s| s >= 0.0).map(InitialLaw::LogitNormal)
+            }
             _ => None,
         }
         .ok_or_else(|| UnknownLaw(text.to_owned()))
@@ -96,7 +100,9 @@ mod tests {
             .map(|_| {
                 let mut row = [0.0; 3];
                 law.draw(&mut stream, &mut row);
-                assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-12 && row.iter().all(|&p| p >= 0.0));
+                assert!(
+                    (row.iter().sum::<f64>() - 1.0).abs() < 1e-12 && row.iter().all(|&p| p >= 0.0)
+                );
                 row
             })
             .collect()
@@ -115,7 +121,10 @@ mod tests {
         for a in [0.3, 1.0, 5.0] {
             let want = (1.0 / 3.0) * (2.0 / 3.0) / (3.0 * a + 1.0);
             let got = variance_of_first(InitialLaw::Dirichlet(a));
-            assert!((got / want - 1.0).abs() < 0.05, "a = {a}: {got} against {want}");
+            assert!(
+                (got / want - 1.0).abs() < 0.05,
+                "a = {a}: {got} against {want}"
+            );
         }
     }
 
@@ -129,7 +138,9 @@ mod tests {
 
     #[test]
     fn u_norm_is_narrower_than_the_uniform_law_of_the_simplex() {
-        assert!(variance_of_first(InitialLaw::UNorm) < variance_of_first(InitialLaw::Dirichlet(1.0)));
+        assert!(
+            variance_of_first(InitialLaw::UNorm) < variance_of_first(InitialLaw::Dirichlet(1.0))
+        );
     }
 
     #[test]
@@ -137,7 +148,13 @@ mod tests {
         for name in ["u_norm", "dirichlet:0.5", "logit_normal:0.1"] {
             assert_eq!(name.parse::<InitialLaw>().unwrap().to_string(), name);
         }
-        for bad in ["uniform", "dirichlet:0", "dirichlet", "logit_normal:x", "logit_normal:-1"] {
+        for bad in [
+            "uniform",
+            "dirichlet:0",
+            "dirichlet",
+            "logit_normal:x",
+            "logit_normal:-1",
+        ] {
             assert!(bad.parse::<InitialLaw>().is_err(), "{bad}");
         }
     }
