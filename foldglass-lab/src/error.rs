@@ -56,6 +56,14 @@ pub enum Error {
         /// What the system says.
         source: io::Error,
     },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
     /// A file is not the JSON it should be.
     #[error("{path} is not {expected}: {problem}")]
     Content {
@@ -74,6 +82,9 @@ pub enum Error {
         /// What does not fit.
         source: TableError,
     },
+    /// The user stopped it; what was done until then is reported.
+    #[error("interrupted: only what was finished is reported")]
+    Interrupted,
     /// The report cannot be written.
     #[error("cannot write to stdout: {0}")]
     Output(io::Error),
@@ -88,6 +99,7 @@ impl Error {
                 return ExitCode::SUCCESS;
             }
             Error::Output(_) => 1,
+            Error::Interrupted => 130,
             _ => 2,
         };
         let message = self.to_string().replace(['\n', '\r'], " ");

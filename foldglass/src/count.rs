@@ -8,6 +8,7 @@
 //! - [`reference`](mod@reference) gives J by the definition: slow, and independent of both.
 
 mod forward;
+mod places;
 pub mod reference;
 mod rollouts;
 mod states;

@@ -105,7 +105,10 @@ fn fine_problems() -> impl Strategy<Value = Problem> {
         .prop_map(|(q, square_seed, numbers, lengths, past, future, tied)| {
             let row = |numbers: &[u64]| -> Vec<Rational> {
                 let total: u64 = numbers[..q].iter().sum();
-                numbers[..q].iter().map(|&n| Rational::from_parts(n.into(), total.into())).collect()
+                numbers[..q]
+                    .iter()
+                    .map(|&n| Rational::from_parts(n.into(), total.into()))
+                    .collect()
             };
             let longest = *lengths.iter().max().unwrap();
             let law = InputLaw::Product(numbers.chunks(3).take(longest).map(row).collect());
@@ -303,6 +306,38 @@ fn a_denominator_of_126_bits_is_counted() {
             );
         }
     }
+}
+
+#[test]
+fn the_tied_class_of_the_paper_is_counted_along_a_chain() {
+    let class = class("quasigroup", &InputLaw::Uniform, &[7], Shape::tied(0, 3));
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut counter = counter(&class, &random_code(&class, &mut rng), Regime::States);
+    let mut rewards = [0; 5];
+    // Windows that a rollout can see twice are few: every second question is about one of them.
+    let twice = |cell: &usize| {
+        let x = class.key(*cell).x;
+        x[3].is_some() && x[0] == x[2] && x[1] == x[3]
+    };
+    let returning: Vec<usize> = (0..class.cells()).filter(twice).collect();
+    for step in 0..20_000 {
+        let mut cell = below(&mut rng, class.cells());
+        if step % 2 == 0 {
+            cell = returning[below(&mut rng, returning.len())];
+        }
+        counter.rewards(cell, &mut rewards);
+        let action = below(&mut rng, 5);
+        if step % 500 < 2 {
+            let mut changed = counter.code().clone();
+            changed.set(cell, action as Symbol);
+            assert_eq!(reward(&class, &changed).num, rewards[action].into());
+        }
+        if rewards[action] >= counter.reward() {
+            counter.set(cell, action as Symbol);
+            assert_eq!(counter.reward(), rewards[action]);
+        }
+    }
+    assert_eq!(reward(&class, counter.code()).num, counter.reward().into());
 }
 
 #[test]

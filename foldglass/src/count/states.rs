@@ -1,11 +1,7 @@
 //! Keeps the reward of a code by messages between the steps of its rollouts (paper, App. A).
 //!
 //! `sent` holds alpha, the weight of the rollouts that reach (e, k, h) after a step; `returned`
-//! holds beta, the weight with which they still earn the reward. alpha sums to the product D of the
-//! denominators of the positions seen, and beta is at most (lengths) * (common denominator) / D. So
-//! no alpha times beta exceeds the denominator, nor does their sum over the states of a step, nor a
-//! difference of two such numbers. The integers chosen by the denominator cannot overflow; tests run
-//! with overflow checks.
+//! holds beta, the weight with which they still earn the reward.
 //!
 //! **A changed cell** changes blocks of the message that its node writes (forward) and of the one it
 //! reads (backward). Changes wait in a message, as what its reader has not seen, until a step beyond
@@ -18,13 +14,13 @@
 //! then at most that of q forward passes.
 
 use super::Engine;
+use super::places::{Place, places};
 use super::steps::{Message, Passage, Step, Steps};
 use super::weight::Whole;
-use crate::class::{Class, Group};
+use crate::class::Class;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
-use std::collections::BTreeMap;
 use std::mem::{replace, swap, take};
 
 /// Every message as it is now and as its reader last saw it.
@@ -68,16 +64,6 @@ impl<W: Whole> Ledger<W> {
         }
         differs
     }
-}
-
-/// What a cell is to the nodes of its group.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    group: u32,
-    window: u32,
-    history: u32,
-    /// So many of the first nodes of the group come before one where a rollout may be here again.
-    returns: u32,
 }
 
 /// The exact reward of a code, by messages.
@@ -129,7 +115,7 @@ impl<W: Whole> States<W> {
         let mut states = States {
             code,
             reward: W::zero(),
-            places: places(class, &steps),
+            places: places(class, &steps.members),
             spans: steps.members.iter().map(span).collect(),
             sent: Ledger::new(&steps),
             returned: Ledger::new(&steps),
@@ -394,49 +380,4 @@ impl<W: Whole> Engine for States<W> {
         self.reward += self.earned[action as usize] - self.earned[old as usize];
         self.recall(place, old, action);
     }
-}
-
-/// Finds the place of every cell.
-fn places<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<Place> {
-    let mut places = Vec::with_capacity(class.cells());
-    for (number, (group, members)) in class.groups().iter().zip(&steps.members).enumerate() {
-        let again = nodes_before_another(class, members);
-        for window in (0..group.windows()).map(|rank| group.window(rank)) {
-            let distances = again
-                .iter()
-                .filter(|(distance, _)| repeats(class, group, window, **distance));
-            let returns = distances.map(|(_, &nodes)| nodes).max().unwrap_or(0);
-            places.extend((0..group.histories as u32).map(|history| Place {
-                group: number as u32,
-                window: window as u32,
-                history,
-                returns,
-            }));
-        }
-    }
-    places
-}
-
-/// By distance: how many of the first nodes of a group come before one at this distance.
-fn nodes_before_another(class: &Class, members: &[usize]) -> BTreeMap<usize, u32> {
-    let nodes = class.nodes();
-    let mut counts = BTreeMap::new();
-    for &n in members {
-        let earlier = std::iter::successors(nodes[n].parent, |&parent| nodes[parent].parent);
-        for (distance, n) in (1..).zip(earlier) {
-            if let Ok(member) = members.binary_search(&n) {
-                let count = counts.entry(distance).or_insert(0);
-                *count = (member as u32 + 1).max(*count);
-            }
-        }
-    }
-    counts
-}
-
-/// Whether a window can stand at two nodes at this distance: it has that period, or is shorter.
-fn repeats(class: &Class, group: &Group, window: usize, distance: usize) -> bool {
-    let symbols = group.before + 1 + group.after;
-    let kept = symbols.saturating_sub(distance);
-    let count = |digits: usize| class.q().pow(digits as u32);
-    window / count(symbols - kept) == window % count(kept)
 }
