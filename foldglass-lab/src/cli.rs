@@ -47,6 +47,10 @@ pub enum Command {
     Cells(commands::cells::CellsArgs),
     /// Evaluate a code or a policy: reward, visits d, values dQ
     Eval(commands::eval::EvalArgs),
+    /// Sample codes by Monte Carlo at a temperature: rewards, sweeps to stationarity
+    Chain(commands::chain::ChainArgs),
+    /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
+    Cavi(commands::cavi::CaviArgs),
 }
 
 impl Cli {

@@ -99,6 +99,7 @@ impl Error {
                 return ExitCode::SUCCESS;
             }
             Error::Output(_) => 1,
+            Error::Write { source, .. } if source.kind() == ErrorKind::StorageFull => 1,
             Error::Interrupted => 130,
             _ => 2,
         };

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
+use foldglass::class::Class;
+use foldglass::policy::Code;
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::error::Error;
@@ -71,4 +74,20 @@ impl File {
             problem,
         }
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeFile {
+    actions: Vec<i64>,
+}
+
+/// Reads a code of the class from the file at `path`, or from stdin where it is `-`.
+pub fn code(path: &Path, class: &Class) -> Result<Code, Error> {
+    let file = File::at_or_stdin(path)?;
+    let CodeFile { actions } = file.object("a code file ({\"actions\":[..]})")?;
+    Code::new(class, &actions).map_err(|source| Error::Table {
+        path: file.name,
+        source,
+    })
 }

@@ -12,7 +12,7 @@ pub use class::ClassArgs;
 pub use square::SquareArgs;
 
 /// Reads a whole number written in digits alone.
-fn whole<T: FromStr>(text: &str) -> Option<T> {
+pub fn whole<T: FromStr>(text: &str) -> Option<T> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
@@ -21,6 +21,20 @@ fn whole<T: FromStr>(text: &str) -> Option<T> {
 pub fn positive(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|&n: &usize| n > 0);
     number.ok_or("a whole number of at least 1 is needed".to_owned())
+}
+
+/// Reads a temperature.
+pub fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    let number = number.filter(|tau: &f64| tau.is_finite() && *tau >= 0.0);
+    number.ok_or("a number of at least 0 is needed, such as 1e-10".to_owned())
+}
+
+/// Reads a share of a whole.
+pub fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    let number = number.filter(|share| (0.0..=1.0).contains(share));
+    number.ok_or("a number from 0 to 1 is needed, such as 0.3".to_owned())
 }
 
 /// Reads a seed.
@@ -37,6 +51,23 @@ mod tests {
         assert_eq!(positive("12"), Ok(12));
         for bad in ["0", "", "-1", "+1", "1.0", "99999999999999999999", "x"] {
             assert!(positive(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_temperature_is_finite_and_not_negative() {
+        assert_eq!(temperature("1e-13"), Ok(1e-13));
+        assert_eq!(temperature("0"), Ok(0.0));
+        for bad in ["-1", "nan", "inf", "", "1/2", "cold"] {
+            assert!(temperature(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_share_lies_between_0_and_1() {
+        assert_eq!((share("0"), share("1")), (Ok(0.0), Ok(1.0)));
+        for bad in ["-0.1", "1.1", "nan", "30%"] {
+            assert!(share(bad).is_err(), "{bad}");
         }
     }
 

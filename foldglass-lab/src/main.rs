@@ -10,6 +10,8 @@ mod error;
 mod files;
 mod flags;
 mod output;
+mod progress;
+mod summary;
 
 use std::process::ExitCode;
 
@@ -31,5 +33,7 @@ fn run() -> Result<(), Error> {
         Command::Task(args) => output::write(&args.run(&settings)?, &settings),
         Command::Cells(args) => output::write(&args.run(&settings)?, &settings),
         Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
     }
 }

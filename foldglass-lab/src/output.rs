@@ -11,6 +11,11 @@ use crate::error::Error;
 pub trait Report: Serialize {
     /// Writes the form a person reads.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Whether the user stopped what it reports, so that it holds only a part.
+    fn interrupted(&self) -> bool {
+        false
+    }
 }
 
 /// Writes the report in the form asked for.
@@ -23,7 +28,11 @@ pub fn write(report: &impl Report, settings: &Settings) -> Result<(), Error> {
     } else {
         report.write_text(&mut out)
     };
-    written.and_then(|()| out.flush()).map_err(Error::Output)
+    written.and_then(|()| out.flush()).map_err(Error::Output)?;
+    match report.interrupted() {
+        true => Err(Error::Interrupted),
+        false => Ok(()),
+    }
 }
 
 /// Serialises as the list an iterator yields, one element at a time.

@@ -20,13 +20,14 @@ pub fn write(out: &mut dyn Write, quantities: &[(&str, Vec<f64>)]) -> io::Result
         .map(|(name, values)| row(name, values))
         .collect();
     let heads = ["", "n", "mean", "sd", "min", "median", "p90", "max"];
-    let columns = (0..).zip(heads).fold(Columns::default(), |columns, (i, head)| {
-        let align = if i == 0 { Align::Left } else { Align::Right };
-        columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-    });
+    let columns = (0..)
+        .zip(heads)
+        .fold(Columns::default(), |columns, (i, head)| {
+            let align = if i == 0 { Align::Left } else { Align::Right };
+            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
+        });
     columns.write_head(out)?;
-    rows.iter()
-        .try_for_each(|row| columns.write_row(out, row))
+    rows.iter().try_for_each(|row| columns.write_row(out, row))
 }
 
 fn row(name: &str, values: &[f64]) -> [String; 8] {
@@ -62,10 +63,15 @@ pub fn write_list<const N: usize>(
     all: usize,
 ) -> io::Result<()> {
     let columns = (0..N).fold(Columns::default(), |columns, i| {
-        columns.add(heads[i], Align::Right, widest(rows.iter().map(|row| &row[i])))
+        columns.add(
+            heads[i],
+            Align::Right,
+            widest(rows.iter().map(|row| &row[i])),
+        )
     });
     columns.write_head(out)?;
-    rows.iter().try_for_each(|row| columns.write_row(out, row))?;
+    rows.iter()
+        .try_for_each(|row| columns.write_row(out, row))?;
     match all - rows.len() {
         0 => Ok(()),
         more => writeln!(out, "and {more} more; --json has all"),

@@ -7,6 +7,8 @@
 
 mod blocks;
 mod cells;
+mod schedule;
+mod tempering;
 
 use crate::class::{Allowance, Class, ClassError};
 use crate::count::CountError;
@@ -16,6 +18,9 @@ use crate::stream::Stream;
 use blocks::Blocks;
 use cells::Cells;
 use thiserror::Error;
+
+pub use schedule::{Schedule, UnknownSchedule};
+pub use tempering::{Leg, Tempering, TemperingError, TemperingState};
 
 /// How one cell is resampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -305,22 +310,28 @@ fn resample(
             if accept { proposal } else { present }
         }
         Kernel::HeatBath => {
-            let gains: Vec<f64> = (0..q as Symbol).map(&mut gain).collect();
-            let best = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let weigh = |&gain: &f64| match tau {
-                0.0 => f64::from(gain == best),
-                tau => ((gain - best) / tau).exp(),
+            let best = (0..q as Symbol).map(&mut gain).fold(f64::NEG_INFINITY, f64::max);
+            // Actions so far behind that their weight is 0 in f64, at tau = 0 all but the best,
+            // need no exponential.
+            let mut weigh = |action: usize| match gain(action as Symbol) - best {
+                0.0 => 1.0,
+                loss if loss < -745.0 * tau => 0.0,
+                loss => (loss / tau).exp(),
             };
-            let total: f64 = gains.iter().map(weigh).sum();
+            // What fits is kept; beyond it weights are computed again rather than allocated.
+            let mut kept = [0.0; 8];
+            (0..q.min(8)).for_each(|action| kept[action] = weigh(action));
+            let mut weigh = |action: usize| kept.get(action).copied().unwrap_or_else(|| weigh(action));
+            let total: f64 = (0..q).map(&mut weigh).sum();
             let mut left = stream.uniform() * total;
-            for (action, gain) in gains.iter().enumerate() {
-                left -= weigh(gain);
+            for action in 0..q {
+                left -= weigh(action);
                 if left < 0.0 {
                     return action as Symbol;
                 }
             }
             // Rounding may leave a crumb behind the last weight: it belongs to the best action.
-            gains.iter().position(|&gain| gain == best).unwrap_or(0) as Symbol
+            (0..q).find(|&action| weigh(action) == 1.0).unwrap_or(0) as Symbol
         }
     }
 }

@@ -80,10 +80,10 @@ pub fn reward(class: &Class, code: &Code) -> Exact {
 /// A reward that cannot be kept in machine integers.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CountError {
-    /// A denominator of 2^127 or more.
+    /// A denominator of 2^126 or more.
     #[error(
         "the rewards of this task have a denominator of {bits} bits: rewards are compared as \
-         integers of at most 127 bits (a single code's reward is exact at any length)"
+         integers of at most 126 bits (a single code's reward is exact at any length)"
     )]
     TooFine {
         /// The denominator's size.
@@ -181,7 +181,7 @@ impl Counter {
                 });
             }
         };
-        let denominator = u128::try_from(den).expect("it has at most 127 bits");
+        let denominator = u128::try_from(den).expect("it has at most 126 bits");
         Ok(Counter {
             class: class.clone(),
             denominator,
@@ -205,7 +205,7 @@ impl Counter {
         self.engine.code()
     }
 
-    /// What all rewards are over; below 2^127.
+    /// What all rewards are over; below 2^126.
     pub fn denominator(&self) -> u128 {
         self.denominator
     }
@@ -260,12 +260,12 @@ impl Counter {
             "step {t} of {}",
             self.class.task().longest()
         );
-        let groups = self.class.groups();
-        let start = groups.partition_point(|group| group.t < Some(t));
-        let end = groups.partition_point(|group| group.t <= Some(t));
         if self.class.shape().tied {
             return None;
         }
+        let groups = self.class.groups();
+        let start = groups.partition_point(|group| group.t < Some(t));
+        let end = groups.partition_point(|group| group.t <= Some(t));
         let last = &groups[end - 1];
         let cells = groups[start].first_cell..last.first_cell + last.cells;
         earned.clear();

@@ -270,7 +270,7 @@ fn one_wrong_token_at_length_1000_costs_exactly_its_inputs() {
 }
 
 #[test]
-fn a_denominator_beyond_127_bits_is_refused_with_its_size() {
+fn a_denominator_beyond_126_bits_is_refused_with_its_size() {
     for (length, bits) in [(54, None), (55, Some(128)), (200, Some(465))] {
         let class = class(
             "quasigroup",
@@ -284,26 +284,22 @@ fn a_denominator_beyond_127_bits_is_refused_with_its_size() {
 }
 
 #[test]
-fn a_denominator_of_126_bits_is_counted() {
-    let class = class(
-        "quasigroup",
-        &InputLaw::Uniform,
-        &[20, 54],
-        Shape::tied(0, 0),
-    );
-    let mut counter = counter(&class, &solution(&class), Regime::States);
-    assert_eq!(counter.reward(), counter.denominator());
-    let mut rewards = [0; 5];
-    for cell in 0..class.cells() {
-        counter.rewards(cell, &mut rewards);
-        let code = counter.code().clone();
-        for action in 0..5 {
-            let mut changed = code.clone();
-            changed.set(cell, action);
-            assert_eq!(
-                reward(&class, &changed).num,
-                rewards[action as usize].into()
-            );
+fn denominators_that_just_fit_their_integers_do_not_overflow() {
+    // 62 bits, the most that are counted in 64; 126 bits, the most that are counted in 128.
+    for (name, length) in [("parity", 61), ("parity", 125), ("quasigroup", 54)] {
+        for shape in [Shape::untied(0, 0), Shape::tied(0, 0), Shape::tied(1, 0)] {
+            let class = class(name, &InputLaw::Uniform, &[length], shape);
+            let mut rng = ChaCha8Rng::seed_from_u64(1);
+            let mut counter = counter(&class, &solution(&class), Regime::States);
+            let mut rewards = vec![0; class.q()];
+            for _ in 0..40 {
+                let cell = below(&mut rng, class.cells());
+                let action = below(&mut rng, class.q());
+                counter.rewards(cell, &mut rewards);
+                counter.set(cell, action as Symbol);
+                assert_eq!(counter.reward(), rewards[action]);
+                assert_eq!(reward(&class, counter.code()).num, rewards[action].into());
+            }
         }
     }
 }

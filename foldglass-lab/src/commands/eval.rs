@@ -18,7 +18,7 @@ use super::cells::{key_columns, key_entries};
 use crate::cli::Settings;
 use crate::columns::Align;
 use crate::error::Error;
-use crate::files::File;
+use crate::files::{self, File};
 use crate::flags::ClassArgs;
 use crate::output::{Report, Stream, number};
 
@@ -47,12 +47,6 @@ struct TableArgs {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CodeFile {
-    actions: Vec<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct PolicyFile {
     rows: Vec<Vec<f64>>,
 }
@@ -60,26 +54,23 @@ struct PolicyFile {
 impl TableArgs {
     /// The policy, and the code where that was given.
     fn read(&self, class: &Class) -> Result<(Policy, Option<Code>), Error> {
-        let (file, table) = match (&self.code, &self.policy) {
+        match (&self.code, &self.policy) {
             (Some(path), _) => {
-                let file = File::at_or_stdin(path)?;
-                let CodeFile { actions } = file.object("a code file ({\"actions\":[..]})")?;
-                let code = Code::new(class, &actions);
-                let table = code.map(|code| (Policy::deterministic(class, &code), Some(code)));
-                (file, table)
+                let code = files::code(path, class)?;
+                Ok((Policy::deterministic(class, &code), Some(code)))
             }
             (None, Some(path)) => {
                 let file = File::at_or_stdin(path)?;
                 let PolicyFile { rows } = file.object("a policy file ({\"rows\":[[..]]})")?;
-                let table = Policy::from_rows(class, &rows).map(|policy| (policy, None));
-                (file, table)
+                let policy = Policy::from_rows(class, &rows);
+                let refuse = |source| Error::Table {
+                    path: file.name,
+                    source,
+                };
+                Ok((policy.map_err(refuse)?, None))
             }
             (None, None) => unreachable!("clap requires one of the two"),
-        };
-        table.map_err(|source| Error::Table {
-            path: file.name,
-            source,
-        })
+        }
     }
 }
 

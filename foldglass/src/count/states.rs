@@ -82,23 +82,29 @@ pub(super) struct States<W> {
     stale_from: usize,
     /// No message of a later step has changes to return.
     stale_to: usize,
-    /// Room for one row, one change, one list of blocks, and what each action earns.
+    /// Room for a row, a change, a list of blocks, and what each action earns, and earns at a node.
     row: Vec<W>,
     change: Vec<W>,
     waiting: Vec<u32>,
     earned: Vec<W>,
+    here: Vec<W>,
 }
 
 impl<W: Whole> States<W> {
     /// The bytes it takes; none from 2^128 on.
     pub fn bytes(class: &Class) -> Option<u128> {
-        let size = |bytes: usize| bytes as u128;
-        // Each of two ledgers holds two numbers, a flag and a place in a list.
-        let messages =
-            Steps::<W>::size(class)?.checked_mul(size(2 * (2 * size_of::<W>() + 1 + 4)))?;
-        let passages = Steps::<W>::windows(class).checked_mul(size(size_of::<Passage<W>>()))?;
-        let cells = size(class.cells() * (size_of::<Place>() + size_of::<Symbol>()));
-        messages.checked_add(passages)?.checked_add(cells)
+        let size = |count: u128, bytes: usize| count.checked_mul(bytes as u128);
+        let cells = size_of::<Place>() + size_of::<Symbol>();
+        let parts = [
+            // Each of two ledgers holds two numbers, a flag and a place in a list.
+            size(Steps::<W>::size(class)?, 2 * (2 * size_of::<W>() + 1 + 4)),
+            size(Steps::<W>::windows(class), size_of::<Passage<W>>()),
+            size(class.cells() as u128, cells),
+            size((class.q() * class.q()) as u128, size_of::<Symbol>()),
+        ];
+        parts
+            .into_iter()
+            .try_fold(0u128, |sum, part| sum.checked_add(part?))
     }
 
     pub fn new(class: &Class, code: Code) -> States<W> {
@@ -126,6 +132,7 @@ impl<W: Whole> States<W> {
             change: vec![W::zero(); class.q()],
             waiting: Vec::new(),
             earned: vec![W::zero(); class.q()],
+            here: vec![W::zero(); class.q()],
             steps,
         };
         states.sent.now[0] = W::of(&UBig::ONE);
@@ -235,54 +242,73 @@ impl<W: Whole> States<W> {
         swap(&mut self.waiting, &mut self.returned.stale[n + 1]);
     }
 
-    /// Writes alpha of a cell, as `sent` has it, in the order in which the step leaves it, and says
-    /// whether any rollout is there.
+    /// The alpha of a cell, as `sent` has it, before the weight of the symbols drawn.
     #[inline]
-    fn alpha(
-        &self,
-        sent: &[W],
-        step: &Step<W>,
-        passage: &Passage<W>,
-        h: usize,
-        row: &mut [W],
-    ) -> bool {
+    fn alpha<'a>(&self, sent: &'a [W], step: &Step<W>, passage: &Passage<W>, h: usize) -> &'a [W] {
         let from = self.steps.messages[step.reads].place(passage.from as usize + h);
-        let mut visited = false;
-        for (alpha, &e) in sent[from..][..step.width]
-            .iter()
-            .zip(self.steps.moves(step, passage))
-        {
-            row[e as usize] = *alpha * passage.weight;
-            visited |= *alpha != W::zero();
-        }
-        visited && passage.weight != W::zero()
+        &sent[from..][..step.width]
     }
 
-    /// Counts what the rollouts that consult a cell earn with each action, all else as it is, and
-    /// says whether one of them may come to the cell again.
-    fn count(&mut self, place: Place) -> bool {
-        let (mut earned, mut row) = (take(&mut self.earned), take(&mut self.row));
-        let (h, mut returns) = (place.history as usize, false);
+    /// Writes alpha in the order in which the step leaves it, and says whether any rollout is there.
+    #[inline]
+    fn move_row(&self, step: &Step<W>, passage: &Passage<W>, alpha: &[W], row: &mut [W]) -> bool {
+        let mut visited = false;
+        for (alpha, &e) in alpha.iter().zip(self.steps.moves(step, passage)) {
+            let weight = *alpha * passage.weight;
+            row[e as usize] = weight;
+            visited |= weight != W::zero();
+        }
+        visited
+    }
+
+    /// Whether a rollout that consults the cell may come to it again.
+    fn comes_again(&self, place: Place) -> bool {
+        let members = &self.steps.members[place.group as usize];
+        members[..place.returns as usize].iter().any(|&n| {
+            let step = &self.steps.steps[n];
+            step.through(place.window).any(|passage| {
+                let alpha = self.alpha(&self.sent.now, step, passage, place.history as usize);
+                alpha.iter().any(|alpha| *alpha != W::zero())
+            })
+        })
+    }
+
+    /// Counts what the rollouts that consult a cell earn with each action, all else as it is. Where
+    /// several nodes consult it, this is what they earn more than with the action `base`: summed
+    /// from the first node on, that is the reward of one code less that of another, while the sum
+    /// of what they earn could pass the denominator.
+    fn count(&mut self, place: Place, base: Symbol) {
+        let (mut earned, mut here) = (take(&mut self.earned), take(&mut self.here));
+        let (h, mut row) = (place.history as usize, take(&mut self.row));
+        let members = &self.steps.members[place.group as usize];
         earned.fill(W::zero());
-        for (i, &n) in (0..).zip(&self.steps.members[place.group as usize]) {
+        for &n in members {
             let (step, written) = (&self.steps.steps[n], self.steps.written(n));
             let row = &mut row[..step.width];
+            here.fill(W::zero());
             for passage in step.through(place.window) {
-                if !self.alpha(&self.sent.now, step, passage, h, row) {
+                let alpha = self.alpha(&self.sent.now, step, passage, h);
+                if !self.move_row(step, passage, alpha, row) {
                     continue;
                 }
-                returns |= i < place.returns;
                 let first = written.place(step.target(passage, h)) + passage.offset as usize;
-                for (a, sum) in earned.iter_mut().enumerate() {
+                for (a, sum) in here.iter_mut().enumerate() {
                     let beta = &self.returned.now[first + a * written.width..][..row.len()];
                     for (alpha, beta) in row.iter().zip(beta) {
                         *sum += *alpha * *beta;
                     }
                 }
             }
+            let less = if members.len() > 1 {
+                here[base as usize]
+            } else {
+                W::zero()
+            };
+            for (sum, here) in earned.iter_mut().zip(&here) {
+                *sum += *here - less;
+            }
         }
-        (self.earned, self.row) = (earned, row);
-        returns
+        (self.earned, self.here, self.row) = (earned, here, row);
     }
 
     /// Gives a cell another action, and sends where it leads the rollouts that its nodes have seen.
@@ -294,7 +320,8 @@ impl<W: Whole> States<W> {
             let (step, written) = (&self.steps.steps[n], self.steps.written(n));
             let row = &mut row[..step.width];
             for passage in step.through(place.window) {
-                if !step.is_read || !self.alpha(&self.sent.seen, step, passage, h, row) {
+                let alpha = self.alpha(&self.sent.seen, step, passage, h);
+                if !step.is_read || !self.move_row(step, passage, alpha, row) {
                     continue;
                 }
                 let to = step.target(passage, h);
@@ -352,22 +379,23 @@ impl<W: Whole> Engine for States<W> {
         let (first, last) = self.spans[place.group as usize];
         self.pass_backward(first);
         self.pass_forward(last - 1);
-        if !self.count(place) {
-            earned
-                .iter_mut()
-                .zip(&self.earned)
-                .for_each(|(to, earned)| *to = earned.to_u128());
+        let common = if first < last { self.reward } else { W::zero() };
+        if !self.comes_again(place) {
+            self.count(place, now);
+            for (to, earned) in earned.iter_mut().zip(&self.earned) {
+                *to = (common + *earned).to_u128();
+            }
             return;
         }
         let q = earned.len();
         for a in (1..q).map(|i| (now as usize + i) % q) {
             self.redirect(cell, place, a as Symbol);
             self.pass_forward(last - 1);
-            self.count(place);
-            earned[a] = (self.reward + self.earned[a] - self.earned[now as usize]).to_u128();
+            self.count(place, now);
+            earned[a] = (common + self.earned[a]).to_u128();
         }
         self.redirect(cell, place, now);
-        earned[now as usize] = self.reward();
+        earned[now as usize] = common.to_u128();
     }
 
     fn set(&mut self, cell: usize, action: Symbol) {
@@ -376,7 +404,7 @@ impl<W: Whole> Engine for States<W> {
         self.pass_backward(first);
         self.redirect(cell, place, action);
         self.pass_forward(last - 1);
-        self.count(place);
+        self.count(place, old);
         self.reward += self.earned[action as usize] - self.earned[old as usize];
         self.recall(place, old, action);
     }

@@ -8,15 +8,17 @@
 //! - beta, the weight of what is drawn later and earns the reward, is at most the sum of
 //!   D(T) / D(n) * M / D(T) = M / D(n) over the lengths still running;
 //! - so alpha times beta, for any two states, and its sum over states, is at most (lengths) * M;
+//! - while changes travel, a sum may have old and new terms: it is at most twice the bound;
 //! - a difference of two such numbers, or the sum of some of its terms, is no larger than either.
 //!
-//! An integer type that holds the denominator therefore holds them all. Tests run with overflow
-//! checks.
+//! An integer type that holds twice the denominator therefore holds them all. Tests run with
+//! overflow checks.
 
 use dashu_int::UBig;
+use dashu_int::ops::BitTest;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
-/// A number that holds every weight of a task whose denominator it holds.
+/// A number in which the weights of a task are counted.
 pub(super) trait Weight: Clone + PartialEq {
     fn zero() -> Self;
 
@@ -49,7 +51,7 @@ impl Weight for UBig {
     }
 }
 
-/// A machine integer. It is signed, for differences; a denominator fits it with a bit to spare.
+/// A machine integer; signed, for differences.
 pub(super) trait Whole:
     Weight
     + Copy
@@ -66,19 +68,22 @@ pub(super) trait Whole:
     fn to_u128(self) -> u128;
 }
 
-/// The integer type in which all weights below a denominator are counted.
+/// Which integers hold the weights of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
+    /// i64.
     Narrow,
+    /// i128.
     Wide,
+    /// UBig.
     Unbounded,
 }
 
 impl Width {
     pub fn of(denominator: &UBig) -> Width {
-        match (i64::try_from(denominator), i128::try_from(denominator)) {
-            (Ok(_), _) => Width::Narrow,
-            (_, Ok(_)) => Width::Wide,
+        match denominator.bit_len() {
+            0..=62 => Width::Narrow,
+            63..=126 => Width::Wide,
             _ => Width::Unbounded,
         }
     }

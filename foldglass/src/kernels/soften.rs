@@ -81,13 +81,15 @@ impl Soften {
             for action in 1..self.q {
                 best = V::load(values.add(action * self.width)).most(best);
             }
+            // Finite also for temperatures whose inverse is not: zero times it must stay zero.
+            let cold = (1.0 / self.tau).min(f64::MAX);
             let mut sum = V::zero();
             for action in 0..self.q {
                 let behind = V::load(values.add(action * self.width)).minus(best);
                 let weight = if self.tau == 0.0 {
                     V::splat(1.0).keep_if_ge(behind, V::splat(-self.tie))
                 } else {
-                    exp(behind.over(V::splat(self.tau)))
+                    exp(behind.times(V::splat(cold)))
                 };
                 weight.store(weights.add(action * V::WIDTH));
                 sum = sum.plus(weight);
@@ -115,14 +117,14 @@ impl Soften {
 /// e to the power of x <= 0, to about one unit in the last place; zero below -708.
 #[inline(always)]
 unsafe fn exp<V: Lane>(x: V) -> V {
-    /// 1/13! down to 1/0!.
+    /// 1/0! up to 1/13!.
     const TERMS: [f64; 14] = {
         let mut terms = [1.0; 14];
         let mut n = 1;
         let mut factorial = 1.0;
         while n < 14 {
             factorial *= n as f64;
-            terms[13 - n] = 1.0 / factorial;
+            terms[n] = 1.0 / factorial;
             n += 1;
         }
         terms
@@ -134,10 +136,16 @@ unsafe fn exp<V: Lane>(x: V) -> V {
         let n = magic.minus(V::splat(MAGIC));
         let r = n.fma(V::splat(-6.931_471_803_691_238e-1), within);
         let r = n.fma(V::splat(-1.908_214_929_270_587_7e-10), r);
-        let mut sum = V::splat(TERMS[0]);
-        for term in &TERMS[1..] {
-            sum = sum.fma(r, V::splat(*term));
+        // Pairs of terms, then pairs of pairs: short chains, so that several run at once.
+        let mut sums = [V::zero(); 7];
+        for (n, sum) in sums.iter_mut().enumerate() {
+            *sum = r.fma(V::splat(TERMS[2 * n + 1]), V::splat(TERMS[2 * n]));
         }
+        let r2 = r.times(r);
+        let r4 = r2.times(r2);
+        let low = r4.fma(r2.fma(sums[3], sums[2]), r2.fma(sums[1], sums[0]));
+        let high = r4.fma(sums[6], r2.fma(sums[5], sums[4]));
+        let sum = r4.times(r4).fma(high, low);
         sum.times(V::power_of_two(magic))
             .keep_if_ge(x, V::splat(-708.0))
     }
