@@ -13,7 +13,8 @@ import fold
 import jax
 import jax.numpy as jnp
 import numpy as np
-from fold import B, q, undo
+from fold import q
+from plain import Plain
 
 jax.config.update("jax_enable_x64", True)
 
@@ -21,47 +22,16 @@ jax.config.update("jax_enable_x64", True)
 def prepare_plain(p, f, T, policy):
     """Returns App. A's two passes for one policy of the untied (0, f) class, and the reader of the result."""
     pi, read = fold.plain(p, f, T, policy)
-    symbols = np.arange(q)
-
-    @jax.jit
-    def evaluate(pi):
-        # Index i is step t = i + 1.
-        alpha = [jnp.full(pi[0].shape[:2], float(q) ** -(f + 1))]
-        for i in range(T - 1):
-            if i == 0:
-                g = alpha[0][:, :, None] * pi[0]  # s_1 = x_1
-            else:
-                g = jnp.einsum("sxwy,xwya->sxwa", alpha[i], pi[i])
-                g = g[undo, symbols].sum(1)  # from s_{t-1} to s_t, then over x_t
-            if i + f + 1 < T:
-                g = jnp.repeat(g[:, :, None, :] / q, q, axis=2)  # the new symbol
-            alpha.append(g.reshape(q, q, -1, q))
-        d = [alpha[0]] + [a.sum(0) for a in alpha[1:]]
-        dQ = [None] * T
-        beta = jnp.eye(q)
-        for i in range(T - 1, -1, -1):
-            if i + f + 1 < T:
-                beta = beta.reshape(q, -1, q, q).mean(2)  # over the new symbol
-            else:
-                beta = beta.reshape(q, -1, q)
-            if i == 0:
-                dQ[0] = alpha[0][:, :, None] * beta
-            else:
-                ahead = beta[B]  # [s_{t-1}, x_t, w, a]
-                dQ[i] = jnp.einsum("sxwy,sxwa->xwya", alpha[i], ahead)
-                beta = jnp.einsum("xwya,sxwa->sxwy", pi[i], ahead)
-        return jnp.sum(pi[0] * dQ[0]), d, dQ
-
+    evaluate = jax.jit(Plain(f, T, 1 / q, jnp, jnp.einsum).evaluate)
     pi = [jnp.asarray(table) for table in pi]
     return lambda: jax.block_until_ready(evaluate(pi)), read
 
 
-def prepare_expert(p, f, T, policy):
-    """Returns the evaluation of one policy of the untied (0, f) class, and the reader of its result."""
+def expert(p, f, T):
+    """The blocks of the untied (0, f) class, and the function from pi to J, d and dQ in their layout."""
     blocks, forward, backward = fold.blocks(p, f, T)
     end = float(q) ** -T
 
-    @jax.jit
     def evaluate(pi):
         # Index i is step t = i + 1.
         A, g = [None], pi[0]
@@ -76,12 +46,23 @@ def prepare_expert(p, f, T, policy):
         for i in range(T - 2, 0, -1):
             b = h.reshape(-1)[backward[i + 2]]
             h = pi[i] @ b
-            # XLA fuses five outer products; its batched matmul is slower at this depth.
-            dQ.append(sum(A[i][:, s, :, None] * b[:, None, :, s] for s in range(q)))
+            dQ.append(outer(A[i], b))
         dQ.append(h.reshape(-1)[backward[2]])
         dQ.reverse()
         return (pi[-1] * dQ[-1]).sum(), jnp.concatenate(d), dQ
 
+    return blocks, evaluate
+
+
+def outer(A, b):
+    """dQ of a step. XLA fuses q outer products; its batched matmul is slower at this depth."""
+    return sum(A[:, s, :, None] * b[:, None, :, s] for s in range(q))
+
+
+def prepare_expert(p, f, T, policy):
+    """Returns the evaluation of one policy of the untied (0, f) class, and the reader of its result."""
+    blocks, evaluate = expert(p, f, T)
+    evaluate = jax.jit(evaluate)
     pi = [jnp.asarray(block.split(table)) for block, table in zip(blocks, policy)]
 
     def read(result):

@@ -206,7 +206,14 @@ def blocks(p, f, T):
     return steps, forward, backward
 
 
-def seconds_per_call(call, rounds, seconds):
+def joined(blocks):
+    """An empty buffer with a row of q entries for every cell, and its steps as [r, (x_t, y), (v, a)]."""
+    rows = np.empty((sum(block.step.count for block in blocks), q))
+    steps = [rows[b.step.first : b.step.first + b.step.count] for b in blocks]
+    return rows, [step.reshape(b.r, q ** (1 + b.step.has_y), b.v * q) for b, step in zip(blocks, steps)]
+
+
+def seconds_per_call(call, rounds, seconds, before_round=lambda: None):
     """Median over rounds of the mean time of a call; a round lasts about the given seconds."""
     call()
     start = time.perf_counter()
@@ -214,6 +221,7 @@ def seconds_per_call(call, rounds, seconds):
     calls = max(1, round(seconds / (time.perf_counter() - start)))
     times = []
     for _ in range(rounds):
+        before_round()
         start = time.perf_counter()
         for _ in range(calls):
             call()
@@ -252,8 +260,7 @@ def main(peer, version, kinds):
 
     `kinds` maps a kind of work, then a style ("plain": what a user writes first, "expert": the fastest
     found), to prepare(p, f, T, policy) -> (call, read): `call()` is what is timed, and `read(call())`
-    gives (J, d, dQ) as NumPy values in cell order. To add a kind, add an entry; what it returns beyond
-    the time belongs here, beside `untied`.
+    gives (J, d, dQ) as NumPy values in cell order. `dynamics` has the kinds that change a policy or code.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--case", default="untied_0_3_T7")

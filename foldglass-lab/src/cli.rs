@@ -51,6 +51,12 @@ pub enum Command {
     Chain(commands::chain::ChainArgs),
     /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
     Cavi(commands::cavi::CaviArgs),
+    /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
+    Run(commands::run::RunArgs),
+    /// Merge the records of a study into one table
+    Collect(commands::collect::CollectArgs),
+    /// Redo tables and figures of the paper, and compare them number by number
+    Reproduce(commands::reproduce::ReproduceArgs),
 }
 
 impl Cli {

@@ -3,5 +3,8 @@
 pub mod cavi;
 pub mod cells;
 pub mod chain;
+pub mod collect;
 pub mod eval;
+pub mod reproduce;
+pub mod run;
 pub mod task;

@@ -82,6 +82,28 @@ pub enum Error {
         /// What does not fit.
         source: TableError,
     },
+    /// A study, or what is kept of one, is refused.
+    #[error("{place}: {problem}")]
+    Study {
+        /// The file, or the part of it.
+        place: String,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// What was computed cannot be kept.
+    #[error("cannot write {path}: {source}; all runs recorded so far are safe, and the same command goes on")]
+    Keep {
+        /// The file or directory.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something that should hold does not.
+    #[error("{0}")]
+    Failed(String),
+    /// The user stopped it; the message says how to go on.
+    #[error("{0}")]
+    Stopped(String),
     /// The user stopped it; what was done until then is reported.
     #[error("interrupted: only what was finished is reported")]
     Interrupted,
@@ -100,7 +122,8 @@ impl Error {
             }
             Error::Output(_) => 1,
             Error::Write { source, .. } if source.kind() == ErrorKind::StorageFull => 1,
-            Error::Interrupted => 130,
+            Error::Keep { .. } | Error::Failed(_) => 1,
+            Error::Interrupted | Error::Stopped(_) => 130,
             _ => 2,
         };
         let message = self.to_string().replace(['\n', '\r'], " ");

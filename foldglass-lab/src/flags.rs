@@ -1,10 +1,10 @@
 //! Reads the flags that several commands share: each flag's text, meaning and test in one module.
 
 mod class;
-mod inputs;
-mod max_memory;
-mod shape;
-mod square;
+pub mod inputs;
+pub mod max_memory;
+pub mod shape;
+pub mod square;
 
 use std::str::FromStr;
 

@@ -11,6 +11,8 @@ mod files;
 mod flags;
 mod output;
 mod progress;
+mod reproduce;
+mod study;
 mod summary;
 
 use std::process::ExitCode;
@@ -35,5 +37,8 @@ fn run() -> Result<(), Error> {
         Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
         Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
         Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Run(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),
     }
 }

@@ -24,7 +24,7 @@ pub fn interrupted() -> bool {
 }
 
 /// From now on a first Ctrl-C is heard by [`interrupted`]; a second ends the program at once.
-fn hear_interrupts() {
+pub fn hear_interrupts() {
     static HEARD: Once = Once::new();
     HEARD.call_once(|| {
         let handler = || {

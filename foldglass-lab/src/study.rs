@@ -9,6 +9,7 @@
 //! `records-I-of-N.jsonl` (a line a finished run) and `checkpoints/` (units in progress).
 
 mod checkpoint;
+mod disk;
 mod dynamics;
 mod execute;
 mod forecast;
@@ -25,8 +26,10 @@ mod table;
 mod walk;
 
 pub use execute::{End, Options, Shard, Summary, execute};
-pub use forecast::{Forecast, forecast};
+pub use forecast::{Forecast, SeriesForecast, forecast};
 pub use journal::{Gathered, gather};
+pub use method::Method;
 pub use pace::span;
+pub use record::{ChainOutcome, Outcome, Record};
 pub use spec::Study;
 pub use table::{Form, write as write_table};

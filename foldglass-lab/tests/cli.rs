@@ -1,11 +1,19 @@
 //! Runs the built `foldglass` and holds it to the command-line contract.
 
+#[path = "cli/cavi.rs"]
+mod cavi;
 #[path = "cli/cells.rs"]
 mod cells;
+#[path = "cli/chain.rs"]
+mod chain;
 #[path = "cli/eval.rs"]
 mod eval;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/study.rs"]
+mod study;
+#[path = "cli/reproduce.rs"]
+mod reproduce;
 #[path = "cli/support.rs"]
 mod support;
 #[path = "cli/task.rs"]
@@ -17,7 +25,7 @@ use support::Scratch;
 fn without_arguments_it_prints_its_help() {
     let run = Scratch::new().run(&[]);
     let text = run.success();
-    for command in ["task", "cells", "eval"] {
+    for command in ["task", "cells", "eval", "chain", "cavi"] {
         assert!(text.contains(&format!("\n  {command} ")), "{text}");
     }
 }

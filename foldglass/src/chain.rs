@@ -310,18 +310,28 @@ fn resample(
             if accept { proposal } else { present }
         }
         Kernel::HeatBath => {
-            let best = (0..q as Symbol).map(&mut gain).fold(f64::NEG_INFINITY, f64::max);
+            // What fits is kept; beyond it gains are asked for again rather than allocated.
+            let mut kept = [0.0; 32];
+            let mut best = f64::NEG_INFINITY;
+            for action in 0..q {
+                let gain = gain(action as Symbol);
+                best = best.max(gain);
+                if let Some(kept) = kept.get_mut(action) {
+                    *kept = gain;
+                }
+            }
             // Actions so far behind that their weight is 0 in f64, at tau = 0 all but the best,
             // need no exponential.
-            let mut weigh = |action: usize| match gain(action as Symbol) - best {
+            let weight = |gain: f64| match gain - best {
                 0.0 => 1.0,
                 loss if loss < -745.0 * tau => 0.0,
                 loss => (loss / tau).exp(),
             };
-            // What fits is kept; beyond it weights are computed again rather than allocated.
-            let mut kept = [0.0; 8];
-            (0..q.min(8)).for_each(|action| kept[action] = weigh(action));
-            let mut weigh = |action: usize| kept.get(action).copied().unwrap_or_else(|| weigh(action));
+            kept.iter_mut().take(q).for_each(|kept| *kept = weight(*kept));
+            let mut weigh = |action: usize| match kept.get(action) {
+                Some(&weight) => weight,
+                None => weight(gain(action as Symbol)),
+            };
             let total: f64 = (0..q).map(&mut weigh).sum();
             let mut left = stream.uniform() * total;
             for action in 0..q {

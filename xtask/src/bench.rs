@@ -7,15 +7,44 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What is timed on both sides: our benchmark's name and the peers' case.
-const CASES: [(&str, &str); 1] = [("evaluate_untied_0_3_T7", "untied_0_3_T7")];
+/// What is timed on both sides.
+struct Case {
+    /// Our benchmark's name.
+    ours: &'static str,
+    /// The scripts that have it, as `bench/peers/TOPIC_PEER.py`.
+    topic: &'static str,
+    /// The peers' name of it.
+    peers: &'static str,
+    /// Results that every program must share, so that equal work is timed. Dynamics share none: every
+    /// program draws its own random numbers, and the scripts' `--check` checks them.
+    results: &'static [&'static str],
+}
 
-/// Results that every program must share, so that equal work is timed.
-const RESULTS: [&str; 2] = ["J", "checksum_dq"];
+const CASES: [Case; 3] = [
+    Case {
+        ours: "evaluate_untied_0_3_T7",
+        topic: "evaluate",
+        peers: "untied_0_3_T7",
+        results: &["J", "checksum_dq"],
+    },
+    Case {
+        ours: "cavi_untied_0_3_T7",
+        topic: "dynamics",
+        peers: "cavi_0_3_T7",
+        results: &[],
+    },
+    Case {
+        ours: "chain_untied_0_3_T7",
+        topic: "dynamics",
+        peers: "chain_0_3_T7",
+        results: &[],
+    },
+];
 
 /// How to read the peers' table.
 const PEERS_NOTE: &str = "Peers on one thread each: plain is App. A as a user first writes it, \
-                          expert the fastest formulation found.";
+                          expert the fastest formulation found. cavi is one iteration, chain one \
+                          zero-temperature Metropolis sweep in step blocks.";
 
 /// What was typed after `cargo xtask bench`.
 #[derive(Debug, PartialEq)]
@@ -90,9 +119,9 @@ impl Measured {
             let Some(environment) = environment else {
                 continue;
             };
-            for ((_, case), lines) in CASES.iter().zip(&mut peers) {
+            for (case, lines) in CASES.iter().zip(&mut peers) {
                 for (peer, lines) in PEERS.iter().zip(lines) {
-                    lines.push(environment.run(peer, case)?);
+                    lines.push(environment.run(peer, case.topic, case.peers)?);
                 }
             }
         }
@@ -116,17 +145,18 @@ impl Measured {
         let Some(peers) = &self.peers else {
             return Ok(());
         };
-        for ((name, case), peers) in CASES.iter().zip(peers) {
-            let ours = self.ours_of(name);
+        for (case, peers) in CASES.iter().zip(peers) {
+            let ours = self.ours_of(case.ours);
             let first = ours
                 .first()
-                .ok_or_else(|| format!("the benchmark printed no line named {name:?}"))?;
+                .ok_or_else(|| format!("the benchmark printed no line named {:?}", case.ours))?;
             for line in ours.iter().chain(peers.iter().flatten()) {
-                for field in RESULTS {
+                for &field in case.results {
                     let pair = first[field].as_f64().zip(line[field].as_f64());
                     if !pair.is_some_and(|(ours, theirs)| table::agree(ours, theirs)) {
                         return Err(format!(
-                            "{case}: {field} differs by more than 1e-12: {first} against {line}"
+                            "{}: {field} differs by more than 1e-12: {first} against {line}",
+                            case.peers
                         ));
                     }
                 }
@@ -157,10 +187,10 @@ impl Measured {
             })
             .collect();
         let mut comparisons = Vec::new();
-        for ((name, case), peers) in CASES.iter().zip(peers) {
+        for (case, peers) in CASES.iter().zip(peers) {
             comparisons.push(Comparison {
-                case: case.to_string(),
-                ours: table::median_of(&self.ours_of(name), "median_s")?,
+                case: case.peers.into(),
+                ours: table::median_of(&self.ours_of(case.ours), "median_s")?,
                 peers: peers
                     .iter()
                     .map(|lines| table::median_of(lines, "median_s"))
@@ -175,7 +205,7 @@ impl Measured {
 /// Builds our benchmark and returns its program, so that every round runs the same one.
 fn build() -> Result<PathBuf, Failure> {
     let failed =
-        |why: String| Failure::Failed(format!("foldglass/benches/core.rs did not build: {why}"));
+        |why: String| Failure::Failed(format!("foldglass/benches/core did not build: {why}"));
     let args = [
         "bench",
         "--package",
@@ -253,17 +283,25 @@ mod tests {
         Options::parse(&args.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// One round in which ours and the peers report these checksums.
+    /// One round in which ours and the peers report these checksums, where a case has them.
     fn measured(ours: f64, peers: [f64; PEERS.len()]) -> Measured {
-        let line = |time: f64, checksum: f64| json!({"version": "1.0", "median_s": time, "J": 0.2, "checksum_dq": checksum});
-        let mut own = line(1e-5, ours);
-        own["name"] = json!(CASES[0].0);
-        let times = [8e-5, 4e-5, 3e-5, 2e-5];
-        let peers = times.into_iter().zip(peers);
-        let peers = peers.map(|(time, checksum)| vec![line(time, checksum)]);
+        let line = |case: &Case, time: f64, checksum: f64| {
+            let mut line = json!({"name": case.ours, "version": "1.0", "median_s": time});
+            for &field in case.results {
+                line[field] = json!(if field == "J" { 0.2 } else { checksum });
+            }
+            line
+        };
+        let times = [8e-5, 4e-5, 3e-5, 2e-5].into_iter().zip(peers);
+        let of_peers = |case: &Case| {
+            let lines = times
+                .clone()
+                .map(|(time, checksum)| vec![line(case, time, checksum)]);
+            lines.collect()
+        };
         Measured {
-            ours: vec![own],
-            peers: Some(vec![peers.collect()]),
+            ours: CASES.iter().map(|case| line(case, 1e-5, ours)).collect(),
+            peers: Some(CASES.iter().map(of_peers).collect()),
         }
     }
 
@@ -311,7 +349,7 @@ mod tests {
         silent.ours[0]["J"] = Value::Null;
         assert!(silent.check_agreement().unwrap_err().contains("J differs"));
         silent.ours.clear();
-        assert!(silent.check_agreement().unwrap_err().contains(CASES[0].0));
+        assert!(silent.check_agreement().unwrap_err().contains(CASES[0].ours));
     }
 
     #[test]
@@ -324,6 +362,8 @@ mod tests {
             "| | numpy 1.0, expert | 40.0 µs | 4.00 × |",
             "| | jax 1.0, plain | 30.0 µs | 3.00 × |",
             "| | jax 1.0, expert | 20.0 µs | 2.00 × |",
+            "| `cavi_0_3_T7` | foldglass | 10.0 µs | 1 × |",
+            "| `chain_0_3_T7` | foldglass | 10.0 µs | 1 × |",
         ] {
             assert!(report.contains(row), "{row} is not in\n{report}");
         }

@@ -5,29 +5,23 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// One way to evaluate a policy in Python.
+/// One way to do a case in Python.
 pub struct Peer {
     pub name: &'static str,
     /// `plain`, what a user writes first, or `expert`, the fastest formulation found.
     pub style: &'static str,
-    /// The file under `bench/peers`.
-    script: &'static str,
 }
 
-const fn peer(name: &'static str, style: &'static str, script: &'static str) -> Peer {
-    Peer {
-        name,
-        style,
-        script,
-    }
+const fn peer(name: &'static str, style: &'static str) -> Peer {
+    Peer { name, style }
 }
 
 /// The peers in the order of the table.
 pub const PEERS: [Peer; 4] = [
-    peer("numpy", "plain", "evaluate_numpy.py"),
-    peer("numpy", "expert", "evaluate_numpy.py"),
-    peer("jax", "plain", "evaluate_jax.py"),
-    peer("jax", "expert", "evaluate_jax.py"),
+    peer("numpy", "plain"),
+    peer("numpy", "expert"),
+    peer("jax", "plain"),
+    peer("jax", "expert"),
 ];
 
 /// A virtual environment that holds what `requirements.txt` names.
@@ -87,17 +81,18 @@ impl Environment {
         Ok(Self { python })
     }
 
-    /// Runs one peer on one case and returns its line.
-    pub fn run(&self, peer: &Peer, case: &str) -> Result<Value, Failure> {
-        let what = format!("{} --style {} --case {case}", peer.script, peer.style);
+    /// Runs one peer on one case of `bench/peers/TOPIC_PEER.py` and returns its line.
+    pub fn run(&self, peer: &Peer, topic: &str, case: &str) -> Result<Value, Failure> {
+        let script = format!("{topic}_{}.py", peer.name);
+        let what = format!("{script} --style {} --case {case}", peer.style);
         let mut command = Command::new(&self.python);
-        command.arg(scripts().join(peer.script)).args([
+        command.arg(scripts().join(&script)).args([
             "--style",
             peer.style,
             "--case",
             case,
             "--rounds",
-            "15",
+            "9",
             "--seconds",
             "0.1",
         ]);

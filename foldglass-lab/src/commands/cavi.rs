@@ -23,7 +23,7 @@ use crate::summary;
 #[derive(Debug, Args)]
 pub struct CaviArgs {
     /// The temperature of the entropy bonus per cell, at least 0
-    #[arg(long, value_name = "TAU", value_parser = temperature, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
     tau: f64,
     /// Iterations at this temperature; 0 leaves the first policy as it is
     #[arg(long, value_name = "N", value_parser = iterations, allow_negative_numbers = true)]
@@ -45,10 +45,10 @@ pub struct CaviArgs {
     #[arg(long, value_name = "RULE", default_value = "cavi", value_parser = rule)]
     rule: RuleFlag,
     /// How far a cell moves towards its target under --rule cavi [default: 0.3]
-    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     damping: Option<f64>,
     /// The share of the cells that move each time under --rule cavi [default: 0.3]
-    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     share: Option<f64>,
     /// Report the greedy codes too, as \"greedy\" in the JSON
     #[arg(long)]
@@ -134,8 +134,8 @@ impl CaviArgs {
         let mut runs = Vec::with_capacity(self.runs);
         let job = |number: usize| {
             let numbers = groups[number].clone();
-            let count = numbers.end - numbers.start;
-            Ok(plan.finish(plan.begin(numbers, each)?, count, &progress))
+            let runs = plan.begin(numbers.clone(), each)?;
+            Ok(plan.finish(runs, numbers, &progress))
         };
         let take = |group: Vec<Outcome>| {
             runs.extend(group);
@@ -204,14 +204,21 @@ impl Plan<'_> {
     }
 
     /// Iterates to the end; none when the user stops it before.
-    fn finish(&self, mut runs: Runs, count: u64, progress: &Progress) -> Option<Vec<Outcome>> {
+    fn finish(
+        &self,
+        mut runs: Runs,
+        numbers: Range<u64>,
+        progress: &Progress,
+    ) -> Option<Vec<Outcome>> {
+        let count = numbers.end - numbers.start;
         while !runs.advance(1) {
             if progress.add(count) == Go::Stop {
                 return None;
             }
         }
         progress.add(count);
-        let outcome = |run: cavi::Outcome| Outcome {
+        let outcome = |(number, run): (u64, cavi::Outcome)| Outcome {
+            number,
             greedy_reward: run.greedy_reward.to_f64(),
             greedy_exact: run.greedy_reward.to_string(),
             expected_reward: run.expected_reward,
@@ -219,7 +226,7 @@ impl Plan<'_> {
             residual: run.residual,
             greedy: self.actions.then(|| run.greedy.actions().to_vec()),
         };
-        Some(runs.outcomes().into_iter().map(outcome).collect())
+        Some(numbers.zip(runs.outcomes()).map(outcome).collect())
     }
 }
 
@@ -234,6 +241,9 @@ pub struct Trained {
 /// How a run ended.
 #[derive(Serialize)]
 struct Outcome {
+    /// The run's number; where some were interrupted it is not its place in the list.
+    #[serde(skip)]
+    number: u64,
     greedy_reward: f64,
     greedy_exact: String,
     expected_reward: f64,
@@ -256,8 +266,8 @@ impl Report for Trained {
         let best = self.runs.iter().filter(|run| run.greedy_exact == "1/1");
         let (best, count) = (best.count(), self.runs.len());
         writeln!(out, "greedy reward exactly 1: {best}/{count}\n")?;
-        let shown = self.runs.iter().take(summary::LISTED).enumerate();
-        let rows: Vec<[String; 6]> = shown.map(|(number, run)| run.row(number)).collect();
+        let shown = self.runs.iter().take(summary::LISTED);
+        let rows: Vec<[String; 6]> = shown.map(Outcome::row).collect();
         let heads = [
             "run",
             "greedy",
@@ -267,8 +277,11 @@ impl Report for Trained {
             "residual",
         ];
         summary::write_list(out, heads, &rows, count)?;
-        let codes = self.runs.iter().filter_map(|run| run.greedy.as_ref());
-        codes.enumerate().try_for_each(|(run, code)| {
+        let mut codes = self
+            .runs
+            .iter()
+            .filter_map(|run| Some((run.number, run.greedy.as_ref()?)));
+        codes.try_for_each(|(run, code)| {
             let actions: Vec<String> = code.iter().map(Symbol::to_string).collect();
             writeln!(out, "\nrun {run}: {}", actions.join(" "))
         })
@@ -280,9 +293,9 @@ impl Report for Trained {
 }
 
 impl Outcome {
-    fn row(&self, run: usize) -> [String; 6] {
+    fn row(&self) -> [String; 6] {
         [
-            run.to_string(),
+            self.number.to_string(),
             number(self.greedy_reward),
             summary::fraction(self.greedy_exact.clone()),
             number(self.expected_reward),

@@ -61,7 +61,7 @@ pub struct ChainArgs {
 #[group(required = true, multiple = false)]
 struct HeatArgs {
     /// The temperature, at least 0; at 0 no loss is accepted
-    #[arg(long, value_name = "TAU", value_parser = temperature, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
     tau: Option<f64>,
     /// Another temperature each sweep: geometric:FROM,TO,SWEEPS or linear:FROM,TO,SWEEPS, then TO
     #[arg(long, value_name = "SCHEDULE", allow_hyphen_values = true)]
@@ -239,8 +239,8 @@ impl Report for Sampled {
         summary::write(out, &quantities)?;
         let best = self.chains.iter().filter(|c| c.reward_exact == "1/1");
         writeln!(out, "J exactly 1: {}/{}\n", best.count(), self.chains.len())?;
-        let shown = self.chains.iter().take(summary::LISTED).enumerate();
-        let rows: Vec<[String; 5]> = shown.map(|(number, chain)| chain.row(number)).collect();
+        let shown = self.chains.iter().take(summary::LISTED);
+        let rows: Vec<[String; 5]> = shown.map(Outcome::row).collect();
         let heads = ["chain", "J", "exact", "mean J", "stationary after"];
         summary::write_list(out, heads, &rows, self.chains.len())?;
         match &self.tempering {
@@ -279,10 +279,10 @@ impl Tempering {
 }
 
 impl Outcome {
-    fn row(&self, chain: usize) -> [String; 5] {
+    fn row(&self) -> [String; 5] {
         let stationary = self.sweeps_to_stationary;
         [
-            chain.to_string(),
+            self.number.to_string(),
             number(self.reward),
             summary::fraction(self.reward_exact.clone()),
             number(self.mean_reward),

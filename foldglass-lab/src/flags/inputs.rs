@@ -1,7 +1,7 @@
 //! Reads the law of the inputs that `--inputs` names.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use foldglass::exact;
@@ -60,6 +60,14 @@ const EXPECTED: &str = "a product law ([[..]], a row of q probabilities per posi
                         number or a string such as \"1/3\")";
 
 impl InputsFlag {
+    /// The same, its file found from a directory.
+    pub fn under(mut self, base: &Path) -> InputsFlag {
+        if let Source::File(path) = &mut self.source {
+            *path = base.join(&path);
+        }
+        self
+    }
+
     /// The law, read from its file where it stands in one.
     pub fn law(&self) -> Result<InputLaw, Error> {
         let path = match &self.source {

@@ -1,7 +1,7 @@
 //! Finds the Latin square that `--task` names.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
@@ -38,6 +38,16 @@ impl FromStr for SquareFlag {
             None if text.ends_with(".json") => SquareFlag::File(text.into()),
             None => SquareFlag::Named(text.to_owned()),
         })
+    }
+}
+
+impl SquareFlag {
+    /// The same, its file found from a directory.
+    pub fn under(self, base: &Path) -> SquareFlag {
+        match self {
+            SquareFlag::File(path) => SquareFlag::File(base.join(path)),
+            named => named,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::replace;
+use super::disk::replace;
 use super::record::{SCHEMA, VERSION};
 use super::spec::Study;
 use crate::error::Error;

@@ -4,7 +4,7 @@ use crate::support::Scratch;
 
 /// Runs words split at spaces; requires exit 2, an empty stdout, no new file and one line on stderr
 /// that holds all of `said`.
-fn refuses(scratch: &Scratch, words: &str, said: &[&str]) {
+pub fn refuses(scratch: &Scratch, words: &str, said: &[&str]) {
     let args: Vec<&str> = words.split(' ').collect();
     let before = scratch.files();
     for form in [&[][..], &["--json"]] {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,6 +30,11 @@ impl Scratch {
         Scratch { path }
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes a file and returns its name.
     pub fn file<'a>(&self, name: &'a str, content: &str) -> &'a str {
         fs::write(self.path.join(name), content).unwrap();
@@ -46,7 +51,7 @@ impl Scratch {
         names
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foldglass"));
         command
             .args(args)
@@ -94,6 +99,29 @@ impl Scratch {
             .unwrap();
         let run = Run::from(child.wait_with_output().unwrap());
         (run.code, run.errors)
+    }
+
+    /// Presses Ctrl-C after a while.
+    #[cfg(unix)]
+    pub fn run_and_interrupt(&self, args: &[&str], after: std::time::Duration) -> Run {
+        let mut command = self.command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        std::thread::sleep(after);
+        let pid = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        child.wait_with_output().unwrap().into()
+    }
+
+    /// The content of a file.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path.join(name)).unwrap()
     }
 
     /// Runs with `--json` and reads the one object on stdout.

@@ -2,6 +2,7 @@
 //!
 //! A name given as an argument runs only the cases that contain it.
 
+mod dynamics;
 mod peak;
 
 use foldglass::class::{Allowance, Class, Shape};
@@ -13,7 +14,7 @@ use foldglass::task::Task;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-const BUDGET: Duration = Duration::from_millis(700);
+const BUDGET: Duration = Duration::from_millis(400);
 
 fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(
@@ -43,19 +44,30 @@ fn shared_policy(class: &Class) -> Policy {
 
 /// The median time of one call, over batches of about a millisecond that fill the budget.
 fn median_time(mut work: impl FnMut()) -> f64 {
+    median_times([&mut work])[0]
+}
+
+/// The median time of one call of each, in turns; each fills the budget.
+fn median_times<const N: usize>(mut works: [&mut dyn FnMut(); N]) -> [f64; N] {
+    let batches = works.each_mut().map(|work| {
+        let start = Instant::now();
+        work();
+        let once = start.elapsed().as_secs_f64().max(1e-9);
+        (1e-3 / once).ceil().max(1.0) as usize
+    });
+    let mut times = [const { Vec::new() }; N];
     let start = Instant::now();
-    work();
-    let once = start.elapsed().as_secs_f64().max(1e-9);
-    let batch = (1e-3 / once).ceil().max(1.0) as usize;
-    let mut times = Vec::new();
-    let start = Instant::now();
-    while start.elapsed() < BUDGET || times.len() < 5 {
-        let lap = Instant::now();
-        (0..batch).for_each(|_| work());
-        times.push(lap.elapsed().as_secs_f64() / batch as f64);
+    while start.elapsed() < BUDGET * N as u32 || times[0].len() < 5 {
+        for ((work, &batch), times) in works.iter_mut().zip(&batches).zip(&mut times) {
+            let lap = Instant::now();
+            (0..batch).for_each(|_| work());
+            times.push(lap.elapsed().as_secs_f64() / batch as f64);
+        }
     }
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    })
 }
 
 /// Multiplications and additions that App. A cannot do without, counted node by node: for every
@@ -138,13 +150,20 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let cases: [(&str, fn()); 2] = [
-        ("evaluate_untied_0_3_T7", evaluation_against_peers),
-        ("step", cost_per_step),
+    // A case and the names that its lines begin with.
+    let cases: [(&[&str], fn()); 6] = [
+        (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
+        (&["step"], cost_per_step),
+        (
+            &["cavi_untied_0_3_T7", "chain_untied_0_3_T7"],
+            dynamics::cavi_and_chain,
+        ),
+        (&["cell_sweep_untied_0_3_T7"], dynamics::cell_sweep),
+        (&["parity_updates"], dynamics::parity_updates),
+        (&["actions_0_0_T8", "actions_tied_0_3_T7"], dynamics::actions),
     ];
-    for (name, case) in cases {
-        if wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str())) {
-            case();
-        }
+    let is_wanted = |name: &&str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w));
+    for (_, case) in cases.iter().filter(|(names, _)| names.iter().any(is_wanted)) {
+        case();
     }
 }

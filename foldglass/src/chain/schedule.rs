@@ -91,7 +91,8 @@ impl FromStr for Schedule {
 fn temperature(text: &str) -> Option<f64> {
     let tau = text.trim().parse::<f64>().ok();
     // A negative zero is a zero.
-    tau.filter(|tau| tau.is_finite() && *tau >= 0.0).map(f64::abs)
+    tau.filter(|tau| tau.is_finite() && *tau >= 0.0)
+        .map(f64::abs)
 }
 
 fn ends(text: &str) -> Option<(f64, f64, u64)> {

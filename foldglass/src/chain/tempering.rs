@@ -27,7 +27,9 @@ pub enum TemperingError {
         tau: f64,
     },
     /// A step down.
-    #[error("rung {rung} at {tau} is colder than the one before, at {before}: the coldest is first")]
+    #[error(
+        "rung {rung} at {tau} is colder than the one before, at {before}: the coldest is first"
+    )]
     Descending {
         /// The rung, counted from 0.
         rung: usize,
@@ -172,7 +174,12 @@ impl Tempering {
     ) -> Result<Tempering, TemperingError> {
         check(ladder)?;
         let numbers = numbers(class, ladder.len(), number);
-        let sizes = [state.rungs.len(), state.legs.len(), state.trips.len(), state.swaps.len() + 1];
+        let sizes = [
+            state.rungs.len(),
+            state.legs.len(),
+            state.trips.len(),
+            state.swaps.len() + 1,
+        ];
         assert!(
             sizes == [ladder.len(); 4] && state.groups.len() == numbers.len(),
             "the state is of a ladder of {} rungs: this one has {}",
@@ -182,7 +189,9 @@ impl Tempering {
         let groups = numbers
             .into_iter()
             .zip(&state.groups)
-            .map(|(numbers, group)| Chains::resume(class, settings, seed, numbers, group, allowance))
+            .map(|(numbers, group)| {
+                Chains::resume(class, settings, seed, numbers, group, allowance)
+            })
             .collect::<Result<_, _>>()?;
         let holder = |rung| state.rungs.iter().position(|&held| held == rung);
         let replicas = (0..ladder.len()).map(|rung| holder(rung).expect("each rung has a replica"));
@@ -231,7 +240,12 @@ impl Tempering {
         let hot = cold + 1;
         let draw = self.stream.uniform();
         let rewards = [cold, hot].map(|rung| self.reward(rung));
-        let accept = draw < swap_chance([self.ladder[cold], self.ladder[hot]], rewards, self.denominator());
+        let accept = draw
+            < swap_chance(
+                [self.ladder[cold], self.ladder[hot]],
+                rewards,
+                self.denominator(),
+            );
         self.swaps[cold].trials += 1;
         if accept {
             self.swaps[cold].successes += 1;
@@ -340,7 +354,9 @@ fn numbers(class: &Class, rungs: usize, number: u64) -> Vec<Range<u64>> {
     let (rungs, together) = (rungs as u64, Chains::side_by_side(class) as u64);
     let first = number.checked_mul(rungs.next_multiple_of(together));
     let end = first.and_then(|first| first.checked_add(rungs));
-    let end = end.filter(|&end| end <= 1 << 62).expect("chains are numbered below 2^62");
+    let end = end
+        .filter(|&end| end <= 1 << 62)
+        .expect("chains are numbered below 2^62");
     (end - rungs..end)
         .step_by(together as usize)
         .map(|start| start..end.min(start + together))

@@ -40,7 +40,7 @@ impl Record {
     pub fn write(&mut self, walk: &Walk) -> Result<(), Error> {
         let rewards = walk.rewards.iter();
         let line = Line {
-            chain: walk.number,
+            chain: walk.outcome.number,
             denominator: walk.denominator.to_string(),
             rewards: rewards.map(u128::to_string).collect(),
         };

@@ -40,7 +40,7 @@ pub struct Plan<'a> {
 
 /// Chains in progress.
 pub enum Walkers {
-    Chains(Chains),
+    Chains(Box<Chains>),
     Ladder(Box<Ladder>),
 }
 
@@ -80,7 +80,7 @@ impl Plan<'_> {
                 Chains::starting_at(class, settings, codes, seed, numbers, allowance)
             }
         };
-        Ok(Walkers::Chains(chains?))
+        Ok(Walkers::Chains(Box::new(chains?)))
     }
 
     /// Sweeps to the end; none when the user stops it before.
@@ -96,10 +96,12 @@ impl Plan<'_> {
         };
         let trace = |place| Trace::new(walkers.reward(place), self.recorded);
         let mut traces: Vec<Trace> = (0..traced).map(trace).collect();
+        let mut tau = vec![0.0; traced];
         for sweep in 1..=self.sweeps {
             match (&mut walkers, &self.heat) {
                 (Walkers::Chains(chains), Heat::Schedule(schedule)) => {
-                    chains.sweep(&vec![schedule.tau(sweep as u64 - 1); traced]);
+                    tau.fill(schedule.tau(sweep as u64 - 1));
+                    chains.sweep(&tau);
                 }
                 (Walkers::Ladder(ladder), _) => ladder.sweep(),
                 (Walkers::Chains(_), Heat::Ladder(_)) => unreachable!("a ladder was begun"),
@@ -129,9 +131,11 @@ impl Plan<'_> {
         let walks = numbers.zip(traces).enumerate();
         walks
             .map(|(place, (number, trace))| Walk {
-                number,
                 denominator,
-                outcome: trace.outcome(self.sweeps, denominator, walkers.code(place)),
+                outcome: Outcome {
+                    number,
+                    ..trace.outcome(self.sweeps, denominator, walkers.code(place))
+                },
                 tempered: tempered.clone(),
                 rewards: trace.rewards.unwrap_or_default(),
             })
@@ -224,6 +228,7 @@ impl Trace {
     fn outcome(&self, sweeps: usize, denominator: u128, code: &Code) -> Outcome {
         let reward = exact(self.last, denominator);
         Outcome {
+            number: 0,
             reward: reward.to_f64(),
             reward_exact: reward.to_string(),
             mean_reward: self.mean(denominator),
@@ -252,7 +257,6 @@ fn exact(num: u128, den: u128) -> Exact {
 
 /// A chain at its end; of a ladder, its coldest rung.
 pub struct Walk {
-    pub number: u64,
     pub denominator: u128,
     pub outcome: Outcome,
     pub tempered: Option<Tempered>,
@@ -263,6 +267,9 @@ pub struct Walk {
 /// How a chain ended.
 #[derive(Serialize)]
 pub struct Outcome {
+    /// The chain's number; where some were interrupted it is not its place in the list.
+    #[serde(skip)]
+    pub number: u64,
     pub reward: f64,
     pub reward_exact: String,
     pub mean_reward: f64,

@@ -1,0 +1,101 @@
+//! Merges the records of a study into one table (DESIGN, "Beyond one machine").
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::output::Report;
+use crate::study::{self, Form, Gathered};
+
+/// The flags of `collect`.
+#[derive(Debug, Args)]
+pub struct CollectArgs {
+    /// The directories that `run` wrote, of one study
+    #[arg(value_name = "DIR", required = true)]
+    directories: Vec<PathBuf>,
+    /// The table: NAME.jsonl, NAME.parquet, or NAME for both [default: table in the first DIR]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Make the table of the finished runs although some are missing
+    #[arg(long)]
+    partial: bool,
+}
+
+/// Missing runs named in a message.
+const NAMED: usize = 5;
+
+impl CollectArgs {
+    /// Writes the table.
+    pub fn run(&self, _: &Settings) -> Result<Collected, Error> {
+        let found = study::gather(&self.directories)?;
+        if found.unreadable > 0 {
+            let lines = found.unreadable;
+            eprintln!("foldglass: {lines} damaged lines of records are left out");
+        }
+        if !found.missing.is_empty() && !self.partial {
+            return Err(Error::Failed(incomplete(&found)));
+        }
+        let mut tables = Vec::new();
+        for (form, path) in self.tables() {
+            study::write_table(&found.records, form, &path)?;
+            tables.push(path);
+        }
+        Ok(Collected {
+            study: found.manifest.study.name,
+            runs: found.records.len(),
+            missing: found.missing,
+            tables,
+        })
+    }
+
+    /// The files to write.
+    fn tables(&self) -> Vec<(Form, PathBuf)> {
+        let out = self.out.clone().unwrap_or_else(|| self.directories[0].join("table"));
+        let with = |end: &str| {
+            let mut name = out.clone().into_os_string();
+            name.push(end);
+            name.into()
+        };
+        match out.extension().and_then(|end| end.to_str()) {
+            Some("jsonl") => vec![(Form::Lines, out)],
+            Some("parquet") => vec![(Form::Parquet, out)],
+            _ => vec![(Form::Lines, with(".jsonl")), (Form::Parquet, with(".parquet"))],
+        }
+    }
+}
+
+fn incomplete(found: &Gathered) -> String {
+    let (missing, there) = (found.missing.len(), found.records.len());
+    let mut named = found.missing[..missing.min(NAMED)].join(", ");
+    if missing > NAMED {
+        named += ", ..";
+    }
+    format!(
+        "{missing} of {} runs are missing: {named}; `foldglass run` does them, --partial leaves them out",
+        missing + there
+    )
+}
+
+/// What was merged.
+#[derive(Serialize)]
+pub struct Collected {
+    study: String,
+    runs: usize,
+    missing: Vec<String>,
+    tables: Vec<PathBuf>,
+}
+
+impl Report for Collected {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{} runs of {}", self.runs, self.study)?;
+        if !self.missing.is_empty() {
+            writeln!(out, "{} missing (--json names them)", self.missing.len())?;
+        }
+        let mut tables = self.tables.iter();
+        tables.try_for_each(|path| writeln!(out, "{}", path.display()))
+    }
+}

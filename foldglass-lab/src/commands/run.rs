@@ -1,0 +1,186 @@
+//! Runs a study, or goes on with it (DESIGN, "Beyond one machine").
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use foldglass::class::{Allowance, bytes};
+use serde::Serialize;
+
+use crate::cli::Settings;
+use crate::columns::{Align, Columns, widest};
+use crate::error::Error;
+use crate::flags::{max_memory, whole};
+use crate::output::Report;
+use crate::progress;
+use crate::study::{self, End, Forecast, Options, Shard, Study, Summary, span};
+
+/// The flags of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The study: classes, dynamics, temperatures and numbers of runs, in TOML
+    #[arg(value_name = "STUDY.toml")]
+    study: PathBuf,
+    /// The directory of the records; finished runs in it are not done again [default: the study's
+    /// name]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Do one part of several, such as 2/8; `collect` puts them together
+    #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = shard)]
+    #[arg(allow_hyphen_values = true)]
+    shard: Shard,
+    /// Save what runs longer than this, and again each time it has passed
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
+    checkpoint_every: Duration,
+    /// Say what would be done, how long it would take and how much memory, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Refuse what needs more memory, such as 4GiB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
+    #[arg(allow_negative_numbers = true)]
+    max_memory: Option<Allowance>,
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/');
+    match parts.map(|(number, of)| (whole(number), whole(of))) {
+        Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Shard { number, of }),
+        _ => Err("write I/N, part I of N, such as 1/8 to 8/8".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|&s: &f64| s > 0.0);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or("a number of seconds above 0 is needed".to_owned())
+}
+
+impl RunArgs {
+    /// Runs the study, or says what that would do.
+    pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
+        let study = Study::read(&self.study, settings.seed)?;
+        let options = Options {
+            out: self.out.clone().unwrap_or_else(|| PathBuf::from(&study.name)),
+            base: self.study.parent().unwrap_or(Path::new("")).to_owned(),
+            shard: self.shard,
+            threads: progress::threads(settings.threads, usize::MAX),
+            checkpoint_every: self.checkpoint_every,
+            allowance: self.max_memory.unwrap_or_else(max_memory::available),
+            stop: progress::interrupted,
+        };
+        let name = study.name.clone();
+        if self.dry_run {
+            let forecast = study::forecast(&study, &options)?;
+            return Ok(Done::Forecast { study: name, forecast });
+        }
+        progress::hear_interrupts();
+        let summary = study::execute(&study, &options)?;
+        match summary.end {
+            End::Finished => Ok(Done::Summary { study: name, out: options.out, summary }),
+            End::Stopped => Err(Error::Stopped(format!(
+                "stopped: {} of {} runs are recorded in {}, what was under way is saved; the same \
+                 command goes on from there",
+                summary.before + summary.now,
+                summary.runs,
+                summary.records.display()
+            ))),
+        }
+    }
+}
+
+/// What `run` did or would do.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Done {
+    /// All runs are recorded.
+    Summary {
+        /// The study.
+        study: String,
+        /// The directory of its records.
+        out: PathBuf,
+        /// The rest.
+        #[serde(flatten)]
+        summary: Summary,
+    },
+    /// Nothing.
+    Forecast {
+        /// The study.
+        study: String,
+        /// What would be done.
+        #[serde(flatten)]
+        forecast: Forecast,
+    },
+}
+
+impl Report for Done {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Done::Summary { out: directory, summary, .. } => {
+                let Summary { records, runs, before, now, .. } = summary;
+                let records = records.display();
+                writeln!(out, "{runs} runs in {records}: {now} done now, {before} before")?;
+                writeln!(out, "foldglass collect {} makes the table", directory.display())
+            }
+            Done::Forecast { forecast, .. } => write_forecast(forecast, out),
+        }
+    }
+}
+
+fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
+    let row = |series: &study::SeriesForecast| {
+        [
+            series.class.clone(),
+            series.cells.to_string(),
+            series.dynamics.clone(),
+            series.kind.to_owned(),
+            series.temperatures.to_string(),
+            series.runs.to_string(),
+            series.finished.to_string(),
+            span(series.seconds),
+        ]
+    };
+    let rows: Vec<[String; 8]> = forecast.series.iter().map(row).collect();
+    let heads = [
+        ("class", Align::Left),
+        ("cells", Align::Right),
+        ("dynamics", Align::Left),
+        ("kind", Align::Left),
+        ("taus", Align::Right),
+        ("runs", Align::Right),
+        ("done", Align::Right),
+        ("time of one thread", Align::Right),
+    ];
+    let columns = (0..).zip(heads).fold(Columns::default(), |columns, (i, (head, align))| {
+        columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
+    });
+    columns.write_head(out)?;
+    rows.iter().try_for_each(|row| columns.write_row(out, row))?;
+    let Forecast { runs, finished, threads, seconds, memory_bytes, .. } = forecast;
+    let memory = bytes(Some(u128::from(*memory_bytes)));
+    let time = span(*seconds);
+    writeln!(out, "\n{runs} runs, {finished} done; the rest takes about {time} on {threads} threads")?;
+    writeln!(out, "and {memory} of memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_is_one_of_several() {
+        assert_eq!(shard("2/8"), Ok(Shard { number: 2, of: 8 }));
+        for bad in ["", "2", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b"] {
+            assert!(shard(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_above_zero() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["", "0", "-1", "nan", "inf", "1e30", "soon"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

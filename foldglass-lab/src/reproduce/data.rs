@@ -1,0 +1,123 @@
+//! Reads the numbers of an item off the records of its studies.
+
+use std::path::Path;
+
+use foldglass::stats::Proportion;
+
+use super::compare::Measured;
+use super::studies::Source;
+use crate::error::Error;
+use crate::study::{self, ChainOutcome, Outcome, Record, Study};
+
+/// The records of the studies of an item.
+#[derive(Debug, Default)]
+pub struct Data {
+    studies: Vec<(Source, Study, Vec<Record>)>,
+}
+
+/// The rewards of runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample {
+    /// J of each.
+    pub rewards: Vec<f64>,
+    /// How many are exactly 1.
+    pub ones: u64,
+}
+
+impl Sample {
+    /// The mean, as something to compare.
+    pub fn mean(&self) -> Measured {
+        Measured::Mean(self.rewards.clone())
+    }
+
+    /// The runs at 1, as something to compare.
+    pub fn at_one(&self) -> Measured {
+        Measured::Count(Proportion {
+            successes: self.ones,
+            trials: self.rewards.len() as u64,
+        })
+    }
+
+    /// Both together.
+    pub fn extend(&mut self, other: &Sample) {
+        self.rewards.extend(&other.rewards);
+        self.ones += other.ones;
+    }
+
+    fn push(&mut self, exact: &str, reward: f64) {
+        self.rewards.push(reward);
+        self.ones += u64::from(exact == "1/1");
+    }
+}
+
+impl Data {
+    /// Takes in a study, without records where its directory is not given.
+    pub fn add(&mut self, source: Source, study: Study, directory: Option<&Path>) -> Result<(), Error> {
+        let records = match directory {
+            Some(directory) => study::gather(&[directory.to_owned()])?.records,
+            None => Vec::new(),
+        };
+        self.studies.push((source, study, records));
+        Ok(())
+    }
+
+    fn of(&self, source: Source) -> (&Study, &[Record]) {
+        let found = self.studies.iter().find(|(other, ..)| *other == source);
+        let (_, study, records) = found.expect("a study of the item");
+        (study, records)
+    }
+
+    /// The records of a class; of a chain only those whose dynamics begins with `dynamics`.
+    fn records(&self, source: Source, class: &str, dynamics: &str) -> impl Iterator<Item = &Record> {
+        let (_, records) = self.of(source);
+        let own = move |record: &&Record| record.class.id == class && record.dynamics.starts_with(dynamics);
+        records.iter().filter(own)
+    }
+
+    /// How the runs of a class ended, at one temperature or at all.
+    pub fn ends(&self, source: Source, class: &str, dynamics: &str, tau: Option<f64>) -> Sample {
+        let mut sample = Sample::default();
+        for record in self.records(source, class, dynamics) {
+            if tau.is_some_and(|tau| tau != record.tau) {
+                continue;
+            }
+            match &record.result {
+                Outcome::Cavi(end) => sample.push(&end.greedy_exact, end.greedy_reward),
+                Outcome::Chain(end) => sample.push(&end.reward_exact, end.reward),
+            }
+        }
+        sample
+    }
+
+    fn chains(&self, source: Source, class: &str, dynamics: &str) -> impl Iterator<Item = &ChainOutcome> {
+        self.records(source, class, dynamics).filter_map(|record| match &record.result {
+            Outcome::Chain(end) => Some(end),
+            Outcome::Cavi(_) => None,
+        })
+    }
+
+    /// J of the chains of a class after a sweep.
+    pub fn after(&self, source: Source, class: &str, dynamics: &str, sweep: usize) -> Sample {
+        let mut sample = Sample::default();
+        for end in self.chains(source, class, dynamics) {
+            if let Some(mark) = end.checkpoints.iter().find(|mark| mark.sweep == sweep) {
+                sample.push(&mark.reward_exact, mark.reward);
+            }
+        }
+        sample
+    }
+
+    /// The sweeps at which J of the chains of a class last changed.
+    pub fn last_changes(&self, source: Source, class: &str, dynamics: &str) -> Vec<f64> {
+        let chains = self.chains(source, class, dynamics);
+        chains.map(|end| end.last_change as f64).collect()
+    }
+
+    /// The temperatures at which a class is run.
+    pub fn temperatures(&self, source: Source, class: &str) -> Vec<f64> {
+        let (study, _) = self.of(source);
+        let classes = |dynamics| study.classes_of(dynamics).any(|n| study.classes[n].id == class);
+        let own = study.dynamics.iter().filter(|dynamics| classes(dynamics));
+        own.flat_map(|dynamics| dynamics.tau.iter().copied()).collect()
+    }
+}

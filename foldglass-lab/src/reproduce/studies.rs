@@ -1,0 +1,127 @@
+//! Embeds the studies behind the items, and cuts them to the smoke scale.
+//!
+//! They are files of `foldglass run`: copy one and change it.
+
+use crate::study::{Method, Study};
+
+/// A study by its name, with its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Its name, and its directory's.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! source {
+    ($name:literal) => {
+        Source {
+            name: $name,
+            text: include_str!(concat!("../../studies/", $name, ".toml")),
+        }
+    };
+}
+
+/// Parity's way to equilibrium.
+pub const APPROACH: Source = source!("approach");
+/// Sweeps to stationarity of the (0,0) classes.
+pub const STATIONARITY: Source = source!("stationarity");
+/// Chains of the classes of several lengths.
+pub const CHAINS_LENGTHS: Source = source!("chains-lengths");
+/// Chains of the (0,3) classes.
+pub const CHAINS_WIDE: Source = source!("chains-wide");
+/// Tabular RLVR, undisturbed.
+pub const PLAIN: Source = source!("plain");
+/// The same with resets.
+pub const RESETS: Source = source!("resets");
+/// The same against the temperature.
+pub const SCAN: Source = source!("scan");
+
+/// How much is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// A smoke test: few seeds, and the long chains cut short.
+    Quick,
+    /// What the paper ran.
+    Full,
+}
+
+impl Scale {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scale::Quick => "quick",
+            Scale::Full => "full",
+        }
+    }
+}
+
+/// The most runs of the smoke scale where runs share vectors, and so cost little.
+const QUICK_RUNS: u64 = 8;
+
+/// The most runs of the smoke scale on classes with wide windows, at one temperature and at each of
+/// several.
+const QUICK_WIDE_RUNS: u64 = 2;
+const QUICK_SCAN_RUNS: u64 = 1;
+
+/// The most sweeps of a chain on them.
+const QUICK_SWEEPS: usize = 1_000;
+
+impl Source {
+    /// The study at a scale; `seed` is that of all its runs.
+    pub fn study(&self, scale: Scale, seed: u64) -> Study {
+        let mut study = Study::parse(self.text, seed).expect("an embedded study is well-formed");
+        if scale == Scale::Quick {
+            shrink(&mut study);
+        }
+        study
+    }
+}
+
+fn shrink(study: &mut Study) {
+    let is_narrow = |n: usize| study.classes[n].window == [0, 0];
+    let narrow: Vec<bool> =
+        study.dynamics.iter().map(|dynamics| study.classes_of(dynamics).all(is_narrow)).collect();
+    for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
+        dynamics.runs = dynamics.runs.min(match (narrow, dynamics.tau.len()) {
+            (true, _) => QUICK_RUNS,
+            (false, 1) => QUICK_WIDE_RUNS,
+            (false, _) => QUICK_SCAN_RUNS,
+        });
+        match &mut dynamics.method {
+            Method::Chain(chain) if !narrow => {
+                chain.sweeps = chain.sweeps.min(QUICK_SWEEPS);
+                chain.checkpoints.retain(|&sweep| sweep <= chain.sweeps);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Source; 7] = [APPROACH, STATIONARITY, CHAINS_LENGTHS, CHAINS_WIDE, PLAIN, RESETS, SCAN];
+
+    #[test]
+    fn every_study_is_read_and_named_as_its_file() {
+        for source in ALL {
+            for scale in [Scale::Quick, Scale::Full] {
+                let study = source.study(scale, 3);
+                assert_eq!((&study.name[..], study.seed), (source.name, 3));
+                study.checked().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn the_smoke_scale_has_fewer_than_half_of_the_runs() {
+        for source in ALL {
+            let (quick, full) = (source.study(Scale::Quick, 0), source.study(Scale::Full, 0));
+            for (quick, full) in quick.dynamics.iter().zip(&full.dynamics) {
+                assert!(2 * quick.runs < full.runs, "{} of {}", quick.id, source.name);
+                assert_eq!(quick.tau, full.tau);
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Holds `cavi` to its form, its refusals and outcomes that are known.
+
+use serde_json::{Value, json};
+
+use crate::mistakes::refuses;
+use crate::support::Scratch;
+
+/// The runs that words split at spaces give.
+fn runs(scratch: &Scratch, words: &str) -> Vec<Value> {
+    let args: Vec<&str> = words.split(' ').collect();
+    let found = scratch.json(&[&["cavi"], &args[..]].concat());
+    let keys: Vec<&String> = found.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["runs"]);
+    found["runs"].as_array().unwrap().clone()
+}
+
+fn mean(runs: &[Value], of: &str) -> f64 {
+    let values = runs.iter().map(|run| run[of].as_f64().unwrap());
+    values.sum::<f64>() / runs.len() as f64
+}
+
+const SMALL: &str = "--tau 1e-3 --iterations 40 --runs 11 --task z:3 --lengths 4";
+
+#[test]
+fn the_json_has_the_form_of_the_contract() {
+    let scratch = Scratch::new();
+    let keys = |run: &Value| -> Vec<String> {
+        let mut keys: Vec<String> = run.as_object().unwrap().keys().cloned().collect();
+        keys.sort_unstable();
+        keys
+    };
+    let plain = runs(&scratch, SMALL);
+    assert_eq!(plain.len(), 11);
+    let fields = [
+        "entropy",
+        "expected_reward",
+        "greedy_exact",
+        "greedy_reward",
+        "residual",
+    ];
+    assert!(plain.iter().all(|run| keys(run) == fields));
+    assert_ne!(plain[0], plain[1]);
+    assert_ne!(plain[0], plain[8]);
+    let with_actions = runs(&scratch, &format!("{SMALL} --actions"));
+    for (mut run, plain) in with_actions.into_iter().zip(plain) {
+        let greedy = run.as_object_mut().unwrap().remove("greedy").unwrap();
+        assert_eq!(run, plain);
+        // The greedy code is scored as `eval` scores it.
+        let code = json!({ "actions": greedy }).to_string();
+        scratch.file("code.json", &code);
+        let eval = [
+            "eval",
+            "--task",
+            "z:3",
+            "--lengths",
+            "4",
+            "--code",
+            "code.json",
+        ];
+        let scored = scratch.json(&eval);
+        assert_eq!(scored["reward_exact"], run["greedy_exact"]);
+        assert_eq!(scored["reward"], run["greedy_reward"]);
+    }
+}
+
+#[test]
+fn the_output_does_not_depend_on_the_number_of_threads() {
+    let scratch = Scratch::new();
+    for flags in [
+        "",
+        " --window 0,1 --tied",
+        " --rule gradient:1",
+        " --resets 0.1,5,4 --quench 10,0",
+    ] {
+        let with = |threads| runs(&scratch, &format!("{SMALL}{flags} --threads {threads}"));
+        assert_eq!(with(1), with(2), "{flags}");
+        assert_eq!(with(1), with(5), "{flags}");
+    }
+}
+
+#[test]
+fn a_seed_gives_its_runs_again_and_another_seed_gives_others() {
+    let scratch = Scratch::new();
+    let seeded = |seed| runs(&scratch, &format!("{SMALL} --seed {seed}"));
+    assert_eq!(seeded(1), seeded(1));
+    assert_ne!(seeded(1), seeded(2));
+    let few = runs(&scratch, &SMALL.replace("--runs 11", "--runs 3"));
+    assert_eq!(few[..], runs(&scratch, SMALL)[..3]);
+}
+
+#[test]
+fn resets_bring_most_runs_on_the_quasigroup_to_the_optimum() {
+    let scratch = Scratch::new();
+    let words = "--task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs 16";
+    let reset = runs(&scratch, &format!("{words} --resets 0.02,10,100"));
+    let best = |runs: &[Value]| {
+        runs.iter()
+            .filter(|run| run["greedy_exact"] == "1/1")
+            .count()
+    };
+    assert!(best(&reset) >= 12, "{} of 16", best(&reset));
+    // Without them about 28 % do.
+    let plain = runs(&scratch, words);
+    assert!(best(&plain) < best(&reset), "{} of 16", best(&plain));
+}
+
+#[test]
+fn an_ascent_raises_the_reward_and_lowers_the_entropy() {
+    let scratch = Scratch::new();
+    let words = "--task z:3 --lengths 3 --tau 1e-6 --runs 8 --iterations";
+    let first = runs(&scratch, &format!("{words} 0"));
+    let start = mean(&first, "expected_reward");
+    assert!((0.2..0.5).contains(&start), "{start}");
+    for rule in ["cavi", "gradient:5"] {
+        let last = runs(&scratch, &format!("{words} 300 --rule {rule}"));
+        assert!(mean(&last, "expected_reward") > start + 0.2, "{rule}");
+        assert!(mean(&last, "entropy") < mean(&first, "entropy"), "{rule}");
+    }
+    // A first policy of another law, a quench and another damping all change what comes out.
+    let plain = runs(&scratch, &format!("{words} 50"));
+    for flags in [
+        "--init logit_normal:0.1",
+        "--quench 50,1e-13",
+        "--damping 1",
+        "--share 1",
+    ] {
+        assert_ne!(
+            runs(&scratch, &format!("{words} 50 {flags}")),
+            plain,
+            "{flags}"
+        );
+    }
+    let defaults = runs(
+        &scratch,
+        &format!("{words} 50 --damping 0.3 --share 0.3 --init u_norm"),
+    );
+    assert_eq!(defaults, plain);
+}
+
+#[test]
+fn a_hot_policy_is_uniform() {
+    let scratch = Scratch::new();
+    let hot = runs(
+        &scratch,
+        "--task z:3 --lengths 3 --tau 1e6 --runs 2 --iterations 300",
+    );
+    for run in hot {
+        let entropy = run["entropy"].as_f64().unwrap();
+        assert!((entropy - 21.0 * 3f64.ln()).abs() < 1e-6, "{entropy}");
+        assert!((run["expected_reward"].as_f64().unwrap() - 1.0 / 3.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn a_person_reads_a_summary_and_a_line_for_each_of_the_first_runs() {
+    let scratch = Scratch::new();
+    let words = format!("cavi {}", SMALL.replace("--runs 11", "--runs 23"));
+    let run = scratch.run(&words.split(' ').collect::<Vec<_>>());
+    let text = run.success();
+    for part in [
+        "mean",
+        "\ngreedy reward ",
+        "\ngreedy reward exactly 1: ",
+        "/23\n",
+        "\nand 3 more; --json has all\n",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn what_no_run_can_do_is_refused() {
+    let scratch = Scratch::new();
+    let good = "cavi --tau 1 --iterations 5 --runs 5 --task parity --lengths 3";
+    for tau in ["-1e-3", "nan", "inf", "cold"] {
+        let said = [&format!("'{tau}'")[..], "--tau", "at least 0"];
+        refuses(
+            &scratch,
+            &good.replace("--tau 1", &format!("--tau {tau}")),
+            &said,
+        );
+    }
+    let said = ["'0'", "--runs", "at least 1"];
+    refuses(&scratch, &good.replace("--runs 5", "--runs 0"), &said);
+    let said = ["'-5'", "--iterations", "at least 0"];
+    refuses(
+        &scratch,
+        &good.replace("--iterations 5", "--iterations -5"),
+        &said,
+    );
+    for init in ["uniform", "dirichlet:0", "logit_normal"] {
+        let said = [init, "--init", "u_norm, dirichlet:A", "logit_normal:S"];
+        refuses(&scratch, &format!("{good} --init {init}"), &said);
+    }
+    for quench in ["50", "50,-1", "-5,1", "a,b", "50,nan", "1,2,3"] {
+        let said = [&format!("'{quench}'")[..], "--quench", "N,TAU", "50,1e-13"];
+        refuses(&scratch, &format!("{good} --quench {quench}"), &said);
+    }
+    for resets in [
+        "0.02",
+        "0.02,10",
+        "2,10,100",
+        "-0.1,10,100",
+        "0.02,0,5",
+        "0.02,10,x",
+    ] {
+        let said = [
+            &format!("'{resets}'")[..],
+            "--resets",
+            "SHARE,EVERY,TIMES",
+            "0.02,10,100",
+        ];
+        refuses(&scratch, &format!("{good} --resets {resets}"), &said);
+    }
+    for flag in ["--share", "--damping"] {
+        for value in ["1.5", "-1e-1", "nan", "30%"] {
+            let said = [&format!("'{value}'")[..], flag, "from 0 to 1"];
+            refuses(&scratch, &format!("{good} {flag} {value}"), &said);
+        }
+        let said = [flag, "gradient:2", "--rule cavi"];
+        refuses(
+            &scratch,
+            &format!("{good} --rule gradient:2 {flag} 0.5"),
+            &said,
+        );
+    }
+    for rule in ["adam", "gradient", "gradient:0", "gradient:-1"] {
+        let said = [&format!("'{rule}'")[..], "--rule", "gradient:STEP"];
+        refuses(&scratch, &format!("{good} --rule {rule}"), &said);
+    }
+    refuses(
+        &scratch,
+        "cavi --task parity --lengths 3 --tau 1",
+        &["--iterations", "--runs"],
+    );
+}
+
+#[test]
+fn a_class_too_large_for_its_runs_is_refused_with_the_size_it_needs() {
+    let scratch = Scratch::new();
+    let words = "cavi --tau 1 --iterations 5 --runs 5 --task quasigroup --lengths 7 --window 0,3";
+    let said = ["10775 cells", "500.0 KiB", "--max-memory"];
+    refuses(&scratch, &format!("{words} --max-memory 500KiB"), &said);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_it_reports_the_runs_that_finished() {
+    let scratch = Scratch::new();
+    let words = "cavi --tau 1e-3 --iterations 300 --runs 9999999 --task parity --lengths 6 --json";
+    let args: Vec<&str> = words.split(' ').collect();
+    let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(1500));
+    assert_eq!(run.code, Some(130), "{}", run.errors);
+    let found: Value = serde_json::from_str(&run.text).unwrap();
+    assert_eq!(found["interrupted"], json!(true));
+    let finished = found["runs"].as_array().unwrap().len();
+    assert!((1..9_999_999).contains(&finished));
+}

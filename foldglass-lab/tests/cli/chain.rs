@@ -1,0 +1,349 @@
+//! Holds `chain` to its form, its refusals and outcomes that are known.
+
+use serde_json::{Value, json};
+
+use crate::mistakes::refuses;
+use crate::support::Scratch;
+
+/// Runs words split at spaces, with `--json`.
+fn chain(scratch: &Scratch, words: &str) -> Value {
+    let args: Vec<&str> = words.split(' ').collect();
+    scratch.json(&[&["chain"], &args[..]].concat())
+}
+
+fn keys(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(|k| &k[..]).collect()
+}
+
+fn list(object: &Value) -> &Vec<Value> {
+    object.as_array().unwrap()
+}
+
+const COLD: &str = "--kernel heat-bath --tau 1e-13 --task parity --lengths 10";
+
+#[test]
+fn the_json_has_the_form_of_the_contract() {
+    let scratch = Scratch::new();
+    let found = chain(&scratch, &format!("{COLD} --sweeps 3 --chains 10"));
+    assert_eq!(keys(&found), ["chains"]);
+    let chains = list(&found["chains"]);
+    assert_eq!(chains.len(), 10);
+    for chain in chains {
+        let mut keys = keys(chain);
+        keys.sort_unstable();
+        assert_eq!(
+            keys,
+            [
+                "actions",
+                "mean_reward",
+                "reward",
+                "reward_exact",
+                "sweeps_to_stationary"
+            ]
+        );
+        assert_eq!(list(&chain["actions"]).len(), 4 * 10 - 2);
+        assert_eq!(chain["sweeps_to_stationary"], Value::Null);
+        assert!(chain["reward"].is_f64() && chain["reward_exact"].is_string());
+    }
+    assert_ne!(chains[0]["actions"], chains[1]["actions"]);
+    assert_ne!(chains[0]["actions"], chains[8]["actions"]);
+}
+
+#[test]
+fn cold_parity_chains_all_reach_the_optimum() {
+    let scratch = Scratch::new();
+    let found = chain(&scratch, &format!("{COLD} --sweeps 300 --chains 16"));
+    for chain in list(&found["chains"]) {
+        assert_eq!(chain["reward_exact"], "1/1");
+        assert_eq!(chain["reward"], json!(1.0));
+    }
+}
+
+#[test]
+fn a_reward_that_stays_is_stationary_since_its_last_change() {
+    let scratch = Scratch::new();
+    let flags = format!("{COLD} --chains 8 --record j.jsonl --sweeps");
+    let found = chain(&scratch, &format!("{flags} 5300"));
+    let record = scratch.read("j.jsonl");
+    let lines: Vec<Value> = record
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 8);
+    for ((number, line), chain) in (0..).zip(&lines).zip(list(&found["chains"])) {
+        assert_eq!(
+            (&line["chain"], &line["denominator"]),
+            (&json!(number), &json!("1024"))
+        );
+        let rewards: Vec<u32> = list(&line["rewards"])
+            .iter()
+            .map(|reward| reward.as_str().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(rewards.len(), 5300);
+        // Sweeps are counted from 1, and the first differs from the random start.
+        let before = rewards
+            .iter()
+            .rposition(|reward| reward != rewards.last().unwrap());
+        let changed = before.map_or(1, |before| before + 2);
+        assert_eq!(chain["sweeps_to_stationary"], json!(changed));
+        let late = rewards[2650..].iter().sum::<u32>() as f64;
+        let mean = chain["mean_reward"].as_f64().unwrap();
+        assert!((mean - late / 2650.0 / 1024.0).abs() < 1e-15);
+    }
+    let short = chain(&scratch, &format!("{flags} 5000"));
+    for chain in list(&short["chains"]) {
+        assert_eq!(chain["sweeps_to_stationary"], Value::Null);
+    }
+}
+
+#[test]
+fn a_warm_chain_follows_the_gibbs_measure() {
+    let scratch = Scratch::new();
+    // Length 1: two cells, J = (right cells) / 2, so p(right) = 1 / (1 + exp(-1 / (2 tau))) each.
+    let expected = 1.0 / (1.0 + (-1.0f64 / (2.0 * 0.5)).exp());
+    for flags in [
+        "--kernel metropolis",
+        "--kernel heat-bath",
+        "--kernel metropolis --order cell",
+        "--kernel heat-bath --order forward",
+        "--kernel heat-bath --tied",
+    ] {
+        let class = "--task parity --lengths 1 --tau 0.5 --sweeps 20000 --chains 8";
+        let found = chain(&scratch, &format!("{flags} {class}"));
+        let means = list(&found["chains"])
+            .iter()
+            .map(|chain| &chain["mean_reward"]);
+        let mean = means.map(|mean| mean.as_f64().unwrap()).sum::<f64>() / 8.0;
+        // 160,000 draws of sd below 0.5, correlated over a few sweeps.
+        assert!(
+            (mean - expected).abs() < 0.01,
+            "{flags}: {mean}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn the_output_does_not_depend_on_the_number_of_threads() {
+    let scratch = Scratch::new();
+    for flags in [
+        "--tau 1e-3",
+        "--tau 1e-3 --order cell",
+        "--tau 1e-3 --tied --window 0,1",
+        "--anneal geometric:1e-1,1e-4,20",
+        "--ladder 0,1e-3,1e-2",
+    ] {
+        let words = format!(
+            "chain --kernel metropolis {flags} --sweeps 25 --chains 37 --task z:3 --lengths 4 \
+             --json --record r --threads"
+        );
+        let output = |threads: &str| {
+            let args: Vec<&str> = words.split(' ').chain([threads]).collect();
+            (scratch.run(&args).success().to_owned(), scratch.read("r"))
+        };
+        assert_eq!(output("1"), output("2"), "{flags}");
+        assert_eq!(output("1"), output("5"), "{flags}");
+    }
+}
+
+#[test]
+fn a_seed_gives_its_chains_again_and_another_seed_gives_others() {
+    let scratch = Scratch::new();
+    let words = "--kernel heat-bath --tau 0.01 --sweeps 9 --chains 3 --task z:3 --lengths 4 --seed";
+    let [one, again, other] =
+        ["1", "1", "2"].map(|seed| chain(&scratch, &format!("{words} {seed}")));
+    assert_eq!(one, again);
+    assert_ne!(one, other);
+    // A chain is the same however many run beside it.
+    let more = words.replace("--chains 3", "--chains 11");
+    let more = chain(&scratch, &format!("{more} 1"));
+    assert_eq!(list(&one["chains"])[..], list(&more["chains"])[..3]);
+}
+
+#[test]
+fn a_given_code_is_where_every_chain_starts() {
+    let scratch = Scratch::new();
+    let words = "--kernel heat-bath --tau 0 --sweeps 6000 --chains 9 --task parity --lengths 4";
+    let best = chain(&scratch, &words.replace("6000", "200"));
+    let code = json!({"actions": best["chains"][0]["actions"]});
+    assert_eq!(best["chains"][0]["reward_exact"], "1/1");
+    scratch.file("code.json", &code.to_string());
+    let found = chain(&scratch, &format!("{words} --start code.json"));
+    for chain in list(&found["chains"]) {
+        assert_eq!(chain["reward_exact"], "1/1");
+        assert_eq!(chain["sweeps_to_stationary"], json!(0));
+        assert_eq!(chain["mean_reward"], json!(1.0));
+    }
+}
+
+#[test]
+fn a_schedule_of_one_temperature_is_that_temperature() {
+    let scratch = Scratch::new();
+    let words = "--kernel heat-bath --sweeps 20 --chains 9 --task z:3 --lengths 4";
+    let tau = chain(&scratch, &format!("{words} --tau 0.01"));
+    assert_eq!(tau, chain(&scratch, &format!("{words} --anneal 0.01")));
+    let cooled = chain(&scratch, &format!("{words} --anneal geometric:1,0.01,20"));
+    assert_ne!(tau, cooled);
+}
+
+#[test]
+fn a_ladder_reports_its_swaps_and_round_trips() {
+    let scratch = Scratch::new();
+    let words = "--kernel heat-bath --ladder 0,0.02,0.04,0.08 --sweeps 500 --chains 3 \
+                 --task parity --lengths 4";
+    let found = chain(&scratch, words);
+    assert_eq!(keys(&found), ["chains", "tempering"]);
+    let tempering = &found["tempering"];
+    assert_eq!(tempering["ladder"], json!([0.0, 0.02, 0.04, 0.08]));
+    assert_eq!(list(&tempering["runs"]).len(), 3);
+    for (chain, run) in list(&found["chains"]).iter().zip(list(&tempering["runs"])) {
+        assert_eq!(chain["reward_exact"], "1/1");
+        let number = |value: &Value| value.as_f64().unwrap();
+        let rates = list(&run["swap_rates"]);
+        assert_eq!(rates.len(), 3);
+        assert!(
+            rates
+                .iter()
+                .all(|rate| (0.05..=1.0).contains(&number(rate)))
+        );
+        assert!(run["round_trips"].as_u64().unwrap() > 0);
+        let means: Vec<f64> = list(&run["mean_rewards"]).iter().map(number).collect();
+        assert_eq!((means.len(), means[0]), (4, number(&chain["mean_reward"])));
+        assert!(
+            means.is_sorted_by(|cold, hot| cold >= hot) && means[3] < 0.9,
+            "{means:?}"
+        );
+    }
+    let args: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+    let text = scratch.run(&[&["chain"], &args[..]].concat());
+    assert!(text.success().contains("round trips: "), "{}", text.text);
+}
+
+#[test]
+fn a_person_reads_a_summary_and_a_line_for_each_of_the_first_chains() {
+    let scratch = Scratch::new();
+    let words = format!("chain {COLD} --sweeps 300 --chains 30");
+    let run = scratch.run(&words.split(' ').collect::<Vec<_>>());
+    let text = run.success();
+    for part in [
+        "reward J              30     1   0",
+        "J exactly 1: 30/30",
+        "\n   19  1    1/1 ",
+        "\nand 10 more; --json has all\n",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    assert!(!text.contains("\n   20 "), "{text}");
+}
+
+#[test]
+fn what_no_chain_can_do_is_refused() {
+    let scratch = Scratch::new();
+    let class = "--task parity --lengths 4";
+    let words = |kernel: &str, tau: &str, sweeps: &str, chains: &str| {
+        format!("chain --kernel {kernel} --tau {tau} --sweeps {sweeps} --chains {chains} {class}")
+    };
+    for tau in ["-1", "nan", "inf", "cold", "-1e-3"] {
+        let said = [&format!("'{tau}'")[..], "--tau", "at least 0"];
+        refuses(&scratch, &words("metropolis", tau, "5", "5"), &said);
+    }
+    for (sweeps, chains, flag) in [
+        ("5", "0", "--chains"),
+        ("0", "5", "--sweeps"),
+        ("-5", "5", "'-5'"),
+    ] {
+        let said = [flag, "at least 1"];
+        refuses(&scratch, &words("metropolis", "1", sweeps, chains), &said);
+    }
+    let said = ["'gibbs'", "--kernel", "metropolis, heat-bath"];
+    refuses(&scratch, &words("gibbs", "1", "5", "5"), &said);
+    let good = words("heat-bath", "1", "5", "5");
+    let said = ["'random'", "--order", "step, forward, cell"];
+    refuses(&scratch, &format!("{good} --order random"), &said);
+    for order in ["step", "forward"] {
+        let said = [&format!("--order {order}")[..], "tied", "--order cell"];
+        refuses(&scratch, &format!("{good} --tied --order {order}"), &said);
+    }
+    let untempered = good.replace(" --tau 1", "");
+    refuses(&scratch, &untempered, &["--tau", "--anneal", "--ladder"]);
+    refuses(
+        &scratch,
+        &format!("{good} --anneal 1"),
+        &["--tau", "--anneal"],
+    );
+    let said = ["log:1,2,3", "--anneal", "geometric:FROM,TO,SWEEPS"];
+    refuses(&scratch, &format!("{untempered} --anneal log:1,2,3"), &said);
+    for ladder in ["1,0.5", "-1,2", "1,,2", "hot"] {
+        let said = [&format!("'{ladder}'")[..], "--ladder", "coldest first"];
+        refuses(&scratch, &format!("{untempered} --ladder {ladder}"), &said);
+    }
+    refuses(
+        &scratch,
+        &format!("{untempered} --ladder 0,1 --start none"),
+        &["--start", "--ladder"],
+    );
+}
+
+#[test]
+fn files_that_cannot_be_used_are_refused() {
+    let scratch = Scratch::new();
+    let good = "chain --kernel heat-bath --tau 1 --sweeps 5 --chains 5 --task parity --lengths 1";
+    refuses(
+        &scratch,
+        &format!("{good} --start none"),
+        &["cannot read none"],
+    );
+    scratch.file("code.json", "{\"actions\":[0]}");
+    let said = ["code.json", "1 entries", "2 cells"];
+    refuses(&scratch, &format!("{good} --start code.json"), &said);
+    let said = ["cannot write no/such/place"];
+    refuses(&scratch, &format!("{good} --record no/such/place"), &said);
+}
+
+#[test]
+fn rewards_too_fine_for_blocks_are_refused_with_what_is_exact() {
+    let scratch = Scratch::new();
+    let good = "chain --kernel heat-bath --tau 1 --sweeps 2 --chains 2 --task parity";
+    let said = ["--order step", "61 bits", "--order cell"];
+    refuses(&scratch, &format!("{good} --lengths 60"), &said);
+    let found = scratch.run(
+        &format!("{good} --lengths 60 --order cell")
+            .split(' ')
+            .collect::<Vec<_>>(),
+    );
+    assert!(found.success().contains("reward J"));
+    let said = ["130 bits", "integers of at most"];
+    refuses(
+        &scratch,
+        &format!("{good} --lengths 129 --order cell"),
+        &said,
+    );
+}
+
+#[test]
+fn a_class_too_large_for_its_chains_is_refused_with_the_size_it_needs() {
+    let scratch = Scratch::new();
+    let good = "chain --kernel heat-bath --sweeps 2 --chains 9 --task quasigroup --lengths 7 \
+                --window 0,3 --max-memory 500KiB";
+    let good = good.replace("                ", "");
+    let said = ["10775 cells", "500.0 KiB", "--max-memory"];
+    refuses(&scratch, &format!("{good} --tau 1"), &said);
+    let said = ["a ladder, 2 times", "500.0 KiB", "--max-memory"];
+    refuses(&scratch, &format!("{good} --ladder 0,1"), &said);
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_it_reports_the_chains_that_finished() {
+    let scratch = Scratch::new();
+    let words = "chain --kernel heat-bath --tau 1e-3 --sweeps 300 --chains 9999999 --task parity \
+                 --lengths 10 --threads 2 --record r --json";
+    let args: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+    let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(1500));
+    assert_eq!(run.code, Some(130), "{}", run.errors);
+    assert!(run.errors.contains("interrupted"), "{}", run.errors);
+    let found: Value = serde_json::from_str(&run.text).unwrap();
+    assert_eq!(found["interrupted"], json!(true));
+    let finished = list(&found["chains"]).len();
+    assert!((1..9_999_999).contains(&finished));
+    assert_eq!(scratch.read("r").lines().count(), finished);
+}
