@@ -20,6 +20,9 @@ from evaluate_jax import expert, outer
 from fold import q
 from plain import Plain
 
+# Computing in the calling thread is 1.5 to 3 times faster for chain, and the same for cavi.
+jax.config.update("jax_cpu_enable_async_dispatch", False)
+
 
 def prepare_plain_cavi(p, f, T, seed):
     steps = fold.untied_class(p, f, T)

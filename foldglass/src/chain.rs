@@ -327,7 +327,9 @@ fn resample(
                 loss if loss < -745.0 * tau => 0.0,
                 loss => (loss / tau).exp(),
             };
-            kept.iter_mut().take(q).for_each(|kept| *kept = weight(*kept));
+            kept.iter_mut()
+                .take(q)
+                .for_each(|kept| *kept = weight(*kept));
             let mut weigh = |action: usize| match kept.get(action) {
                 Some(&weight) => weight,
                 None => weight(gain(action as Symbol)),

@@ -162,8 +162,12 @@ impl Enumeration {
 }
 
 fn code(class: &Class, number: usize) -> Code {
-    let digit = |cell: usize| number / class.q().pow(cell as u32) % class.q();
-    Code::from_fn(class, |cell| digit(cell) as Symbol)
+    let mut left = number;
+    Code::from_fn(class, |_| {
+        let digit = left % class.q();
+        left /= class.q();
+        digit as Symbol
+    })
 }
 
 /// The probability of counts as far from the law as these, or farther. Codes whose expected count
@@ -278,6 +282,27 @@ fn sweeps_keep_the_gibbs_measure_when_it_is_cold() {
 #[test]
 fn sweeps_keep_the_gibbs_measure_when_it_is_warm() {
     sweeps_keep_the_measure(0.3);
+}
+
+#[test]
+fn heat_bath_draws_from_the_conditional_among_many_actions() {
+    // At T = 1 the cells are independent: only the action equal to x_1 earns anything, 1 / q.
+    let (q, tau) = (40, 0.01);
+    let class = class("z:40", &InputLaw::Uniform, &[1], Shape::untied(0, 0));
+    let favoured = (1.0 / q as f64 / tau).exp();
+    let mut law = vec![1.0 / (favoured + q as f64 - 1.0); q];
+    law[0] *= favoured;
+    for settings in ORDERS.map(|order| Settings { order, ..HEAT_BATH }) {
+        let mut chains = start(&class, settings, vec![code(&class, 0)], 9, 0..1);
+        let mut counts = vec![0; q];
+        for _ in 0..500 {
+            chains.sweep(&[tau]);
+            for (x, &action) in chains.code(0).actions().iter().enumerate() {
+                counts[(action as usize + q - x) % q] += 1;
+            }
+        }
+        check_law(&format!("z:40, {settings:?}"), &counts, &law);
+    }
 }
 
 /// One code for all chains, so that a kernel that does not reach every code shows.

@@ -349,7 +349,12 @@ mod tests {
         silent.ours[0]["J"] = Value::Null;
         assert!(silent.check_agreement().unwrap_err().contains("J differs"));
         silent.ours.clear();
-        assert!(silent.check_agreement().unwrap_err().contains(CASES[0].ours));
+        assert!(
+            silent
+                .check_agreement()
+                .unwrap_err()
+                .contains(CASES[0].ours)
+        );
     }
 
     #[test]

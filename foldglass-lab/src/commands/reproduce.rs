@@ -182,7 +182,7 @@ impl Reproduced {
             out,
             "Rule: a test of both samples having one law (means: Welch; runs at 1, quantiles, maxima: Fisher),\n\
              differs where p < {LEVEL}; by chance that is {chance:.1} of {comparisons}. Not enough seeds: fewer than \
-             half of the paper's.\nIntervals are at 99 %. reference: an independent prototype, often with more seeds."
+             half of the paper's.\nItems that share runs repeat comparisons. Intervals are at 99 %. reference: an independent prototype, often with more seeds."
         )
     }
 }

@@ -25,7 +25,7 @@ pub const LEVEL: f64 = 0.01;
 /// What our runs say of a quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Measured {
-    /// Values whose mean counts.
+    /// Rewards whose mean counts.
     Mean(Vec<f64>),
     /// How many runs are at exactly 1.
     Count(Proportion),
@@ -112,12 +112,18 @@ impl Measured {
         }
     }
 
-    /// What the runs do not rule out at 99 %: Student's interval of a mean, Clopper and Pearson's
+    /// What the runs do not rule out at 99 %: Student's interval of a mean reward, within 0 to 1, Clopper and Pearson's
     /// of a share, that of the order statistics of a quantile, the temperatures whose mean is not
     /// below the best.
     pub fn interval(&self) -> Option<Interval> {
         match self {
-            Measured::Mean(values) => Summary::of(values)?.interval(1.0 - LEVEL),
+            Measured::Mean(values) => {
+                let Interval { low, high } = Summary::of(values)?.interval(1.0 - LEVEL)?;
+                Some(Interval {
+                    low: low.max(0.0),
+                    high: high.min(1.0),
+                })
+            }
             Measured::Count(count) => (count.trials > 0).then(|| count.interval(1.0 - LEVEL)),
             Measured::Quantile { level, values } => order_interval(values, *level),
             Measured::Greatest(_) => None,

@@ -15,10 +15,13 @@ use super::items::{name, scan, untied};
 use super::studies::{RESETS, Scale};
 
 const WIDTH: f64 = 1120.0;
-const HEIGHT: f64 = 600.0;
+const HEIGHT: f64 = 570.0;
+
+/// What is added below for the caption.
+const CAPTION: f64 = 30.0;
 
 /// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [75.0, 395.0, 70.0, 95.0];
+const MARGINS: [f64; 4] = [75.0, 395.0, 60.0, 65.0];
 
 /// Where what stands beside the axes begins.
 const BESIDE: f64 = WIDTH - 375.0;
@@ -77,9 +80,10 @@ pub fn draw(data: &Data, scale: Scale) -> String {
         .with_legend_at(BESIDE, top)
         .with_legend_width(WIDTH - BESIDE - 15.0);
     let mut scene = render_multiple(plots, layout);
+    scene.height += CAPTION;
     table(&mut scene, data);
     let said = "Points are means over independent runs, bars their 95 % intervals.";
-    text(&mut scene, left, HEIGHT - 12.0, TextAnchor::Start, false, said.to_owned());
+    text(&mut scene, left, HEIGHT + CAPTION - 12.0, TextAnchor::Start, false, said.to_owned());
     SvgBackend.render_scene(&scene)
 }
 
@@ -125,7 +129,7 @@ fn power_of_ten(exponent: f64) -> String {
 fn table(scene: &mut Scene, data: &Data) {
     let row_height = 21.0;
     let top = MARGINS[2] + 215.0;
-    let ends = [BESIDE, BESIDE + 225.0, BESIDE + 285.0, BESIDE + 355.0];
+    let ends = [BESIDE, BESIDE + 240.0, BESIDE + 308.0, BESIDE + 360.0];
     let mut line = |number: usize, bold: bool, entries: [String; 4]| {
         let y = top + row_height * number as f64;
         for (column, entry) in entries.into_iter().enumerate() {

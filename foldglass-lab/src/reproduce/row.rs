@@ -163,6 +163,7 @@ fn ours_text(measured: &Measured) -> String {
             Some(sd) => format!("{} ± {sd:.4}", short(measured, value)),
             None => short(measured, value),
         },
+        (_, None) if measured.interval().is_none() => "-".to_owned(),
         (_, None) => "none".to_owned(),
     }
 }

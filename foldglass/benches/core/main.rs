@@ -145,13 +145,15 @@ fn cost_per_step() {
     }
 }
 
+/// What its lines' names begin with, and what prints them.
+type Case = (&'static [&'static str], fn());
+
 fn main() {
     let wanted: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    // A case and the names that its lines begin with.
-    let cases: [(&[&str], fn()); 6] = [
+    let cases: [Case; 6] = [
         (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
         (&["step"], cost_per_step),
         (
@@ -160,10 +162,16 @@ fn main() {
         ),
         (&["cell_sweep_untied_0_3_T7"], dynamics::cell_sweep),
         (&["parity_updates"], dynamics::parity_updates),
-        (&["actions_0_0_T8", "actions_tied_0_3_T7"], dynamics::actions),
+        (
+            &["actions_0_0_T8", "actions_tied_0_3_T7"],
+            dynamics::actions,
+        ),
     ];
     let is_wanted = |name: &&str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w));
-    for (_, case) in cases.iter().filter(|(names, _)| names.iter().any(is_wanted)) {
+    for (_, case) in cases
+        .iter()
+        .filter(|(names, _)| names.iter().any(is_wanted))
+    {
         case();
     }
 }
