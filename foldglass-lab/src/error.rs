@@ -91,7 +91,9 @@ pub enum Error {
         problem: String,
     },
     /// What was computed cannot be kept.
-    #[error("cannot write {path}: {source}; all runs recorded so far are safe, and the same command goes on")]
+    #[error(
+        "cannot write {path}: {source}; all runs recorded so far are safe, and the same command goes on"
+    )]
     Keep {
         /// The file or directory.
         path: String,

@@ -91,7 +91,12 @@ impl Request {
         let sources = self.studies();
         let mut data = Data::default();
         for (number, &source) in sources.iter().enumerate() {
-            said(format!("study {} of {}: {}", number + 1, sources.len(), source.name));
+            said(format!(
+                "study {} of {}: {}",
+                number + 1,
+                sources.len(),
+                source.name
+            ));
             let study = source.study(self.scale, self.seed);
             let options = self.options(source, options);
             let summary = study::execute(&study, &options)?;

@@ -10,10 +10,10 @@ mod chain;
 mod eval;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
-#[path = "cli/study.rs"]
-mod study;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
+#[path = "cli/study.rs"]
+mod study;
 #[path = "cli/support.rs"]
 mod support;
 #[path = "cli/task.rs"]

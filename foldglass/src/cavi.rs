@@ -425,8 +425,8 @@ impl Runs {
                     .map(|a| (self.logits[place.at(a)] - best).exp())
                     .collect();
                 let sum: f64 = weights.iter().sum();
-                for a in 0..q {
-                    self.table.entries[place.at(a)] = weights[a] / sum;
+                for (a, weight) in weights.iter().enumerate() {
+                    self.table.entries[place.at(a)] = weight / sum;
                 }
             }
         }

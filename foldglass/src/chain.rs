@@ -112,7 +112,7 @@ pub struct Chains {
 }
 
 enum Engine {
-    Blocks(Blocks),
+    Blocks(Box<Blocks>),
     Cells(Vec<Cells>),
 }
 
@@ -223,7 +223,7 @@ impl Chains {
                 Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
             }
             Order::Step | Order::Forward => {
-                Engine::Blocks(Blocks::new(class, settings, codes, allowance)?)
+                Engine::Blocks(Box::new(Blocks::new(class, settings, codes, allowance)?))
             }
         };
         let order = Stream::new(seed, GROUP_STREAMS + numbers.start / together);

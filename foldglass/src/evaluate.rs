@@ -308,8 +308,8 @@ impl Passes {
                 // SAFETY: the plan places every element, and those dropped, within a post plane.
                 let at = |d: usize| unsafe { *post.get_unchecked(from as usize + d * stride) };
                 let mut sum = at(0) * weights[0];
-                for d in 1..count {
-                    sum += at(d) * weights[d];
+                for (d, weight) in weights.iter().enumerate().skip(1) {
+                    sum += at(d) * weight;
                 }
                 *to = if sum < LEAST_MESSAGE { 0.0 } else { sum };
             }

@@ -290,15 +290,18 @@ fn heat_bath_draws_from_the_conditional_among_many_actions() {
     let (q, tau) = (40, 0.01);
     let class = class("z:40", &InputLaw::Uniform, &[1], Shape::untied(0, 0));
     let favoured = (1.0 / q as f64 / tau).exp();
-    let mut law = vec![1.0 / (favoured + q as f64 - 1.0); q];
-    law[0] *= favoured;
+    let other = 1.0 / (favoured + q as f64 - 1.0);
+    // Action a where it is x_1, and action a elsewhere, over all x_1.
+    let shares = [favoured * other, (q as f64 - 1.0) * other].map(|share| share / q as f64);
+    let law = [vec![shares[0]; q], vec![shares[1]; q]].concat();
     for settings in ORDERS.map(|order| Settings { order, ..HEAT_BATH }) {
         let mut chains = start(&class, settings, vec![code(&class, 0)], 9, 0..1);
-        let mut counts = vec![0; q];
+        let mut counts = vec![0; 2 * q];
         for _ in 0..500 {
             chains.sweep(&[tau]);
             for (x, &action) in chains.code(0).actions().iter().enumerate() {
-                counts[(action as usize + q - x) % q] += 1;
+                let elsewhere = usize::from(action as usize != x);
+                counts[action as usize + q * elsewhere] += 1;
             }
         }
         check_law(&format!("z:40, {settings:?}"), &counts, &law);

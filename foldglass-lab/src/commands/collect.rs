@@ -54,7 +54,10 @@ impl CollectArgs {
 
     /// The files to write.
     fn tables(&self) -> Vec<(Form, PathBuf)> {
-        let out = self.out.clone().unwrap_or_else(|| self.directories[0].join("table"));
+        let out = self
+            .out
+            .clone()
+            .unwrap_or_else(|| self.directories[0].join("table"));
         let with = |end: &str| {
             let mut name = out.clone().into_os_string();
             name.push(end);
@@ -63,7 +66,10 @@ impl CollectArgs {
         match out.extension().and_then(|end| end.to_str()) {
             Some("jsonl") => vec![(Form::Lines, out)],
             Some("parquet") => vec![(Form::Parquet, out)],
-            _ => vec![(Form::Lines, with(".jsonl")), (Form::Parquet, with(".parquet"))],
+            _ => vec![
+                (Form::Lines, with(".jsonl")),
+                (Form::Parquet, with(".parquet")),
+            ],
         }
     }
 }

@@ -80,9 +80,16 @@ impl ReproduceArgs {
             }
         }
         Request {
-            items: if items.is_empty() { Item::ALL.to_vec() } else { items },
+            items: if items.is_empty() {
+                Item::ALL.to_vec()
+            } else {
+                items
+            },
             scale,
-            out: self.out.clone().unwrap_or_else(|| format!("reproduce-{}", scale.name()).into()),
+            out: self
+                .out
+                .clone()
+                .unwrap_or_else(|| format!("reproduce-{}", scale.name()).into()),
             seed: settings.seed,
         }
     }
@@ -95,7 +102,9 @@ impl ReproduceArgs {
             let done: u64 = forecasts.iter().map(|forecast| forecast.finished).sum();
             let seconds: f64 = forecasts.iter().map(|forecast| forecast.seconds).sum();
             let time = span(seconds);
-            Ok(format!("{runs} runs, {done} of them done, at most about {time} here"))
+            Ok(format!(
+                "{runs} runs, {done} of them done, at most about {time} here"
+            ))
         };
         let both = said(Scale::Quick).and_then(|quick| Ok((quick, said(Scale::Full)?)));
         match both {
@@ -146,7 +155,8 @@ impl Reproduced {
     }
 }
 
-const SMOKE: &str = "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges nothing.";
+const SMOKE: &str =
+    "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges nothing.";
 
 impl Report for Reproduced {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -171,7 +181,13 @@ impl Report for Reproduced {
 
 impl Reproduced {
     fn write_rule(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Reproduced { comparisons, agree, differ, not_enough_seeds, .. } = self;
+        let Reproduced {
+            comparisons,
+            agree,
+            differ,
+            not_enough_seeds,
+            ..
+        } = self;
         writeln!(
             out,
             "{comparisons} comparisons with the paper: {agree} agree, {differ} differ; {not_enough_seeds} more have \
@@ -211,9 +227,11 @@ fn write_rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
         ("verdict", Align::Left),
         ("note", Align::Left),
     ];
-    let columns = (0..).zip(heads).fold(Columns::default(), |columns, (i, (head, align))| {
-        columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-    });
+    let columns = (0..)
+        .zip(heads)
+        .fold(Columns::default(), |columns, (i, (head, align))| {
+            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
+        });
     columns.write_head(out)?;
     rows.iter().try_for_each(|row| columns.write_row(out, row))
 }

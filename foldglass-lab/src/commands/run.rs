@@ -62,7 +62,10 @@ impl RunArgs {
     pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
         let study = Study::read(&self.study, settings.seed)?;
         let options = Options {
-            out: self.out.clone().unwrap_or_else(|| PathBuf::from(&study.name)),
+            out: self
+                .out
+                .clone()
+                .unwrap_or_else(|| PathBuf::from(&study.name)),
             base: self.study.parent().unwrap_or(Path::new("")).to_owned(),
             shard: self.shard,
             threads: progress::threads(settings.threads, usize::MAX),
@@ -73,12 +76,19 @@ impl RunArgs {
         let name = study.name.clone();
         if self.dry_run {
             let forecast = study::forecast(&study, &options)?;
-            return Ok(Done::Forecast { study: name, forecast });
+            return Ok(Done::Forecast {
+                study: name,
+                forecast,
+            });
         }
         progress::hear_interrupts();
         let summary = study::execute(&study, &options)?;
         match summary.end {
-            End::Finished => Ok(Done::Summary { study: name, out: options.out, summary }),
+            End::Finished => Ok(Done::Summary {
+                study: name,
+                out: options.out,
+                summary,
+            }),
             End::Stopped => Err(Error::Stopped(format!(
                 "stopped: {} of {} runs are recorded in {}, what was under way is saved; the same \
                  command goes on from there",
@@ -117,11 +127,28 @@ pub enum Done {
 impl Report for Done {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Done::Summary { out: directory, summary, .. } => {
-                let Summary { records, runs, before, now, .. } = summary;
+            Done::Summary {
+                out: directory,
+                summary,
+                ..
+            } => {
+                let Summary {
+                    records,
+                    runs,
+                    before,
+                    now,
+                    ..
+                } = summary;
                 let records = records.display();
-                writeln!(out, "{runs} runs in {records}: {now} done now, {before} before")?;
-                writeln!(out, "foldglass collect {} makes the table", directory.display())
+                writeln!(
+                    out,
+                    "{runs} runs in {records}: {now} done now, {before} before"
+                )?;
+                writeln!(
+                    out,
+                    "foldglass collect {} makes the table",
+                    directory.display()
+                )
             }
             Done::Forecast { forecast, .. } => write_forecast(forecast, out),
         }
@@ -152,15 +179,28 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
         ("done", Align::Right),
         ("time of one thread", Align::Right),
     ];
-    let columns = (0..).zip(heads).fold(Columns::default(), |columns, (i, (head, align))| {
-        columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-    });
+    let columns = (0..)
+        .zip(heads)
+        .fold(Columns::default(), |columns, (i, (head, align))| {
+            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
+        });
     columns.write_head(out)?;
-    rows.iter().try_for_each(|row| columns.write_row(out, row))?;
-    let Forecast { runs, finished, threads, seconds, memory_bytes, .. } = forecast;
+    rows.iter()
+        .try_for_each(|row| columns.write_row(out, row))?;
+    let Forecast {
+        runs,
+        finished,
+        threads,
+        seconds,
+        memory_bytes,
+        ..
+    } = forecast;
     let memory = bytes(Some(u128::from(*memory_bytes)));
     let time = span(*seconds);
-    writeln!(out, "\n{runs} runs, {finished} done; the rest takes about {time} on {threads} threads")?;
+    writeln!(
+        out,
+        "\n{runs} runs, {finished} done; the rest takes about {time} on {threads} threads"
+    )?;
     writeln!(out, "and {memory} of memory")
 }
 

@@ -92,11 +92,15 @@ impl Measured {
     /// The runs it rests on; of several temperatures, those at the one with the fewest.
     pub fn runs(&self) -> u64 {
         match self {
-            Measured::Mean(values) | Measured::Greatest(values) | Measured::Quantile { values, .. } => {
-                values.len() as u64
-            }
+            Measured::Mean(values)
+            | Measured::Greatest(values)
+            | Measured::Quantile { values, .. } => values.len() as u64,
             Measured::Count(count) => count.trials,
-            Measured::Peak(points) => points.iter().map(|(_, values)| values.len()).min().unwrap_or(0) as u64,
+            Measured::Peak(points) => points
+                .iter()
+                .map(|(_, values)| values.len())
+                .min()
+                .unwrap_or(0) as u64,
         }
     }
 
@@ -174,7 +178,10 @@ impl Measured {
                     successes: values.iter().filter(|&&v| v > value).count() as u64,
                     trials: values.len() as u64,
                 };
-                let none = Proportion { successes: 0, trials: n };
+                let none = Proportion {
+                    successes: 0,
+                    trials: n,
+                };
                 (above.trials > 0).then(|| fisher(&above, &none))
             }
             (Measured::Peak(points), Stated::Peak { tau, .. }) => peak_p(points, tau),
@@ -307,7 +314,9 @@ mod tests {
 
     /// n values that alternate around a mean.
     fn around(mean: f64, reach: f64, n: usize) -> Vec<f64> {
-        (0..n).map(|i| mean + if i % 2 == 0 { reach } else { -reach }).collect()
+        (0..n)
+            .map(|i| mean + if i % 2 == 0 { reach } else { -reach })
+            .collect()
     }
 
     fn mean(text: &'static str, sd: Option<f64>, n: u64, ones: Option<u64>) -> Stated {
@@ -325,49 +334,105 @@ mod tests {
     #[test]
     fn means_agree_differ_or_rest_on_too_few_runs() {
         let stated = mean("0.777", Some(0.17), 60, None);
-        assert_eq!(verdict(Measured::Mean(around(0.80, 0.16, 60)), stated), Verdict::Agrees);
-        assert_eq!(verdict(Measured::Mean(around(0.95, 0.10, 60)), stated), Verdict::Differs);
-        assert_eq!(verdict(Measured::Mean(around(0.95, 0.10, 29)), stated), Verdict::NotEnough);
-        assert_eq!(verdict(Measured::Mean(vec![0.9]), mean("0.1", None, 1, None)), Verdict::NotEnough);
+        assert_eq!(
+            verdict(Measured::Mean(around(0.80, 0.16, 60)), stated),
+            Verdict::Agrees
+        );
+        assert_eq!(
+            verdict(Measured::Mean(around(0.95, 0.10, 60)), stated),
+            Verdict::Differs
+        );
+        assert_eq!(
+            verdict(Measured::Mean(around(0.95, 0.10, 29)), stated),
+            Verdict::NotEnough
+        );
+        assert_eq!(
+            verdict(Measured::Mean(vec![0.9]), mean("0.1", None, 1, None)),
+            Verdict::NotEnough
+        );
         assert_eq!(verdict(Measured::Mean(vec![]), stated), Verdict::NotEnough);
     }
 
     #[test]
     fn a_mean_agrees_within_its_last_digit() {
         let exact = |text| mean(text, Some(0.0), 12, None);
-        assert_eq!(verdict(Measured::Mean(vec![0.99996; 12]), exact("1.0000")), Verdict::Agrees);
-        assert_eq!(verdict(Measured::Mean(vec![0.9999; 12]), exact("1.0000")), Verdict::Differs);
-        assert_eq!(verdict(Measured::Mean(vec![0.9999; 12]), exact("1.000")), Verdict::Agrees);
+        assert_eq!(
+            verdict(Measured::Mean(vec![0.99996; 12]), exact("1.0000")),
+            Verdict::Agrees
+        );
+        assert_eq!(
+            verdict(Measured::Mean(vec![0.9999; 12]), exact("1.0000")),
+            Verdict::Differs
+        );
+        assert_eq!(
+            verdict(Measured::Mean(vec![0.9999; 12]), exact("1.000")),
+            Verdict::Agrees
+        );
     }
 
     #[test]
     fn one_failure_among_perfect_runs_is_no_difference() {
         let perfect = Measured::Mean(vec![1.0; 60]);
-        assert_eq!(verdict(perfect.clone(), mean("0.9967", None, 60, Some(59))), Verdict::Agrees);
-        assert_eq!(verdict(perfect, mean("0.9967", None, 60, Some(0))), Verdict::Differs);
+        assert_eq!(
+            verdict(perfect.clone(), mean("0.9967", None, 60, Some(59))),
+            Verdict::Agrees
+        );
+        assert_eq!(
+            verdict(perfect, mean("0.9967", None, 60, Some(0))),
+            Verdict::Differs
+        );
         assert!((least_sd(0.9, 9, 10) - 0.1f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn counts_are_compared_by_fishers_test() {
         let stated = Stated::Count(count(17, 60));
-        assert_eq!(verdict(Measured::Count(count(20, 60)), stated), Verdict::Agrees);
-        assert_eq!(verdict(Measured::Count(count(45, 60)), stated), Verdict::Differs);
-        assert_eq!(verdict(Measured::Count(count(4, 4)), stated), Verdict::NotEnough);
+        assert_eq!(
+            verdict(Measured::Count(count(20, 60)), stated),
+            Verdict::Agrees
+        );
+        assert_eq!(
+            verdict(Measured::Count(count(45, 60)), stated),
+            Verdict::Differs
+        );
+        assert_eq!(
+            verdict(Measured::Count(count(4, 4)), stated),
+            Verdict::NotEnough
+        );
     }
 
     #[test]
     fn quantiles_are_compared_by_the_values_up_to_them() {
         let values: Vec<f64> = (1..=100).map(f64::from).collect();
         let median = |value| {
-            let ours = Measured::Quantile { level: 0.5, values: values.clone() };
+            let ours = Measured::Quantile {
+                level: 0.5,
+                values: values.clone(),
+            };
             verdict(ours, Stated::Quantile { value, n: 100 })
         };
-        assert_eq!((median(50.0), median(40.0), median(20.0)), (Verdict::Agrees, Verdict::Agrees, Verdict::Differs));
-        let ties = Measured::Quantile { level: 0.5, values: vec![7.0; 100] };
-        assert_eq!(verdict(ties, Stated::Quantile { value: 7.0, n: 100 }), Verdict::Agrees);
-        let most = |value| verdict(Measured::Greatest(values.clone()), Stated::Greatest { value, n: 100 });
-        assert_eq!((most(300.0), most(97.0), most(80.0)), (Verdict::Agrees, Verdict::Agrees, Verdict::Differs));
+        assert_eq!(
+            (median(50.0), median(40.0), median(20.0)),
+            (Verdict::Agrees, Verdict::Agrees, Verdict::Differs)
+        );
+        let ties = Measured::Quantile {
+            level: 0.5,
+            values: vec![7.0; 100],
+        };
+        assert_eq!(
+            verdict(ties, Stated::Quantile { value: 7.0, n: 100 }),
+            Verdict::Agrees
+        );
+        let most = |value| {
+            verdict(
+                Measured::Greatest(values.clone()),
+                Stated::Greatest { value, n: 100 },
+            )
+        };
+        assert_eq!(
+            (most(300.0), most(97.0), most(80.0)),
+            (Verdict::Agrees, Verdict::Agrees, Verdict::Differs)
+        );
     }
 
     /// The indices for n = 100 at 99 %: 37 and 64 (a table of sign-test intervals).
@@ -385,16 +450,25 @@ mod tests {
     fn a_best_temperature_must_beat_the_coldest_by_more_than_chance() {
         let scan = |means: [f64; 3]| {
             let taus = [1e-3, 1e-2, 1e-1];
-            let points = taus.into_iter().zip(means).map(|(tau, mean)| (tau, around(mean, 0.05, 12)));
+            let points = taus
+                .into_iter()
+                .zip(means)
+                .map(|(tau, mean)| (tau, around(mean, 0.05, 12)));
             Measured::Peak(points.collect())
         };
         let stated = |tau| Stated::Peak { tau, n: 12 };
         let flat = scan([0.80, 0.81, 0.2]);
-        assert_eq!((flat.value(), verdict(flat.clone(), stated(None))), (None, Verdict::Agrees));
+        assert_eq!(
+            (flat.value(), verdict(flat.clone(), stated(None))),
+            (None, Verdict::Agrees)
+        );
         assert_eq!(verdict(flat.clone(), stated(Some(1e-2))), Verdict::Agrees);
         assert_eq!(verdict(flat, stated(Some(1e-1))), Verdict::Differs);
         let peaked = scan([0.5, 0.9, 0.2]);
-        assert_eq!((peaked.value(), verdict(peaked.clone(), stated(None))), (Some(1e-2), Verdict::Differs));
+        assert_eq!(
+            (peaked.value(), verdict(peaked.clone(), stated(None))),
+            (Some(1e-2), Verdict::Differs)
+        );
         let interval = peaked.interval().unwrap();
         assert_eq!((interval.low, interval.high), (1e-2, 1e-2));
     }

@@ -52,7 +52,12 @@ impl Sample {
 
 impl Data {
     /// Takes in a study, without records where its directory is not given.
-    pub fn add(&mut self, source: Source, study: Study, directory: Option<&Path>) -> Result<(), Error> {
+    pub fn add(
+        &mut self,
+        source: Source,
+        study: Study,
+        directory: Option<&Path>,
+    ) -> Result<(), Error> {
         let records = match directory {
             Some(directory) => study::gather(&[directory.to_owned()])?.records,
             None => Vec::new(),
@@ -68,9 +73,16 @@ impl Data {
     }
 
     /// The records of a class; of a chain only those whose dynamics begins with `dynamics`.
-    fn records(&self, source: Source, class: &str, dynamics: &str) -> impl Iterator<Item = &Record> {
+    fn records(
+        &self,
+        source: Source,
+        class: &str,
+        dynamics: &str,
+    ) -> impl Iterator<Item = &Record> {
         let (_, records) = self.of(source);
-        let own = move |record: &&Record| record.class.id == class && record.dynamics.starts_with(dynamics);
+        let own = move |record: &&Record| {
+            record.class.id == class && record.dynamics.starts_with(dynamics)
+        };
         records.iter().filter(own)
     }
 
@@ -89,11 +101,17 @@ impl Data {
         sample
     }
 
-    fn chains(&self, source: Source, class: &str, dynamics: &str) -> impl Iterator<Item = &ChainOutcome> {
-        self.records(source, class, dynamics).filter_map(|record| match &record.result {
-            Outcome::Chain(end) => Some(end),
-            Outcome::Cavi(_) => None,
-        })
+    fn chains(
+        &self,
+        source: Source,
+        class: &str,
+        dynamics: &str,
+    ) -> impl Iterator<Item = &ChainOutcome> {
+        self.records(source, class, dynamics)
+            .filter_map(|record| match &record.result {
+                Outcome::Chain(end) => Some(end),
+                Outcome::Cavi(_) => None,
+            })
     }
 
     /// J of the chains of a class after a sweep.
@@ -116,8 +134,13 @@ impl Data {
     /// The temperatures at which a class is run.
     pub fn temperatures(&self, source: Source, class: &str) -> Vec<f64> {
         let (study, _) = self.of(source);
-        let classes = |dynamics| study.classes_of(dynamics).any(|n| study.classes[n].id == class);
+        let classes = |dynamics| {
+            study
+                .classes_of(dynamics)
+                .any(|n| study.classes[n].id == class)
+        };
         let own = study.dynamics.iter().filter(|dynamics| classes(dynamics));
-        own.flat_map(|dynamics| dynamics.tau.iter().copied()).collect()
+        own.flat_map(|dynamics| dynamics.tau.iter().copied())
+            .collect()
     }
 }

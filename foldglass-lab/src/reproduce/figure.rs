@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foldglass::stats::Summary;
 use kuva::prelude::{
-    Layout, LegendEntry, LegendShape, LinePlot, MarkerShape, Plot, ScatterPlot, SvgBackend, TickFormat,
-    render_multiple,
+    Layout, LegendEntry, LegendShape, LinePlot, MarkerShape, Plot, ScatterPlot, SvgBackend,
+    TickFormat, render_multiple,
 };
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
@@ -55,7 +55,11 @@ pub fn draw(data: &Data, scale: Scale) -> String {
         dasharray: None,
     };
     let [left, right, top, bottom] = MARGINS;
-    let smoke = if scale == Scale::Quick { ", SMOKE SCALE" } else { "" };
+    let smoke = if scale == Scale::Quick {
+        ", SMOKE SCALE"
+    } else {
+        ""
+    };
     let layout = Layout::new((-15.0, -2.0), (0.0, 1.0))
         .with_width(WIDTH)
         .with_height(HEIGHT)
@@ -83,7 +87,14 @@ pub fn draw(data: &Data, scale: Scale) -> String {
     scene.height += CAPTION;
     table(&mut scene, data);
     let said = "Points are means over independent runs, bars their 95 % intervals.";
-    text(&mut scene, left, HEIGHT + CAPTION - 12.0, TextAnchor::Start, false, said.to_owned());
+    text(
+        &mut scene,
+        left,
+        HEIGHT + CAPTION - 12.0,
+        TextAnchor::Start,
+        false,
+        said.to_owned(),
+    );
     SvgBackend.render_scene(&scene)
 }
 
@@ -98,11 +109,17 @@ fn curve(points: &[(f64, Sample)], colour: &str, marker: MarkerShape) -> Vec<Plo
         means.push((tau.log10(), summary.mean));
         // No reward is outside 0 to 1.
         let bar = summary.interval(BARS).map_or((0.0, 0.0), |interval| {
-            (summary.mean - interval.low.max(0.0), interval.high.min(1.0) - summary.mean)
+            (
+                summary.mean - interval.low.max(0.0),
+                interval.high.min(1.0) - summary.mean,
+            )
         });
         bars.push(bar);
     }
-    let line = LinePlot::new().with_data(means.clone()).with_color(colour).with_stroke_width(1.5);
+    let line = LinePlot::new()
+        .with_data(means.clone())
+        .with_color(colour)
+        .with_stroke_width(1.5);
     let marks = ScatterPlot::new()
         .with_data(means)
         .with_y_err_asymmetric(bars)
@@ -133,7 +150,11 @@ fn table(scene: &mut Scene, data: &Data) {
     let mut line = |number: usize, bold: bool, entries: [String; 4]| {
         let y = top + row_height * number as f64;
         for (column, entry) in entries.into_iter().enumerate() {
-            let anchor = if column == 0 { TextAnchor::Start } else { TextAnchor::End };
+            let anchor = if column == 0 {
+                TextAnchor::Start
+            } else {
+                TextAnchor::End
+            };
             text(scene, ends[column], y, anchor, bold, entry);
         }
     };
@@ -141,11 +162,16 @@ fn table(scene: &mut Scene, data: &Data) {
     line(0, true, heads);
     for (number, class) in untied().enumerate() {
         let sample = data.ends(RESETS, class, "", None);
-        let mean = Summary::of(&sample.rewards).map_or("-".to_owned(), |s| format!("{:.4}", s.mean));
+        let mean =
+            Summary::of(&sample.rewards).map_or("-".to_owned(), |s| format!("{:.4}", s.mean));
         let taus = data.temperatures(RESETS, class);
         let taus: Vec<String> = taus.into_iter().map(tau_text).collect();
         let at_one = format!("{}/{}", sample.ones, sample.rewards.len());
-        line(number + 1, false, [name(class).to_owned(), mean, at_one, taus.join(", ")]);
+        line(
+            number + 1,
+            false,
+            [name(class).to_owned(), mean, at_one, taus.join(", ")],
+        );
     }
     let rule = top + 6.0;
     scene.add(Primitive::Line {
@@ -158,8 +184,22 @@ fn table(scene: &mut Scene, data: &Data) {
         stroke_dasharray: None,
     });
     let y = top + row_height * 8.0 + 4.0;
-    text(scene, ends[0], y, TextAnchor::Start, false, "2 % of the cells redrawn every 10 iterations,".to_owned());
-    text(scene, ends[0], y + 17.0, TextAnchor::Start, false, "100 times, then undisturbed".to_owned());
+    text(
+        scene,
+        ends[0],
+        y,
+        TextAnchor::Start,
+        false,
+        "2 % of the cells redrawn every 10 iterations,".to_owned(),
+    );
+    text(
+        scene,
+        ends[0],
+        y + 17.0,
+        TextAnchor::Start,
+        false,
+        "100 times, then undisturbed".to_owned(),
+    );
 }
 
 fn tau_text(tau: f64) -> String {
@@ -189,14 +229,18 @@ mod tests {
     #[test]
     fn exponents_stand_above_the_line() {
         assert_eq!(power_of_ten(-13.0), "10⁻¹³");
-        assert_eq!((tau_text(1e-10), tau_text(0.0)), ("10⁻¹⁰".to_owned(), "0".to_owned()));
+        assert_eq!(
+            (tau_text(1e-10), tau_text(0.0)),
+            ("10⁻¹⁰".to_owned(), "0".to_owned())
+        );
     }
 
     #[test]
     fn a_figure_without_records_has_its_axes_and_legend() {
         let mut data = Data::default();
         for source in super::super::items::Item::Temperature.studies() {
-            data.add(*source, source.study(Scale::Full, 0), None).unwrap();
+            data.add(*source, source.study(Scale::Full, 0), None)
+                .unwrap();
         }
         let svg = draw(&data, Scale::Full);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));

@@ -55,7 +55,12 @@ pub fn name(class: &'static str) -> &'static str {
 
 impl Item {
     /// All, in the order of the paper's appendix.
-    pub const ALL: [Item; 4] = [Item::Equilibration, Item::Shortfall, Item::Regulator, Item::Temperature];
+    pub const ALL: [Item; 4] = [
+        Item::Equilibration,
+        Item::Shortfall,
+        Item::Regulator,
+        Item::Temperature,
+    ];
 
     /// The LaTeX label.
     pub fn label(self) -> &'static str {
@@ -91,9 +96,14 @@ impl Item {
             }
             Item::Temperature => {
                 untied().for_each(|class| list.scan(data, class));
-                list.0.retain(|quantity| !matches!(quantity.measured, Measured::Count(_)));
+                list.0
+                    .retain(|quantity| !matches!(quantity.measured, Measured::Count(_)));
                 for class in untied() {
-                    list.add(class, "J, resets".to_owned(), data.ends(RESETS, class, "", None).mean());
+                    list.add(
+                        class,
+                        "J, resets".to_owned(),
+                        data.ends(RESETS, class, "", None).mean(),
+                    );
                 }
             }
         }
@@ -110,7 +120,11 @@ struct List(Vec<Quantity>);
 
 impl List {
     fn add(&mut self, class: &'static str, name: String, measured: Measured) {
-        self.0.push(Quantity { class, name, measured });
+        self.0.push(Quantity {
+            class,
+            name,
+            measured,
+        });
     }
 
     /// The mean and the runs at 1 of a kind of run.
@@ -126,15 +140,25 @@ impl List {
             self.add(class, format!("J at tau = {tau:e}"), sample.mean());
             self.add(class, format!("at 1 at tau = {tau:e}"), sample.at_one());
         }
-        let points = points.into_iter().map(|(tau, sample)| (tau, sample.rewards));
-        self.add(class, "best tau of the scan".to_owned(), Measured::Peak(points.collect()));
+        let points = points
+            .into_iter()
+            .map(|(tau, sample)| (tau, sample.rewards));
+        self.add(
+            class,
+            "best tau of the scan".to_owned(),
+            Measured::Peak(points.collect()),
+        );
     }
 }
 
 /// The rewards of a class at each temperature of its scan, the coldest first. That of the (0,3)
 /// class begins with its plain runs.
 pub fn scan(data: &Data, class: &str) -> Vec<(f64, Sample)> {
-    let sources: &[Source] = if class == "qg03" { &[PLAIN, SCAN] } else { &[SCAN] };
+    let sources: &[Source] = if class == "qg03" {
+        &[PLAIN, SCAN]
+    } else {
+        &[SCAN]
+    };
     let mut points: Vec<(f64, Sample)> = Vec::new();
     for &source in sources {
         for tau in data.temperatures(source, class) {
@@ -153,14 +177,25 @@ fn equilibration(data: &Data, list: &mut List) {
     let kernels = [("heat-bath", "heat bath"), ("metropolis", "Metropolis")];
     for (dynamics, kernel) in kernels {
         let sample = data.after(STATIONARITY, "parity", dynamics, 10);
-        list.add("parity", format!("at 1 at sweep 10, {kernel} by steps"), sample.at_one());
+        list.add(
+            "parity",
+            format!("at 1 at sweep 10, {kernel} by steps"),
+            sample.at_one(),
+        );
     }
     for class in ["parity", "z5", "qg"] {
         for (dynamics, kernel) in kernels {
             let values = data.last_changes(STATIONARITY, class, dynamics);
             for (name, level) in [("median", 0.5), ("p90", 0.9)] {
-                let quantile = Measured::Quantile { level, values: values.clone() };
-                list.add(class, format!("sweeps to stationarity, {name}, {kernel}"), quantile);
+                let quantile = Measured::Quantile {
+                    level,
+                    values: values.clone(),
+                };
+                list.add(
+                    class,
+                    format!("sweeps to stationarity, {name}, {kernel}"),
+                    quantile,
+                );
             }
             let name = format!("sweeps to stationarity, max, {kernel}");
             list.add(class, name, Measured::Greatest(values));
@@ -203,7 +238,11 @@ fn shortfall(data: &Data, list: &mut List) {
         }
     }
     list.add("untied", "at 1, chain".to_owned(), all_chains.at_one());
-    list.add("untied but parity", "at 1, RLVR".to_owned(), most_rlvr.at_one());
+    list.add(
+        "untied but parity",
+        "at 1, RLVR".to_owned(),
+        most_rlvr.at_one(),
+    );
 }
 
 #[cfg(test)]
@@ -217,13 +256,23 @@ mod tests {
         for item in Item::ALL {
             let mut data = Data::default();
             for source in item.studies() {
-                data.add(*source, source.study(Scale::Full, 0), None).unwrap();
+                data.add(*source, source.study(Scale::Full, 0), None)
+                    .unwrap();
             }
             let measured = item.measure(&data);
             for entry in paper::entries(item.label()) {
-                let same = |quantity: &&Quantity| quantity.class == entry.class && quantity.name == entry.quantity;
+                let same = |quantity: &&Quantity| {
+                    quantity.class == entry.class && quantity.name == entry.quantity
+                };
                 let found: Vec<&Quantity> = measured.iter().filter(same).collect();
-                assert_eq!(found.len(), 1, "{}: {}, {}", item.label(), entry.class, entry.quantity);
+                assert_eq!(
+                    found.len(),
+                    1,
+                    "{}: {}, {}",
+                    item.label(),
+                    entry.class,
+                    entry.quantity
+                );
                 found[0].measured.judge(&entry.paper, 1);
             }
         }

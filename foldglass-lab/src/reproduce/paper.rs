@@ -124,7 +124,12 @@ struct List {
 }
 
 impl List {
-    fn add(&mut self, class: &'static str, quantity: impl Into<String>, paper: Stated) -> &mut Entry {
+    fn add(
+        &mut self,
+        class: &'static str,
+        quantity: impl Into<String>,
+        paper: Stated,
+    ) -> &mut Entry {
         self.entries.push(Entry {
             class,
             quantity: quantity.into(),
@@ -150,17 +155,40 @@ fn equilibration() -> Vec<Entry> {
         (100, "1.000", 0.0, 100),
         (1000, "1.000", 0.0, 100),
     ] {
-        let reason = "erratum 6: all at the optimum by sweep 100 contradicts the table's own maxima";
-        list.add("parity", format!("J at sweep {sweep}"), spread(text, sd, 100)).reason = reason;
-        list.add("parity", format!("at 1 at sweep {sweep}"), count(ones, 100)).reason = reason;
+        let reason =
+            "erratum 6: all at the optimum by sweep 100 contradicts the table's own maxima";
+        list.add(
+            "parity",
+            format!("J at sweep {sweep}"),
+            spread(text, sd, 100),
+        )
+        .reason = reason;
+        list.add("parity", format!("at 1 at sweep {sweep}"), count(ones, 100))
+            .reason = reason;
     }
     for kernel in ["heat bath", "Metropolis"] {
-        let entry = list.add("parity", format!("at 1 at sweep 10, {kernel} by steps"), count(46, 100));
+        let entry = list.add(
+            "parity",
+            format!("at 1 at sweep 10, {kernel} by steps"),
+            count(46, 100),
+        );
         (entry.note, entry.reason) = ("the middle block's chain", OTHER_CHAIN);
     }
     for (class, kernel, n, values, reference) in [
-        ("parity", "heat bath", 100, [16.0, 50.0, 116.0], [16.0, 50.0]),
-        ("parity", "Metropolis", 100, [22.0, 77.0, 199.0], [25.0, 71.0]),
+        (
+            "parity",
+            "heat bath",
+            100,
+            [16.0, 50.0, 116.0],
+            [16.0, 50.0],
+        ),
+        (
+            "parity",
+            "Metropolis",
+            100,
+            [22.0, 77.0, 199.0],
+            [25.0, 71.0],
+        ),
         ("z5", "heat bath", 60, [14.0, 30.0, 57.0], [13.0, 28.0]),
         ("z5", "Metropolis", 60, [44.0, 64.0, 119.0], [47.0, 75.0]),
         ("qg", "heat bath", 60, [13.0, 23.0, 40.0], [13.0, 27.0]),
@@ -169,19 +197,28 @@ fn equilibration() -> Vec<Entry> {
         for (number, name) in ["median", "p90"].into_iter().enumerate() {
             let quantile = |value| Stated::Quantile { value, n };
             let quantity = format!("sweeps to stationarity, {name}, {kernel}");
-            list.add(class, quantity, quantile(values[number])).reference = Some(quantile(reference[number]));
+            list.add(class, quantity, quantile(values[number]))
+                .reference = Some(quantile(reference[number]));
         }
         let quantity = format!("sweeps to stationarity, max, {kernel}");
-        list.add(class, quantity, Stated::Greatest { value: values[2], n });
+        list.add(
+            class,
+            quantity,
+            Stated::Greatest {
+                value: values[2],
+                n,
+            },
+        );
     }
     for (sweep, text) in [(1000, "0.7897"), (5000, "0.9273"), (20000, "0.9967")] {
         list.add("qg03", format!("J at sweep {sweep}"), mean(text, 12));
     }
     list.add("qg03", "at 1 at sweep 20000", count(11, 12));
-    list.add("qg03", "at 1 at the end", count(12, 12)).note = "the paper's last run arrives by sweep 50,000";
+    list.add("qg03", "at 1 at the end", count(12, 12)).note =
+        "the paper's last run arrives by sweep 50,000";
     for (sweep, text) in [(1000, "0.8675"), (5000, "0.8969"), (20000, "0.8969")] {
-        list.add("qg03-tied", format!("J at sweep {sweep}"), mean(text, 12)).note =
-            "tau = 1e-6, that of the paper's twelve tied traps";
+        list.add("qg03-tied", format!("J at sweep {sweep}"), mean(text, 12))
+            .note = "tau = 1e-6, that of the paper's twelve tied traps";
     }
     list.add("qg03-tied", "at 1 at sweep 20000", count(0, 12));
     list.entries
@@ -218,7 +255,11 @@ fn shortfall() -> Vec<Entry> {
     let tied = ("qg03-tied", "0.6541", 0.0298, 0, 12);
     for (class, text, sd, ones, n) in PLAIN.into_iter().chain([tied]) {
         let [mean_reference, count_reference] = plain_reference(class);
-        let chain = if class == "qg03-tied" { "0.8969" } else { "1.0000" };
+        let chain = if class == "qg03-tied" {
+            "0.8969"
+        } else {
+            "1.0000"
+        };
         let ends = if class == "qg03-tied" { 0 } else { n };
         list.add(class, "J, chain", beside(chain, ends, n));
         if class != "qg03-tied" {
@@ -247,14 +288,56 @@ fn regulator() -> Vec<Entry> {
         best: Option<(&'static str, f64, &'static str, u64)>,
         warm: (&'static str, &'static str),
     }
-    let scan = |class, n, cold, best, warm| Scan { class, n, cold, best, warm };
-    for Scan { class, n, cold, best, warm } in [
-        scan("parity", 100, ("1e-15", "1.0000", 100), None, ("1e-2", "0.5000")),
+    let scan = |class, n, cold, best, warm| Scan {
+        class,
+        n,
+        cold,
+        best,
+        warm,
+    };
+    for Scan {
+        class,
+        n,
+        cold,
+        best,
+        warm,
+    } in [
+        scan(
+            "parity",
+            100,
+            ("1e-15", "1.0000", 100),
+            None,
+            ("1e-2", "0.5000"),
+        ),
         scan("z5", 240, ("1e-12", "0.7995", 84), None, ("1e-7", "0.2061")),
-        scan("qg", 240, ("1e-12", "0.7858", 67), Some(("1e-10", 1e-10, "0.7992", 75)), ("1e-7", "0.2000")),
-        scan("qg21-345", 12, ("1e-13", "0.9837", 0), Some(("3.2e-5", 3.2e-5, "1.0000", 12)), ("1e-2", "0.9539")),
-        scan("qg11-3456", 12, ("1e-13", "0.9493", 0), Some(("5.6e-5", 5.6e-5, "0.9993", 11)), ("1e-2", "0.8851")),
-        scan("qg21-456", 12, ("1e-13", "0.9626", 0), Some(("1.8e-5", 1.8e-5, "0.9998", 9)), ("1e-2", "0.9001")),
+        scan(
+            "qg",
+            240,
+            ("1e-12", "0.7858", 67),
+            Some(("1e-10", 1e-10, "0.7992", 75)),
+            ("1e-7", "0.2000"),
+        ),
+        scan(
+            "qg21-345",
+            12,
+            ("1e-13", "0.9837", 0),
+            Some(("3.2e-5", 3.2e-5, "1.0000", 12)),
+            ("1e-2", "0.9539"),
+        ),
+        scan(
+            "qg11-3456",
+            12,
+            ("1e-13", "0.9493", 0),
+            Some(("5.6e-5", 5.6e-5, "0.9993", 11)),
+            ("1e-2", "0.8851"),
+        ),
+        scan(
+            "qg21-456",
+            12,
+            ("1e-13", "0.9626", 0),
+            Some(("1.8e-5", 1.8e-5, "0.9998", 9)),
+            ("1e-2", "0.9001"),
+        ),
         scan("qg03", 12, ("1e-13", "0.7636", 0), None, ("1e-7", "0.1999")),
     ] {
         let several = ["qg21-345", "qg11-3456", "qg21-456"].contains(&class);
@@ -266,7 +349,10 @@ fn regulator() -> Vec<Entry> {
             entry.reference = plain_reference(class)[0];
         }
         list.add(class, at("at 1", tau), count(ones, n)).reason = reason;
-        let peak = Stated::Peak { tau: best.map(|best| best.1), n };
+        let peak = Stated::Peak {
+            tau: best.map(|best| best.1),
+            n,
+        };
         list.add(class, "best tau of the scan", peak).reason = reason;
         if let Some((tau, _, text, ones)) = best {
             let reference = match class {
@@ -301,8 +387,10 @@ fn regulator() -> Vec<Entry> {
             "qg03" => [Some(mean("0.937", 6)), Some(count(0, 6))],
             _ => [None, None],
         };
-        list.add(class, "J, resets", beside(reset_text, reset_ones, n)).reference = reference[0];
-        list.add(class, "at 1, resets", count(reset_ones, n)).reference = reference[1];
+        list.add(class, "J, resets", beside(reset_text, reset_ones, n))
+            .reference = reference[0];
+        list.add(class, "at 1, resets", count(reset_ones, n))
+            .reference = reference[1];
     }
     list.entries
 }
@@ -313,11 +401,14 @@ fn figure() -> Vec<Entry> {
     let table = regulator();
     let points = table.into_iter().filter(|entry| {
         let quantity = &entry.quantity;
-        quantity.starts_with("J at tau") || quantity == "J, resets" || quantity == "best tau of the scan"
+        quantity.starts_with("J at tau")
+            || quantity == "J, resets"
+            || quantity == "best tau of the scan"
     });
     list.entries.extend(points);
     let caption = "the caption of tab:regulator";
-    list.add("z5", at("J", "1e-8"), beside("0.8030", 82, 240)).note = caption;
+    list.add("z5", at("J", "1e-8"), beside("0.8030", 82, 240))
+        .note = caption;
     let entry = list.add("qg21-345", at("J", "1e-5"), mean("0.9960", 12));
     (entry.note, entry.reason) = (caption, QUENCH);
     list.entries

@@ -69,7 +69,8 @@ pub fn rows(item: Item, data: &Data) -> Vec<Row> {
     let entries = paper::entries(item.label());
     let mut rows = Vec::new();
     for quantity in item.measure(data) {
-        let same = |entry: &&Entry| entry.class == quantity.class && entry.quantity == quantity.name;
+        let same =
+            |entry: &&Entry| entry.class == quantity.class && entry.quantity == quantity.name;
         let entry = entries.iter().find(same);
         if entry.is_some() || item.shows_all() {
             rows.push(row(quantity, entry));
@@ -79,7 +80,11 @@ pub fn rows(item: Item, data: &Data) -> Vec<Row> {
 }
 
 fn row(quantity: Quantity, entry: Option<&Entry>) -> Row {
-    let Quantity { class, name: what, measured } = quantity;
+    let Quantity {
+        class,
+        name: what,
+        measured,
+    } = quantity;
     let needed = entry.map_or(0, |entry| entry.paper.runs().div_ceil(2));
     let judge = |stated: &Stated| measured.judge(stated, needed);
     let judgement = entry.map_or(Judgement::NOT_STATED, |entry| judge(&entry.paper));
@@ -144,7 +149,9 @@ fn measured_sd(measured: &Measured) -> Option<f64> {
 /// A stated number as a person reads it.
 fn text(stated: &Stated) -> String {
     match *stated {
-        Stated::Mean { text, sd: Some(sd), .. } => format!("{text} ± {sd}"),
+        Stated::Mean {
+            text, sd: Some(sd), ..
+        } => format!("{text} ± {sd}"),
         Stated::Mean { text, .. } => text.to_owned(),
         Stated::Count(count) => format!("{}/{}", count.successes, count.trials),
         Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => value.to_string(),
@@ -177,7 +184,11 @@ fn short(measured: &Measured, value: f64) -> String {
     }
 }
 
-fn note(entry: Option<&Entry>, judgement: Judgement, reference: &Option<(Reference, String)>) -> String {
+fn note(
+    entry: Option<&Entry>,
+    judgement: Judgement,
+    reference: &Option<(Reference, String)>,
+) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let (Verdict::Differs, Some(p)) = (judgement.verdict, judgement.p) {
         parts.push(format!("p = {p:.1e}"));

@@ -79,8 +79,11 @@ impl Source {
 
 fn shrink(study: &mut Study) {
     let is_narrow = |n: usize| study.classes[n].window == [0, 0];
-    let narrow: Vec<bool> =
-        study.dynamics.iter().map(|dynamics| study.classes_of(dynamics).all(is_narrow)).collect();
+    let narrow: Vec<bool> = study
+        .dynamics
+        .iter()
+        .map(|dynamics| study.classes_of(dynamics).all(is_narrow))
+        .collect();
     for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
         dynamics.runs = dynamics.runs.min(match (narrow, dynamics.tau.len()) {
             (true, _) => QUICK_RUNS,
@@ -101,7 +104,15 @@ fn shrink(study: &mut Study) {
 mod tests {
     use super::*;
 
-    const ALL: [Source; 7] = [APPROACH, STATIONARITY, CHAINS_LENGTHS, CHAINS_WIDE, PLAIN, RESETS, SCAN];
+    const ALL: [Source; 7] = [
+        APPROACH,
+        STATIONARITY,
+        CHAINS_LENGTHS,
+        CHAINS_WIDE,
+        PLAIN,
+        RESETS,
+        SCAN,
+    ];
 
     #[test]
     fn every_study_is_read_and_named_as_its_file() {
@@ -119,7 +130,12 @@ mod tests {
         for source in ALL {
             let (quick, full) = (source.study(Scale::Quick, 0), source.study(Scale::Full, 0));
             for (quick, full) in quick.dynamics.iter().zip(&full.dynamics) {
-                assert!(2 * quick.runs < full.runs, "{} of {}", quick.id, source.name);
+                assert!(
+                    2 * quick.runs < full.runs,
+                    "{} of {}",
+                    quick.id,
+                    source.name
+                );
                 assert_eq!(quick.tau, full.tau);
             }
         }

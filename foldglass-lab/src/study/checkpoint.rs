@@ -57,7 +57,8 @@ impl Checkpoints {
         let (series, tau) = plan.of(unit);
         let group = unit.numbers.start / series.together * series.together;
         let (class, dynamics, tau) = (&series.spec.id, &series.dynamics, tau_name(tau));
-        self.directory.join(format!("{class},{dynamics},tau={tau},{group}.state"))
+        self.directory
+            .join(format!("{class},{dynamics},tau={tau},{group}.state"))
     }
 
     /// Removes what a process with this label left unfinished.
@@ -67,7 +68,12 @@ impl Checkpoints {
 
     /// Saves a unit.
     pub fn save(&self, plan: &Plan, unit: &Unit, state: Saved) -> io::Result<()> {
-        let Manifest { schema, foldglass, recipes, .. } = &plan.manifest;
+        let Manifest {
+            schema,
+            foldglass,
+            recipes,
+            ..
+        } = &plan.manifest;
         let content = Content {
             schema: *schema,
             foldglass: foldglass.clone(),
@@ -121,7 +127,12 @@ impl Checkpoints {
 
 impl Content {
     fn fits(&self, plan: &Plan, unit: &Unit) -> bool {
-        let Manifest { schema, foldglass, recipes, .. } = &plan.manifest;
+        let Manifest {
+            schema,
+            foldglass,
+            recipes,
+            ..
+        } = &plan.manifest;
         let (series, tau) = plan.of(unit);
         let group = |number: u64| number / series.together;
         let numbers = &self.numbers;

@@ -145,17 +145,35 @@ impl Flat {
             ("kernel", self.kernel.is_some(), [false, false, true]),
             ("order", self.order.is_some(), [false, false, true]),
             ("sweeps", self.sweeps.is_some(), [false, false, true]),
-            ("checkpoints", self.checkpoints.is_some(), [false, false, true]),
-            ("stop_when_stationary", self.stop_when_stationary.is_some(), [false, false, true]),
-            ("stop_at_optimum", self.stop_at_optimum.is_some(), [false, false, true]),
+            (
+                "checkpoints",
+                self.checkpoints.is_some(),
+                [false, false, true],
+            ),
+            (
+                "stop_when_stationary",
+                self.stop_when_stationary.is_some(),
+                [false, false, true],
+            ),
+            (
+                "stop_at_optimum",
+                self.stop_at_optimum.is_some(),
+                [false, false, true],
+            ),
         ];
         let own = |of: &[bool; 3]| of[self.kind as usize];
         let Some((key, ..)) = given.iter().find(|(_, given, of)| *given && !own(of)) else {
             return Ok(());
         };
-        let keys: Vec<&str> = given.iter().filter(|(.., of)| own(of)).map(|key| key.0).collect();
+        let keys: Vec<&str> = given
+            .iter()
+            .filter(|(.., of)| own(of))
+            .map(|key| key.0)
+            .collect();
         let (kind, keys) = (self.kind.name(), keys.join(", "));
-        Err(format!("`{key}` is no key of kind \"{kind}\", whose own are {keys}"))
+        Err(format!(
+            "`{key}` is no key of kind \"{kind}\", whose own are {keys}"
+        ))
     }
 }
 
@@ -240,7 +258,10 @@ impl TryFrom<Flat> for Dynamics {
 
     fn try_from(mut flat: Flat) -> Result<Dynamics, String> {
         Ok(Dynamics {
-            id: flat.id.take().unwrap_or_else(|| flat.kind.name().to_owned()),
+            id: flat
+                .id
+                .take()
+                .unwrap_or_else(|| flat.kind.name().to_owned()),
             classes: flat.classes.take(),
             tau: given(flat.tau.take(), "tau")?,
             runs: given(flat.runs.take(), "runs")?,

@@ -121,12 +121,18 @@ pub fn done(plan: &Plan, out: &Path) -> Result<HashSet<Key>, Error> {
 /// Runs of a list of units, and how many of them are done.
 pub fn count(units: impl Iterator<Item = Unit>, done: &HashSet<Key>) -> (u64, u64) {
     let keys = units.flat_map(|unit| unit.keys().collect::<Vec<_>>());
-    keys.fold((0, 0), |(all, old), key| (all + 1, old + u64::from(done.contains(&key))))
+    keys.fold((0, 0), |(all, old), key| {
+        (all + 1, old + u64::from(done.contains(&key)))
+    })
 }
 
 /// The threads that work and memory allow.
 pub fn threads(plan: &Plan, units: &[Unit], options: &Options) -> usize {
-    let largest = units.iter().map(|unit| plan.of(unit).0.memory).max().unwrap_or(0);
+    let largest = units
+        .iter()
+        .map(|unit| plan.of(unit).0.memory)
+        .max()
+        .unwrap_or(0);
     let room = options.allowance.0 / largest.max(1);
     let fitting = usize::try_from(room).unwrap_or(usize::MAX);
     options.threads.min(fitting).min(units.len()).max(1)
@@ -145,12 +151,16 @@ pub fn execute(study: &Study, options: &Options) -> Result<Summary, Error> {
     let (journal, dropped) = Journal::open(&records)?;
     if dropped > 0 {
         let path = records.display();
-        eprintln!("foldglass: {path} ended in a half-written line ({dropped} bytes): dropped, its run is done again");
+        eprintln!(
+            "foldglass: {path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
+        );
     }
     remove_unfinished(out, &label);
     let checkpoints = Checkpoints::new(out, &label);
     checkpoints.tidy();
-    plan.manifest.write(out, &label).map_err(|source| write_error(out, source))?;
+    plan.manifest
+        .write(out, &label)
+        .map_err(|source| write_error(out, source))?;
     let (runs, before) = count(options.shard.units(&plan), &done);
     let mut units = Vec::new();
     for unit in options.shard.units(&plan) {
@@ -160,7 +170,8 @@ pub fn execute(study: &Study, options: &Options) -> Result<Summary, Error> {
         }
     }
     // The longest first, so that none is left alone at the end.
-    let work = |unit: &Unit| pace::weight(&plan, unit.series) * plan.of(unit).0.method.length() as f64;
+    let work =
+        |unit: &Unit| pace::weight(&plan, unit.series) * plan.of(unit).0.method.length() as f64;
     units.sort_by(|a, b| work(b).total_cmp(&work(a)));
     let threads = threads(&plan, &units, options);
     if threads < options.threads.min(units.len()) {
@@ -217,7 +228,8 @@ impl Execution<'_> {
         let failing = || worker().inspect_err(|_| self.failed.store(true, Ordering::Relaxed));
         let ends: Vec<Result<End, Error>> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(failing)).collect();
-            let join = |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
+            let join =
+                |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
             workers.into_iter().map(join).collect()
         });
         let ends: Vec<End> = ends.into_iter().collect::<Result<_, Error>>()?;
@@ -249,9 +261,16 @@ impl Execution<'_> {
             let took = slice.elapsed();
             self.pace.note(unit.series, job.done() - before, took);
             steps = if took < SLICE / 2 { steps * 2 } else { steps };
-            steps = if took > SLICE * 2 { (steps / 2).max(1) } else { steps };
+            steps = if took > SLICE * 2 {
+                (steps / 2).max(1)
+            } else {
+                steps
+            };
         }
-        self.pace.skip(unit.series, self.plan.of(&unit).0.method.length() - job.done());
+        self.pace.skip(
+            unit.series,
+            self.plan.of(&unit).0.method.length() - job.done(),
+        );
         self.keep(&unit, job)?;
         Ok(End::Finished)
     }
@@ -288,7 +307,11 @@ impl Execution<'_> {
     /// Records what a unit came to, then forgets its state.
     fn keep(&self, unit: &Unit, job: Job) -> Result<(), Error> {
         let records = self.plan.records(unit, job.outcomes());
-        let new: Vec<_> = unit.keys().zip(&records).filter(|(key, _)| !self.done.contains(key)).collect();
+        let new: Vec<_> = unit
+            .keys()
+            .zip(&records)
+            .filter(|(key, _)| !self.done.contains(key))
+            .collect();
         let mut journal = self.journal.lock().expect("no panic");
         journal.append(new.iter().map(|(_, record)| *record))?;
         drop(journal);

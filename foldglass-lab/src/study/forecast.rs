@@ -86,7 +86,11 @@ pub fn forecast(study: &Study, options: &Options) -> Result<Forecast, Error> {
     }
     let threads = threads(&plan, &left, options);
     let seconds: f64 = list.iter().map(|series| series.seconds).sum();
-    let memory = left.iter().map(|unit| plan.of(unit).0.memory).max().unwrap_or(0);
+    let memory = left
+        .iter()
+        .map(|unit| plan.of(unit).0.memory)
+        .max()
+        .unwrap_or(0);
     Ok(Forecast {
         runs,
         finished,

@@ -172,7 +172,9 @@ impl Job {
         match self.engine {
             Engine::Cavi(mut runs) => {
                 let outcomes = runs.outcomes().into_iter();
-                outcomes.map(|end| Outcome::Cavi(cavi_outcome(end))).collect()
+                outcomes
+                    .map(|end| Outcome::Cavi(cavi_outcome(end)))
+                    .collect()
             }
             Engine::Chain(walks) => {
                 let of = walks.chains.denominator();
@@ -218,4 +220,3 @@ pub fn lacking(error: &ChainError) -> Option<u128> {
         _ => None,
     }
 }
-

@@ -52,7 +52,9 @@ impl Journal {
         let length = whole_lines(&content).len() as u64;
         let dropped = content.len() as u64 - length;
         if dropped > 0 {
-            file.set_len(length).and_then(|()| file.sync_all()).map_err(failed)?;
+            file.set_len(length)
+                .and_then(|()| file.sync_all())
+                .map_err(failed)?;
         }
         file.seek(SeekFrom::End(0)).map_err(failed)?;
         let path = path.to_owned();
@@ -60,13 +62,19 @@ impl Journal {
     }
 
     /// Appends records; they are on disk when it returns.
-    pub fn append<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> Result<(), Error> {
+    pub fn append<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> Result<(), Error> {
         let mut lines = Vec::new();
         for record in records {
             serde_json::to_writer(&mut lines, record).expect("plain data");
             lines.push(b'\n');
         }
-        let written = self.file.write_all(&lines).and_then(|()| self.file.sync_data());
+        let written = self
+            .file
+            .write_all(&lines)
+            .and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // What was written of them would stand in the way of the next ones.
             let _ = self.file.set_len(self.length);
@@ -121,7 +129,9 @@ pub fn read(
         source,
     })?;
     let mut unreadable = 0;
-    let lines = whole_lines(&content).split(|&byte| byte == b'\n').enumerate();
+    let lines = whole_lines(&content)
+        .split(|&byte| byte == b'\n')
+        .enumerate();
     for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
         let refused = |problem: String| Error::Study {
             place: format!("{} line {}", path.display(), number + 1),
@@ -162,7 +172,9 @@ pub fn gather(directories: &[PathBuf]) -> Result<Gathered, Error> {
     for directory in directories {
         for path in files(directory)? {
             unreadable += read(&path, &manifest, |key, record| {
-                let (first, place) = all.entry(key).or_insert_with(|| (record.clone(), path.clone()));
+                let (first, place) = all
+                    .entry(key)
+                    .or_insert_with(|| (record.clone(), path.clone()));
                 match *first == record {
                     true => Ok(()),
                     false => Err(Error::Failed(format!(

@@ -120,7 +120,10 @@ impl Manifest {
     pub fn id(&self, key: Key) -> String {
         let (class, dynamics) = pairs(&self.study)[key.series];
         let dynamics = &self.study.dynamics[dynamics];
-        let (class, tau) = (&self.study.classes[class].id, tau_name(dynamics.tau[key.tau]));
+        let (class, tau) = (
+            &self.study.classes[class].id,
+            tau_name(dynamics.tau[key.tau]),
+        );
         format!("{class}/{}/tau={tau}/{}", dynamics.id, key.run)
     }
 
@@ -141,7 +144,13 @@ impl Manifest {
 
     /// The run of a record, or why it is not of this study and version.
     pub fn place(&self, header: &Header) -> Result<Key, String> {
-        let Header { schema, foldglass, study, recipe, id } = header;
+        let Header {
+            schema,
+            foldglass,
+            study,
+            recipe,
+            id,
+        } = header;
         let name = &self.study.name;
         if (*schema, foldglass) != (self.schema, &self.foldglass) {
             return Err(format!(
@@ -151,7 +160,9 @@ impl Manifest {
             ));
         }
         if study != name {
-            return Err(format!("the record of {id} is of the study \"{study}\", not of \"{name}\""));
+            return Err(format!(
+                "the record of {id} is of the study \"{study}\", not of \"{name}\""
+            ));
         }
         let Some(key) = self.find(id) else {
             return Err(format!("the study \"{name}\" has no run {id}"));

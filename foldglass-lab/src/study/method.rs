@@ -114,7 +114,10 @@ impl Method {
     /// Its kind.
     pub fn kind(&self) -> Kind {
         match self {
-            Method::Cavi(Cavi { rule: Rule::Cavi { .. }, .. }) => Kind::Cavi,
+            Method::Cavi(Cavi {
+                rule: Rule::Cavi { .. },
+                ..
+            }) => Kind::Cavi,
             Method::Cavi(_) => Kind::Gradient,
             Method::Chain(_) => Kind::Chain,
         }
@@ -138,7 +141,12 @@ impl Method {
 }
 
 /// Refuses a value unless it is what is needed.
-pub fn need(met: bool, key: &str, value: impl std::fmt::Display, needed: &str) -> Result<(), String> {
+pub fn need(
+    met: bool,
+    key: &str,
+    value: impl std::fmt::Display,
+    needed: &str,
+) -> Result<(), String> {
     match met {
         true => Ok(()),
         false => Err(format!("{key} = {value}: {needed} is needed")),
@@ -152,7 +160,12 @@ pub fn need_tau(key: &str, tau: f64) -> Result<(), String> {
 }
 
 fn need_share(key: &str, share: f64) -> Result<(), String> {
-    need((0.0..=1.0).contains(&share), key, share, "a number from 0 to 1")
+    need(
+        (0.0..=1.0).contains(&share),
+        key,
+        share,
+        "a number from 0 to 1",
+    )
 }
 
 fn need_positive(key: &str, number: usize) -> Result<(), String> {
@@ -189,7 +202,10 @@ impl Chain {
             need_positive("stop_when_stationary", sweeps)?;
         }
         let ascending = self.checkpoints.windows(2).all(|pair| pair[0] < pair[1]);
-        let within = self.checkpoints.iter().all(|s| (1..=self.sweeps).contains(s));
+        let within = self
+            .checkpoints
+            .iter()
+            .all(|s| (1..=self.sweeps).contains(s));
         let needed = format!("sweeps in ascending order, each from 1 to {}", self.sweeps);
         let given = format!("{:?}", self.checkpoints);
         need(ascending && within, "checkpoints", given, &needed)

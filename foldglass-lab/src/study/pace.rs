@@ -68,13 +68,19 @@ impl Rate {
 /// The seconds of one thread that the iterations left will take.
 fn seconds_left(series: &[Rate]) -> f64 {
     let seconds: f64 = series.iter().map(|rate| rate.seconds).sum();
-    let weight: f64 = series.iter().map(|rate| rate.done as f64 * rate.weight).sum();
+    let weight: f64 = series
+        .iter()
+        .map(|rate| rate.done as f64 * rate.weight)
+        .sum();
     let unseen = if weight > 0.0 { seconds / weight } else { 0.0 };
     let pace = |rate: &Rate| match rate.done {
         0 => unseen * rate.weight,
         done => rate.seconds / done as f64,
     };
-    series.iter().map(|rate| rate.left as f64 * pace(rate)).sum()
+    series
+        .iter()
+        .map(|rate| rate.left as f64 * pace(rate))
+        .sum()
 }
 
 /// What an iteration of a series costs against one of another.
@@ -86,8 +92,9 @@ pub fn weight(plan: &Plan, series: usize) -> f64 {
 impl Pace {
     /// Of an execution of these units, when `done` of `all` runs are done.
     pub fn new(plan: &Plan, units: &[Unit], threads: usize, done: u64, all: u64) -> Pace {
-        let mut series: Vec<Rate> =
-            (0..plan.series.len()).map(|n| Rate::new(weight(plan, n))).collect();
+        let mut series: Vec<Rate> = (0..plan.series.len())
+            .map(|n| Rate::new(weight(plan, n)))
+            .collect();
         for unit in units {
             series[unit.series].left += plan.of(unit).0.method.length() as u64;
         }
@@ -141,9 +148,15 @@ impl Pace {
         }
         let left = seconds_left(&state.series) / self.threads;
         let passed = self.begun.elapsed().as_secs_f64();
-        let said = format!("{}/{} runs, about {} left", state.runs, state.all, span(left));
+        let said = format!(
+            "{}/{} runs, about {} left",
+            state.runs,
+            state.all,
+            span(left)
+        );
         if terminal {
-            self.bar.set_position((FINE * passed / (passed + left)) as u64);
+            self.bar
+                .set_position((FINE * passed / (passed + left)) as u64);
             self.bar.set_message(said);
         } else if state.last_line.elapsed() >= LINES {
             state.last_line = Instant::now();

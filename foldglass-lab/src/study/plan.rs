@@ -73,7 +73,8 @@ impl Plan {
             let spec = &study.classes[n];
             if classes[n].is_none() {
                 let class = spec.class(base, study.seed, allowance);
-                let class = class.map_err(|error| refuse(format!("class \"{}\": {error}", spec.id)))?;
+                let class =
+                    class.map_err(|error| refuse(format!("class \"{}\": {error}", spec.id)))?;
                 classes[n] = Some(class);
             }
         }
@@ -82,7 +83,9 @@ impl Plan {
             let series = Series::new(study, class, laid, dynamics, allowance);
             let (class, dynamics) = (&study.classes[class].id, &study.dynamics[dynamics].id);
             series.map_err(|error| {
-                refuse(format!("dynamics \"{dynamics}\" on class \"{class}\": {error}"))
+                refuse(format!(
+                    "dynamics \"{dynamics}\" on class \"{class}\": {error}"
+                ))
             })
         });
         let series: Vec<Series> = series.collect::<Result<_, Error>>()?;
@@ -140,12 +143,17 @@ impl Unit {
     /// Its runs.
     pub fn keys(&self) -> impl Iterator<Item = Key> {
         let (series, tau) = (self.series, self.tau);
-        self.numbers.clone().map(move |run| Key { series, tau, run })
+        self.numbers
+            .clone()
+            .map(move |run| Key { series, tau, run })
     }
 
     /// The part of it, from the first run that is not done to the last; none when all are.
     pub fn left(&self, done: &HashSet<Key>) -> Option<Unit> {
-        let mut left = self.keys().filter(|key| !done.contains(key)).map(|key| key.run);
+        let mut left = self
+            .keys()
+            .filter(|key| !done.contains(key))
+            .map(|key| key.run);
         let first = left.next()?;
         let last = left.last().unwrap_or(first);
         Some(Unit {
@@ -166,7 +174,11 @@ impl Series {
         let dynamics = &study.dynamics[dynamics];
         let method = dynamics.method.resolved(class.shape().tied);
         let by_cells = matches!(&method, Method::Chain(chain) if chain.order == Some(Order::Cell));
-        let together = if by_cells { 1 } else { foldglass::cavi::Runs::side_by_side(&class) };
+        let together = if by_cells {
+            1
+        } else {
+            foldglass::cavi::Runs::side_by_side(&class)
+        };
         let mut series = Series {
             spec: study.classes[spec].clone(),
             class,
@@ -189,7 +201,9 @@ impl Series {
             Err(error) => job::lacking(&error).ok_or(error.to_string())?,
         };
         let what = format!("a unit of {} cells", self.class.cells());
-        allowance.check(&what, Some(needed)).map_err(|error| error.to_string())?;
+        allowance
+            .check(&what, Some(needed))
+            .map_err(|error| error.to_string())?;
         Ok(needed)
     }
 
@@ -198,7 +212,10 @@ impl Series {
         let method = serde_json::to_string(&self.method).expect("plain data");
         // The task as it was read: a file may have changed behind its name.
         let (task, shape, seed) = (self.class.task(), self.class.shape(), self.seed);
-        format!("{:032x}", fnv(format!("{seed} {method} {shape:?} {task:?}").as_bytes()))
+        format!(
+            "{:032x}",
+            fnv(format!("{seed} {method} {shape:?} {task:?}").as_bytes())
+        )
     }
 }
 
@@ -218,7 +235,10 @@ mod tests {
     #[test]
     fn units_cover_every_run_once_in_order() {
         let plan = plan(20);
-        let keys: Vec<Key> = plan.units().flat_map(|unit| unit.keys().collect::<Vec<_>>()).collect();
+        let keys: Vec<Key> = plan
+            .units()
+            .flat_map(|unit| unit.keys().collect::<Vec<_>>())
+            .collect();
         assert_eq!(keys, plan.manifest.keys().collect::<Vec<_>>());
         assert_eq!(plan.units().count(), 6);
         assert!(keys.is_sorted());
@@ -230,8 +250,17 @@ mod tests {
         for key in plan.manifest.keys() {
             assert_eq!(plan.manifest.find(&plan.manifest.id(key)), Some(key));
         }
-        assert_eq!(plan.manifest.id(plan.manifest.keys().next().unwrap()), "z/d/tau=1e-10/0");
-        for bad in ["", "z/d/tau=1e-10/9", "z/d/tau=1e-9/0", "z/e/tau=0/0", "z/d/0/0"] {
+        assert_eq!(
+            plan.manifest.id(plan.manifest.keys().next().unwrap()),
+            "z/d/tau=1e-10/0"
+        );
+        for bad in [
+            "",
+            "z/d/tau=1e-10/9",
+            "z/d/tau=1e-9/0",
+            "z/e/tau=0/0",
+            "z/d/0/0",
+        ] {
             assert_eq!(plan.manifest.find(bad), None, "{bad}");
         }
     }

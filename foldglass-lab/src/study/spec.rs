@@ -14,10 +14,10 @@ use toml::Spanned;
 use super::dynamics::Dynamics;
 use super::method::{need, need_tau};
 use crate::error::Error;
+use crate::flags::ClassArgs;
 use crate::flags::inputs::InputsFlag;
 use crate::flags::shape::{self, Lengths};
 use crate::flags::square::{SquareArgs, SquareFlag};
-use crate::flags::ClassArgs;
 
 /// Classes x dynamics x temperatures x run numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -169,7 +169,10 @@ impl Study {
             text,
         };
         check_name("name", &self.name).map_err(study)?;
-        for (list, key) in [(self.classes.len(), "class"), (self.dynamics.len(), "dynamics")] {
+        for (list, key) in [
+            (self.classes.len(), "class"),
+            (self.dynamics.len(), "dynamics"),
+        ] {
             if list == 0 {
                 return Err(study(format!("a study needs at least one [[{key}]]")));
             }
@@ -206,27 +209,59 @@ impl Study {
             let ids: Vec<&str> = self.classes.iter().map(|class| &class.id[..]).collect();
             let needed = format!("the id of a class ({})", ids.join(", "));
             need(known(id), "classes", format!("\"{id}\""), &needed)?;
-            let twice = dynamics.classes.iter().flatten().take(n).any(|other| other == id);
-            need(!twice, "classes", format!("\"{id}\" twice"), "every class once")?;
+            let twice = dynamics
+                .classes
+                .iter()
+                .flatten()
+                .take(n)
+                .any(|other| other == id);
+            need(
+                !twice,
+                "classes",
+                format!("\"{id}\" twice"),
+                "every class once",
+            )?;
         }
         if dynamics.classes.as_ref().is_some_and(Vec::is_empty) {
             return Err("classes = []: at least one is needed".to_owned());
         }
-        need(!dynamics.tau.is_empty(), "tau", "[]", "at least one temperature")?;
+        need(
+            !dynamics.tau.is_empty(),
+            "tau",
+            "[]",
+            "at least one temperature",
+        )?;
         for (n, &tau) in dynamics.tau.iter().enumerate() {
             need_tau("tau", tau)?;
             let twice = dynamics.tau[..n].contains(&tau);
-            need(!twice, "tau", format!("{tau} twice"), "every temperature once")?;
+            need(
+                !twice,
+                "tau",
+                format!("{tau} twice"),
+                "every temperature once",
+            )?;
         }
-        need(dynamics.runs > 0, "runs", dynamics.runs, "a whole number of at least 1")?;
+        need(
+            dynamics.runs > 0,
+            "runs",
+            dynamics.runs,
+            "a whole number of at least 1",
+        )?;
         dynamics.method.check()
     }
 
     /// The classes of a dynamics, by number.
     pub fn classes_of(&self, dynamics: &Dynamics) -> impl Iterator<Item = usize> {
-        let chosen = |id: &String| dynamics.classes.as_ref().is_none_or(|list| list.contains(id));
+        let chosen = |id: &String| {
+            dynamics
+                .classes
+                .as_ref()
+                .is_none_or(|list| list.contains(id))
+        };
         let classes = self.classes.iter().enumerate();
-        classes.filter(move |(_, class)| chosen(&class.id)).map(|(n, _)| n)
+        classes
+            .filter(move |(_, class)| chosen(&class.id))
+            .map(|(n, _)| n)
     }
 }
 
@@ -266,7 +301,13 @@ impl ClassSpec {
     /// A name made from the task and the shape: `z-5_T8_w0-0`.
     fn default_id(&self) -> String {
         let lengths: Vec<String> = self.lengths.iter().map(usize::to_string).collect();
-        let mut id = format!("{}_T{}_w{}-{}", self.task, lengths.join("-"), self.window[0], self.window[1]);
+        let mut id = format!(
+            "{}_T{}_w{}-{}",
+            self.task,
+            lengths.join("-"),
+            self.window[0],
+            self.window[1]
+        );
         if self.memory != 1 {
             id += &format!("_m{}", self.memory);
         }
@@ -276,7 +317,9 @@ impl ClassSpec {
         if self.inputs != uniform() {
             id += &format!("_{}", self.inputs);
         }
-        id.chars().map(|c| if is_plain(c) { c } else { '-' }).collect()
+        id.chars()
+            .map(|c| if is_plain(c) { c } else { '-' })
+            .collect()
     }
 
     /// Lays out the class. Files are found from `base`; `seed` is that of a random square.
@@ -286,7 +329,9 @@ impl ClassSpec {
         let inputs = self.inputs.parse::<InputsFlag>();
         let Ok(task) = self.task.parse::<SquareFlag>();
         let args = ClassArgs {
-            square: SquareArgs { task: task.under(base) },
+            square: SquareArgs {
+                task: task.under(base),
+            },
             lengths: Lengths(self.lengths.clone()),
             window: window.map_err(|error| format!("window = [{past}, {future}]: {error}"))?,
             tied: self.tied,
@@ -357,18 +402,54 @@ sweeps = 40
     #[test]
     fn what_a_study_cannot_mean_is_refused_with_its_line() {
         for (old, new, said) in [
-            ("tied = true", "knots = true", "line 10, column 1: unknown key `knots`"),
-            ("lengths = [4]", "lengths = \"4\"", "line 8, column 11: invalid type"),
-            ("runs = 3\n", "", "line 11, column 1: the key `runs` is missing"),
-            ("iterations = 40", "sweeps = 40", "`sweeps` is no key of kind \"cavi\""),
-            ("\"logit_normal:0.1\"", "\"normal\"", "line 17, column 11: `normal` names no"),
-            ("kind = \"chain\"", "kind = \"dance\"", "line 21, column 8: unknown variant `dance`"),
-            ("[1e-10, 0]", "[1e-10, -1]", "line 12, column 1: dynamics \"cavi\": tau = -1"),
+            (
+                "tied = true",
+                "knots = true",
+                "line 10, column 1: unknown key `knots`",
+            ),
+            (
+                "lengths = [4]",
+                "lengths = \"4\"",
+                "line 8, column 11: invalid type",
+            ),
+            (
+                "runs = 3\n",
+                "",
+                "line 11, column 1: the key `runs` is missing",
+            ),
+            (
+                "iterations = 40",
+                "sweeps = 40",
+                "`sweeps` is no key of kind \"cavi\"",
+            ),
+            (
+                "\"logit_normal:0.1\"",
+                "\"normal\"",
+                "line 17, column 11: `normal` names no",
+            ),
+            (
+                "kind = \"chain\"",
+                "kind = \"dance\"",
+                "line 21, column 8: unknown variant `dance`",
+            ),
+            (
+                "[1e-10, 0]",
+                "[1e-10, -1]",
+                "line 12, column 1: dynamics \"cavi\": tau = -1",
+            ),
             ("[1e-10, 0]", "[1e-10, 1e-10]", "1e-10 twice"),
             ("[\"tied\"]", "[\"untied\"]", "classes = \"untied\""),
-            ("id = \"tied\"", "id = \"a/b\"", "line 5, column 1: class \"a/b\": id"),
+            (
+                "id = \"tied\"",
+                "id = \"a/b\"",
+                "line 5, column 1: class \"a/b\": id",
+            ),
             ("name = \"small\"", "name = \"..\"", "name = \"..\""),
-            ("sweeps = 40", "sweeps = 40\ncheckpoints = [50]", "checkpoints = [50]"),
+            (
+                "sweeps = 40",
+                "sweeps = 40\ncheckpoints = [50]",
+                "checkpoints = [50]",
+            ),
             ("sweeps = 40", "sweeps = 0", "sweeps = 0"),
             ("name = \"small\"", "name = small", "line 1, column 8"),
         ] {

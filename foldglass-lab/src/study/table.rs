@@ -75,12 +75,16 @@ impl Values {
 const GROUP: usize = 1 << 20;
 
 fn parquet(records: &[Record]) -> Result<Vec<u8>, ParquetError> {
-    let schema = columns(&[], records).iter().fold(String::new(), |mut text, column| {
-        let _ = writeln!(text, "{};", column.values.kind(&column.name));
-        text
-    });
+    let schema = columns(&[], records)
+        .iter()
+        .fold(String::new(), |mut text, column| {
+            let _ = writeln!(text, "{};", column.values.kind(&column.name));
+            text
+        });
     let schema = Arc::new(parse_message_type(&format!("message runs {{\n{schema}}}"))?);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
     let mut content = Vec::new();
     let mut file = SerializedFileWriter::new(&mut content, schema, Arc::new(properties))?;
     for rows in records.chunks(GROUP) {
@@ -113,8 +117,12 @@ fn put<T: DataType>(
 ) -> Result<(), ParquetError> {
     let present: Vec<i16> = list.iter().map(|value| value.is_some().into()).collect();
     let values: Vec<T::T> = list.into_iter().flatten().collect();
-    let mut column = group.next_column()?.expect("a column for each of the schema");
-    column.typed::<T>().write_batch(&values, Some(&present), None)?;
+    let mut column = group
+        .next_column()?
+        .expect("a column for each of the schema");
+    column
+        .typed::<T>()
+        .write_batch(&values, Some(&present), None)?;
     column.close()
 }
 
@@ -130,8 +138,12 @@ fn columns(rows: &[Record], all: &[Record]) -> Vec<Column> {
             Some((mark.reward, mark.reward_exact.clone()))
         };
         let of = |row: &Record| chain_end(row).and_then(mark);
-        columns.push(number(&format!("reward_at_{sweep}"), rows, |row| Some(of(row)?.0)));
-        columns.push(text(&format!("reward_exact_at_{sweep}"), rows, |row| Some(of(row)?.1)));
+        columns.push(number(&format!("reward_at_{sweep}"), rows, |row| {
+            Some(of(row)?.0)
+        }));
+        columns.push(text(&format!("reward_exact_at_{sweep}"), rows, |row| {
+            Some(of(row)?.1)
+        }));
     }
     columns
 }
@@ -161,7 +173,9 @@ fn of_runs(rows: &[Record]) -> Vec<Column> {
         whole("q", rows, |row| Some(row.q)),
         whole("cells", rows, |row| Some(row.cells)),
         text("dynamics", rows, |row| Some(row.dynamics.clone())),
-        text("kind", rows, |row| Some(row.method.kind().name().to_owned())),
+        text("kind", rows, |row| {
+            Some(row.method.kind().name().to_owned())
+        }),
         number("tau", rows, |row| Some(row.tau)),
         count("seed", rows, |row| Some(row.seed)),
         count("run", rows, |row| Some(row.run)),
@@ -186,7 +200,9 @@ fn of_methods(rows: &[Record]) -> Vec<Column> {
         number("damping", rows, |row| rule(row)?.0),
         number("share", rows, |row| rule(row)?.1),
         number("step", rows, |row| rule(row)?.2),
-        whole("quench_iterations", rows, |row| Some(quench(row)?.iterations)),
+        whole("quench_iterations", rows, |row| {
+            Some(quench(row)?.iterations)
+        }),
         number("quench_tau", rows, |row| Some(quench(row)?.tau)),
         number("reset_share", rows, |row| Some(resets(row)?.share)),
         whole("reset_every", rows, |row| Some(resets(row)?.every)),
@@ -194,25 +210,41 @@ fn of_methods(rows: &[Record]) -> Vec<Column> {
         text("kernel", rows, |row| word(row, "kernel")),
         text("order", rows, |row| word(row, "order")),
         whole("max_sweeps", rows, |row| Some(chain(row)?.sweeps)),
-        whole("stop_when_stationary", rows, |row| chain(row)?.stop_when_stationary),
-        flag("stop_at_optimum", rows, |row| Some(chain(row)?.stop_at_optimum)),
+        whole("stop_when_stationary", rows, |row| {
+            chain(row)?.stop_when_stationary
+        }),
+        flag("stop_at_optimum", rows, |row| {
+            Some(chain(row)?.stop_at_optimum)
+        }),
     ]
 }
 
 fn of_results(rows: &[Record]) -> Vec<Column> {
     vec![
-        text("greedy_exact", rows, |row| Some(cavi_end(row)?.greedy_exact.clone())),
-        number("greedy_reward", rows, |row| Some(cavi_end(row)?.greedy_reward)),
-        number("expected_reward", rows, |row| Some(cavi_end(row)?.expected_reward)),
+        text("greedy_exact", rows, |row| {
+            Some(cavi_end(row)?.greedy_exact.clone())
+        }),
+        number("greedy_reward", rows, |row| {
+            Some(cavi_end(row)?.greedy_reward)
+        }),
+        number("expected_reward", rows, |row| {
+            Some(cavi_end(row)?.expected_reward)
+        }),
         number("entropy", rows, |row| Some(cavi_end(row)?.entropy)),
         number("residual", rows, |row| Some(cavi_end(row)?.residual)),
-        text("reward_exact", rows, |row| Some(chain_end(row)?.reward_exact.clone())),
+        text("reward_exact", rows, |row| {
+            Some(chain_end(row)?.reward_exact.clone())
+        }),
         number("reward", rows, |row| Some(chain_end(row)?.reward)),
         number("mean_reward", rows, |row| Some(chain_end(row)?.mean_reward)),
         whole("sweeps", rows, |row| Some(chain_end(row)?.sweeps)),
         whole("last_change", rows, |row| Some(chain_end(row)?.last_change)),
-        whole("sweeps_to_stationary", rows, |row| chain_end(row)?.sweeps_to_stationary),
-        whole("sweeps_to_optimum", rows, |row| chain_end(row)?.sweeps_to_optimum),
+        whole("sweeps_to_stationary", rows, |row| {
+            chain_end(row)?.sweeps_to_stationary
+        }),
+        whole("sweeps_to_optimum", rows, |row| {
+            chain_end(row)?.sweeps_to_optimum
+        }),
     ]
 }
 
@@ -246,12 +278,18 @@ fn chain_end(row: &Record) -> Option<&ChainOutcome> {
 
 fn text(name: &str, rows: &[Record], of: impl Fn(&Record) -> Option<String>) -> Column {
     let values = Values::Text(rows.iter().map(of).collect());
-    Column { name: name.to_owned(), values }
+    Column {
+        name: name.to_owned(),
+        values,
+    }
 }
 
 fn count(name: &str, rows: &[Record], of: impl Fn(&Record) -> Option<u64>) -> Column {
     let values = Values::Whole(rows.iter().map(of).collect());
-    Column { name: name.to_owned(), values }
+    Column {
+        name: name.to_owned(),
+        values,
+    }
 }
 
 fn whole(name: &str, rows: &[Record], of: impl Fn(&Record) -> Option<usize>) -> Column {
@@ -260,10 +298,16 @@ fn whole(name: &str, rows: &[Record], of: impl Fn(&Record) -> Option<usize>) -> 
 
 fn number(name: &str, rows: &[Record], of: impl Fn(&Record) -> Option<f64>) -> Column {
     let values = Values::Number(rows.iter().map(of).collect());
-    Column { name: name.to_owned(), values }
+    Column {
+        name: name.to_owned(),
+        values,
+    }
 }
 
 fn flag(name: &str, rows: &[Record], of: impl Fn(&Record) -> Option<bool>) -> Column {
     let values = Values::Flag(rows.iter().map(of).collect());
-    Column { name: name.to_owned(), values }
+    Column {
+        name: name.to_owned(),
+        values,
+    }
 }

@@ -55,7 +55,9 @@ impl Walk {
             (self.reward, self.last_change) = (reward, self.sweeps);
         }
         if self.sweeps > method.sweeps / 2 {
-            self.late = (UBig::from_le_bytes(&self.late) + reward).to_le_bytes().into();
+            self.late = (UBig::from_le_bytes(&self.late) + reward)
+                .to_le_bytes()
+                .into();
         }
         if method.checkpoints.contains(&self.sweeps) {
             self.marks.push(reward);
@@ -70,7 +72,9 @@ impl Walk {
         }
         let unchanged = self.sweeps - self.last_change;
         self.stopped = self.sweeps == method.sweeps
-            || method.stop_when_stationary.is_some_and(|sweeps| unchanged >= sweeps)
+            || method
+                .stop_when_stationary
+                .is_some_and(|sweeps| unchanged >= sweeps)
             || method.stop_at_optimum && optimal;
     }
 
@@ -81,8 +85,15 @@ impl Walk {
         let half = method.sweeps / 2;
         let undone = method.sweeps - self.sweeps.max(half);
         let sum = UBig::from_le_bytes(&self.late) + UBig::from(self.reward) * UBig::from(undone);
-        let mean = exact(sum, UBig::from(denominator) * UBig::from(method.sweeps - half));
-        let marks = self.marks.iter().copied().chain(std::iter::repeat(self.reward));
+        let mean = exact(
+            sum,
+            UBig::from(denominator) * UBig::from(method.sweeps - half),
+        );
+        let marks = self
+            .marks
+            .iter()
+            .copied()
+            .chain(std::iter::repeat(self.reward));
         let checkpoint = |(&sweep, mark): (&usize, u128)| Checkpoint {
             sweep,
             reward_exact: reward(mark).to_string(),
@@ -97,7 +108,12 @@ impl Walk {
             last_change: self.last_change,
             sweeps_to_stationary: stationary.then_some(self.last_change),
             sweeps_to_optimum: self.optimum,
-            checkpoints: method.checkpoints.iter().zip(marks).map(checkpoint).collect(),
+            checkpoints: method
+                .checkpoints
+                .iter()
+                .zip(marks)
+                .map(checkpoint)
+                .collect(),
         }
     }
 }
@@ -121,7 +137,9 @@ mod tests {
     /// What a path of numerators over 10 comes to, its first the one before all sweeps.
     fn outcome(method: &Chain, path: &[u128]) -> ChainOutcome {
         let mut walk = Walk::new(method, path[0], 10);
-        path[1..].iter().for_each(|&reward| walk.note(method, reward, 10));
+        path[1..]
+            .iter()
+            .for_each(|&reward| walk.note(method, reward, 10));
         assert!(walk.stopped());
         walk.outcome(method, 10)
     }
@@ -132,8 +150,15 @@ mod tests {
         assert_eq!((&end.reward_exact[..], end.reward), ("9/10", 0.9));
         assert_eq!(end.mean_reward, 28.0 / 30.0);
         assert_eq!((end.sweeps, end.last_change), (6, 5));
-        assert_eq!((end.sweeps_to_optimum, end.sweeps_to_stationary), (Some(4), None));
-        let marks: Vec<(usize, &str)> = end.checkpoints.iter().map(|c| (c.sweep, &c.reward_exact[..])).collect();
+        assert_eq!(
+            (end.sweeps_to_optimum, end.sweeps_to_stationary),
+            (Some(4), None)
+        );
+        let marks: Vec<(usize, &str)> = end
+            .checkpoints
+            .iter()
+            .map(|c| (c.sweep, &c.reward_exact[..]))
+            .collect();
         assert_eq!(marks, [(2, "3/10"), (5, "9/10")]);
     }
 
@@ -144,7 +169,10 @@ mod tests {
             ..method(8)
         };
         let end = outcome(&stationary, &[1, 4, 4, 4, 7, 7]);
-        assert_eq!((end.sweeps, end.last_change, end.sweeps_to_stationary), (3, 1, Some(1)));
+        assert_eq!(
+            (end.sweeps, end.last_change, end.sweeps_to_stationary),
+            (3, 1, Some(1))
+        );
         assert_eq!((end.reward, end.mean_reward), (0.4, 0.4));
         assert_eq!(end.checkpoints[1].reward_exact, "2/5");
         let optimum = Chain {
@@ -152,7 +180,10 @@ mod tests {
             ..method(8)
         };
         let end = outcome(&optimum, &[1, 4, 4, 4, 4, 4, 10, 3]);
-        assert_eq!((end.sweeps, end.sweeps_to_optimum, end.sweeps_to_stationary), (6, Some(6), None));
+        assert_eq!(
+            (end.sweeps, end.sweeps_to_optimum, end.sweeps_to_stationary),
+            (6, Some(6), None)
+        );
         assert_eq!(end.mean_reward, (4.0 + 10.0 + 10.0 + 10.0) / 40.0);
         assert_eq!(outcome(&optimum, &[10, 3]).sweeps, 0);
     }

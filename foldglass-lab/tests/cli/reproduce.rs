@@ -20,7 +20,11 @@ fn without_a_scale_it_says_what_each_would_take() {
 fn an_unknown_item_is_refused_with_the_known_ones() {
     let run = Scratch::new().run(&["reproduce", "tab:everything", "--quick"]);
     assert_eq!(run.code, Some(2));
-    assert!(run.errors.contains("tab:everything") && run.errors.contains("tab:shortfall"), "{}", run.errors);
+    assert!(
+        run.errors.contains("tab:everything") && run.errors.contains("tab:shortfall"),
+        "{}",
+        run.errors
+    );
 }
 
 #[test]
@@ -34,20 +38,48 @@ fn a_table_is_compared_row_by_row_and_gone_on_with_without_recomputing() {
     let scratch = Scratch::new();
     let args = ["reproduce", "tab:equilibration", "--quick"];
     let first = scratch.json(&args);
-    assert_eq!((&first["scale"], &first["differ"]), (&"quick".into(), &0.into()));
+    assert_eq!(
+        (&first["scale"], &first["differ"]),
+        (&"quick".into(), &0.into())
+    );
     let items = first["items"].as_array().unwrap();
-    assert_eq!((items.len(), &items[0]["item"]), (1, &"tab:equilibration".into()));
+    assert_eq!(
+        (items.len(), &items[0]["item"]),
+        (1, &"tab:equilibration".into())
+    );
     let rows = items[0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 10 + 2 + 18 + 9);
-    let keys = ["row", "quantity", "paper", "ours", "interval", "n", "verdict", "note"];
-    assert!(rows.iter().all(|row| keys.iter().all(|&key| row.get(key).is_some())));
-    assert!(rows.iter().all(|row| row["verdict"] == "not enough seeds"), "{rows:#?}");
-    let last = rows.iter().find(|row| row["quantity"] == "J at sweep 1000" && row["n"] == 8).unwrap();
+    let keys = [
+        "row", "quantity", "paper", "ours", "interval", "n", "verdict", "note",
+    ];
+    assert!(
+        rows.iter()
+            .all(|row| keys.iter().all(|&key| row.get(key).is_some()))
+    );
+    assert!(
+        rows.iter().all(|row| row["verdict"] == "not enough seeds"),
+        "{rows:#?}"
+    );
+    let last = rows
+        .iter()
+        .find(|row| row["quantity"] == "J at sweep 1000" && row["n"] == 8)
+        .unwrap();
     assert_eq!((&last["ours"], &last["paper"]), (&1.0.into(), &1.0.into()));
-    let records = scratch.path().join("reproduce-quick/stationarity/records.jsonl");
-    let before = (fs::read(&records).unwrap(), fs::metadata(&records).unwrap().modified().unwrap());
+    let records = scratch
+        .path()
+        .join("reproduce-quick/stationarity/records.jsonl");
+    let before = (
+        fs::read(&records).unwrap(),
+        fs::metadata(&records).unwrap().modified().unwrap(),
+    );
     assert_eq!(scratch.json(&args), first);
-    assert_eq!((fs::read(&records).unwrap(), fs::metadata(&records).unwrap().modified().unwrap()), before);
+    assert_eq!(
+        (
+            fs::read(&records).unwrap(),
+            fs::metadata(&records).unwrap().modified().unwrap()
+        ),
+        before
+    );
     let text = scratch.run(&args);
     let text = text.success();
     for said in ["SMOKE SCALE", "parity (0,0) T=10", "0.747 ± 0.241", "Rule:"] {
@@ -68,13 +100,24 @@ fn records_of_another_seed_are_not_mixed_in() {
 #[test]
 fn the_figure_is_drawn_from_the_records() {
     let scratch = Scratch::new();
-    let report = scratch.json(&["reproduce", "fig:temperature_untied", "--quick", "--out", "here"]);
+    let report = scratch.json(&[
+        "reproduce",
+        "fig:temperature_untied",
+        "--quick",
+        "--out",
+        "here",
+    ]);
     let item = &report["items"][0];
     let path = item["figure"].as_str().unwrap();
     assert_eq!(path, "here/fig-temperature-untied-a.svg");
     let svg = scratch.read(path);
     assert_well_formed(&svg);
-    for said in ["quasigroup (1,1) T=3,4,5,6", "10⁻¹³", "with resets", "SMOKE SCALE"] {
+    for said in [
+        "quasigroup (1,1) T=3,4,5,6",
+        "10⁻¹³",
+        "with resets",
+        "SMOKE SCALE",
+    ] {
         assert!(svg.contains(said), "{said}");
     }
     let points = item["rows"].as_array().unwrap().iter();
@@ -83,7 +126,13 @@ fn the_figure_is_drawn_from_the_records() {
     assert_eq!(rewards.len(), 14 + 2 * 6 + 3 * 21 + 7);
     assert!(rewards.iter().all(|reward| (0.0..=1.0).contains(reward)));
     let unstated = |row: &&Value| row["verdict"] == "not stated";
-    assert!(item["rows"].as_array().unwrap().iter().any(|row| unstated(&row) && row["paper"].is_null()));
+    assert!(
+        item["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| unstated(&row) && row["paper"].is_null())
+    );
 }
 
 /// Every element is closed in the order it was opened.

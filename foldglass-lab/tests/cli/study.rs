@@ -104,7 +104,9 @@ iterations = 1000000000
 type Tables = (Vec<u8>, Vec<u8>);
 
 fn tables(scratch: &Scratch, directories: &[&str]) -> Tables {
-    scratch.run(&[&["collect", "--out", "table"], directories].concat()).success();
+    scratch
+        .run(&[&["collect", "--out", "table"], directories].concat())
+        .success();
     let read = |name: &str| fs::read(scratch.path().join(name)).unwrap();
     (read("table.jsonl"), read("table.parquet"))
 }
@@ -132,30 +134,52 @@ fn assert_undisturbed(tables: &Tables) {
 
 fn spawn(scratch: &Scratch, args: &[&str]) -> Child {
     let mut command = scratch.command(args);
-    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 /// Waits until something holds.
 fn wait(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what} never came");
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "{what} never came"
+        );
         sleep(Duration::from_millis(5));
     }
 }
 
 fn states(scratch: &Scratch, out: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(scratch.path().join(out).join("checkpoints"));
-    let paths = files.into_iter().flatten().map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|end| end == "state")).collect()
+    let paths = files
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "state"))
+        .collect()
 }
 
 #[test]
 fn a_study_killed_at_any_moment_ends_as_if_undisturbed() {
     let scratch = Scratch::new();
     scratch.file("s.toml", STUDY);
-    let args = ["run", "s.toml", "--threads", "2", "--checkpoint-every", "0.02"];
-    let mut random = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos();
+    let args = [
+        "run",
+        "s.toml",
+        "--threads",
+        "2",
+        "--checkpoint-every",
+        "0.02",
+    ];
+    let mut random = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap()
+        .subsec_nanos();
     let (mut kills, mut saved) = (0, 0);
     loop {
         let mut child = spawn(&scratch, &args);
@@ -163,7 +187,9 @@ fn a_study_killed_at_any_moment_ends_as_if_undisturbed() {
         // Longer each time, for machines that take their time to begin.
         let patience = 20 + u64::from(random >> 24) + 20 * kills;
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(patience) && child.try_wait().unwrap().is_none() {
+        while begun.elapsed() < Duration::from_millis(patience)
+            && child.try_wait().unwrap().is_none()
+        {
             sleep(Duration::from_millis(1));
         }
         child.kill().unwrap();
@@ -171,12 +197,20 @@ fn a_study_killed_at_any_moment_ends_as_if_undisturbed() {
         if output.status.success() {
             break;
         }
-        assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            None,
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         saved += usize::from(!states(&scratch, "trial").is_empty());
         kills += 1;
         assert!(kills < 100, "it never ends");
     }
-    assert!(kills >= 3 && saved >= 1, "{kills} kills, {saved} in the middle of a unit");
+    assert!(
+        kills >= 3 && saved >= 1,
+        "{kills} kills, {saved} in the middle of a unit"
+    );
     assert_undisturbed(&tables(&scratch, &["trial"]));
 }
 
@@ -185,7 +219,16 @@ fn threads_and_shards_leave_the_table_as_it_is() {
     let scratch = Scratch::new();
     scratch.file("s.toml", STUDY);
     let shard = |shard: &str, out: &str| {
-        let args = ["run", "s.toml", "--threads", "2", "--shard", shard, "--out", out];
+        let args = [
+            "run",
+            "s.toml",
+            "--threads",
+            "2",
+            "--shard",
+            shard,
+            "--out",
+            out,
+        ];
         scratch.run(&args).success();
     };
     shard("2/3", "together");
@@ -204,13 +247,25 @@ fn a_study_stopped_by_a_signal_says_how_to_go_on_and_does() {
     scratch.file("s.toml", STUDY);
     for signal in ["-INT", "-TERM"] {
         let child = spawn(&scratch, &["run", "s.toml"]);
-        wait("the first record", || scratch.path().join("trial/study.json").exists());
+        wait("the first record", || {
+            scratch.path().join("trial/study.json").exists()
+        });
         sleep(Duration::from_millis(100));
         let id = child.id().to_string();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
         let run = Run::from(child.wait_with_output().unwrap());
         assert_eq!(run.code, Some(130), "{}", run.errors);
-        assert!(run.errors.contains("the same command goes on"), "{}", run.errors);
+        assert!(
+            run.errors.contains("the same command goes on"),
+            "{}",
+            run.errors
+        );
         assert_eq!(run.errors.lines().count(), 1);
         assert!(!states(&scratch, "trial").is_empty());
     }
@@ -240,13 +295,21 @@ fn a_half_written_line_is_dropped_and_its_run_done_again() {
     let (scratch, records) = small();
     let before = tables(&scratch, &["small"]);
     let whole = fs::read(&records).unwrap();
-    let start = whole[..whole.len() - 1].iter().rposition(|&b| b == b'\n').unwrap() + 1;
+    let start = whole[..whole.len() - 1]
+        .iter()
+        .rposition(|&b| b == b'\n')
+        .unwrap()
+        + 1;
     for end in [start + 1, (start + whole.len()) / 2, whole.len() - 1] {
         fs::write(&records, &whole[..end]).unwrap();
         let run = scratch.run(&["run", "s.toml"]);
         assert_eq!(run.code, Some(0), "{}", run.errors);
         assert!(run.errors.contains("half-written"), "{}", run.errors);
-        assert!(run.text.contains("5 runs") && run.text.contains("1 done now"), "{}", run.text);
+        assert!(
+            run.text.contains("5 runs") && run.text.contains("1 done now"),
+            "{}",
+            run.text
+        );
         assert_eq!(tables(&scratch, &["small"]), before);
     }
     // A damaged line further up, as a failing disk may leave it.
@@ -254,16 +317,32 @@ fn a_half_written_line_is_dropped_and_its_run_done_again() {
     damaged[2] = 0;
     fs::write(&records, damaged).unwrap();
     let run = scratch.run(&["run", "s.toml"]);
-    assert!(run.code == Some(0) && run.errors.contains("1 damaged line"), "{}", run.errors);
+    assert!(
+        run.code == Some(0) && run.errors.contains("1 damaged line"),
+        "{}",
+        run.errors
+    );
     let run = scratch.run(&["collect", "small", "--out", "table"]);
     assert_eq!(run.code, Some(0), "{}", run.errors);
-    assert_eq!(fs::read(scratch.path().join("table.jsonl")).unwrap(), before.0);
+    assert_eq!(
+        fs::read(scratch.path().join("table.jsonl")).unwrap(),
+        before.0
+    );
 }
 
 /// Requires a failure with this code, nothing on stdout and one line that holds all of `said`.
 fn fails(run: &Run, code: i32, said: &[&str]) {
-    assert_eq!((run.code, &run.text[..]), (Some(code), ""), "{}", run.errors);
-    assert!(run.errors.starts_with("foldglass: error: "), "{}", run.errors);
+    assert_eq!(
+        (run.code, &run.text[..]),
+        (Some(code), ""),
+        "{}",
+        run.errors
+    );
+    assert!(
+        run.errors.starts_with("foldglass: error: "),
+        "{}",
+        run.errors
+    );
     assert_eq!(run.errors.lines().count(), 1, "{}", run.errors);
     for part in said {
         assert!(run.errors.contains(part), "no {part:?} in {}", run.errors);
@@ -275,10 +354,22 @@ fn a_record_of_another_study_or_version_is_refused() {
     let (scratch, records) = small();
     let whole = fs::read_to_string(&records).unwrap();
     for (old, new, said) in [
-        ("\"foldglass\":\"", "\"foldglass\":\"0.0.", "made by foldglass 0.0."),
+        (
+            "\"foldglass\":\"",
+            "\"foldglass\":\"0.0.",
+            "made by foldglass 0.0.",
+        ),
         ("\"schema\":1", "\"schema\":7", "form 7"),
-        ("\"study\":\"small\"", "\"study\":\"large\"", "of the study \"large\""),
-        ("\"recipe\":\"", "\"recipe\":\"0", "another class, method or seed"),
+        (
+            "\"study\":\"small\"",
+            "\"study\":\"large\"",
+            "of the study \"large\"",
+        ),
+        (
+            "\"recipe\":\"",
+            "\"recipe\":\"0",
+            "another class, method or seed",
+        ),
         ("\"id\":\"p/", "\"id\":\"r/", "no run r/"),
     ] {
         let foreign = whole.replacen(old, new, 1);
@@ -290,20 +381,36 @@ fn a_record_of_another_study_or_version_is_refused() {
         assert_eq!(fs::read_to_string(&records).unwrap(), foreign);
     }
     fs::write(&records, &whole).unwrap();
-    scratch.file("s.toml", &SMALL.replace("iterations = 20", "iterations = 21"));
-    fails(&scratch.run(&["run", "s.toml"]), 2, &["another class, method or seed"]);
+    scratch.file(
+        "s.toml",
+        &SMALL.replace("iterations = 20", "iterations = 21"),
+    );
+    fails(
+        &scratch.run(&["run", "s.toml"]),
+        2,
+        &["another class, method or seed"],
+    );
     // The same words, but another seed.
     scratch.file("s.toml", SMALL);
-    fails(&scratch.run(&["run", "s.toml", "--seed", "1"]), 2, &["another class"]);
+    fails(
+        &scratch.run(&["run", "s.toml", "--seed", "1"]),
+        2,
+        &["another class"],
+    );
 }
 
 #[test]
 fn a_study_that_has_grown_keeps_its_finished_runs() {
     let (scratch, _) = small();
-    let grown = SMALL.replace("runs = 3", "runs = 12").replace("tau = [0]", "tau = [1e-3, 0]");
+    let grown = SMALL
+        .replace("runs = 3", "runs = 12")
+        .replace("tau = [0]", "tau = [1e-3, 0]");
     scratch.file("s.toml", &grown);
     let run = scratch.json(&["run", "s.toml"]);
-    assert_eq!((&run["runs"], &run["done_before"], &run["done_now"]), (&16.into(), &5.into(), &11.into()));
+    assert_eq!(
+        (&run["runs"], &run["done_before"], &run["done_now"]),
+        (&16.into(), &5.into(), &11.into())
+    );
     scratch.run(&["run", "s.toml", "--out", "afresh"]).success();
     assert_eq!(tables(&scratch, &["small"]), tables(&scratch, &["afresh"]));
 }
@@ -312,25 +419,73 @@ fn a_study_that_has_grown_keeps_its_finished_runs() {
 fn what_cannot_be_run_is_refused_and_leaves_nothing() {
     let scratch = Scratch::new();
     for (old, new, said) in [
-        ("runs = 3", "rnus = 3", "s.toml: line 10, column 1: unknown key `rnus`"),
-        ("task = \"parity\"", "task = \"party\"", "class \"p\": task party"),
-        ("lengths = [4]", "lengths = [4, 4]", "class \"p\": lengths: length 4 is given twice"),
-        ("lengths = [4]", "lengths = [4]\ninputs = \"markov:2\"", "inputs markov:2"),
-        ("lengths = [4]", "lengths = [4]\ninputs = \"product:law\"", "cannot read law"),
-        ("lengths = [4]", "lengths = [4]\nwindow = [9999, 0]", "window = [9999, 0]"),
-        ("sweeps = 20", "sweeps = 20\norder = \"step\"\n[[class]]\ntask = \"parity\"\nlengths = [3]\ntied = true", "step blocks"),
-        ("lengths = [4]", "lengths = [60]\nwindow = [20, 20]", "cells"),
+        (
+            "runs = 3",
+            "rnus = 3",
+            "s.toml: line 10, column 1: unknown key `rnus`",
+        ),
+        (
+            "task = \"parity\"",
+            "task = \"party\"",
+            "class \"p\": task party",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4, 4]",
+            "class \"p\": lengths: length 4 is given twice",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4]\ninputs = \"markov:2\"",
+            "inputs markov:2",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4]\ninputs = \"product:law\"",
+            "cannot read law",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4]\nwindow = [9999, 0]",
+            "window = [9999, 0]",
+        ),
+        (
+            "sweeps = 20",
+            "sweeps = 20\norder = \"step\"\n[[class]]\ntask = \"parity\"\nlengths = [3]\ntied = true",
+            "step blocks",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [60]\nwindow = [20, 20]",
+            "cells",
+        ),
     ] {
         assert!(SMALL.contains(old), "{old}");
         scratch.file("s.toml", &SMALL.replacen(old, new, 1));
         fails(&scratch.run(&["run", "s.toml"]), 2, &[said]);
-        fails(&scratch.run(&["run", "s.toml", "--dry-run", "--json"]), 2, &[said]);
+        fails(
+            &scratch.run(&["run", "s.toml", "--dry-run", "--json"]),
+            2,
+            &[said],
+        );
         assert_eq!(scratch.files(), ["s.toml"]);
     }
-    fails(&scratch.run(&["run", "none.toml"]), 2, &["cannot read none.toml"]);
+    fails(
+        &scratch.run(&["run", "none.toml"]),
+        2,
+        &["cannot read none.toml"],
+    );
     scratch.file("s.toml", SMALL);
-    fails(&scratch.run(&["run", "s.toml", "--shard", "3/2"]), 2, &["'3/2'", "I/N"]);
-    fails(&scratch.run(&["collect", "nowhere"]), 2, &["nowhere", "study.json"]);
+    fails(
+        &scratch.run(&["run", "s.toml", "--shard", "3/2"]),
+        2,
+        &["'3/2'", "I/N"],
+    );
+    fails(
+        &scratch.run(&["collect", "nowhere"]),
+        2,
+        &["nowhere", "study.json"],
+    );
     fails(&scratch.run(&["collect"]), 2, &["DIR"]);
 }
 
@@ -340,8 +495,15 @@ fn a_directory_that_cannot_be_written_is_a_failure() {
     scratch.file("s.toml", SMALL);
     scratch.file("small", "in the way");
     fails(&scratch.run(&["run", "s.toml"]), 1, &["cannot write small"]);
-    fails(&scratch.run(&["run", "s.toml", "--out", "small/deeper"]), 1, &["small/deeper"]);
-    assert_eq!(fs::read_to_string(scratch.path().join("small")).unwrap(), "in the way");
+    fails(
+        &scratch.run(&["run", "s.toml", "--out", "small/deeper"]),
+        1,
+        &["small/deeper"],
+    );
+    assert_eq!(
+        fs::read_to_string(scratch.path().join("small")).unwrap(),
+        "in the way"
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -353,10 +515,16 @@ fn a_full_disk_is_said_and_loses_no_finished_run() {
     let line = "trap '' XFSZ; ulimit -f 16; exec \"$0\" run s.toml --threads 1";
     let limited = |scratch: &Scratch| -> Run {
         let mut command = Command::new("sh");
-        command.args(["-c", line, env!("CARGO_BIN_EXE_foldglass")]).current_dir(scratch.path());
+        command
+            .args(["-c", line, env!("CARGO_BIN_EXE_foldglass")])
+            .current_dir(scratch.path());
         command.output().unwrap().into()
     };
-    fails(&limited(&scratch), 1, &["cannot write small/records.jsonl", "safe"]);
+    fails(
+        &limited(&scratch),
+        1,
+        &["cannot write small/records.jsonl", "safe"],
+    );
     let records = scratch.path().join("small/records.jsonl");
     let kept = fs::read_to_string(&records).unwrap();
     assert!(kept.ends_with('\n') && kept.lines().count() >= 3, "{kept}");
@@ -372,8 +540,14 @@ fn two_processes_do_not_write_the_same_records() {
     let scratch = Scratch::new();
     scratch.file("s.toml", ENDLESS);
     let mut first = spawn(&scratch, &["run", "s.toml"]);
-    wait("the first process", || scratch.path().join("endless/study.json").exists());
-    fails(&scratch.run(&["run", "s.toml"]), 1, &["another foldglass", "endless/records.jsonl"]);
+    wait("the first process", || {
+        scratch.path().join("endless/study.json").exists()
+    });
+    fails(
+        &scratch.run(&["run", "s.toml"]),
+        1,
+        &["another foldglass", "endless/records.jsonl"],
+    );
     // What a killed process held is free again.
     first.kill().unwrap();
     first.wait().unwrap();
@@ -388,9 +562,15 @@ fn a_dry_run_counts_and_writes_nothing() {
     let scratch = Scratch::new();
     scratch.file("s.toml", SMALL);
     let plan = scratch.json(&["run", "s.toml", "--dry-run"]);
-    assert_eq!((&plan["study"], &plan["runs"], &plan["finished"]), (&"small".into(), &5.into(), &0.into()));
+    assert_eq!(
+        (&plan["study"], &plan["runs"], &plan["finished"]),
+        (&"small".into(), &5.into(), &0.into())
+    );
     assert_eq!(plan["series"].as_array().unwrap().len(), 2);
-    assert_eq!((&plan["series"][0]["class"], &plan["series"][0]["runs"]), (&"p".into(), &3.into()));
+    assert_eq!(
+        (&plan["series"][0]["class"], &plan["series"][0]["runs"]),
+        (&"p".into(), &3.into())
+    );
     assert!(plan["seconds"].as_f64().unwrap() >= 0.0 && plan["memory_bytes"].as_u64().unwrap() > 0);
     let text = scratch.run(&["run", "s.toml", "--dry-run"]);
     assert!(text.success().contains("5 runs, 0 done"), "{}", text.text);
@@ -407,18 +587,31 @@ fn missing_runs_are_named_and_differing_records_refused() {
     fs::write(&records, format!("{}\n", lines[1..].join("\n"))).unwrap();
     let missing = serde_json::from_str::<Value>(lines[0]).unwrap()["id"].clone();
     let missing = missing.as_str().unwrap();
-    fails(&scratch.run(&["collect", "small"]), 1, &["1 of 5 runs", missing, "--partial"]);
+    fails(
+        &scratch.run(&["collect", "small"]),
+        1,
+        &["1 of 5 runs", missing, "--partial"],
+    );
     assert!(!scratch.path().join("small/table.jsonl").exists());
     let part = scratch.json(&["collect", "small", "--partial", "--out", "part.jsonl"]);
-    assert_eq!((&part["runs"], &part["missing"][0]), (&4.into(), &missing.into()));
-    assert!(scratch.path().join("part.jsonl").exists() && !scratch.path().join("part.parquet").exists());
+    assert_eq!(
+        (&part["runs"], &part["missing"][0]),
+        (&4.into(), &missing.into())
+    );
+    assert!(
+        scratch.path().join("part.jsonl").exists() && !scratch.path().join("part.parquet").exists()
+    );
     // Twice the same is once.
     fs::write(&records, format!("{whole}{}\n", lines[2])).unwrap();
     let (table, _) = tables(&scratch, &["small", "small"]);
     assert_eq!(table.split(|&b| b == b'\n').count(), 6);
     let other = lines[2].replace("\"run\":", "\"run\":1");
     fs::write(&records, format!("{whole}{other}\n")).unwrap();
-    fails(&scratch.run(&["collect", "small"]), 1, &["differ", "records.jsonl"]);
+    fails(
+        &scratch.run(&["collect", "small"]),
+        1,
+        &["differ", "records.jsonl"],
+    );
 }
 
 #[test]
@@ -434,7 +627,11 @@ fn files_that_a_study_names_are_found_beside_it() {
     scratch.run(&["run", "studies/s.toml"]).success();
     // Another square behind the same name is another study.
     scratch.file("studies/square.json", "[[0,1],[1,0]]");
-    fails(&scratch.run(&["run", "studies/s.toml"]), 2, &["another class, method or seed"]);
+    fails(
+        &scratch.run(&["run", "studies/s.toml"]),
+        2,
+        &["another class, method or seed"],
+    );
 }
 
 #[test]
@@ -442,24 +639,62 @@ fn a_study_agrees_with_the_commands() {
     let (scratch, _) = small();
     let (lines, _) = tables(&scratch, &["small"]);
     let lines = String::from_utf8(lines).unwrap();
-    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rows: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
-    let expected = ["p/cavi/tau=1e-10/0", "p/cavi/tau=1e-10/1", "p/cavi/tau=1e-10/2", "p/chain/tau=0/0", "p/chain/tau=0/1"];
+    let expected = [
+        "p/cavi/tau=1e-10/0",
+        "p/cavi/tau=1e-10/1",
+        "p/cavi/tau=1e-10/2",
+        "p/chain/tau=0/0",
+        "p/chain/tau=0/1",
+    ];
     assert_eq!(ids, expected);
     let class = ["--task", "parity", "--lengths", "4"];
-    let cavi = ["cavi", "--tau", "1e-10", "--iterations", "20", "--runs", "3"];
+    let cavi = [
+        "cavi",
+        "--tau",
+        "1e-10",
+        "--iterations",
+        "20",
+        "--runs",
+        "3",
+    ];
     let cavi = scratch.json(&[&cavi[..], &class].concat());
     for run in 0..3 {
         let (ours, theirs) = (&rows[run]["result"]["cavi"], &cavi["runs"][run]);
-        for key in ["greedy_exact", "greedy_reward", "expected_reward", "entropy", "residual"] {
+        for key in [
+            "greedy_exact",
+            "greedy_reward",
+            "expected_reward",
+            "entropy",
+            "residual",
+        ] {
             assert_eq!(ours[key], theirs[key], "{key}");
         }
     }
-    let chain = ["chain", "--kernel", "heat-bath", "--tau", "0", "--sweeps", "20", "--chains", "2"];
+    let chain = [
+        "chain",
+        "--kernel",
+        "heat-bath",
+        "--tau",
+        "0",
+        "--sweeps",
+        "20",
+        "--chains",
+        "2",
+    ];
     let chain = scratch.json(&[&chain[..], &class].concat());
     for run in 0..2 {
         let (ours, theirs) = (&rows[3 + run]["result"]["chain"], &chain["chains"][run]);
-        for key in ["reward_exact", "reward", "mean_reward", "sweeps_to_stationary"] {
+        for key in [
+            "reward_exact",
+            "reward",
+            "mean_reward",
+            "sweeps_to_stationary",
+        ] {
             assert_eq!(ours[key], theirs[key], "{key}");
         }
     }
@@ -472,24 +707,47 @@ fn the_parquet_table_holds_what_the_lines_hold() {
     let path = Path::new(&scratch.path()).join("t.parquet");
     fs::write(&path, &undisturbed().1).unwrap();
     let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
-    let rows: Vec<Value> = reader.get_row_iter(None).unwrap().map(|row| flat(&row.unwrap())).collect();
+    let rows: Vec<Value> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| flat(&row.unwrap()))
+        .collect();
     let lines = std::str::from_utf8(lines).unwrap().lines();
-    let records: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!((rows.len(), records.len()), (RUNS, RUNS));
     for (row, record) in rows.iter().zip(&records) {
-        for key in ["id", "study", "q", "cells", "dynamics", "tau", "seed", "run"] {
+        for key in [
+            "id", "study", "q", "cells", "dynamics", "tau", "seed", "run",
+        ] {
             assert_eq!(row[key], record[key], "{key}");
         }
         assert_eq!(row["class"], record["class"]["id"]);
         assert_eq!(row["kind"], record["method"]["kind"]);
         assert_eq!(row["order"], record["method"]["order"]);
-        let result = record["result"].as_object().unwrap().values().next().unwrap();
-        let keys = ["greedy_reward", "entropy", "reward_exact", "mean_reward", "sweeps", "sweeps_to_optimum"];
+        let result = record["result"]
+            .as_object()
+            .unwrap()
+            .values()
+            .next()
+            .unwrap();
+        let keys = [
+            "greedy_reward",
+            "entropy",
+            "reward_exact",
+            "mean_reward",
+            "sweeps",
+            "sweeps_to_optimum",
+        ];
         for key in keys {
             assert_eq!(row[key], result[key], "{key}");
         }
         assert_eq!(row["reward_at_10"], result["checkpoints"][0]["reward"]);
-        assert_eq!(row["reward_exact_at_1500"], result["checkpoints"][1]["reward_exact"]);
+        assert_eq!(
+            row["reward_exact_at_1500"],
+            result["checkpoints"][1]["reward_exact"]
+        );
     }
 }
 
@@ -504,6 +762,8 @@ fn flat(row: &parquet::record::Row) -> Value {
         Field::Bool(flag) => Value::from(*flag),
         other => panic!("{other}"),
     };
-    let fields = row.get_column_iter().map(|(name, field)| (name.clone(), value(field)));
+    let fields = row
+        .get_column_iter()
+        .map(|(name, field)| (name.clone(), value(field)));
     Value::Object(fields.collect())
 }
