@@ -5,8 +5,8 @@ step, and proposals from NumPy (from `jax.random` they take many seconds to comp
 
 expert, measured on the (0,3) T=7 class, fastest kept. cavi: cells are chosen by NumPy and only these are
 moved (chosen by `jax.random` 1.5 times slower, all cells moved 1.8 times). chain: one jitted function for
-a sweep, the order an argument, one `cond` for each message and update (jitted by step 1.6 times slower,
-`switch` and `while_loop` over all messages 1.3 times, steps unrolled 1.3 times).
+a sweep, the order an argument, one `cond` for each message and update (jitted by step 1.3 times slower,
+`switch` and `while_loop` over all messages 1.2 times, steps unrolled 1.2 times).
 """
 
 from functools import partial

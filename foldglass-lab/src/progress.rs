@@ -33,8 +33,27 @@ pub fn hear_interrupts() {
             }
         };
         // Without a handler Ctrl-C still ends the program, only without a report.
-        let _ = ctrlc::set_handler(handler);
+        keeping_hangups_ignored(|| _ = ctrlc::set_handler(handler));
     });
+}
+
+/// A hangup that is ignored, as under `nohup`, stays so: the handler would take it for Ctrl-C.
+#[cfg(unix)]
+fn keeping_hangups_ignored(install: impl FnOnce()) {
+    // SAFETY: reads and sets what a signal does; nothing but `action` is written.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let known = libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut action) == 0;
+        install();
+        if known && action.sa_sigaction == libc::SIG_IGN {
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn keeping_hangups_ignored(install: impl FnOnce()) {
+    install();
 }
 
 /// A bar on stderr, where that is a terminal and the work takes more than a moment.

@@ -3,7 +3,7 @@
 //! A [`Study`] is data, read from TOML or built in memory: classes x dynamics x temperatures x run
 //! numbers. [`execute`] does what is not done yet: runs that share vectors go together as a unit,
 //! long units save their state now and then, and the records of a unit are on disk before the next
-//! one begins. [`records`] reads them back in the order of the study.
+//! one begins. [`gather`] reads them back in the order of the study.
 //!
 //! A directory of a study holds `study.json` (the study), `records.jsonl` or, for a shard,
 //! `records-I-of-N.jsonl` (a line a finished run) and `checkpoints/` (units in progress).
@@ -29,7 +29,7 @@ pub use execute::{End, Options, Shard, Summary, execute};
 pub use forecast::{Forecast, SeriesForecast, forecast};
 pub use journal::{Gathered, gather};
 pub use method::Method;
-pub use pace::span;
+pub use pace::{say, span};
 pub use record::{ChainOutcome, Outcome, Record};
 pub use spec::Study;
 pub use table::{Form, write as write_table};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::output::Report;
-use crate::study::{self, Form, Gathered};
+use crate::study::{self, Form, Gathered, say};
 
 /// The flags of `collect`.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ impl CollectArgs {
         let found = study::gather(&self.directories)?;
         if found.unreadable > 0 {
             let lines = found.unreadable;
-            eprintln!("foldglass: {lines} damaged lines of records are left out");
+            say(&format!("{lines} damaged lines of records are left out"));
         }
         if !found.missing.is_empty() && !self.partial {
             return Err(Error::Failed(incomplete(&found)));

@@ -15,7 +15,7 @@ use super::disk::remove_unfinished;
 use super::job::Job;
 use super::journal::{self, Journal, write_error};
 use super::manifest::Key;
-use super::pace::{self, Pace};
+use super::pace::{self, Pace, say};
 use super::plan::{Plan, Unit};
 use super::spec::Study;
 use crate::error::Error;
@@ -111,9 +111,9 @@ pub fn done(plan: &Plan, out: &Path) -> Result<HashSet<Key>, Error> {
         }
     }
     if unreadable > 0 {
-        eprintln!(
-            "foldglass: {unreadable} damaged lines of records are left out; their runs are done again"
-        );
+        say(&format!(
+            "{unreadable} damaged lines of records are left out; their runs are done again"
+        ));
     }
     Ok(done)
 }
@@ -151,9 +151,9 @@ pub fn execute(study: &Study, options: &Options) -> Result<Summary, Error> {
     let (journal, dropped) = Journal::open(&records)?;
     if dropped > 0 {
         let path = records.display();
-        eprintln!(
-            "foldglass: {path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
-        );
+        say(&format!(
+            "{path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
+        ));
     }
     remove_unfinished(out, &label);
     let checkpoints = Checkpoints::new(out, &label);
@@ -176,7 +176,9 @@ pub fn execute(study: &Study, options: &Options) -> Result<Summary, Error> {
     let threads = threads(&plan, &units, options);
     if threads < options.threads.min(units.len()) {
         let (memory, asked) = (bytes(Some(options.allowance.0)), options.threads);
-        eprintln!("foldglass: {threads} threads in place of {asked}: more do not fit in {memory}");
+        say(&format!(
+            "{threads} threads in place of {asked}: more do not fit in {memory}"
+        ));
     }
     let execution = Execution {
         pace: Pace::new(&plan, &units, threads, before, runs),
@@ -288,7 +290,9 @@ impl Execution<'_> {
             Found::Nothing => Job::begin(series, tau, unit.numbers.clone(), allowance),
             Found::Useless(path) => {
                 let path = path.display();
-                eprintln!("foldglass: {path} is damaged or of another study: its runs begin anew");
+                say(&format!(
+                    "{path} is damaged or of another study: its runs begin anew"
+                ));
                 Job::begin(series, tau, unit.numbers.clone(), allowance)
             }
         };

@@ -3,7 +3,7 @@
 //! The time left is that of the iterations left, each series at the pace it has shown; one that has
 //! not begun is judged by the size of its tables.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -139,7 +139,7 @@ impl Pace {
         if self.begun.elapsed() < PATIENCE {
             return;
         }
-        let terminal = std::io::stderr().is_terminal();
+        let terminal = io::stderr().is_terminal();
         if !state.shown {
             state.shown = true;
             if terminal {
@@ -160,7 +160,7 @@ impl Pace {
             self.bar.set_message(said);
         } else if state.last_line.elapsed() >= LINES {
             state.last_line = Instant::now();
-            eprintln!("foldglass: {said}");
+            say(&said);
         }
     }
 }
@@ -169,6 +169,11 @@ impl Drop for Pace {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Writes a line to stderr. Where that is gone, so is who would read it, and the work goes on.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "foldglass: {line}");
 }
 
 /// Seconds in words: `50 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.

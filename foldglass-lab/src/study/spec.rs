@@ -415,7 +415,7 @@ sweeps = 40
             (
                 "runs = 3\n",
                 "",
-                "line 11, column 1: the key `runs` is missing",
+                "line 12, column 1: the key `runs` is missing",
             ),
             (
                 "iterations = 40",

@@ -281,6 +281,46 @@ fn a_study_stopped_by_a_signal_says_how_to_go_on_and_does() {
     assert_undisturbed(&tables(&scratch, &["trial"]));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_hangup_that_is_ignored_does_not_stop_a_study() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", ENDLESS);
+    let mut command = Command::new("sh");
+    let line = "trap '' HUP; exec \"$0\" run s.toml --checkpoint-every 0.01";
+    command
+        .args(["-c", line, env!("CARGO_BIN_EXE_foldglass")])
+        .current_dir(scratch.path());
+    let child = command
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait("a checkpoint", || !states(&scratch, "endless").is_empty());
+    let id = child.id().to_string();
+    let signal = |name: &str| {
+        assert!(
+            Command::new("kill")
+                .args([name, &id])
+                .status()
+                .unwrap()
+                .success()
+        )
+    };
+    signal("-HUP");
+    let saved = || {
+        fs::metadata(&states(&scratch, "endless")[0])
+            .unwrap()
+            .modified()
+            .unwrap()
+    };
+    let before = saved();
+    sleep(Duration::from_millis(200));
+    wait("another checkpoint", || saved() > before);
+    signal("-TERM");
+    assert_eq!(Run::from(child.wait_with_output().unwrap()).code, Some(130));
+}
+
 /// Runs the small study in a directory of its own.
 fn small() -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
