@@ -16,6 +16,9 @@ use crate::error::Error;
 /// Shorter computations show nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Signals within this time are one.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether Ctrl-C was pressed since a [`Progress`] was made.
@@ -27,8 +30,11 @@ pub fn interrupted() -> bool {
 pub fn hear_interrupts() {
     static HEARD: Once = Once::new();
     HEARD.call_once(|| {
-        let handler = || {
-            if INTERRUPTED.swap(true, Ordering::Relaxed) {
+        let mut first: Option<Instant> = None;
+        let handler = move || {
+            INTERRUPTED.store(true, Ordering::Relaxed);
+            // A terminal that closes, or a scheduler, sends several signals in a row.
+            if first.get_or_insert_with(Instant::now).elapsed() > AT_ONCE {
                 std::process::exit(130);
             }
         };

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::disk::{remove_unfinished, replace};
 use super::hash::fnv;
 use super::job::Saved;
-use super::manifest::{Manifest, tau_name};
+use super::manifest::Manifest;
+use super::method::tau_name;
 use super::plan::{Plan, Unit};
 
 /// The directory of saved units, for one process.

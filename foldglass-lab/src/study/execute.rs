@@ -213,7 +213,7 @@ struct Execution<'a> {
     failed: AtomicBool,
 }
 
-/// Between two looks at the clock.
+/// Between two looks at the clock, unless units are saved more often.
 const SLICE: Duration = Duration::from_millis(50);
 
 impl Execution<'_> {
@@ -249,6 +249,7 @@ impl Execution<'_> {
         self.pace.skip(unit.series, job.done());
         let mut saved = Instant::now();
         let mut steps = 1;
+        let slice = SLICE.min(self.options.checkpoint_every);
         while !job.is_finished() {
             if self.stopped() {
                 self.save(&unit, &job)?;
@@ -258,15 +259,14 @@ impl Execution<'_> {
                 self.save(&unit, &job)?;
                 saved = Instant::now();
             }
-            let (slice, before) = (Instant::now(), job.done());
+            let (begun, before) = (Instant::now(), job.done());
             job.advance(steps);
-            let took = slice.elapsed();
+            let took = begun.elapsed();
             self.pace.note(unit.series, job.done() - before, took);
-            steps = if took < SLICE / 2 { steps * 2 } else { steps };
-            steps = if took > SLICE * 2 {
-                (steps / 2).max(1)
-            } else {
-                steps
+            steps = match took {
+                took if took < slice / 2 => steps * 2,
+                took if took > slice * 2 => (steps / 2).max(1),
+                _ => steps,
             };
         }
         self.pace.skip(

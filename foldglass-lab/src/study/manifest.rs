@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::disk::replace;
+use super::method::tau_name;
 use super::record::{SCHEMA, VERSION};
 use super::spec::Study;
 use crate::error::Error;
@@ -44,12 +45,6 @@ pub fn pairs(study: &Study) -> Vec<(usize, usize)> {
         .collect();
     pairs.sort_unstable();
     pairs
-}
-
-/// A temperature as ids have it.
-pub fn tau_name(tau: f64) -> String {
-    let text = format!("{tau:?}");
-    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 /// The fields by which a record is told from those of another study or version.

@@ -153,10 +153,16 @@ pub fn need(
     }
 }
 
+/// A temperature as ids have it.
+pub fn tau_name(tau: f64) -> String {
+    let text = format!("{tau:?}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
 /// Refuses what is no temperature.
 pub fn need_tau(key: &str, tau: f64) -> Result<(), String> {
     let met = tau.is_finite() && tau >= 0.0;
-    need(met, key, tau, "a number of at least 0")
+    need(met, key, tau_name(tau), "a number of at least 0")
 }
 
 fn need_share(key: &str, share: f64) -> Result<(), String> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::dynamics::Dynamics;
-use super::method::{need, need_tau};
+use super::method::{need, need_tau, tau_name};
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::inputs::InputsFlag;
@@ -237,7 +237,7 @@ impl Study {
             need(
                 !twice,
                 "tau",
-                format!("{tau} twice"),
+                format!("{} twice", tau_name(tau)),
                 "every temperature once",
             )?;
         }

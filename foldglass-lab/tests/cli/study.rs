@@ -41,7 +41,7 @@ kind = "cavi"
 classes = ["z5", "wide"]
 tau = [1e-10]
 runs = 10
-iterations = 600
+iterations = 2000
 quench = { iterations = 50, tau = 1e-13 }
 resets = { share = 0.02, every = 10, cycles = 20 }
 
@@ -51,9 +51,9 @@ kind = "chain"
 kernel = "metropolis"
 tau = [1e-13, 2e-3]
 runs = 3
-sweeps = 1500
-checkpoints = [10, 1500]
-stop_when_stationary = 1000
+sweeps = 3000
+checkpoints = [10, 3000]
+stop_when_stationary = 2000
 
 [[dynamics]]
 id = "pg"
@@ -141,8 +141,15 @@ fn spawn(scratch: &Scratch, args: &[&str]) -> Child {
         .unwrap()
 }
 
+#[cfg(unix)]
+fn send(signal: &str, child: &Child) {
+    let id = child.id().to_string();
+    // It may have ended by an earlier one.
+    let _ = Command::new("kill").args([signal, &id]).status();
+}
+
 /// Waits until something holds.
-fn wait(what: &str, holds: impl Fn() -> bool) {
+fn wait(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(
@@ -162,6 +169,12 @@ fn states(scratch: &Scratch, out: &str) -> Vec<PathBuf> {
     paths
         .filter(|path| path.extension().is_some_and(|end| end == "state"))
         .collect()
+}
+
+/// When a unit was saved last.
+fn newest(scratch: &Scratch) -> Option<SystemTime> {
+    let saved = |path: &PathBuf| fs::metadata(path).and_then(|data| data.modified()).ok();
+    states(scratch, "trial").iter().filter_map(saved).max()
 }
 
 #[test]
@@ -184,12 +197,15 @@ fn a_study_killed_at_any_moment_ends_as_if_undisturbed() {
     loop {
         let mut child = spawn(&scratch, &args);
         random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let mut ended = || child.try_wait().unwrap().is_some();
+        if kills < 3 {
+            let before = newest(&scratch);
+            wait("a checkpoint", || newest(&scratch) > before || ended());
+        }
         // Longer each time, for machines that take their time to begin.
-        let patience = 20 + u64::from(random >> 24) + 20 * kills;
+        let patience = Duration::from_millis(u64::from(random >> 25) + 10 * kills);
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(patience)
-            && child.try_wait().unwrap().is_none()
-        {
+        while begun.elapsed() < patience && !ended() {
             sleep(Duration::from_millis(1));
         }
         child.kill().unwrap();
@@ -245,20 +261,13 @@ fn threads_and_shards_leave_the_table_as_it_is() {
 fn a_study_stopped_by_a_signal_says_how_to_go_on_and_does() {
     let scratch = Scratch::new();
     scratch.file("s.toml", STUDY);
-    for signal in ["-INT", "-TERM"] {
-        let child = spawn(&scratch, &["run", "s.toml"]);
-        wait("the first record", || {
-            scratch.path().join("trial/study.json").exists()
-        });
-        sleep(Duration::from_millis(100));
-        let id = child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+    let args = ["run", "s.toml", "--checkpoint-every", "0.02"];
+    // A terminal that closes sends a second one at once.
+    for signals in [["-INT", "-HUP"], ["-TERM", "-TERM"]] {
+        let before = newest(&scratch);
+        let child = spawn(&scratch, &args);
+        wait("a checkpoint", || newest(&scratch) > before);
+        signals.iter().for_each(|signal| send(signal, &child));
         let run = Run::from(child.wait_with_output().unwrap());
         assert_eq!(run.code, Some(130), "{}", run.errors);
         assert!(
@@ -297,17 +306,7 @@ fn a_hangup_that_is_ignored_does_not_stop_a_study() {
         .spawn()
         .unwrap();
     wait("a checkpoint", || !states(&scratch, "endless").is_empty());
-    let id = child.id().to_string();
-    let signal = |name: &str| {
-        assert!(
-            Command::new("kill")
-                .args([name, &id])
-                .status()
-                .unwrap()
-                .success()
-        )
-    };
-    signal("-HUP");
+    send("-HUP", &child);
     let saved = || {
         fs::metadata(&states(&scratch, "endless")[0])
             .unwrap()
@@ -317,7 +316,7 @@ fn a_hangup_that_is_ignored_does_not_stop_a_study() {
     let before = saved();
     sleep(Duration::from_millis(200));
     wait("another checkpoint", || saved() > before);
-    signal("-TERM");
+    send("-TERM", &child);
     assert_eq!(Run::from(child.wait_with_output().unwrap()).code, Some(130));
 }
 
@@ -785,7 +784,7 @@ fn the_parquet_table_holds_what_the_lines_hold() {
         }
         assert_eq!(row["reward_at_10"], result["checkpoints"][0]["reward"]);
         assert_eq!(
-            row["reward_exact_at_1500"],
+            row["reward_exact_at_3000"],
             result["checkpoints"][1]["reward_exact"]
         );
     }
