@@ -14,7 +14,7 @@ use crate::flags::max_memory;
 use crate::output::Report;
 use crate::progress;
 use crate::reproduce::{Item, LEVEL, Redone, Request, Row, Scale, Verdict};
-use crate::study::{Options, Shard, span};
+use crate::study::{Options, Shard, say, span};
 
 /// The flags of `reproduce`.
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ impl ReproduceArgs {
         let terminal = io::stderr().is_terminal();
         let said = |text: String| {
             if terminal {
-                eprintln!("foldglass: {text}");
+                say(&text);
             }
         };
         let request = self.request(scale, settings);
@@ -198,7 +198,8 @@ impl Reproduced {
             out,
             "Rule: a test of both samples having one law (means: Welch; runs at 1, quantiles, maxima: Fisher),\n\
              differs where p < {LEVEL}; by chance that is {chance:.1} of {comparisons}. Not enough seeds: fewer than \
-             half of the paper's.\nItems that share runs repeat comparisons. Intervals are at 99 %. reference: an independent prototype, often with more seeds."
+             half of the paper's.\nItems that share runs repeat comparisons; what differs by chance does not under another --seed (and --out).\n\
+             Intervals are at 99 %. reference: an independent prototype, often with more seeds."
         )
     }
 }

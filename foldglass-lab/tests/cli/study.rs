@@ -231,6 +231,55 @@ fn a_study_killed_at_any_moment_ends_as_if_undisturbed() {
 }
 
 #[test]
+fn a_unit_longer_than_any_attempt_still_ends() {
+    let scratch = Scratch::new();
+    // Every kind of state, each in a single unit of its own.
+    for (name, kind) in [
+        ("cavi", "kind = \"cavi\"\niterations = 10000"),
+        (
+            "gradient",
+            "kind = \"gradient\"\nstep = 5\niterations = 8000",
+        ),
+        (
+            "step",
+            "kind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 25000",
+        ),
+        (
+            "cell",
+            "kind = \"chain\"\nkernel = \"heat-bath\"\norder = \"cell\"\nsweeps = 15000",
+        ),
+    ] {
+        let study = format!(
+            "name = \"trial\"\n[[class]]\ntask = \"z:5\"\nlengths = [8]\n\
+             [[dynamics]]\ntau = [1e-4]\nruns = 1\n{kind}\n"
+        );
+        scratch.file("s.toml", &study);
+        scratch.run(&["run", "s.toml", "--out", name]).success();
+        let args = ["run", "s.toml", "--checkpoint-every", "0.02"];
+        let mut kills = 0;
+        loop {
+            let before = newest(&scratch);
+            let mut child = spawn(&scratch, &args);
+            wait("a checkpoint or the end", || {
+                newest(&scratch) > before || child.try_wait().unwrap().is_some()
+            });
+            child.kill().unwrap();
+            if child.wait().unwrap().success() {
+                break;
+            }
+            kills += 1;
+            assert!(kills < 300, "{name}: it begins anew each time");
+        }
+        assert!(kills > 0, "{name} is too short to be killed");
+        assert!(
+            tables(&scratch, &["trial"]) == tables(&scratch, &[name]),
+            "{name}"
+        );
+        fs::remove_dir_all(scratch.path().join("trial")).unwrap();
+    }
+}
+
+#[test]
 fn threads_and_shards_leave_the_table_as_it_is() {
     let scratch = Scratch::new();
     scratch.file("s.toml", STUDY);
