@@ -631,18 +631,21 @@ fn two_processes_do_not_write_the_same_records() {
     wait("the first process", || {
         scratch.path().join("endless/study.json").exists()
     });
-    fails(
-        &scratch.run(&["run", "s.toml"]),
-        1,
-        &["another foldglass", "endless/records.jsonl"],
-    );
-    // What a killed process held is free again.
+    let mut second = spawn(&scratch, &["run", "s.toml"]);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(10) && second.try_wait().unwrap().is_none() {
+        sleep(Duration::from_millis(5));
+    }
+    second.kill().unwrap();
     first.kill().unwrap();
     first.wait().unwrap();
-    let mut second = spawn(&scratch, &["run", "s.toml", "--checkpoint-every", "0.01"]);
+    let second = Run::from(second.wait_with_output().unwrap());
+    fails(&second, 1, &["another foldglass", "endless/records.jsonl"]);
+    // What a killed process held is free again.
+    let mut third = spawn(&scratch, &["run", "s.toml", "--checkpoint-every", "0.01"]);
     wait("a checkpoint", || !states(&scratch, "endless").is_empty());
-    second.kill().unwrap();
-    second.wait().unwrap();
+    third.kill().unwrap();
+    third.wait().unwrap();
 }
 
 #[test]
