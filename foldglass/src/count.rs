@@ -12,8 +12,8 @@ mod places;
 pub mod reference;
 mod rollouts;
 mod states;
-mod steps;
-mod weight;
+pub(crate) mod steps;
+pub(crate) mod weight;
 
 use crate::class::{Allowance, Class, ClassError};
 use crate::exact;

@@ -42,6 +42,7 @@ pub mod evaluate;
 pub mod exact;
 pub mod inputs;
 mod kernels;
+pub mod landscape;
 pub mod policy;
 pub mod quasigroup;
 pub mod stats;

@@ -17,7 +17,7 @@ use dashu_int::UBig;
 
 /// Where a message stands among all others.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Message {
+pub(crate) struct Message {
     pub number: usize,
     /// The places of its first number and of its first block.
     pub start: usize,
@@ -40,7 +40,7 @@ impl Message {
 
 /// What a step does to the rollouts of one window.
 #[derive(Debug, Clone)]
-pub(super) struct Passage<W> {
+pub(crate) struct Passage<W> {
     /// The weight of the symbols drawn; zero where the window cannot occur.
     pub weight: W,
     /// The cell of the first history.
@@ -56,7 +56,7 @@ pub(super) struct Passage<W> {
 
 /// A node, with the ways through it.
 #[derive(Debug)]
-pub(super) struct Step<W> {
+pub(crate) struct Step<W> {
     pub t: usize,
     /// The message it reads.
     pub reads: usize,
@@ -100,7 +100,7 @@ impl<W> Step<W> {
 
 /// All nodes of a class. Message 0 comes before t = 1, message n + 1 is written by node n.
 #[derive(Debug)]
-pub(super) struct Steps<W> {
+pub(crate) struct Steps<W> {
     pub q: usize,
     pub steps: Vec<Step<W>>,
     pub messages: Vec<Message>,
@@ -278,7 +278,7 @@ impl<W: Weight> Steps<W> {
 }
 
 /// The digits of a base-q number, the highest first.
-pub(super) fn digits(n: usize, q: usize, count: usize) -> Vec<Symbol> {
+pub(crate) fn digits(n: usize, q: usize, count: usize) -> Vec<Symbol> {
     (0..count)
         .rev()
         .map(|i| (n / q.pow(i as u32) % q) as Symbol)

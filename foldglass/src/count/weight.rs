@@ -19,7 +19,7 @@ use dashu_int::ops::BitTest;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// A number in which the weights of a task are counted.
-pub(super) trait Weight: Clone + PartialEq {
+pub(crate) trait Weight: Clone + PartialEq {
     fn zero() -> Self;
 
     /// # Panics
@@ -52,7 +52,7 @@ impl Weight for UBig {
 }
 
 /// A machine integer; signed, for differences.
-pub(super) trait Whole:
+pub(crate) trait Whole:
     Weight
     + Copy
     + Send
@@ -66,11 +66,17 @@ pub(super) trait Whole:
     /// # Panics
     /// If it is negative.
     fn to_u128(self) -> u128;
+
+    fn to_i128(self) -> i128;
+
+    /// # Panics
+    /// If it does not fit.
+    fn of_i128(n: i128) -> Self;
 }
 
 /// Which integers hold the weights of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
+pub(crate) enum Width {
     /// i64.
     Narrow,
     /// i128.
@@ -117,6 +123,14 @@ macro_rules! machine_integer {
             #[inline]
             fn to_u128(self) -> u128 {
                 u128::try_from(self).expect("a weight is not negative")
+            }
+
+            fn to_i128(self) -> i128 {
+                self.into()
+            }
+
+            fn of_i128(n: i128) -> $int {
+                n.try_into().expect("it was a weight of this width")
             }
         }
     };

@@ -1,0 +1,119 @@
+//! Goes through the codes of a stretch of steps, one for each way to name their tokens.
+//!
+//! Tokens are named in the order in which the cells of their step first emit them. A code with k
+//! names in a step stands for q! / (q - k)! codes: those in which they have other names.
+
+use crate::count::weight::Whole;
+use crate::landscape::rungs::{Rung, Rungs};
+use crate::quasigroup::Symbol;
+
+/// Which rungs are gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// The first rung. Unless it is 0, its actions do not depend on the token before.
+    pub first: usize,
+    /// The rung after the last.
+    pub end: usize,
+    /// Whether forgetting codes are told apart: then no rung after the first forgets.
+    pub splits: bool,
+}
+
+/// The code so far, with alpha.
+pub(super) struct Descent<'a, W> {
+    rungs: &'a Rungs<W>,
+    stretch: Stretch,
+    pub alpha: Vec<W>,
+    pub actions: Vec<Symbol>,
+}
+
+/// Whether the actions of a rung do not depend on the token before it.
+pub(super) fn forgets<W: Whole>(rung: &Rung<W>, actions: &[Symbol]) -> bool {
+    let mut windows = actions[rung.cells.clone()].chunks_exact(rung.histories);
+    windows.all(|window| window.iter().all(|&action| action == window[0]))
+}
+
+impl<'a, W: Whole> Descent<'a, W> {
+    /// Starts where `actions` and their alpha are: what is before the stretch stays as it is.
+    pub fn new(
+        rungs: &'a Rungs<W>,
+        stretch: Stretch,
+        actions: &[Symbol],
+        alpha: &[W],
+    ) -> Descent<'a, W> {
+        let mut descent = Descent {
+            rungs,
+            stretch,
+            alpha: alpha.to_vec(),
+            actions: actions.to_vec(),
+        };
+        for rung in &rungs.rungs[stretch.first..] {
+            rung.clear(&mut descent.alpha, rungs.q);
+        }
+        descent
+    }
+
+    /// Lets alpha pass the rungs of the stretch before `begun`, whose actions are set, and says how
+    /// many codes they stand for.
+    pub fn begin(&mut self, begun: usize) -> u128 {
+        let mut weight = 1;
+        for rung in &self.rungs.rungs[self.stretch.first..begun] {
+            let mut used = 0;
+            for cell in rung.cells.clone() {
+                let action = self.actions[cell];
+                if rung.relabels && action as usize == used {
+                    weight *= (self.rungs.q - used) as u128;
+                    used += 1;
+                }
+                rung.send(&mut self.alpha, cell, action);
+            }
+        }
+        weight
+    }
+
+    /// Visits every code of the rungs from `rung` on, with the number of codes it stands for.
+    pub fn descend(&mut self, rung: usize, weight: u128, visit: &mut impl FnMut(&mut Self, u128)) {
+        match rung == self.stretch.end {
+            true => visit(self, weight),
+            false => {
+                let first = self.rungs.rungs[rung].cells.start;
+                self.choose(rung, first, 0, weight, visit);
+            }
+        }
+    }
+
+    fn choose(
+        &mut self,
+        number: usize,
+        cell: usize,
+        used: usize,
+        weight: u128,
+        visit: &mut impl FnMut(&mut Self, u128),
+    ) {
+        let rungs = self.rungs;
+        let rung = &rungs.rungs[number];
+        if cell == rung.cells.end {
+            let skipped = self.stretch.splits && number > self.stretch.first;
+            if !(skipped && forgets(rung, &self.actions)) {
+                self.descend(number + 1, weight, visit);
+            }
+            return;
+        }
+        let forgetting = number == self.stretch.first && number > 0;
+        let cells = cell..cell + if forgetting { rung.histories } else { 1 };
+        let named = if rung.relabels { used } else { rungs.q };
+        for action in 0..(named + 1).min(rungs.q) {
+            let (used, weight) = match action == named {
+                true => (used + 1, weight * (rungs.q - named) as u128),
+                false => (used, weight),
+            };
+            for cell in cells.clone() {
+                self.actions[cell] = action as Symbol;
+                rung.send(&mut self.alpha, cell, action as Symbol);
+            }
+            self.choose(number, cells.end, used, weight, visit);
+            for cell in cells.clone() {
+                rung.recall(&mut self.alpha, cell, action as Symbol);
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Packs codes into 128 bits, and relabels their tokens into a standard order (paper, App. D).
+
+use super::rungs::Rungs;
+use crate::count::weight::Whole;
+use crate::quasigroup::Symbol;
+
+/// A code of a small class as one number.
+pub(super) type Packed = u128;
+
+/// How many bits an action takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packing {
+    bits: u32,
+}
+
+impl Packing {
+    /// None when the codes of the class do not fit into 128 bits.
+    pub fn new(q: usize, cells: usize) -> Option<Packing> {
+        let bits = (q.max(2) - 1).ilog2() + 1;
+        (cells <= (128 / bits) as usize).then_some(Packing { bits })
+    }
+
+    /// The first cell is the lowest digit.
+    pub fn pack(self, actions: &[Symbol]) -> Packed {
+        let digits = actions.iter().rev();
+        digits.fold(0, |code, &action| code << self.bits | Packed::from(action))
+    }
+
+    pub fn unpack(self, code: Packed, actions: &mut [Symbol]) {
+        let (mut rest, mask) = (code, (1 << self.bits) - 1);
+        for action in actions {
+            *action = (rest & mask) as Symbol;
+            rest >>= self.bits;
+        }
+    }
+}
+
+/// Relabels the tokens of every step, where that is a symmetry, in the order in which its cells
+/// first emit them; tokens that no cell emits follow in their own order. `old` is room for a code.
+pub(super) fn relabel<W: Whole>(
+    rungs: &Rungs<W>,
+    memory: usize,
+    actions: &mut [Symbol],
+    old: &mut Vec<Symbol>,
+) {
+    let (q, steps) = (rungs.q, &rungs.rungs);
+    let mut names = [Symbol::MAX; 128];
+    let names = &mut names[..q];
+    for (r, rung) in steps.iter().enumerate().filter(|(_, rung)| rung.relabels) {
+        names.fill(Symbol::MAX);
+        let mut next = 0;
+        let mut name = |names: &mut [Symbol], token: usize| {
+            if names[token] == Symbol::MAX {
+                names[token] = next;
+                next += 1;
+            }
+        };
+        for &action in &actions[rung.cells.clone()] {
+            name(names, action as usize);
+        }
+        (0..q).for_each(|token| name(names, token));
+        if names.iter().enumerate().all(|(token, &n)| token == n as usize) {
+            continue;
+        }
+        for action in &mut actions[rung.cells.clone()] {
+            *action = names[*action as usize];
+        }
+        // A token is the lowest digit of the next step's histories, then the second, and so on.
+        let mut unit = 1;
+        for reader in steps[r + 1..].iter().take(memory) {
+            old.clear();
+            old.extend_from_slice(&actions[reader.cells.clone()]);
+            for (i, &action) in old.iter().enumerate() {
+                let token = i % reader.histories / unit % q;
+                let to = i - token * unit + names[token] as usize * unit;
+                actions[reader.cells.start + to] = action;
+            }
+            unit *= q;
+        }
+    }
+}
