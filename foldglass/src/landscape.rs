@@ -1,9 +1,7 @@
 //! Maps the landscape of codes: all of them, their local maxima, traps and barriers (paper, App. G.6).
 //!
 //! - [`census`] visits every code of an untied class.
-//! - [`tree`] says which maxima merge where, for a class whose codes fit into memory.
 
 pub mod census;
 mod packed;
 mod rungs;
-pub mod tree;

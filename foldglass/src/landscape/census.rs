@@ -52,7 +52,9 @@ pub enum CensusError {
     )]
     Tied,
     /// More codes than 128 bits can number.
-    #[error("the class has {cells} cells of {q} actions: enumeration takes codes of up to 128 bits")]
+    #[error(
+        "the class has {cells} cells of {q} actions: enumeration takes codes of up to 128 bits"
+    )]
     TooMany {
         /// The cells.
         cells: usize,
@@ -250,14 +252,20 @@ impl Census {
         }];
         let size = |begun: usize| -> f64 {
             let rungs = &rungs.rungs[begun..stretch.end];
-            rungs.iter().map(|rung| rung.codes(self.class.q())).product()
+            rungs
+                .iter()
+                .map(|rung| rung.codes(self.class.q()))
+                .product()
         };
         while list[0].begun < stretch.end && size(list[0].begun) > PART {
             let begun = list[0].begun;
             let mut longer = Vec::new();
             for part in &list {
                 let short = Part {
-                    stretch: Stretch { end: begun + 1, ..stretch },
+                    stretch: Stretch {
+                        end: begun + 1,
+                        ..stretch
+                    },
                     ..*part
                 };
                 let (mut descent, _) = self.descent(rungs, &short);
@@ -280,7 +288,9 @@ impl Census {
         let mut alpha = rungs.alpha();
         rungs.pass_forward(&mut alpha, &self.tracker, 0);
         let first = rungs.rungs[part.stretch.first].cells.start;
-        let begun = rungs.rungs[..part.begun].last().map_or(0, |rung| rung.cells.end);
+        let begun = rungs.rungs[..part.begun]
+            .last()
+            .map_or(0, |rung| rung.cells.end);
         let mut actions = vec![0; self.class.cells()];
         self.packing.unpack(part.code, &mut actions);
         let mut code = self.tracker.clone();
@@ -359,7 +369,9 @@ impl Census {
     /// How many codes the rungs before one have.
     fn codes_before<W: Whole>(&self, rungs: &Rungs<W>, rung: usize) -> u128 {
         let cells = rungs.rungs[rung].cells.start as u32;
-        (self.class.q() as u128).checked_pow(cells).expect("all codes are numbered in 128 bits")
+        (self.class.q() as u128)
+            .checked_pow(cells)
+            .expect("all codes are numbered in 128 bits")
     }
 }
 

@@ -59,7 +59,11 @@ pub(super) fn relabel<W: Whole>(
             name(names, action as usize);
         }
         (0..q).for_each(|token| name(names, token));
-        if names.iter().enumerate().all(|(token, &n)| token == n as usize) {
+        if names
+            .iter()
+            .enumerate()
+            .all(|(token, &n)| token == n as usize)
+        {
             continue;
         }
         for action in &mut actions[rung.cells.clone()] {

@@ -99,7 +99,9 @@ impl<W: Whole> Rung<W> {
         let place = |flow: &Flow<W>, action| flow.to as usize + action as usize * self.stride;
         let more = |flow: &Flow<W>| beta[place(flow, with)] - beta[place(flow, than)];
         let flows = self.flows(cell).iter();
-        flows.map(|flow| (flow.weight * more(flow)).to_i128()).collect()
+        flows
+            .map(|flow| (flow.weight * more(flow)).to_i128())
+            .collect()
     }
 
     /// The sum of alpha over the states that flow through a cell, times a factor for each.
@@ -116,7 +118,11 @@ impl<W: Whole> Rung<W> {
     pub fn codes(&self, q: usize) -> f64 {
         let all = (q as f64).powi(self.cells.len() as i32);
         let names: f64 = (1..=q).map(|n| n as f64).product();
-        if self.relabels { (all / names).max(1.0) } else { all }
+        if self.relabels {
+            (all / names).max(1.0)
+        } else {
+            all
+        }
     }
 
     /// What rollouts that ended before the rung have earned.

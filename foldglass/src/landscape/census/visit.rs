@@ -117,14 +117,7 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
     }
 
     /// Counts a code, or an ending, whose last step is not raised.
-    fn conclude(
-        &mut self,
-        part: &Part,
-        alpha: &[W],
-        actions: &[Symbol],
-        reward: W,
-        weight: u128,
-    ) {
+    fn conclude(&mut self, part: &Part, alpha: &[W], actions: &[Symbol], reward: W, weight: u128) {
         let first = part.stretch.first;
         let before = self.census.codes_before(self.rungs, first);
         if reward == self.rungs.whole {
@@ -132,7 +125,11 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
             return;
         }
         // The first rung of an ending is not raised where its demand is met.
-        let checked = if part.aim == Aim::Endings { first + 1 } else { 0 };
+        let checked = if part.aim == Aim::Endings {
+            first + 1
+        } else {
+            0
+        };
         if !self.is_local_maximum(alpha, actions, checked) {
             return;
         }

@@ -55,10 +55,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
 
     /// Hands over every single change of the code that was gone to: by how much it changes the
     /// reward, and the code it leads to, which is made only when asked for.
-    fn changes(
-        &mut self,
-        mut take: impl FnMut(W, &mut dyn FnMut() -> Packed) -> bool,
-    ) -> bool {
+    fn changes(&mut self, mut take: impl FnMut(W, &mut dyn FnMut() -> Packed) -> bool) -> bool {
         for rung in &self.rungs.rungs {
             for cell in rung.cells.clone() {
                 let old = self.actions[cell];

@@ -1,0 +1,272 @@
+//! Compares the census with all codes of small classes, one by one.
+
+use foldglass::class::{Allowance, Class, Shape, Window};
+use foldglass::exact::parse;
+use foldglass::inputs::InputLaw;
+use foldglass::landscape::census::{Census, Count};
+use foldglass::quasigroup::{LatinSquare, Symbol};
+use foldglass::task::Task;
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
+
+/// Every code of a class with its reward, by the definition.
+struct All {
+    q: usize,
+    cells: usize,
+    rewards: Vec<u64>,
+    whole: u64,
+}
+
+impl All {
+    fn new(class: &Class) -> All {
+        let (q, cells) = (class.q(), class.cells());
+        let mut rewards = vec![0u64; q.pow(cells as u32)];
+        let task = class.task();
+        for &length in task.lengths() {
+            let lift = u64::try_from(task.lift(length)).unwrap();
+            for n in 0..q.pow(length as u32) {
+                let x: Vec<Symbol> = (0..length)
+                    .map(|i| (n / q.pow(i as u32) % q) as Symbol)
+                    .collect();
+                let weight = (0..length)
+                    .map(|i| task.inputs().weight(i + 1, x[i.max(1) - 1], x[i]))
+                    .product::<u64>();
+                if weight == 0 {
+                    continue;
+                }
+                // The cell after every history, so that a rollout is a walk through a table.
+                let mut routes: Vec<Vec<usize>> = Vec::new();
+                for t in 1..=length {
+                    let histories = 0..q.pow(t as u32 - 1);
+                    let tokens = |h: usize| -> Vec<Symbol> {
+                        (0..t - 1)
+                            .rev()
+                            .map(|i| (h / q.pow(i as u32) % q) as Symbol)
+                            .collect()
+                    };
+                    routes.push(histories.map(|h| class.route(&x, t, &tokens(h))).collect());
+                }
+                let target = task.fold(&x) as usize;
+                for (code, reward) in rewards.iter_mut().enumerate() {
+                    let mut history = 0;
+                    for routes in &routes {
+                        let cell = routes[history];
+                        history = history * q + code / q.pow(cell as u32) % q;
+                    }
+                    if history % q == target {
+                        *reward += weight * lift;
+                    }
+                }
+            }
+        }
+        All {
+            q,
+            cells,
+            rewards,
+            whole: u64::try_from(task.denominator()).unwrap(),
+        }
+    }
+
+    fn neighbours(&self, code: usize) -> impl Iterator<Item = usize> {
+        let (q, cells) = (self.q, self.cells);
+        (0..cells).flat_map(move |cell| {
+            let unit = q.pow(cell as u32);
+            let action = code / unit % q;
+            (0..q)
+                .filter(move |&a| a != action)
+                .map(move |a| code - action * unit + a * unit)
+        })
+    }
+
+    fn is_raised(&self, code: usize, tolerance: u64) -> bool {
+        self.neighbours(code)
+            .any(|to| self.rewards[to] > self.rewards[code] + tolerance)
+    }
+
+    fn local_maxima(&self, tolerance: u64) -> Vec<usize> {
+        (0..self.rewards.len())
+            .filter(|&code| self.rewards[code] < self.whole && !self.is_raised(code, tolerance))
+            .collect()
+    }
+
+    /// The traps, shelf by shelf.
+    fn traps(&self) -> Vec<Vec<usize>> {
+        let mut seen = HashSet::new();
+        let mut traps = Vec::new();
+        for start in self.local_maxima(0) {
+            if !seen.insert(start) {
+                continue;
+            }
+            let mut shelf = vec![start];
+            let (mut next, mut closed) = (0, true);
+            while next < shelf.len() {
+                let code = shelf[next];
+                next += 1;
+                closed &= !self.is_raised(code, 0);
+                for to in self.neighbours(code) {
+                    if self.rewards[to] == self.rewards[code] && seen.insert(to) {
+                        shelf.push(to);
+                    }
+                }
+            }
+            if closed {
+                traps.push(shelf);
+            }
+        }
+        traps
+    }
+
+    fn barrier(&self, start: usize) -> u64 {
+        let top = self.rewards[start];
+        let mut known = HashSet::from([start]);
+        let mut waiting = BinaryHeap::from([(top, start)]);
+        let mut lowest = top;
+        while let Some((reward, code)) = waiting.pop() {
+            lowest = lowest.min(reward);
+            if reward > top {
+                return top - lowest;
+            }
+            for to in self.neighbours(code) {
+                if known.insert(to) {
+                    waiting.push((self.rewards[to], to));
+                }
+            }
+        }
+        unreachable!("the optimum is higher")
+    }
+}
+
+fn census(class: &Class, tolerance: &str) -> (Census, Count) {
+    let mut census = Census::new(class, &parse(tolerance).unwrap(), Allowance::default()).unwrap();
+    let mut all = Count::default();
+    for ending in 0..census.endings() {
+        let (count, demands) = census.visitor().ending(ending);
+        all += count;
+        census.learn(demands);
+    }
+    let mut visitor = census.visitor();
+    for part in 0..census.parts() {
+        all += visitor.part(part);
+    }
+    drop(visitor);
+    (census, all)
+}
+
+fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
+    let task = Task::new(LatinSquare::named(task, 0).unwrap(), law, lengths).unwrap();
+    Class::new(task, shape, Allowance::default()).unwrap()
+}
+
+fn markov(k: &str) -> InputLaw {
+    InputLaw::Markov(parse(k).unwrap())
+}
+
+fn product(rows: &[&[&str]]) -> InputLaw {
+    let row = |row: &&[&str]| row.iter().map(|p| parse(p).unwrap()).collect();
+    InputLaw::Product(rows.iter().map(row).collect())
+}
+
+/// Reward, barrier, and the number of traps with both.
+type Kinds = BTreeMap<(u64, u64), u128>;
+
+fn compare(class: &Class) -> (u128, u128) {
+    let all = All::new(class);
+    let (census, count) = census(class, "0");
+    let optimal = all.rewards.iter().filter(|&&r| r == all.whole).count();
+    assert_eq!(count.optimal, optimal as u128, "optimal codes");
+    let maxima = all.local_maxima(0).len();
+    assert_eq!(count.local_maxima, maxima as u128, "local maxima");
+    let mut expected = Kinds::new();
+    for shelf in all.traps() {
+        let kind = (all.rewards[shelf[0]], all.barrier(shelf[0]));
+        *expected.entry(kind).or_default() += shelf.len() as u128;
+    }
+    let mut found = Kinds::new();
+    for trap in &count.traps {
+        let barrier = census.barrier(trap.shelf, usize::MAX).unwrap();
+        let kind = (trap.reward as u64, barrier as u64);
+        *found.entry(kind).or_default() += trap.weight;
+        assert!(census.largest_loss(trap.shelf, usize::MAX).unwrap() <= barrier);
+    }
+    assert_eq!(found, expected, "traps");
+    let tolerance = all.whole / 50;
+    let loose = all.local_maxima(tolerance).len();
+    let (_, count) = self::census(class, "1/50");
+    assert_eq!(count.local_maxima, loose as u128, "with a tolerance");
+    (count.local_maxima, expected.values().sum())
+}
+
+#[test]
+fn a_census_of_parity_counts_what_visiting_every_code_counts() {
+    let shape = Shape::untied(0, 0);
+    for law in ["9/10", "1/2", "1/10", "1", "0", "2/3"] {
+        for length in 1..=4 {
+            compare(&class("parity", &markov(law), &[length], shape));
+        }
+    }
+    let rows: [&[&str]; 4] = [
+        &["1/2", "1/2"],
+        &["1/5", "4/5"],
+        &["0", "1"],
+        &["1/3", "2/3"],
+    ];
+    compare(&class("parity", &product(&rows), &[4], shape));
+}
+
+#[test]
+fn a_census_of_three_symbols_counts_what_visiting_every_code_counts() {
+    let shape = Shape::untied(0, 0);
+    for law in [
+        InputLaw::Uniform,
+        markov("9/10"),
+        markov("1/10"),
+        markov("1"),
+    ] {
+        compare(&class("z:3", &law, &[2], shape));
+    }
+    let rows: [&[&str]; 2] = [&["1/2", "1/3", "1/6"], &["1/7", "0", "6/7"]];
+    compare(&class("random:3:4", &product(&rows), &[2], shape));
+}
+
+#[test]
+fn windows_memory_and_several_lengths_are_counted_too() {
+    let law = markov("9/10");
+    compare(&class("parity", &law, &[3], Shape::untied(0, 1)));
+    compare(&class("parity", &law, &[3], Shape::untied(1, 0)));
+    let long = Shape {
+        memory: 2,
+        ..Shape::untied(0, 0)
+    };
+    compare(&class("parity", &law, &[3], long));
+    compare(&class("parity", &law, &[2, 3], Shape::untied(0, 0)));
+    compare(&class("parity", &law, &[1, 2, 4], Shape::untied(0, 0)));
+    compare(&class("parity", &law, &[1, 3], long));
+    let window = Window { past: 0, future: 1 };
+    compare(&class("parity", &law, &[2, 3], Shape { window, ..long }));
+}
+
+/// SPEC, section 1 and the paper's tab:trapsexist.
+#[test]
+fn correlated_parity_has_the_known_numbers_of_maxima_and_traps() {
+    let known: [(usize, u128, u128); 4] = [
+        (4, 648, 8),
+        (5, 14_656, 32),
+        (6, 141_280, 160),
+        (7, 3_622_336, 576),
+    ];
+    for (length, maxima, traps) in known {
+        let class = class("parity", &markov("9/10"), &[length], Shape::untied(0, 0));
+        let (_, count) = census(&class, "0");
+        assert_eq!(count.optimal, 1 << (length - 1));
+        assert_eq!(count.local_maxima, maxima);
+        assert_eq!(count.traps.iter().map(|t| t.weight).sum::<u128>(), traps);
+    }
+}
+
+#[test]
+fn independent_inputs_leave_no_traps() {
+    for length in 2..=7 {
+        let class = class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
+        let (_, count) = census(&class, "0");
+        assert!(count.traps.is_empty() && count.local_maxima > 0, "{length}");
+    }
+}
