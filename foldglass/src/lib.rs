@@ -36,6 +36,7 @@
 mod aligned;
 pub mod cavi;
 pub mod chain;
+pub mod check;
 pub mod class;
 pub mod count;
 pub mod evaluate;
