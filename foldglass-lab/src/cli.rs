@@ -51,9 +51,11 @@ pub enum Command {
     Chain(commands::chain::ChainArgs),
     /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
     Cavi(commands::cavi::CaviArgs),
+    /// Visit every code of an untied class: optima, local maxima, traps, barriers
+    Enumerate(commands::enumerate::EnumerateArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
-    /// Merge the records of a study into one table
+    /// Merge the records of a study into one table, or the shards of an enumeration
     Collect(commands::collect::CollectArgs),
     /// Redo tables and figures of the paper, and compare them number by number
     Reproduce(commands::reproduce::ReproduceArgs),

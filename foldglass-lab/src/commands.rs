@@ -4,6 +4,7 @@ pub mod cavi;
 pub mod cells;
 pub mod chain;
 pub mod collect;
+pub mod enumerate;
 pub mod eval;
 pub mod reproduce;
 pub mod run;

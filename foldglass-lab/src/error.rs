@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use foldglass::class::ClassError;
+use foldglass::landscape::census::CensusError;
 use foldglass::policy::TableError;
 use foldglass::quasigroup::SquareError;
 use foldglass::task::TaskError;
@@ -48,6 +49,12 @@ pub enum Error {
         _ => "",
     })]
     Class(#[from] ClassError),
+    /// The codes of a class are not enumerated.
+    #[error("{0}{limit}", limit = match .0 {
+        CensusError::TooLarge(_) => " (--max-memory sets the limit)",
+        _ => "",
+    })]
+    Census(#[from] CensusError),
     /// A file cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {

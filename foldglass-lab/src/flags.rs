@@ -8,6 +8,8 @@ pub mod square;
 
 use std::str::FromStr;
 
+use crate::study::Shard;
+
 pub use class::{ClassArgs, check_lengths};
 pub use square::SquareArgs;
 
@@ -21,6 +23,15 @@ pub fn whole<T: FromStr>(text: &str) -> Option<T> {
 pub fn positive(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|&n: &usize| n > 0);
     number.ok_or("a whole number of at least 1 is needed".to_owned())
+}
+
+/// Reads which part of several is to be done.
+pub fn shard(text: &str) -> Result<Shard, String> {
+    let parts = text.split_once('/');
+    match parts.map(|(number, of)| (whole(number), whole(of))) {
+        Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Shard { number, of }),
+        _ => Err("write I/N, part I of N, such as 1/8 to 8/8".to_owned()),
+    }
 }
 
 /// Reads a temperature.
@@ -51,6 +62,14 @@ mod tests {
         assert_eq!(positive("12"), Ok(12));
         for bad in ["0", "", "-1", "+1", "1.0", "99999999999999999999", "x"] {
             assert!(positive(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_shard_is_one_of_several() {
+        assert_eq!(shard("2/8"), Ok(Shard { number: 2, of: 8 }));
+        for bad in ["", "2", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b"] {
+            assert!(shard(bad).is_err(), "{bad}");
         }
     }
 

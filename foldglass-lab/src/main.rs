@@ -3,6 +3,7 @@
 //! A command is a module of [`commands`]: its flags, and what it reports. A report goes to stdout
 //! as a text for a person or, under `--json`, as one JSON object; everything else goes to stderr.
 
+mod census;
 mod certificate;
 mod cli;
 mod columns;
@@ -38,6 +39,7 @@ fn run() -> Result<(), Error> {
         Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
         Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
         Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Enumerate(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

@@ -25,9 +25,10 @@ mod spec;
 mod table;
 mod walk;
 
+pub use disk::replace;
 pub use execute::{End, Options, Shard, Summary, execute};
 pub use forecast::{Forecast, SeriesForecast, forecast};
-pub use journal::{Gathered, gather};
+pub use journal::{Gathered, Journal, gather, whole_lines, write_error};
 pub use method::Method;
 pub use pace::{say, span};
 pub use record::{ChainOutcome, Outcome, Record};

@@ -6,15 +6,19 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
+use super::enumerate::BARRIER_CAP;
+use crate::census::{self, Found};
 use crate::cli::Settings;
 use crate::error::Error;
+use crate::flags::max_memory;
 use crate::output::Report;
+use crate::progress;
 use crate::study::{self, Form, Gathered, say};
 
 /// The flags of `collect`.
 #[derive(Debug, Args)]
 pub struct CollectArgs {
-    /// The directories that `run` wrote, of one study
+    /// The directories that `run` wrote, of one study, or `enumerate`, of one class
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// The table: NAME.jsonl, NAME.parquet, or NAME for both [default: table in the first DIR]
@@ -30,7 +34,10 @@ const NAMED: usize = 5;
 
 impl CollectArgs {
     /// Writes the table.
-    pub fn run(&self, _: &Settings) -> Result<Collected, Error> {
+    pub fn run(&self, settings: &Settings) -> Result<Merged, Error> {
+        if census::Manifest::is_in(&self.directories[0]) {
+            return self.census(settings);
+        }
         let found = study::gather(&self.directories)?;
         if found.unreadable > 0 {
             let lines = found.unreadable;
@@ -44,12 +51,27 @@ impl CollectArgs {
             study::write_table(&found.records, form, &path)?;
             tables.push(path);
         }
-        Ok(Collected {
+        Ok(Merged::Study(Collected {
             study: found.manifest.study.name,
             runs: found.records.len(),
             missing: found.missing,
             tables,
-        })
+        }))
+    }
+
+    /// Puts the shards of an enumeration together.
+    fn census(&self, settings: &Settings) -> Result<Merged, Error> {
+        if self.out.is_some() || self.partial {
+            return Err(Error::Usage(
+                "--out and --partial are for studies: an enumeration is printed, and only whole"
+                    .to_owned(),
+            ));
+        }
+        let (census, tolerance, count) =
+            census::collect(&self.directories, max_memory::available())?;
+        let threads = progress::threads(settings.threads, usize::MAX);
+        let found = Found::new(&census, count, &tolerance, threads, BARRIER_CAP)?;
+        Ok(Merged::Census(Box::new(found)))
     }
 
     /// The files to write.
@@ -87,6 +109,25 @@ fn incomplete(found: &Gathered) -> String {
 }
 
 /// What was merged.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Merged {
+    /// A study.
+    Study(Collected),
+    /// An enumeration.
+    Census(Box<Found>),
+}
+
+impl Report for Merged {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Merged::Study(collected) => collected.write_text(out),
+            Merged::Census(found) => found.write_text(out),
+        }
+    }
+}
+
+/// What was merged of a study.
 #[derive(Serialize)]
 pub struct Collected {
     study: String,

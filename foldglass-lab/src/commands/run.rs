@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::Settings;
 use crate::columns::{Align, Columns, widest};
 use crate::error::Error;
-use crate::flags::{max_memory, whole};
+use crate::flags::{max_memory, shard};
 use crate::output::Report;
 use crate::progress;
 use crate::study::{self, End, Forecast, Options, Shard, Study, Summary, span};
@@ -41,14 +41,6 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,
-}
-
-fn shard(text: &str) -> Result<Shard, String> {
-    let parts = text.split_once('/');
-    match parts.map(|(number, of)| (whole(number), whole(of))) {
-        Some((Some(number), Some(of))) if (1..=of).contains(&number) => Ok(Shard { number, of }),
-        _ => Err("write I/N, part I of N, such as 1/8 to 8/8".to_owned()),
-    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -207,14 +199,6 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shard_is_one_of_several() {
-        assert_eq!(shard("2/8"), Ok(Shard { number: 2, of: 8 }));
-        for bad in ["", "2", "0/2", "3/2", "1/0", "-1/2", "1/2/3", "a/b"] {
-            assert!(shard(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_time_is_above_zero() {

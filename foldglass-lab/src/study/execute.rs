@@ -53,7 +53,7 @@ impl Shard {
     pub const WHOLE: Shard = Shard { number: 1, of: 1 };
 
     /// Its name in those of files.
-    fn label(self) -> String {
+    pub fn label(self) -> String {
         format!("{}-of-{}", self.number, self.of)
     }
 

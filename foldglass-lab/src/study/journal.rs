@@ -8,6 +8,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::disk::sync_directory;
 use super::manifest::{Header, Key, Manifest};
 use super::record::Record;
@@ -62,9 +64,9 @@ impl Journal {
     }
 
     /// Appends records; they are on disk when it returns.
-    pub fn append<'a>(
+    pub fn append<'a, T: Serialize + 'a>(
         &mut self,
-        records: impl IntoIterator<Item = &'a Record>,
+        records: impl IntoIterator<Item = &'a T>,
     ) -> Result<(), Error> {
         let mut lines = Vec::new();
         for record in records {
@@ -94,7 +96,7 @@ pub fn write_error(path: &Path, source: io::Error) -> Error {
 }
 
 /// A content without the line it ends in the middle of.
-fn whole_lines(content: &[u8]) -> &[u8] {
+pub fn whole_lines(content: &[u8]) -> &[u8] {
     let end = content.iter().rposition(|&byte| byte == b'\n');
     &content[..end.map_or(0, |end| end + 1)]
 }

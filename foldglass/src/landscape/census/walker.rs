@@ -8,7 +8,6 @@ use crate::count::weight::Whole;
 use crate::landscape::packed::{Packed, relabel};
 use crate::landscape::rungs::Rungs;
 use crate::quasigroup::Symbol;
-use dashu_int::UBig;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
@@ -128,24 +127,27 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
     ) -> Option<u128> {
         let start = self.go(shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
-        let mut known = HashSet::new();
+        let mut cheapest = HashMap::from([(shelf, 0)]);
         while let Some((Reverse(spent), reward, code)) = waiting.pop() {
             if reward > start {
                 return Some(spent);
             }
-            if known.len() >= cap {
+            if cheapest.len() > cap {
                 return None;
             }
-            if !known.insert(code) {
+            if cheapest[&code] < spent {
                 continue;
             }
-            let here = self.go(code).to_u128();
+            let here = self.go(code);
             self.changes(|change, make| {
-                let there = (W::of(&UBig::from(here)) + change).to_u128();
+                let there = (here + change).to_u128();
+                let lost = here.to_u128().saturating_sub(there);
+                let cost = cost(spent, lost, start.saturating_sub(there));
                 let to = make();
-                if !known.contains(&to) {
-                    let (lost, deep) = (here.saturating_sub(there), start.saturating_sub(there));
-                    waiting.push((Reverse(cost(spent, lost, deep)), there, to));
+                let known = cheapest.entry(to).or_insert(u128::MAX);
+                if cost < *known {
+                    *known = cost;
+                    waiting.push((Reverse(cost), there, to));
                 }
                 true
             });
