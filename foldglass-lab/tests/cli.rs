@@ -6,6 +6,8 @@ mod cavi;
 mod cells;
 #[path = "cli/chain.rs"]
 mod chain;
+#[path = "cli/enumerate.rs"]
+mod enumerate;
 #[path = "cli/eval.rs"]
 mod eval;
 #[path = "cli/mistakes.rs"]

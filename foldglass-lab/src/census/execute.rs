@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 /// Finished parts are written this often.
-const WRITTEN_EVERY: Duration = Duration::from_secs(1);
+const WRITTEN_EVERY: Duration = Duration::from_millis(200);
 
 impl Options {
     /// As many threads as have the memory they may need.
