@@ -3,6 +3,7 @@
 mod class;
 pub mod inputs;
 pub mod max_memory;
+pub mod names;
 pub mod shape;
 pub mod square;
 

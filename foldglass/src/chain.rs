@@ -31,6 +31,14 @@ pub enum Kernel {
     HeatBath,
 }
 
+impl Kernel {
+    /// Both, with the names that users type.
+    pub const NAMES: [(&str, Kernel); 2] = [
+        ("metropolis", Kernel::Metropolis),
+        ("heat-bath", Kernel::HeatBath),
+    ];
+}
+
 /// In which order a sweep visits the cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -40,6 +48,15 @@ pub enum Order {
     Forward,
     /// Every cell once, in a fresh random permutation.
     Cell,
+}
+
+impl Order {
+    /// All, with the names that users type.
+    pub const NAMES: [(&str, Order); 3] = [
+        ("step", Order::Step),
+        ("forward", Order::Forward),
+        ("cell", Order::Cell),
+    ];
 }
 
 /// A chain that cannot be run.

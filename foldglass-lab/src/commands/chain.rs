@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::files;
-use crate::flags::{ClassArgs, positive, temperature};
+use crate::flags::{ClassArgs, names, positive, temperature};
 use crate::output::{Report, number};
 use crate::progress::{self, Progress};
 use crate::summary;
@@ -96,28 +96,11 @@ impl HeatArgs {
 }
 
 fn kernel(text: &str) -> Result<Kernel, String> {
-    match text {
-        "metropolis" => Ok(Kernel::Metropolis),
-        "heat-bath" => Ok(Kernel::HeatBath),
-        _ => Err("accepted: metropolis, heat-bath".to_owned()),
-    }
+    names::find(&Kernel::NAMES, text)
 }
 
 fn order(text: &str) -> Result<Order, String> {
-    match text {
-        "step" => Ok(Order::Step),
-        "forward" => Ok(Order::Forward),
-        "cell" => Ok(Order::Cell),
-        _ => Err("accepted: step, forward, cell".to_owned()),
-    }
-}
-
-fn order_name(order: Order) -> &'static str {
-    match order {
-        Order::Step => "step",
-        Order::Forward => "forward",
-        Order::Cell => "cell",
-    }
+    names::find(&Order::NAMES, text)
 }
 
 impl ChainArgs {
@@ -187,7 +170,7 @@ impl ChainArgs {
         match out_of_memory(&error) {
             Some(error) => Error::Class(error.clone()),
             None => {
-                let order = order_name(self.settings().order);
+                let order = names::of(&Order::NAMES, self.settings().order);
                 Error::Usage(format!("--order {order}: {error}"))
             }
         }

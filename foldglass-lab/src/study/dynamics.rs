@@ -6,6 +6,7 @@ use foldglass::policy::InitialLaw;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::method::{Cavi, Chain, Kind, Method};
+use crate::flags::names;
 
 /// A method, at which temperatures, how often, on which classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,26 +70,39 @@ pub struct Flat {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(transparent)]
-struct KernelName(#[serde(with = "KernelForm")] Kernel);
+#[serde(into = "String", try_from = "String")]
+struct KernelName(Kernel);
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Kernel", rename_all = "kebab-case")]
-enum KernelForm {
-    Metropolis,
-    HeatBath,
+impl From<KernelName> for String {
+    fn from(KernelName(kernel): KernelName) -> String {
+        names::of(&Kernel::NAMES, kernel).to_owned()
+    }
+}
+
+impl TryFrom<String> for KernelName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<KernelName, String> {
+        names::find(&Kernel::NAMES, &text).map(KernelName)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(transparent)]
-struct OrderName(#[serde(with = "OrderForm")] Order);
+#[serde(into = "String", try_from = "String")]
+struct OrderName(Order);
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Order", rename_all = "kebab-case")]
-enum OrderForm {
-    Step,
-    Forward,
-    Cell,
+impl From<OrderName> for String {
+    fn from(OrderName(order): OrderName) -> String {
+        names::of(&Order::NAMES, order).to_owned()
+    }
+}
+
+impl TryFrom<String> for OrderName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<OrderName, String> {
+        names::find(&Order::NAMES, &text).map(OrderName)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

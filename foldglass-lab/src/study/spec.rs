@@ -116,7 +116,8 @@ impl Study {
         })
     }
 
-    /// Reads a study; what is wrong with it is said with its line.
+    /// Reads a study; what is wrong with it is said with its line. A seed other than 0 must not
+    /// contradict the one it states.
     pub fn parse(text: &str, seed: u64) -> Result<Study, String> {
         let file: File = toml::from_str(text).map_err(|error| {
             let message = error.message().replace("field", "key");
@@ -125,6 +126,11 @@ impl Study {
                 None => message,
             }
         })?;
+        if let Some(stated) = file.seed.filter(|&stated| seed != 0 && seed != stated) {
+            return Err(format!(
+                "it states seed = {stated}, and --seed is {seed}: leave one of them out"
+            ));
+        }
         let mut study = Study {
             name: file.name,
             seed: file.seed.unwrap_or(seed),

@@ -485,6 +485,13 @@ fn a_record_of_another_study_or_version_is_refused() {
         2,
         &["another class"],
     );
+    // A seed that the study contradicts.
+    scratch.file("s.toml", STUDY);
+    fails(
+        &scratch.run(&["run", "s.toml", "--seed", "1"]),
+        2,
+        &["states seed = 3", "--seed is 1"],
+    );
 }
 
 #[test]
