@@ -150,7 +150,9 @@ pub struct Runs {
     logits: Vec<f64>,
     streams: Vec<Stream>,
     /// Where each cell of replica 0 lies in a table of cells.
-    places: Vec<usize>,
+    places: Vec<u32>,
+    /// By group: its first node, the last that the way back comes to.
+    first_nodes: Vec<usize>,
     mask: Vec<u8>,
     bytes: Vec<u8>,
     done: usize,
@@ -257,8 +259,12 @@ impl Runs {
         let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
         let table = Table::zeros(class, passes.planes.clone());
         let places = (0..class.cells())
-            .map(|cell| table.place(cell, 0).cell)
+            .map(|cell| table.place(cell, 0).cell as u32)
             .collect();
+        let mut first_nodes = vec![usize::MAX; class.groups().len()];
+        for (n, node) in class.nodes().iter().enumerate() {
+            first_nodes[node.group] = first_nodes[node.group].min(n);
+        }
         let logits = match settings.rule {
             Rule::Gradient { .. } => vec![0.0; passes.planes.entries],
             Rule::Cavi { .. } => Vec::new(),
@@ -270,6 +276,7 @@ impl Runs {
             bytes: vec![0; class.cells()],
             logits,
             places,
+            first_nodes,
             table,
             passes,
             streams,
@@ -319,13 +326,15 @@ impl Runs {
 
     fn iterate(&mut self) {
         self.disturb();
-        self.passes.run(&self.table.entries, Wants::GRADIENT);
         match self.settings.rule {
             Rule::Cavi { damping, share } => {
                 self.choose(Coin::new(share));
-                self.soften(damping);
+                self.ascend(damping);
             }
-            Rule::Gradient { step } => self.climb(step),
+            Rule::Gradient { step } => {
+                self.passes.run(&self.table.entries, Wants::GRADIENT);
+                self.climb(step);
+            }
         }
         self.done += 1;
     }
@@ -361,41 +370,53 @@ impl Runs {
     fn choose(&mut self, coin: Coin) {
         for (replica, stream) in self.streams.iter_mut().enumerate() {
             stream.fill(&mut self.bytes);
-            for (&byte, &place) in self.bytes.iter().zip(&self.places) {
-                self.mask[place + replica] = coin.toss(byte, stream).into();
+            coin.toss_all(&mut self.bytes, stream);
+            for (&yes, &place) in self.bytes.iter().zip(&self.places) {
+                self.mask[place as usize + replica] = yes;
             }
         }
     }
 
-    /// Moves the masked cells, group by group, and returns how far the furthest was from its target.
-    fn soften(&mut self, damping: f64) -> f64 {
-        let tau = self.tau();
-        let (class, planes) = (&self.table.class, &self.passes.planes);
-        let mut furthest = 0.0f64;
-        for (number, group) in planes.groups.iter().enumerate() {
-            let next = planes
-                .groups
-                .get(number + 1)
-                .map_or(planes.cell_entries, |g| g.cell_base);
-            let work = Soften {
-                q: class.q(),
-                width: group.lanes.width,
-                cells: next - group.cell_base,
-                tau,
-                damping,
-                tie: VALUE_TIE,
-                least: LEAST_PROBABILITY,
-            };
-            // SAFETY: a group's tables have q entries and one byte a cell, idle lanes included.
-            let far = unsafe {
-                let values = self.passes.values.as_ptr().add(group.base);
-                let mask = self.mask.as_ptr().add(group.cell_base);
-                let policy = self.table.entries.as_mut_ptr().add(group.base);
-                (self.kernels.soften)(&work, values, mask, policy)
-            };
-            furthest = furthest.max(far);
+    /// Takes the gradient, from the last step to the first, and moves the masked cells of a group as
+    /// soon as no step needs its old policy any more: its values are still close at hand then.
+    fn ascend(&mut self, damping: f64) {
+        let class = self.table.class.clone();
+        for n in 0..class.nodes().len() {
+            self.passes.renew_sent(n, &self.table.entries);
         }
-        furthest
+        for (n, node) in class.nodes().iter().enumerate().rev() {
+            self.passes
+                .renew_back(n, &self.table.entries, Wants::GRADIENT);
+            if self.first_nodes[node.group] == n {
+                self.soften(node.group, damping);
+            }
+        }
+    }
+
+    /// Moves the masked cells of a group.
+    fn soften(&mut self, number: usize, damping: f64) {
+        let planes = &self.passes.planes;
+        let group = &planes.groups[number];
+        let next = planes
+            .groups
+            .get(number + 1)
+            .map_or(planes.cell_entries, |g| g.cell_base);
+        let work = Soften {
+            q: self.table.class.q(),
+            width: group.lanes.width,
+            cells: next - group.cell_base,
+            tau: self.tau(),
+            damping,
+            tie: VALUE_TIE,
+            least: LEAST_PROBABILITY,
+        };
+        // SAFETY: a group's tables have q entries and one byte a cell, idle lanes included.
+        unsafe {
+            let values = self.passes.values.as_ptr().add(group.base);
+            let mask = self.mask.as_ptr().add(group.cell_base);
+            let policy = self.table.entries.as_mut_ptr().add(group.base);
+            (self.kernels.soften)(&work, values, mask, policy);
+        }
     }
 
     /// One step of the exact softmax policy gradient on J + tau sum H, for every cell.

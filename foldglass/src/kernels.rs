@@ -21,7 +21,7 @@ pub(crate) struct Kernels {
     /// Runs a gather from a row to a message.
     pub gather: unsafe fn(&Gather, *const f64, *mut f64),
     /// Runs an update of a policy from its values and a mask.
-    pub soften: unsafe fn(&Soften, *const f64, *const u8, *mut f64) -> f64,
+    pub soften: unsafe fn(&Soften, *const f64, *const u8, *mut f64),
 }
 
 macro_rules! kernels {
@@ -35,7 +35,7 @@ macro_rules! kernels {
             unsafe { work.run::<$wide, $narrow>(from, to) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn soften(work: &Soften, values: *const f64, mask: *const u8, policy: *mut f64) -> f64 {
+        unsafe fn soften(work: &Soften, values: *const f64, mask: *const u8, policy: *mut f64) {
             unsafe { work.run::<$wide, $narrow>(values, mask, policy) }
         }
         Kernels { contract, gather, soften }

@@ -84,6 +84,24 @@ impl Coin {
         }
     }
 
+    /// Replaces random bytes by their tosses: 1 for yes, 0 for no.
+    pub fn toss_all(self, bytes: &mut [u8], stream: &mut Stream) {
+        let Ok(sure) = u8::try_from(self.sure) else {
+            return bytes.fill(1);
+        };
+        for some in bytes.chunks_mut(32) {
+            // Loops over bytes without a branch become vectors.
+            let rare = some.iter().fold(false, |rare, &byte| rare | (byte == sure));
+            if rare {
+                some.iter_mut()
+                    .for_each(|byte| *byte = self.toss(*byte, stream).into());
+            } else {
+                some.iter_mut()
+                    .for_each(|byte| *byte = (*byte < sure).into());
+            }
+        }
+    }
+
     /// The toss that `byte`, a random one, decides.
     #[inline]
     pub fn toss(self, byte: u8, stream: &mut Stream) -> bool {
@@ -118,6 +136,12 @@ mod tests {
                 .iter()
                 .filter(|&&byte| coin.toss(byte, &mut stream))
                 .count() as f64;
+            let mut again = Stream::new(1, 0);
+            let mut tosses = vec![0; 1_000_000];
+            again.fill(&mut tosses);
+            coin.toss_all(&mut tosses, &mut again);
+            assert_eq!(tosses.iter().map(|&toss| f64::from(toss)).sum::<f64>(), yes);
+            assert_eq!(again.position(), stream.position());
             let sd = (1e6 * p * (1.0 - p)).sqrt();
             assert!((yes - 1e6 * p).abs() <= 5.0 * sd, "p = {p}: {yes}");
         }

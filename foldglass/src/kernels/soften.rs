@@ -21,8 +21,7 @@ pub(crate) struct Soften {
 }
 
 impl Soften {
-    /// Updates `policy` from `values` where `mask` is 1, and returns the largest |target - pi| over
-    /// the lanes whose mask is not 0.
+    /// Updates `policy` from `values` where `mask` is 1.
     ///
     /// # Safety
     /// `policy` and `values` have q entries a cell and `mask` one byte, 0 or 1; the machine has the
@@ -33,7 +32,7 @@ impl Soften {
         values: *const f64,
         mask: *const u8,
         policy: *mut f64,
-    ) -> f64 {
+    ) {
         unsafe {
             match self.width {
                 1 => self.vectors::<f64>(values, mask, policy),
@@ -44,14 +43,7 @@ impl Soften {
     }
 
     #[inline(always)]
-    unsafe fn vectors<V: Lane>(
-        &self,
-        values: *const f64,
-        mask: *const u8,
-        policy: *mut f64,
-    ) -> f64 {
-        let mut furthest = unsafe { V::zero() };
-        let mut lanes = [0.0; 8];
+    unsafe fn vectors<V: Lane>(&self, values: *const f64, mask: *const u8, policy: *mut f64) {
         let mut weights = vec![0.0; self.q * V::WIDTH];
         for cells in 0..self.cells / self.width {
             for lane in (0..self.width).step_by(V::WIDTH) {
@@ -59,13 +51,10 @@ impl Soften {
                     let chosen = V::bytes(mask.add(cells * self.width + lane));
                     let first = cells * self.width * self.q + lane;
                     let to = weights.as_mut_ptr();
-                    let far = self.cell::<V>(values.add(first), chosen, policy.add(first), to);
-                    furthest = furthest.most(far);
+                    self.cell::<V>(values.add(first), chosen, policy.add(first), to);
                 }
             }
         }
-        unsafe { furthest.store(lanes.as_mut_ptr()) };
-        lanes.into_iter().fold(0.0, f64::max)
     }
 
     #[inline(always)]
@@ -75,7 +64,7 @@ impl Soften {
         chosen: V,
         policy: *mut f64,
         weights: *mut f64,
-    ) -> V {
+    ) {
         unsafe {
             let mut best = V::load(values);
             for action in 1..self.q {
@@ -98,18 +87,14 @@ impl Soften {
                 V::splat(1.0).over(sum),
                 chosen.times(V::splat(self.damping)),
             );
-            let mut furthest = V::zero();
             for action in 0..self.q {
                 let place = policy.add(action * self.width);
                 let now = V::load(place);
                 let ahead = V::load(weights.add(action * V::WIDTH))
                     .times(scale)
                     .minus(now);
-                let distance = ahead.most(V::zero().minus(ahead)).times(chosen);
-                furthest = furthest.most(distance);
                 step.fma(ahead, now).flush(self.least).store(place);
             }
-            furthest
         }
     }
 }
@@ -130,6 +115,10 @@ unsafe fn exp<V: Lane>(x: V) -> V {
         terms
     };
     unsafe {
+        // When it is cold, actions are as good as the best or far behind.
+        if !x.any_between(-708.0, 0.0) {
+            return V::splat(1.0).keep_if_ge(x, V::zero());
+        }
         let within = x.most(V::splat(-708.0));
         // x = n ln 2 + r with |r| at most half of ln 2.
         let magic = within.fma(V::splat(std::f64::consts::LOG2_E), V::splat(MAGIC));

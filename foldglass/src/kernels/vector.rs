@@ -19,6 +19,8 @@ pub(crate) trait Lane: Copy {
     unsafe fn splat(value: f64) -> Self;
     /// `self` where `a >= b`, else zero.
     unsafe fn keep_if_ge(self, a: Self, b: Self) -> Self;
+    /// Whether a lane is at least `low` and below `high`.
+    unsafe fn any_between(self, low: f64, high: f64) -> bool;
     /// 2 to the power of whole numbers from -1022 to 1023, each given as MAGIC plus the number.
     unsafe fn power_of_two(magic: Self) -> Self;
     /// Bytes as numbers.
@@ -79,6 +81,10 @@ impl Lane for f64 {
     #[inline(always)]
     unsafe fn keep_if_ge(self, a: f64, b: f64) -> f64 {
         if a >= b { self } else { 0.0 }
+    }
+    #[inline(always)]
+    unsafe fn any_between(self, low: f64, high: f64) -> bool {
+        (low..high).contains(&self)
     }
     #[inline(always)]
     unsafe fn power_of_two(magic: f64) -> f64 {
@@ -142,6 +148,10 @@ impl Lane for Portable {
         Portable(std::array::from_fn(|i| {
             if a.0[i] >= b.0[i] { self.0[i] } else { 0.0 }
         }))
+    }
+    #[inline(always)]
+    unsafe fn any_between(self, low: f64, high: f64) -> bool {
+        self.0.iter().any(|lane| (low..high).contains(lane))
     }
     #[inline(always)]
     unsafe fn power_of_two(magic: Portable) -> Portable {
@@ -208,6 +218,14 @@ mod x86 {
             }
         }
         #[inline(always)]
+        unsafe fn any_between(self, low: f64, high: f64) -> bool {
+            unsafe {
+                let above = _mm512_cmp_pd_mask::<_CMP_GE_OQ>(self.0, _mm512_set1_pd(low));
+                let high = _mm512_set1_pd(high);
+                _mm512_mask_cmp_pd_mask::<_CMP_LT_OQ>(above, self.0, high) != 0
+            }
+        }
+        #[inline(always)]
         unsafe fn power_of_two(magic: Self) -> Self {
             unsafe {
                 let biased =
@@ -260,6 +278,14 @@ mod x86 {
         #[inline(always)]
         unsafe fn keep_if_ge(self, a: Self, b: Self) -> Self {
             unsafe { Self(_mm256_and_pd(_mm256_cmp_pd::<_CMP_GE_OQ>(a.0, b.0), self.0)) }
+        }
+        #[inline(always)]
+        unsafe fn any_between(self, low: f64, high: f64) -> bool {
+            unsafe {
+                let above = _mm256_cmp_pd::<_CMP_GE_OQ>(self.0, _mm256_set1_pd(low));
+                let below = _mm256_cmp_pd::<_CMP_LT_OQ>(self.0, _mm256_set1_pd(high));
+                _mm256_movemask_pd(_mm256_and_pd(above, below)) != 0
+            }
         }
         #[inline(always)]
         unsafe fn power_of_two(magic: Self) -> Self {
