@@ -304,6 +304,13 @@ pub fn random_code(class: &Class, stream: &mut Stream) -> Code {
     Code::from_fn(class, |_| stream.below(class.q() as u32) as Symbol)
 }
 
+/// Whether Metropolis accepts a gain.
+#[inline(always)]
+fn accepts(tau: f64, gain: f64, stream: &mut Stream) -> bool {
+    // A loss so large that no uniform number is below its factor needs no draw.
+    gain >= 0.0 || (gain > -745.0 * tau && stream.uniform() < (gain / tau).exp())
+}
+
 /// Resamples one cell: `gain(a)` is J with action a less J with the present one.
 #[inline(always)]
 fn resample(
@@ -317,14 +324,10 @@ fn resample(
     match kernel {
         Kernel::Metropolis => {
             let proposal = stream.below(q as u32) as Symbol;
-            if proposal == present {
-                return present;
+            match proposal != present && accepts(tau, gain(proposal), stream) {
+                true => proposal,
+                false => present,
             }
-            let gain = gain(proposal);
-            // A loss so large that no uniform number is below its factor needs no draw.
-            let accept =
-                gain >= 0.0 || (gain > -745.0 * tau && stream.uniform() < (gain / tau).exp());
-            if accept { proposal } else { present }
         }
         Kernel::HeatBath => {
             // What fits is kept; beyond it gains are asked for again rather than allocated.

@@ -49,6 +49,21 @@ impl Stream {
         (product >> 32) as u32
     }
 
+    /// Whole numbers uniform on 0..n, without bias, one for each place; n is at most 256.
+    pub fn below_all(&mut self, n: u32, places: &mut [u8]) {
+        debug_assert!((1..=256).contains(&n));
+        self.fill(places);
+        let least = 256 % n;
+        for place in places {
+            let product = u32::from(*place) * n;
+            *place = if product & 255 < least {
+                self.below(n) as u8
+            } else {
+                (product >> 8) as u8
+            };
+        }
+    }
+
     /// A random order of the list (Fisher and Yates).
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for i in (1..list.len()).rev() {
@@ -150,9 +165,14 @@ mod tests {
     #[test]
     fn numbers_below_n_are_equally_frequent() {
         let mut stream = Stream::new(2, 0);
-        let mut counts = [0f64; 5];
-        (0..100_000).for_each(|_| counts[stream.below(5) as usize] += 1.0);
-        let chi: f64 = counts.iter().map(|c| (c - 2e4).powi(2) / 2e4).sum();
-        assert!(chi < 33.4, "chi-square {chi} on 4 degrees, tail 1e-6");
+        let mut together = vec![0; 100_000];
+        stream.below_all(5, &mut together);
+        let alone: Vec<u8> = (0..100_000).map(|_| stream.below(5) as u8).collect();
+        for numbers in [alone, together] {
+            let mut counts = [0f64; 5];
+            numbers.iter().for_each(|&n| counts[n as usize] += 1.0);
+            let chi: f64 = counts.iter().map(|c| (c - 2e4).powi(2) / 2e4).sum();
+            assert!(chi < 33.4, "chi-square {chi} on 4 degrees, tail 1e-6");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! below 2^53), through the same passes that evaluate policies. Only messages that a change has
 //! made stale are renewed.
 
-use super::{ChainError, Order, Settings, resample};
+use super::{ChainError, Kernel, Order, Settings, accepts, resample};
 use crate::class::{Allowance, Class};
 use crate::evaluate::{Passes, Scale, Wants};
 use crate::policy::{Code, Table};
@@ -29,6 +29,8 @@ pub(super) struct Blocks {
     /// Messages returned are valid to the steps from this one on, counted from 0.
     returned: usize,
     order: Vec<usize>,
+    /// What Metropolis proposes to the cells of a step.
+    proposals: Vec<u8>,
 }
 
 /// The nodes of a step and their cells.
@@ -81,6 +83,7 @@ impl Blocks {
             sent: longest,
             returned: 0,
             order: (0..longest).collect(),
+            proposals: Vec::new(),
             places,
             passes,
             table,
@@ -133,13 +136,28 @@ impl Blocks {
         let tau = tau * self.denominator;
         let mut gained = 0.0;
         let mut changed = false;
-        for cell in self.steps[step].cells.clone() {
+        let cells = self.steps[step].cells.clone();
+        let together = kernel == Kernel::Metropolis && q <= 256;
+        if together {
+            self.proposals.resize(cells.len(), 0);
+            stream.below_all(q as u32, &mut self.proposals);
+        }
+        for (i, cell) in cells.enumerate() {
             let (first, stride) = self.places[cell];
             let at = |action: u16| first as usize + replica + action as usize * stride as usize;
             let present = code.action(cell);
-            let here = values[at(present)];
-            let action = resample(kernel, tau, q, present, stream, |a| values[at(a)] - here);
+            let gain = |action| values[at(action)] - values[at(present)];
+            let action = if together {
+                let proposal = self.proposals[i].into();
+                match proposal != present && accepts(tau, gain(proposal), stream) {
+                    true => proposal,
+                    false => present,
+                }
+            } else {
+                resample(kernel, tau, q, present, stream, gain)
+            };
             if action != present {
+                let here = values[at(present)];
                 gained += values[at(action)] - here;
                 self.table.entries[at(present)] = 0.0;
                 self.table.entries[at(action)] = 1.0;
