@@ -1,0 +1,3 @@
+//! Explores the landscape of codes by single-cell changes (paper, App. G.6).
+
+pub mod shelf;
