@@ -8,7 +8,7 @@ pub mod square;
 
 use std::str::FromStr;
 
-pub use class::ClassArgs;
+pub use class::{ClassArgs, check_lengths};
 pub use square::SquareArgs;
 
 /// Reads a whole number written in digits alone.

@@ -3,6 +3,7 @@
 //! A command is a module of [`commands`]: its flags, and what it reports. A report goes to stdout
 //! as a text for a person or, under `--json`, as one JSON object; everything else goes to stderr.
 
+mod certificate;
 mod cli;
 mod columns;
 mod commands;

@@ -46,6 +46,17 @@ pub fn fraction(num: &UBig, den: &UBig) -> String {
     format!("{}/{}", num / &g, den / &g)
 }
 
+/// Writes a number as [`fraction`] does.
+///
+/// ```
+/// use foldglass::exact::{lowest_terms, parse};
+/// assert_eq!(lowest_terms(&parse("0.50").unwrap()), "1/2");
+/// assert_eq!(lowest_terms(&parse("1").unwrap()), "1/1");
+/// ```
+pub fn lowest_terms(number: &RBig) -> String {
+    format!("{}/{}", number.numerator(), number.denominator())
+}
+
 /// The nearest f64 of `num / den`, also where both are far beyond the range of f64.
 pub fn to_f64(num: &UBig, den: &UBig) -> f64 {
     RBig::from_parts(num.clone().into(), den.clone())

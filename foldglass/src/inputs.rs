@@ -98,6 +98,7 @@ impl Position {
 /// A law made ready for an alphabet and a longest length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inputs {
+    law: InputLaw,
     q: usize,
     /// Distinct positions, and which of them each t = 1.. uses.
     kinds: Vec<Position>,
@@ -130,7 +131,17 @@ impl Inputs {
                 (kinds?, (0..longest).collect())
             }
         };
-        Ok(Inputs { q, kinds, kind_of })
+        Ok(Inputs {
+            law: law.clone(),
+            q,
+            kinds,
+            kind_of,
+        })
+    }
+
+    /// The law as it was stated.
+    pub fn law(&self) -> &InputLaw {
+        &self.law
     }
 
     /// The weight of `x` at position `t` (from 1) after `before` (ignored at t = 1).

@@ -37,6 +37,7 @@
 mod aligned;
 pub mod cavi;
 pub mod chain;
+pub mod check;
 pub mod class;
 pub mod count;
 pub mod evaluate;

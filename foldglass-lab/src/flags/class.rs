@@ -1,7 +1,7 @@
 //! Turns the class flags, common to all tabular commands, into a class.
 
 use clap::Args;
-use foldglass::class::{Allowance, Class, Shape, Window};
+use foldglass::class::{Allowance, Class, ClassError, Shape, Window};
 use foldglass::task::{Task, TaskError};
 
 use super::inputs::InputsFlag;
@@ -51,7 +51,7 @@ impl ClassArgs {
         let square = self.square.square(seed)?;
         let law = self.inputs.law()?;
         let allowance = self.allowance();
-        self.check_lengths(square.q(), allowance)?;
+        check_lengths(&self.lengths.0, square.q(), allowance)?;
         let refuse = |source| {
             let flag = match source {
                 TaskError::Inputs(_) => format!("--inputs {}", self.inputs),
@@ -67,12 +67,12 @@ impl ClassArgs {
         };
         Ok(Class::new(task, shape, allowance)?)
     }
+}
 
-    /// Refuses lengths whose denominators q, q^2 .. q^T, which a task keeps, do not fit.
-    fn check_lengths(&self, q: usize, allowance: Allowance) -> Result<(), Error> {
-        let longest = self.lengths.0.iter().max().map_or(0, |&t| t as u128);
-        let bits = longest * longest / 2 * u128::from(q.ilog2());
-        allowance.check(&format!("a task of length {longest}"), Some(bits / 8))?;
-        Ok(())
-    }
+/// Refuses lengths whose denominators q, q^2 .. q^T, which a task keeps, do not fit.
+pub fn check_lengths(lengths: &[usize], q: usize, allowance: Allowance) -> Result<(), ClassError> {
+    let longest = lengths.iter().max().map_or(0, |&t| t as u128);
+    let bits = (longest * longest / 2).checked_mul(u128::from(q.ilog2()));
+    let needed = bits.map(|bits| bits / 8);
+    allowance.check(&format!("a task of length {longest}"), needed)
 }

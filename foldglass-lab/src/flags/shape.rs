@@ -8,7 +8,7 @@ use super::{positive, whole};
 
 /// The widest window and the longest memory accepted. A class that fills it fits no machine; one
 /// that does not, for its inputs are short, is the same class with a smaller number.
-const WIDEST: usize = 1024;
+pub const WIDEST: usize = 1024;
 
 /// What `--lengths` holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
