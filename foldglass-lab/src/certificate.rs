@@ -5,6 +5,7 @@
 
 mod class;
 mod path;
+mod verdict;
 
 use serde::Deserialize;
 
@@ -13,16 +14,22 @@ use crate::files::File;
 
 pub use class::ClassFile;
 pub use path::{KindName, PathFile};
+pub use verdict::{VerdictFile, VerdictWriter};
 
 /// What a claim file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A path that never lowers J.
     Path,
+    /// What is said of the shelves of codes.
+    Verdict,
 }
 
 /// The formats by their names.
-const FORMATS: [(&str, Format); 1] = [(path::FORMAT, Format::Path)];
+const FORMATS: [(&str, Format); 2] = [
+    (path::FORMAT, Format::Path),
+    (verdict::FORMAT, Format::Verdict),
+];
 
 const EXPECTED: &str = "a claim file ({\"format\":\"foldglass-path/1\",..})";
 

@@ -51,6 +51,8 @@ pub enum Command {
     Chain(commands::chain::ChainArgs),
     /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
     Cavi(commands::cavi::CaviArgs),
+    /// Search the shelves of codes for an exit: optimal, certified, bounded or escapes
+    Certify(commands::certify::CertifyArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table

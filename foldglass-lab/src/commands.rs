@@ -2,6 +2,7 @@
 
 pub mod cavi;
 pub mod cells;
+pub mod certify;
 pub mod chain;
 pub mod collect;
 pub mod eval;

@@ -5,6 +5,7 @@
 
 pub mod path;
 mod rollouts;
+pub mod verdict;
 
 use crate::class::ClassError;
 use thiserror::Error;
