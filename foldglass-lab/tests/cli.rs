@@ -4,6 +4,8 @@
 mod cavi;
 #[path = "cli/cells.rs"]
 mod cells;
+#[path = "cli/certify.rs"]
+mod certify;
 #[path = "cli/chain.rs"]
 mod chain;
 #[path = "cli/eval.rs"]
@@ -25,7 +27,7 @@ use support::Scratch;
 fn without_arguments_it_prints_its_help() {
     let run = Scratch::new().run(&[]);
     let text = run.success();
-    for command in ["task", "cells", "eval", "chain", "cavi"] {
+    for command in ["task", "cells", "eval", "chain", "cavi", "certify"] {
         assert!(text.contains(&format!("\n  {command} ")), "{text}");
     }
 }
