@@ -6,13 +6,16 @@
 mod class;
 mod path;
 
-use serde::Deserialize;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::files::File;
+use crate::study::disk;
 
 pub use class::ClassFile;
-pub use path::{KindName, PathFile};
+pub use path::{MoveFile, PathFile};
 
 /// What a claim file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,4 +45,15 @@ impl Format {
             file.is_not(EXPECTED, problem)
         })
     }
+}
+
+/// Writes a claim to a file, whole or not at all.
+pub fn write(path: &Path, claim: &impl Serialize) -> Result<(), Error> {
+    let refuse = |source| Error::Write {
+        path: path.display().to_string(),
+        source,
+    };
+    let mut content = serde_json::to_vec(claim).map_err(|error| refuse(error.into()))?;
+    content.push(b'\n');
+    disk::replace(path, &std::process::id().to_string(), &content).map_err(refuse)
 }

@@ -51,6 +51,10 @@ pub enum Command {
     Chain(commands::chain::ChainArgs),
     /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
     Cavi(commands::cavi::CaviArgs),
+    /// Lead a code, or a policy, to reward one by changes that never lower the reward
+    Escape(commands::escape::EscapeArgs),
+    /// Check files that `escape --out` wrote, from the files alone
+    Check(commands::check::CheckArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table

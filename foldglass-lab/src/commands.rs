@@ -3,7 +3,9 @@
 pub mod cavi;
 pub mod cells;
 pub mod chain;
+pub mod check;
 pub mod collect;
+pub mod escape;
 pub mod eval;
 pub mod reproduce;
 pub mod run;

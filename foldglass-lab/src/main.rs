@@ -38,6 +38,8 @@ fn run() -> Result<(), Error> {
         Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
         Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
         Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Escape(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Check(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

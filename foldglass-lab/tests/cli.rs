@@ -6,6 +6,10 @@ mod cavi;
 mod cells;
 #[path = "cli/chain.rs"]
 mod chain;
+#[path = "cli/check.rs"]
+mod check;
+#[path = "cli/escape.rs"]
+mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
 #[path = "cli/mistakes.rs"]

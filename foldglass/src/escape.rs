@@ -33,7 +33,7 @@ use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use thiserror::Error;
 
-pub use collapse::{Ascent, Collapse, Segment, collapse};
+pub use collapse::{Ascent, Collapse, Segment, Standing, collapse};
 pub use search::{Outcome, Search, search};
 
 /// An assumption of the theorem that a class does not meet.

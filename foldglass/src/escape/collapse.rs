@@ -11,7 +11,7 @@ use crate::evaluate::Evaluator;
 use crate::policy::{Code, Policy};
 use crate::quasigroup::Symbol;
 
-/// A direction in which J rises to first order.
+/// A direction in which J rises.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ascent {
     /// The cell.
@@ -35,13 +35,25 @@ pub struct Segment {
     pub reward: f64,
 }
 
+/// What a policy's way to a code says of the policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Standing {
+    /// It is no local maximum: J rises at once, most of all here.
+    Ascends(Ascent),
+    /// It is no local maximum, for J is not constant on the codes it mixes: no cell alone raises J,
+    /// but once others had collapsed this one did.
+    Saddle(Ascent),
+    /// J stayed what it was, as it does at a local maximum.
+    Level,
+}
+
 /// A policy's way to a code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collapse {
     /// J of the policy.
     pub start: f64,
-    /// Where J rises fastest to first order, if the policy is no local maximum.
-    pub ascent: Option<Ascent>,
+    /// What the way says of the policy.
+    pub standing: Standing,
     /// The segments, in their order.
     pub segments: Vec<Segment>,
     /// How far J was from `start` at most, above or below, at the end of a segment.
@@ -58,17 +70,18 @@ pub struct Collapse {
 /// (differences up to `tolerance` count as none): every cell collapses onto its most probable
 /// action, and J stays what it is. Elsewhere the best action of every visited cell is taken, step by
 /// step, and J rises. A policy that passes this first-order test may still be a saddle, where J
-/// rises to a higher order: then `ascent` is none and `deviation` is not small.
+/// rises to a higher order: the uniform policy is one.
 ///
 /// ```
 /// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::escape::collapse;
+/// use foldglass::escape::{Standing, collapse};
 /// use foldglass::policy::Policy;
 /// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
 /// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
 /// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
 /// let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
 /// assert_eq!(found.segments.len(), class.cells());
+/// assert!(matches!(found.standing, Standing::Saddle(_)));
 /// ```
 pub fn collapse(
     policy: &Policy,
@@ -85,7 +98,7 @@ pub fn collapse(
     let ascent = steepest(&evaluator, &policy, tolerance);
     let mut found = Collapse {
         start,
-        ascent,
+        standing: ascent.map_or(Standing::Level, Standing::Ascends),
         segments: Vec::new(),
         deviation: 0.0,
         drop: 0.0,
@@ -103,6 +116,10 @@ pub fn collapse(
             }
             let gain = gain(&row, &values, to);
             reward += gain;
+            if gain > tolerance && found.standing == Standing::Level {
+                let action = to as Symbol;
+                found.standing = Standing::Saddle(Ascent { cell, action, gain });
+            }
             found.drop = found.drop.max(-gain);
             found.deviation = found.deviation.max((reward - start).abs());
             let mut point = vec![0.0; row.len()];

@@ -1,0 +1,105 @@
+//! Checks claims from their files alone (paper, thm. 4.1 and App. G.6).
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass::check::CheckError;
+use foldglass::check::path::{self, Path, PathError};
+use foldglass::class::{Allowance, Class};
+use foldglass::exact::lowest_terms;
+use serde::Serialize;
+
+use crate::certificate::{Format, PathFile};
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::files::File;
+use crate::flags::max_memory;
+use crate::output::Report;
+
+/// The flags of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The files; - reads stdin
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Refuse what needs more memory, such as 4GiB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
+    #[arg(allow_negative_numbers = true)]
+    max_memory: Option<Allowance>,
+}
+
+/// A claim that was read.
+enum Claim {
+    Path(Class, Path),
+}
+
+impl Claim {
+    fn read(file: &File, allowance: Allowance) -> Result<Claim, Error> {
+        match Format::of(file)? {
+            Format::Path => {
+                PathFile::read(file, allowance).map(|(class, path)| Claim::Path(class, path))
+            }
+        }
+    }
+
+    /// What holds, or what does not.
+    fn check(&self, allowance: Allowance) -> Result<Result<String, String>, Error> {
+        match self {
+            Claim::Path(class, path) => match path::verify(class, path, allowance) {
+                Ok(()) => Ok(Ok(format!(
+                    "{} moves from {} to {}, none lowers J",
+                    path.moves.len(),
+                    lowest_terms(&path.start_reward),
+                    lowest_terms(&path.reward)
+                ))),
+                Err(PathError::Unchecked(CheckError::TooLarge(error))) => Err(error.into()),
+                Err(error) => Ok(Err(error.to_string())),
+            },
+        }
+    }
+}
+
+impl CheckArgs {
+    /// Reads all files, then checks them one by one.
+    pub fn run(&self, _settings: &Settings) -> Result<Checked, Error> {
+        let allowance = self.max_memory.unwrap_or_else(max_memory::available);
+        let mut claims = Vec::with_capacity(self.files.len());
+        for path in &self.files {
+            let file = File::at_or_stdin(path)?;
+            let claim = Claim::read(&file, allowance)?;
+            claims.push((file.name, claim));
+        }
+        let (mut checked, mut failures) = (Vec::new(), Vec::new());
+        for (file, claim) in claims {
+            match claim.check(allowance)? {
+                Ok(holds) => checked.push(Holding { file, holds }),
+                Err(failure) => failures.push(format!("{file} does not hold: {failure}")),
+            }
+        }
+        match failures.is_empty() {
+            true => Ok(Checked { checked }),
+            false => Err(Error::Failed(failures.join("; "))),
+        }
+    }
+}
+
+/// Claims that hold.
+#[derive(Serialize)]
+pub struct Checked {
+    checked: Vec<Holding>,
+}
+
+#[derive(Serialize)]
+struct Holding {
+    file: String,
+    holds: String,
+}
+
+impl Report for Checked {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.checked
+            .iter()
+            .try_for_each(|claim| writeln!(out, "{} holds: {}", claim.file, claim.holds))
+    }
+}
