@@ -53,6 +53,10 @@ pub enum Command {
     Cavi(commands::cavi::CaviArgs),
     /// Search the shelves of codes for an exit: optimal, certified, bounded or escapes
     Certify(commands::certify::CertifyArgs),
+    /// Lead a code, or a policy, to reward one by changes that never lower the reward
+    Escape(commands::escape::EscapeArgs),
+    /// Check files that `certify --out` and `escape --out` wrote, from the files alone
+    Check(commands::check::CheckArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use foldglass::class::Class;
-use foldglass::policy::Code;
+use foldglass::policy::{Code, Policy};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -154,4 +154,20 @@ pub fn codes(path: &Path, class: &Class) -> Result<Vec<Code>, Error> {
         })
     };
     lists.iter().map(code).collect()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PolicyFile {
+    rows: Vec<Vec<f64>>,
+}
+
+/// Reads a policy of the class from the file at `path`, or from stdin where it is `-`.
+pub fn policy(path: &Path, class: &Class) -> Result<Policy, Error> {
+    let file = File::at_or_stdin(path)?;
+    let PolicyFile { rows } = file.object("a policy file ({\"rows\":[[..]]})")?;
+    Policy::from_rows(class, &rows).map_err(|source| Error::Table {
+        path: file.name,
+        source,
+    })
 }

@@ -39,6 +39,8 @@ fn run() -> Result<(), Error> {
         Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
         Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
         Command::Certify(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Escape(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Check(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

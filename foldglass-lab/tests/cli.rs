@@ -8,6 +8,10 @@ mod cells;
 mod certify;
 #[path = "cli/chain.rs"]
 mod chain;
+#[path = "cli/check.rs"]
+mod check;
+#[path = "cli/escape.rs"]
+mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
 #[path = "cli/mistakes.rs"]
@@ -20,6 +24,9 @@ mod study;
 mod support;
 #[path = "cli/task.rs"]
 mod task;
+
+#[path = "cli/verdicts.rs"]
+mod verdicts;
 
 use support::Scratch;
 

@@ -40,6 +40,7 @@ pub mod chain;
 pub mod check;
 pub mod class;
 pub mod count;
+pub mod escape;
 pub mod evaluate;
 pub mod exact;
 pub mod inputs;
