@@ -24,7 +24,6 @@ mod study;
 mod support;
 #[path = "cli/task.rs"]
 mod task;
-
 #[path = "cli/verdicts.rs"]
 mod verdicts;
 

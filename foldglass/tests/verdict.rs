@@ -13,7 +13,7 @@ use foldglass::policy::Code;
 use foldglass::quasigroup::{LatinSquare, Symbol};
 use foldglass::stream::Stream;
 use foldglass::task::Task;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 type Rational = dashu_ratio::RBig;
@@ -81,35 +81,49 @@ impl Rewards<'_> {
                 }
                 !moves.is_empty()
             }
-            Claim::Certified { nodes } => self.on_shelf(&verdict.start, nodes).is_some_and(|all| {
-                let set: HashSet<&Code> = all.iter().collect();
-                let around: Vec<Code> = all.iter().flat_map(|c| self.neighbours(c)).collect();
-                let mut stays = |code: &Code| set.contains(code) || self.of(code) < level;
-                around.iter().all(&mut stays)
-            }),
+            Claim::Certified { nodes } => {
+                let (list, all) = self.listing(&verdict.start, usize::MAX);
+                list == *nodes && !all.iter().any(|code| self.has_exit(code))
+            }
             Claim::Bounded { cap, nodes, beyond } => {
-                let more: Vec<Node> = nodes.iter().copied().chain([*beyond]).collect();
-                self.on_shelf(&verdict.start, &more).is_some_and(|all| {
-                    let inner = &all[..all.len() - 1];
-                    let around: Vec<Code> = inner.iter().flat_map(|c| self.neighbours(c)).collect();
-                    *cap == inner.len() && around.iter().all(|code| self.of(code) <= level)
-                })
+                let (list, all) = self.listing(&verdict.start, *cap + 1);
+                let listed: Vec<Node> = nodes.iter().copied().chain([*beyond]).collect();
+                list.len() == *cap
+                    && list == listed
+                    && !all[..*cap].iter().any(|code| self.has_exit(code))
             }
         }
     }
 
-    /// The codes of the nodes, if they are distinct and all of one reward.
-    fn on_shelf(&mut self, start: &Code, nodes: &[Node]) -> Option<Vec<Code>> {
-        let mut all = vec![start.clone()];
-        for node in nodes {
-            let mut code = all.get(node.parent)?.clone();
-            code.set(node.cell, node.action);
-            if all.contains(&code) || self.of(&code) != self.of(start) {
-                return None;
+    fn has_exit(&mut self, code: &Code) -> bool {
+        let level = self.of(code);
+        let around = self.neighbours(code);
+        around.iter().any(|other| self.of(other) > level)
+    }
+
+    /// The first codes of a shelf in breadth-first order, as nodes and whole.
+    fn listing(&mut self, start: &Code, most: usize) -> (Vec<Node>, Vec<Code>) {
+        let (mut nodes, mut all) = (Vec::new(), vec![start.clone()]);
+        let level = self.of(start);
+        let mut next = 0;
+        while next < all.len() && all.len() < most {
+            for code in self.neighbours(&all[next].clone()) {
+                if all.len() < most && self.of(&code) == level && !all.contains(&code) {
+                    let old = &all[next];
+                    let cells = 0..self.class.cells();
+                    let mut differ = cells.filter(|&cell| old.action(cell) != code.action(cell));
+                    let cell = differ.next().unwrap();
+                    nodes.push(Node {
+                        parent: next,
+                        cell,
+                        action: code.action(cell),
+                    });
+                    all.push(code);
+                }
             }
-            all.push(code);
+            next += 1;
         }
-        Some(all)
+        (nodes, all)
     }
 }
 

@@ -54,7 +54,7 @@ fn changed(value: &Value) -> Vec<Value> {
                 others.map(|kind| json!(kind)).collect()
             }
             "uniform" => vec![json!({"markov": "3/5"}), json!("even")],
-            _ => vec![json!("1/7"), json!("1/1"), json!(""), json!("x")],
+            _ => vec![json!("1/7"), json!("2/1"), json!(""), json!("x")],
         },
         Value::Array(list) => {
             let with = |i: usize, new: Value| {
@@ -173,7 +173,7 @@ fn a_bounded_verdict_with_anything_changed_is_refused() {
 fn an_escape_with_anything_changed_is_refused() {
     let scratch = Scratch::new();
     let class = "--task parity --lengths 4 --inputs markov:9/10";
-    let zero = json!({"actions": [0; 14]});
+    let zero = json!({"actions": vec![0; 14]});
     let file = verdict(&scratch, &zero, class);
     assert_eq!(file["verdicts"][0]["verdict"], "escapes");
     scratch.run(&["check", "v.json"]).success();

@@ -7,6 +7,10 @@
 //! - Bounded: the codes listed, as many as the cap, have the reward of the start and differ from
 //!   each other, and so does one more; no single-cell change raises J, which is looked at for all
 //!   of them or for a sample.
+//!
+//! Codes are listed as a breadth-first search finds them, changes taken by cell, then by action. A
+//! shelf has one such list, so that nothing in it can be changed; this is checked for the codes
+//! whose changes are looked at.
 
 mod codes;
 
@@ -22,8 +26,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use thiserror::Error;
 
-/// A code, as another one with one cell changed. Codes are numbered; number 0 is the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A code, as another one with one cell changed. Codes are numbered; number 0 is the start. They
+/// are listed in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node {
     /// The number of the other code, which is smaller.
     pub parent: usize,
@@ -195,7 +200,7 @@ pub enum VerdictError {
         reward: String,
     },
     /// A code of the shelf that is not listed, though all are said to be.
-    #[error("code {number} with action {action} at cell {cell} is on the shelf, and is not listed")]
+    #[error("code {number} with action {action} at cell {cell} is on the shelf, and not listed")]
     NotClosed {
         /// The code.
         number: usize,
@@ -203,6 +208,21 @@ pub enum VerdictError {
         cell: usize,
         /// The action.
         action: Symbol,
+    },
+    /// A code that is not listed where it is found first.
+    #[error(
+        "code {number} with action {action} at cell {cell} is listed later, as code {listed}: \
+         codes are listed where they are found first"
+    )]
+    NotFirst {
+        /// The code.
+        number: usize,
+        /// The cell.
+        cell: usize,
+        /// The action.
+        action: Symbol,
+        /// The number it has in the list.
+        listed: usize,
     },
     /// It was told to stop.
     #[error("the check was stopped before its end")]
@@ -274,7 +294,7 @@ pub fn check(
     let shelf = Shelf {
         class,
         level: rollouts.reward(),
-        is_whole: beyond.is_none(),
+        end: beyond,
         listed: nodes.len() + 1,
         looked_at,
         codes,
@@ -356,7 +376,8 @@ fn check_reward(
 struct Shelf<'a> {
     class: &'a Class,
     level: u128,
-    is_whole: bool,
+    /// Where the list ends; none when it is the whole shelf.
+    end: Option<Node>,
     /// Codes listed, the start included: all but the one beyond.
     listed: usize,
     /// How many of them have all their changes looked at, evenly spaced.
@@ -434,16 +455,35 @@ impl Shelf<'_> {
                         reward: lowest_terms(&ratio(rollouts, reward)),
                     });
                 }
-                let stays = reward == self.level && action != rollouts.code().action(cell);
-                if stays && self.is_whole && !self.codes.has(number, cell, action) {
-                    return Err(VerdictError::NotClosed {
-                        number,
-                        cell,
-                        action,
-                    });
+                if reward == self.level && action != rollouts.code().action(cell) {
+                    self.check_listed(number, cell, action)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Checks that a code of the shelf, another one with one cell changed, is listed there or
+    /// before, if the list goes as far.
+    fn check_listed(&self, number: usize, cell: usize, action: Symbol) -> Result<(), VerdictError> {
+        let here = Node {
+            parent: number,
+            cell,
+            action,
+        };
+        match self.codes.find(here) {
+            Some((listed, Some(node))) if here < node => Err(VerdictError::NotFirst {
+                number,
+                cell,
+                action,
+                listed,
+            }),
+            None if self.end.is_none_or(|end| here < end) => Err(VerdictError::NotClosed {
+                number,
+                cell,
+                action,
+            }),
+            _ => Ok(()),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use foldglass::check::verdict::{self, Claim, Settings, Verdict, VerdictError};
 use foldglass::check::{CheckError, Rollouts};
-use foldglass::class::Class;
+use foldglass::class::{Class, ClassError};
 use foldglass::policy::Code;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub fn check(
     let fit = progress::fitting(threads, means.allowance, probe, lacks_memory);
     let (threads, each) = match fit {
         Ok(fit) => fit,
-        Err(CheckError::TooLarge(error)) => return Err(error.into()),
+        Err(CheckError::TooLarge(error)) => return Err(too_large(file, error)),
         Err(error) => return Ok(Err(error.to_string())),
     };
     let settings = Settings {
@@ -75,12 +75,23 @@ pub fn check(
                     list.len()
                 )));
             }
-            Err(VerdictError::Check(CheckError::TooLarge(error))) => return Err(error.into()),
+            Err(VerdictError::Check(CheckError::TooLarge(error))) => {
+                return Err(too_large(file, error));
+            }
             Err(error) => return Ok(Err(format!("verdict {number}: {error}"))),
         }
     }
     let holds = holds(&lines);
     Ok(Ok(Checked { lines, holds }))
+}
+
+/// Names the file: the class that is too large is described in it.
+fn too_large(file: &str, error: ClassError) -> Error {
+    Error::Content {
+        path: file.to_owned(),
+        expected: "a verdict file that can be checked in this memory",
+        problem: Error::from(error).to_string(),
+    }
 }
 
 fn name(claim: &Claim) -> &'static str {

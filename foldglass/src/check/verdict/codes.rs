@@ -16,12 +16,14 @@ pub(super) struct Codes {
     start: Code,
     /// By number; that of the start is empty.
     differences: Vec<Differences>,
+    /// Code i is `nodes[i - 1]`.
+    nodes: Vec<Node>,
     numbers: HashMap<Differences, usize>,
 }
 
 impl Codes {
     /// Follows the nodes from the start, and one more that lies beyond them; refuses those which
-    /// are no single-cell change of an earlier code, or a code that was there before.
+    /// are no single-cell change of an earlier code, a code that was there before, or out of order.
     pub fn new(
         class: &Class,
         start: &Code,
@@ -32,6 +34,7 @@ impl Codes {
         let mut codes = Codes {
             start: start.clone(),
             differences: vec![none.clone()],
+            nodes: Vec::with_capacity(nodes.len() + 1),
             numbers: HashMap::from([(none, 0)]),
         };
         for node in nodes.iter().copied().chain(beyond) {
@@ -64,6 +67,10 @@ impl Codes {
                 class.q() - 1
             )));
         }
+        if self.nodes.last().is_some_and(|&last| node <= last) {
+            let order = "codes are listed by the code they are made from, cell and action";
+            return Err(refuse(order.to_owned()));
+        }
         if self.action(parent, cell) == action {
             return Err(refuse("it has this action there".to_owned()));
         }
@@ -72,6 +79,7 @@ impl Codes {
             return Err(refuse(format!("that is code {twin}")));
         }
         self.differences.push(own);
+        self.nodes.push(node);
         Ok(())
     }
 
@@ -97,10 +105,12 @@ impl Codes {
         before.chain(own).chain(after).collect()
     }
 
-    /// Whether a code with one cell changed is there.
-    pub fn has(&self, number: usize, cell: usize, action: Symbol) -> bool {
-        self.numbers
-            .contains_key(&self.changed(number, cell, action))
+    /// The number of a code and how it is listed, if it is there.
+    pub fn find(&self, node: Node) -> Option<(usize, Option<Node>)> {
+        let own = self.changed(node.parent, node.cell, node.action);
+        let number = *self.numbers.get(&own)?;
+        let place = number.checked_sub(1);
+        Some((number, place.map(|place| self.nodes[place])))
     }
 
     /// Gives the rollouts this code. They may have any other of them.
