@@ -57,6 +57,8 @@ pub enum Command {
     Escape(commands::escape::EscapeArgs),
     /// Check files that `certify --out` and `escape --out` wrote, from the files alone
     Check(commands::check::CheckArgs),
+    /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
+    Gauge(commands::gauge::GaugeArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table

@@ -8,6 +8,7 @@ pub mod check;
 pub mod collect;
 pub mod escape;
 pub mod eval;
+pub mod gauge;
 pub mod reproduce;
 pub mod run;
 pub mod task;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use foldglass::class::Class;
 use foldglass::policy::{Code, Policy};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
@@ -86,10 +86,17 @@ fn plain(problem: &serde_json::Error) -> String {
         .replace("expected f64", "expected a number")
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CodeFile {
     actions: Vec<i64>,
+}
+
+/// The content of a file that holds a code.
+pub fn of_code(code: &Code) -> impl Serialize {
+    CodeFile {
+        actions: code.actions().iter().map(|&a| a.into()).collect(),
+    }
 }
 
 /// Reads a code of the class from the file at `path`, or from stdin where it is `-`.

@@ -14,6 +14,8 @@ mod check;
 mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/gauge.rs"]
+mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
 #[path = "cli/reproduce.rs"]

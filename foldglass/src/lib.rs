@@ -43,6 +43,7 @@ pub mod count;
 pub mod escape;
 pub mod evaluate;
 pub mod exact;
+pub mod gauge;
 pub mod inputs;
 mod kernels;
 pub mod landscape;

@@ -71,7 +71,10 @@ impl Collapsed {
         let end = found.segments.last().map_or(found.start, |s| s.reward);
         writeln!(out, "policy    J {}", number(found.start))?;
         match &found.standing {
-            Standing::Level => writeln!(out, "          level: no cell raises it, nor do several")?,
+            Standing::Level => writeln!(
+                out,
+                "          level: J stays the same as its cells collapse"
+            )?,
             Standing::Saddle(ascent) => writeln!(
                 out,
                 "          a saddle: no cell alone raises it, cell {} does after others",
