@@ -53,6 +53,14 @@ pub enum Command {
     Cavi(commands::cavi::CaviArgs),
     /// Visit every code of an untied class: optima, local maxima, traps, barriers
     Enumerate(commands::enumerate::EnumerateArgs),
+    /// Search the shelves of codes for an exit: optimal, certified, bounded or escapes
+    Certify(commands::certify::CertifyArgs),
+    /// Lead a code, or a policy, to reward one by changes that never lower the reward
+    Escape(commands::escape::EscapeArgs),
+    /// Check files that `certify --out` and `escape --out` wrote, from the files alone
+    Check(commands::check::CheckArgs),
+    /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
+    Gauge(commands::gauge::GaugeArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

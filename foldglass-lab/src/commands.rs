@@ -2,10 +2,14 @@
 
 pub mod cavi;
 pub mod cells;
+pub mod certify;
 pub mod chain;
+pub mod check;
 pub mod collect;
 pub mod enumerate;
+pub mod escape;
 pub mod eval;
+pub mod gauge;
 pub mod reproduce;
 pub mod run;
 pub mod task;

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use foldglass::class::ClassError;
+use foldglass::gauge::GaugeError;
 use foldglass::landscape::census::CensusError;
 use foldglass::policy::TableError;
 use foldglass::quasigroup::SquareError;
@@ -88,6 +89,14 @@ pub enum Error {
         path: String,
         /// What does not fit.
         source: TableError,
+    },
+    /// A file's permutations are no relabelling of the class.
+    #[error("{path}: {source}")]
+    Relabelling {
+        /// The file.
+        path: String,
+        /// What does not fit.
+        source: GaugeError,
     },
     /// A study, or what is kept of one, is refused.
     #[error("{place}: {problem}")]

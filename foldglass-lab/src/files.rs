@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 
 use foldglass::class::Class;
-use foldglass::policy::Code;
-use serde::Deserialize;
+use foldglass::policy::{Code, Policy};
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
@@ -47,14 +47,16 @@ impl File {
 
     /// Reads the JSON in it; `expected` says what it should be, with its form.
     pub fn json<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
-        serde_json::from_slice(&self.content).map_err(|problem| {
-            // serde names the types of the program, which a user does not know.
-            let problem = problem
-                .to_string()
-                .replace("expected i64", "expected a whole number")
-                .replace("expected f64", "expected a number");
-            self.is_not(expected, problem)
-        })
+        serde_json::from_slice(&self.content)
+            .map_err(|problem| self.is_not(expected, plain(&problem)))
+    }
+
+    /// Reads the JSON values in it, one after the other, such as JSON Lines.
+    pub fn values<T: DeserializeOwned>(&self, expected: &'static str) -> Result<Vec<T>, Error> {
+        let values = serde_json::Deserializer::from_slice(&self.content).into_iter();
+        values
+            .collect::<Result<_, serde_json::Error>>()
+            .map_err(|problem| self.is_not(expected, plain(&problem)))
     }
 
     /// Reads the JSON object in it. What derives `Deserialize` would take the list of its fields
@@ -76,10 +78,25 @@ impl File {
     }
 }
 
-#[derive(Deserialize)]
+/// What serde says, without the types of the program, which a user does not know.
+fn plain(problem: &serde_json::Error) -> String {
+    let problem = problem.to_string();
+    problem
+        .replace("expected i64", "expected a whole number")
+        .replace("expected f64", "expected a number")
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CodeFile {
     actions: Vec<i64>,
+}
+
+/// The content of a file that holds a code.
+pub fn of_code(code: &Code) -> impl Serialize {
+    CodeFile {
+        actions: code.actions().iter().map(|&a| a.into()).collect(),
+    }
 }
 
 /// Reads a code of the class from the file at `path`, or from stdin where it is `-`.
@@ -87,6 +104,76 @@ pub fn code(path: &Path, class: &Class) -> Result<Code, Error> {
     let file = File::at_or_stdin(path)?;
     let CodeFile { actions } = file.object("a code file ({\"actions\":[..]})")?;
     Code::new(class, &actions).map_err(|source| Error::Table {
+        path: file.name,
+        source,
+    })
+}
+
+const CODES: &str = "a file of codes ({\"actions\":[..]}, {\"codes\":[{\"actions\":[..]},..]}, \
+                     what `chain --json` or `cavi --json --actions` prints, or lines of these)";
+
+/// What holds one code or several, whatever else it holds.
+#[derive(Deserialize)]
+struct CodesFile {
+    actions: Option<Vec<i64>>,
+    codes: Option<Vec<Coded>>,
+    chains: Option<Vec<Coded>>,
+    runs: Option<Vec<Trained>>,
+}
+
+#[derive(Deserialize)]
+struct Coded {
+    actions: Vec<i64>,
+}
+
+#[derive(Deserialize)]
+struct Trained {
+    greedy: Option<Vec<i64>>,
+}
+
+/// Reads the codes of the class from the file at `path`, or from stdin where it is `-`.
+pub fn codes(path: &Path, class: &Class) -> Result<Vec<Code>, Error> {
+    let file = File::at_or_stdin(path)?;
+    let mut lists: Vec<Vec<i64>> = Vec::new();
+    if file.is_list() {
+        return Err(file.is_not(CODES, "it is a list".to_owned()));
+    }
+    for value in file.values::<CodesFile>(CODES)? {
+        let coded = [value.codes, value.chains].into_iter().flatten().flatten();
+        lists.extend(
+            value
+                .actions
+                .into_iter()
+                .chain(coded.map(|code| code.actions)),
+        );
+        for run in value.runs.into_iter().flatten() {
+            let without = || "its runs have no \"greedy\": run `cavi` with --actions".to_owned();
+            lists.push(run.greedy.ok_or_else(|| file.is_not(CODES, without()))?);
+        }
+    }
+    if lists.is_empty() {
+        return Err(file.is_not(CODES, "it holds no code".to_owned()));
+    }
+    let code = |actions: &Vec<i64>| {
+        Code::new(class, actions).map_err(|source| Error::Table {
+            path: file.name.clone(),
+            source,
+        })
+    };
+    lists.iter().map(code).collect()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PolicyFile {
+    rows: Vec<Vec<f64>>,
+}
+
+/// Reads a policy of the class from the file at `path`, or from stdin where it is `-`.
+pub fn policy(path: &Path, class: &Class) -> Result<Policy, Error> {
+    let file = File::at_or_stdin(path)?;
+    let PolicyFile { rows } = file.object("a policy file ({\"rows\":[[..]]})")?;
+    Policy::from_rows(class, &rows).map_err(|source| Error::Table {
         path: file.name,
         source,
     })

@@ -92,6 +92,21 @@ impl Progress {
         }
     }
 
+    /// Work of which nobody knows how long it takes.
+    pub fn open() -> Progress {
+        let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+        let progress = Progress::new(0, "");
+        let bar = progress.bar.clone();
+        bar.set_style(style.expect("a fixed form"));
+        progress
+    }
+
+    /// Says how far it is.
+    pub fn say(&self, message: String) -> Go {
+        self.bar.set_message(message);
+        self.add(0)
+    }
+
     /// Counts steps done.
     pub fn add(&self, steps: u64) -> Go {
         self.bar.inc(steps);

@@ -9,7 +9,7 @@
 //! `records-I-of-N.jsonl` (a line a finished run) and `checkpoints/` (units in progress).
 
 mod checkpoint;
-mod disk;
+pub mod disk;
 mod dynamics;
 mod execute;
 mod forecast;

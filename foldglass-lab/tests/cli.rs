@@ -4,12 +4,20 @@
 mod cavi;
 #[path = "cli/cells.rs"]
 mod cells;
+#[path = "cli/certify.rs"]
+mod certify;
 #[path = "cli/chain.rs"]
 mod chain;
+#[path = "cli/check.rs"]
+mod check;
 #[path = "cli/enumerate.rs"]
 mod enumerate;
+#[path = "cli/escape.rs"]
+mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/gauge.rs"]
+mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
 #[path = "cli/reproduce.rs"]
@@ -20,6 +28,8 @@ mod study;
 mod support;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/verdicts.rs"]
+mod verdicts;
 
 use support::Scratch;
 
@@ -27,7 +37,7 @@ use support::Scratch;
 fn without_arguments_it_prints_its_help() {
     let run = Scratch::new().run(&[]);
     let text = run.success();
-    for command in ["task", "cells", "eval", "chain", "cavi"] {
+    for command in ["task", "cells", "eval", "chain", "cavi", "certify"] {
         assert!(text.contains(&format!("\n  {command} ")), "{text}");
     }
 }

@@ -3,8 +3,10 @@
 //! It knows the task, which cell a rollout consults, and nothing of how a claim was found: no code
 //! is shared with the searches, nor with the counts that they compare.
 
+mod forward;
 pub mod path;
 mod rollouts;
+pub mod verdict;
 
 use crate::class::ClassError;
 use thiserror::Error;
@@ -26,3 +28,6 @@ pub enum CheckError {
     #[error(transparent)]
     TooLarge(#[from] ClassError),
 }
+
+#[cfg(test)]
+mod tests;

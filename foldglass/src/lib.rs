@@ -4,7 +4,8 @@
 //! A [`task::Task`] is a Latin square, an input law and lengths. A [`class::Class`] is what a
 //! policy may depend on, its cells numbered. A [`policy::Policy`] or [`policy::Code`] of a class is
 //! evaluated by an [`evaluate::Evaluator`] (f64, all of App. A) or counted by [`count`] (integers).
-//! [`cavi`] and [`chain`] are tabular RLVR and Monte Carlo.
+//! [`cavi`] and [`chain`] are tabular RLVR and Monte Carlo; [`landscape`] says where they can get
+//! stuck.
 //!
 //! ```
 //! use foldglass::class::{Allowance, Class, Shape};
@@ -39,8 +40,10 @@ pub mod chain;
 pub mod check;
 pub mod class;
 pub mod count;
+pub mod escape;
 pub mod evaluate;
 pub mod exact;
+pub mod gauge;
 pub mod inputs;
 mod kernels;
 pub mod landscape;

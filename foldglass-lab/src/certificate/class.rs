@@ -1,12 +1,13 @@
 //! Describes a class so that a file needs no other.
 
-use foldglass::class::{Allowance, Class, Shape, Window};
+use foldglass::class::{Allowance, Class, ClassError, Shape, Window};
 use foldglass::exact::{lowest_terms, parse};
 use foldglass::inputs::InputLaw;
 use foldglass::quasigroup::LatinSquare;
 use foldglass::task::Task;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 use crate::flags::check_lengths;
 use crate::flags::shape::WIDEST;
 
@@ -81,7 +82,8 @@ impl ClassFile {
         let square = LatinSquare::from_rows(&self.square)
             .map_err(|error| format!("the square of its class: {error}"))?;
         let says = |error: &dyn ToString| format!("its class: {}", error.to_string());
-        check_lengths(&self.lengths, square.q(), allowance).map_err(|error| says(&error))?;
+        let large = |error: ClassError| says(&Error::from(error));
+        check_lengths(&self.lengths, square.q(), allowance).map_err(large)?;
         let [past, future] = self.window;
         if past.max(future).max(self.memory) > WIDEST {
             return Err(format!(
@@ -96,7 +98,7 @@ impl ClassFile {
             memory: self.memory,
             tied: self.tied,
         };
-        Class::new(task, shape, allowance).map_err(|error| says(&error))
+        Class::new(task, shape, allowance).map_err(large)
     }
 }
 

@@ -30,14 +30,20 @@ pub struct PathFile {
     reward_exact: String,
 }
 
+/// A move in a file, and in the report of `escape`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MoveFile {
-    cell: i64,
-    from: i64,
-    to: i64,
-    kind: KindName,
-    reward_exact: String,
+pub struct MoveFile {
+    /// The cell.
+    pub cell: i64,
+    /// Its action before.
+    pub from: i64,
+    /// Its action after.
+    pub to: i64,
+    /// Why it is made.
+    pub kind: KindName,
+    /// J after it.
+    pub reward_exact: String,
 }
 
 /// The name of a kind of move.
@@ -59,19 +65,12 @@ enum KindForm {
 impl PathFile {
     /// Puts a path of a class into the form of a file.
     pub fn of(class: &Class, path: &Path) -> PathFile {
-        let one = |m: &Move| MoveFile {
-            cell: m.cell as i64,
-            from: m.from.into(),
-            to: m.to.into(),
-            kind: KindName(m.kind),
-            reward_exact: lowest_terms(&m.reward),
-        };
         PathFile {
             format: FORMAT.to_owned(),
             class: ClassFile::of(class),
             actions: path.start.actions().iter().map(|&a| a.into()).collect(),
             start_exact: lowest_terms(&path.start_reward),
-            moves: path.moves.iter().map(one).collect(),
+            moves: path.moves.iter().map(MoveFile::new).collect(),
             reward_exact: lowest_terms(&path.reward),
         }
     }
@@ -111,6 +110,17 @@ impl PathFile {
 }
 
 impl MoveFile {
+    /// Puts a move into the form of a file.
+    pub fn new(m: &Move) -> MoveFile {
+        MoveFile {
+            cell: m.cell as i64,
+            from: m.from.into(),
+            to: m.to.into(),
+            kind: KindName(m.kind),
+            reward_exact: lowest_terms(&m.reward),
+        }
+    }
+
     /// The cell and the two actions, if the class has them.
     fn of(&self, class: &Class) -> Result<(usize, Symbol, Symbol), String> {
         let cell = usize::try_from(self.cell).ok();

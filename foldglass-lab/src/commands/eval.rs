@@ -11,14 +11,13 @@ use foldglass::class::Class;
 use foldglass::count::{self, Exact};
 use foldglass::evaluate::Evaluator;
 use foldglass::policy::{Code, Policy};
-use serde::Deserialize;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::cells::{key_columns, key_entries};
 use crate::cli::Settings;
 use crate::columns::Align;
 use crate::error::Error;
-use crate::files::{self, File};
+use crate::files;
 use crate::flags::ClassArgs;
 use crate::output::{Report, Stream, number};
 
@@ -45,12 +44,6 @@ struct TableArgs {
     policy: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PolicyFile {
-    rows: Vec<Vec<f64>>,
-}
-
 impl TableArgs {
     /// The policy, and the code where that was given.
     fn read(&self, class: &Class) -> Result<(Policy, Option<Code>), Error> {
@@ -59,16 +52,7 @@ impl TableArgs {
                 let code = files::code(path, class)?;
                 Ok((Policy::deterministic(class, &code), Some(code)))
             }
-            (None, Some(path)) => {
-                let file = File::at_or_stdin(path)?;
-                let PolicyFile { rows } = file.object("a policy file ({\"rows\":[[..]]})")?;
-                let policy = Policy::from_rows(class, &rows);
-                let refuse = |source| Error::Table {
-                    path: file.name,
-                    source,
-                };
-                Ok((policy.map_err(refuse)?, None))
-            }
+            (None, Some(path)) => Ok((files::policy(path, class)?, None)),
             (None, None) => unreachable!("clap requires one of the two"),
         }
     }

@@ -1,0 +1,149 @@
+//! Checks claims from their files alone (paper, thm. 4.1 and App. G.6).
+
+mod verdicts;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass::check::CheckError;
+use foldglass::check::path::{self, Path, PathError};
+use foldglass::check::verdict::{Effort, Verdict};
+use foldglass::class::{Allowance, Class};
+use foldglass::exact::lowest_terms;
+use serde::Serialize;
+
+use crate::certificate::{Format, PathFile, VerdictFile};
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::files::File;
+use crate::flags::{max_memory, positive};
+use crate::output::Report;
+
+/// The flags of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The files; - reads stdin
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Codes of a bounded shelf whose single-cell changes are all looked at, evenly spaced
+    #[arg(long, value_name = "N", default_value = "200", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    sample: usize,
+    /// Look at all single-cell changes of every code of a bounded shelf
+    #[arg(long, conflicts_with = "sample")]
+    all: bool,
+    /// Refuse what needs more memory, such as 4GiB [default: what is available]
+    #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
+    #[arg(allow_negative_numbers = true)]
+    max_memory: Option<Allowance>,
+}
+
+/// A claim that was read.
+enum Claim {
+    Path(Class, Path),
+    Verdicts(Class, Vec<Verdict>),
+}
+
+/// How claims are checked.
+struct Means {
+    allowance: Allowance,
+    threads: Option<usize>,
+    effort: Effort,
+}
+
+impl Claim {
+    fn read(file: &File, allowance: Allowance) -> Result<Claim, Error> {
+        match Format::of(file)? {
+            Format::Path => {
+                PathFile::read(file, allowance).map(|(class, path)| Claim::Path(class, path))
+            }
+            Format::Verdict => {
+                let read = VerdictFile::read(file, allowance);
+                read.map(|(class, verdicts)| Claim::Verdicts(class, verdicts))
+            }
+        }
+    }
+
+    /// What holds, or what does not.
+    fn check(&self, file: &str, means: &Means) -> Result<Result<Holding, String>, Error> {
+        let holding = |holds| Holding {
+            file: file.to_owned(),
+            holds,
+            verdicts: None,
+        };
+        match self {
+            Claim::Path(class, path) => match path::verify(class, path, means.allowance) {
+                Ok(()) => Ok(Ok(holding(format!(
+                    "{} moves from {} to {}, none lowers J",
+                    path.moves.len(),
+                    lowest_terms(&path.start_reward),
+                    lowest_terms(&path.reward)
+                )))),
+                Err(PathError::Unchecked(CheckError::TooLarge(error))) => Err(error.into()),
+                Err(error) => Ok(Err(error.to_string())),
+            },
+            Claim::Verdicts(class, list) => {
+                let checked = verdicts::check(class, list, file, means)?;
+                Ok(checked.map(|checked| Holding {
+                    verdicts: Some(checked.lines),
+                    ..holding(checked.holds)
+                }))
+            }
+        }
+    }
+}
+
+impl CheckArgs {
+    /// Reads all files, then checks them one by one.
+    pub fn run(&self, settings: &Settings) -> Result<Checked, Error> {
+        let allowance = self.max_memory.unwrap_or_else(max_memory::available);
+        let mut claims = Vec::with_capacity(self.files.len());
+        for path in &self.files {
+            let file = File::at_or_stdin(path)?;
+            let claim = Claim::read(&file, allowance)?;
+            claims.push((file.name, claim));
+        }
+        let means = Means {
+            allowance,
+            threads: settings.threads,
+            effort: match self.all {
+                true => Effort::All,
+                false => Effort::Sample(self.sample),
+            },
+        };
+        let (mut checked, mut failures) = (Vec::new(), Vec::new());
+        for (file, claim) in claims {
+            match claim.check(&file, &means)? {
+                Ok(holding) => checked.push(holding),
+                Err(failure) => failures.push(format!("{file} does not hold: {failure}")),
+            }
+        }
+        match failures.is_empty() {
+            true => Ok(Checked { checked }),
+            false => Err(Error::Failed(failures.join("; "))),
+        }
+    }
+}
+
+/// Claims that hold.
+#[derive(Serialize)]
+pub struct Checked {
+    checked: Vec<Holding>,
+}
+
+#[derive(Serialize)]
+struct Holding {
+    file: String,
+    holds: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdicts: Option<Vec<verdicts::Line>>,
+}
+
+impl Report for Checked {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.checked
+            .iter()
+            .try_for_each(|claim| writeln!(out, "{} holds: {}", claim.file, claim.holds))
+    }
+}

@@ -1,0 +1,263 @@
+//! Leads a code or a policy to reward one, never lowering it (paper, thm. 4.1, App. B and E).
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass::check::path::{Kind, Path};
+use foldglass::class::Class;
+use foldglass::count::{CountError, Counter};
+use foldglass::escape::{self, EscapeError, Outcome, most_moves};
+use foldglass::exact::lowest_terms;
+use foldglass::policy::Code;
+use foldglass::stream::Stream;
+use serde::{Serialize, Serializer};
+
+use self::segments::Collapsed;
+use super::cells::{key_columns, key_entries};
+use crate::certificate::{self, MoveFile, PathFile};
+use crate::cli::Settings;
+use crate::columns::Align;
+use crate::error::Error;
+use crate::files;
+use crate::flags::{ClassArgs, whole};
+use crate::output::Report;
+use crate::summary::{LISTED, fraction};
+
+mod segments;
+
+/// The flags of `escape`.
+#[derive(Debug, Args)]
+pub struct EscapeArgs {
+    #[command(flatten)]
+    table: TableArgs,
+    /// Write the path to a file that `check` reads
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Walk at random at zero temperature, where the theorem does not apply
+    #[arg(long)]
+    search: bool,
+    /// Changes that --search proposes at most
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = cap)]
+    #[arg(allow_negative_numbers = true, requires = "search")]
+    cap: u64,
+    /// Differences of dQ that count as none in the test for a local maximum, for --policy
+    #[arg(long, value_name = "X", default_value = "1e-12", value_parser = tolerance)]
+    #[arg(allow_hyphen_values = true)]
+    tolerance: f64,
+    /// Print every move
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct TableArgs {
+    /// A code: {"actions":[..]}, in the order of `cells`; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    code: Option<PathBuf>,
+    /// A policy: {"rows":[[..]]}: its cells collapse onto single actions first; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+}
+
+fn cap(text: &str) -> Result<u64, String> {
+    whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    let number = number.filter(|x: &f64| x.is_finite() && *x >= 0.0);
+    number.ok_or("a number of at least 0 is needed, such as 1e-12".to_owned())
+}
+
+impl EscapeArgs {
+    /// Reads the code, or makes one of the policy, and leads it on.
+    pub fn run(&self, settings: &Settings) -> Result<Escaped, Error> {
+        let class = self.class.class(settings.seed)?;
+        if !self.search {
+            escape::assumptions(&class).map_err(refuse)?;
+        }
+        let (code, collapsed) = match (&self.table.code, &self.table.policy) {
+            (Some(path), _) => (files::code(path, &class)?, None),
+            (None, Some(path)) => {
+                let policy = files::policy(path, &class)?;
+                let found = escape::collapse(&policy, self.tolerance, self.class.allowance());
+                let found = found.map_err(refuse)?;
+                (found.code.clone(), Some(Collapsed(found)))
+            }
+            (None, None) => unreachable!("clap requires one of the two"),
+        };
+        let (path, search) = match self.search {
+            true => {
+                let (path, search) = self.walk(&class, code, settings.seed)?;
+                (path, Some(search))
+            }
+            false => {
+                let path = escape::escape(&class, &code, self.class.allowance());
+                (path.map_err(refuse)?, None)
+            }
+        };
+        if let Some(out) = &self.out {
+            certificate::write(out, &PathFile::of(&class, &path))?;
+        }
+        Ok(Escaped {
+            class,
+            path,
+            collapsed,
+            search,
+            list: self.list,
+        })
+    }
+
+    /// Searches at random.
+    fn walk(&self, class: &Class, code: Code, seed: u64) -> Result<(Path, Searched), Error> {
+        let counter = Counter::new(class, code, self.class.allowance());
+        let counter = counter.map_err(|error| match error {
+            CountError::TooLarge(error) => error.into(),
+            error => Error::Usage(format!("--search: {error}")),
+        })?;
+        let found = escape::search(counter, self.cap, &mut Stream::new(seed, 0));
+        let searched = Searched {
+            outcome: match found.outcome {
+                Outcome::Optimum => "optimum",
+                Outcome::Raised => "raised",
+                Outcome::Stuck => "stuck",
+            },
+            proposals: found.proposals,
+        };
+        Ok((found.path, searched))
+    }
+}
+
+/// Says why the theorem gives no path, and what may.
+fn refuse(error: EscapeError) -> Error {
+    match error {
+        EscapeError::TooLarge(error) => error.into(),
+        error => Error::Usage(format!("{error}; --code with --search walks at random")),
+    }
+}
+
+/// How a search went.
+#[derive(Serialize)]
+struct Searched {
+    outcome: &'static str,
+    proposals: u64,
+}
+
+/// A path, and how it was come by.
+pub struct Escaped {
+    class: Class,
+    path: Path,
+    collapsed: Option<Collapsed>,
+    search: Option<Searched>,
+    list: bool,
+}
+
+#[derive(Serialize)]
+struct EscapedForm<'a> {
+    #[serde(flatten)]
+    collapsed: Option<&'a Collapsed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<&'a Searched>,
+    moves: Vec<MoveFile>,
+    reward_exact: String,
+}
+
+impl Serialize for Escaped {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = EscapedForm {
+            collapsed: self.collapsed.as_ref(),
+            search: self.search.as_ref(),
+            moves: self.path.moves.iter().map(MoveFile::new).collect(),
+            reward_exact: lowest_terms(&self.path.reward),
+        };
+        form.serialize(serializer)
+    }
+}
+
+impl Report for Escaped {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(collapsed) = &self.collapsed {
+            collapsed.write_text(out)?;
+        }
+        let path = &self.path;
+        let from = fraction(lowest_terms(&path.start_reward));
+        let to = fraction(lowest_terms(&path.reward));
+        writeln!(out, "reward J  {from} to {to}, never lowered")?;
+        write!(out, "moves     {}", path.moves.len())?;
+        match &self.search {
+            Some(search) => write!(out, " kept of {} proposed", search.proposals)?,
+            None => {
+                let most = most_moves(self.class.q(), self.class.task().longest());
+                write!(out, " of at most {most}")?;
+            }
+        }
+        writeln!(out, "{}", self.kinds())?;
+        if let Some(Searched { outcome, .. }) = &self.search {
+            writeln!(out, "search    {}", said(outcome))?;
+        }
+        if !path.moves.is_empty() {
+            writeln!(out)?;
+            self.write_list(out)?;
+        }
+        Ok(())
+    }
+}
+
+fn said(outcome: &str) -> &'static str {
+    match outcome {
+        "optimum" => "reached J = 1",
+        "raised" => "raised J, and did not reach 1",
+        _ => "found no change that raises J",
+    }
+}
+
+impl Escaped {
+    /// How many moves there are of each kind.
+    fn kinds(&self) -> String {
+        let all = [
+            Kind::Consolidate,
+            Kind::Prepare,
+            Kind::Reroute,
+            Kind::Finish,
+            Kind::Neutral,
+            Kind::Raise,
+        ];
+        let moves = &self.path.moves;
+        let count = |kind: &Kind| (*kind, moves.iter().filter(|m| m.kind == *kind).count());
+        let counts = all.iter().map(count).filter(|(_, n)| *n > 0);
+        let texts: Vec<String> = counts.map(|(kind, n)| format!("{n} {kind}")).collect();
+        match texts.is_empty() {
+            true => String::new(),
+            false => format!(": {}", texts.join(", ")),
+        }
+    }
+
+    fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
+        let moves = &self.path.moves;
+        let shown = if self.list { moves.len() } else { LISTED };
+        let columns = key_columns(&self.class)
+            .add("from", Align::Right, 0)
+            .add("to", Align::Right, 2)
+            .add("kind", Align::Left, Kind::Consolidate.to_string().len())
+            .add("J", Align::Left, 0);
+        columns.write_head(out)?;
+        for m in moves.iter().take(shown) {
+            let mut entries = key_entries(m.cell, &self.class.key(m.cell)).to_vec();
+            entries.extend([
+                m.from.to_string(),
+                m.to.to_string(),
+                m.kind.to_string(),
+                fraction(lowest_terms(&m.reward)),
+            ]);
+            columns.write_row(out, &entries)?;
+        }
+        match moves.len().saturating_sub(shown) {
+            0 => Ok(()),
+            more => writeln!(out, "and {more} more; --list has all"),
+        }
+    }
+}

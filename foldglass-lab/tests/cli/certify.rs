@@ -1,0 +1,229 @@
+//! Holds `certify` to its form, its refusals and verdicts that are known.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::mistakes::refuses;
+use crate::support::Scratch;
+
+/// Correlated parity at T = 4: 14 cells, 8 traps.
+const CORRELATED: &str = "--task parity --lengths 4 --inputs markov:9/10";
+
+/// One of them, of reward 9/10.
+const TRAP: [u8; 14] = [0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1];
+
+/// Tied parity, on which a quarter of cold chains freezes below 1.
+const TIED: &str = "--task parity --lengths 5 --window 0,1 --tied";
+
+fn certify(scratch: &Scratch, words: &str) -> Value {
+    let args: Vec<&str> = words.split(' ').collect();
+    scratch.json(&[&["certify"], &args[..]].concat())
+}
+
+fn code_file(actions: &[u8]) -> String {
+    json!({ "actions": actions }).to_string()
+}
+
+fn keys(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(|k| &k[..]).collect()
+}
+
+fn list(object: &Value) -> &Vec<Value> {
+    object.as_array().unwrap()
+}
+
+/// The endpoints of cold chains, as `chain --json` prints them.
+fn chains(scratch: &Scratch, class: &str) -> String {
+    let words = "chain --kernel metropolis --order cell --tau 1e-9 --sweeps 200 --chains 64 --json";
+    let args: Vec<&str> = words.split(' ').chain(class.split(' ')).collect();
+    scratch.run(&args).success().to_owned()
+}
+
+#[test]
+fn a_verdict_on_one_code_has_the_form_of_the_contract() {
+    let scratch = Scratch::new();
+    scratch.file("trap.json", &code_file(&TRAP));
+    scratch.file("zero.json", &code_file(&[0; 14]));
+    let found = certify(&scratch, &format!("--code trap.json {CORRELATED}"));
+    let expected = json!({
+        "verdict": "certified", "shelf": 1, "reward_exact": "9/10", "depth": 0,
+        "neutral_moves": 0, "unvisited": 0,
+    });
+    assert_eq!(found, expected);
+    let found = certify(&scratch, &format!("--code zero.json {CORRELATED}"));
+    let expected = json!({
+        "verdict": "escapes", "shelf": 64, "reward_exact": "41/50", "depth": 2,
+        "neutral_moves": 12, "unvisited": 6,
+        "path": [
+            {"cell": 6, "from": 0, "to": 1, "reward_exact": "41/50"},
+            {"cell": 10, "from": 0, "to": 1, "reward_exact": "43/50"},
+        ],
+    });
+    assert_eq!(found, expected);
+    let found = certify(&scratch, &format!("--code zero.json --cap 1 {CORRELATED}"));
+    assert_eq!(
+        (&found["verdict"], &found["shelf"]),
+        (&json!("bounded"), &json!(1))
+    );
+}
+
+#[test]
+fn the_endpoints_of_chains_are_certified_as_they_are_printed() {
+    let scratch = Scratch::new();
+    let printed = chains(&scratch, TIED);
+    let ends: Value = serde_json::from_str(&printed).unwrap();
+    let args: Vec<&str> = "certify --json --code -".split(' ').collect();
+    let args = [args, TIED.split(' ').collect()].concat();
+    let found = scratch.run_with_stdin(&args, &printed).json();
+    assert_eq!(keys(&found), ["verdicts"]);
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, (line, end)) in list(&found["verdicts"])
+        .iter()
+        .zip(list(&ends["chains"]))
+        .enumerate()
+    {
+        assert_eq!(line["code"], json!(number));
+        assert_eq!(line["reward_exact"], end["reward_exact"]);
+        *kinds.entry(line["verdict"].as_str().unwrap()).or_default() += 1;
+    }
+    assert_eq!(kinds.values().sum::<usize>(), 64);
+    assert_eq!(
+        kinds.into_keys().collect::<Vec<_>>(),
+        ["certified", "optimal"]
+    );
+    // The same codes in other forms, and on other numbers of threads.
+    let all = list(&ends["chains"]).iter();
+    let bare = all.map(|end| json!({"actions": end["actions"]}));
+    let bare: Vec<Value> = bare.collect();
+    let lines: Vec<String> = bare.iter().map(Value::to_string).collect();
+    let listed = json!({"codes": bare}).to_string();
+    let spread = lines[1..].join("\n");
+    scratch.file("listed.json", &listed);
+    scratch.file("first.json", &lines[0]);
+    scratch.file("others.jsonl", &spread);
+    for words in [
+        "--code listed.json --threads 1",
+        "--code listed.json --threads 3",
+        "--code first.json --code others.jsonl",
+    ] {
+        assert_eq!(certify(&scratch, &format!("{words} {TIED}")), found);
+    }
+}
+
+#[test]
+fn the_greedy_codes_of_training_are_certified_too() {
+    let scratch = Scratch::new();
+    let words = format!("cavi --tau 1e-6 --iterations 50 --runs 3 --json {CORRELATED}");
+    let train = |more: &str| {
+        let words = format!("{words}{more}");
+        let run = scratch.run(&words.split(' ').collect::<Vec<_>>());
+        run.success().to_owned()
+    };
+    scratch.file("runs.json", &train(" --actions"));
+    let found = certify(&scratch, &format!("--code runs.json {CORRELATED}"));
+    assert_eq!(list(&found["verdicts"]).len(), 3);
+    scratch.file("bare.json", &train(""));
+    let words = format!("certify --code bare.json {CORRELATED}");
+    refuses(&scratch, &words, &["bare.json", "greedy", "--actions"]);
+}
+
+#[test]
+fn the_text_is_a_table_with_a_row_for_each_code() {
+    let scratch = Scratch::new();
+    scratch.file("trap.json", &code_file(&TRAP));
+    scratch.file("zero.json", &code_file(&[0; 14]));
+    let run = |words: &str| {
+        let words = format!("certify {words} {CORRELATED}");
+        let args: Vec<&str> = words.split(' ').collect();
+        scratch.run(&args).success().to_owned()
+    };
+    assert_eq!(
+        run("--code zero.json"),
+        "\
+code  verdict     J  exact  shelf  depth  neutral  unvisited  path
+   0  escapes  0.82  41/50     64      2       12          6     2
+
+0 optimal, 0 certified, 0 bounded, 1 escapes
+
+cell  from  to  J then
+   6     0   1   41/50
+  10     0   1   43/50
+"
+    );
+    let text = run("--code trap.json --code zero.json --cap 5");
+    assert!(
+        text.contains("\n   0  certified   0.9   9/10      1 "),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n   1    bounded  0.82  41/50      5 "),
+        "{text}"
+    );
+    assert!(
+        text.contains("6 of them alone make a shelf of 2^6 codes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn mistakes_are_refused_with_what_is_accepted() {
+    let scratch = Scratch::new();
+    scratch.file("trap.json", &code_file(&TRAP));
+    for (flags, said) in [
+        ("--code trap.json --cap 0", &["'0'", "--cap", "from 1"][..]),
+        ("--code trap.json --cap -5", &["'-5'", "--cap"]),
+        (
+            "--code trap.json --cap 9999999999",
+            &["'9999999999'", "4294967295"],
+        ),
+        (
+            "--code trap.json --max-memory 1MiB",
+            &["a shelf of 100000 codes", "--max-memory"],
+        ),
+        ("--code none.json", &["none.json"]),
+        (
+            "--code trap.json --out no/where.json",
+            &["cannot write no/where.json"],
+        ),
+        ("--cap 5", &["--code"]),
+    ] {
+        refuses(&scratch, &format!("certify {flags} {CORRELATED}"), said);
+    }
+    for (content, said) in [
+        ("{}", "no code"),
+        ("", "no code"),
+        ("[]", "a list"),
+        ("{\"codes\":[]}", "no code"),
+        ("{\"codes\":[{}]}", "missing field `actions`"),
+        ("{\"actions\":[0,1]}", "2 entries"),
+        ("{\"actions\":[0.5]}", "a whole number"),
+        ("{\"actions\":[0", "line 1 column"),
+    ] {
+        scratch.file("bad.json", content);
+        let words = format!("certify --code bad.json {CORRELATED}");
+        refuses(&scratch, &words, &["bad.json", said]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_it_reports_what_it_found_so_far() {
+    let scratch = Scratch::new();
+    let class = "--task z:3 --lengths 12";
+    scratch.file("zero.json", &code_file(&[0; 102]));
+    let words = format!("certify --code zero.json --cap 90000000 --out v.json --json {class}");
+    let args: Vec<&str> = words.split(' ').collect();
+    let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(2500));
+    assert_eq!(run.code, Some(130), "{}", run.errors);
+    let found: Value = serde_json::from_str(&run.text).unwrap();
+    assert_eq!(
+        (&found["verdict"], &found["interrupted"]),
+        (&json!("bounded"), &json!(true))
+    );
+    let file: Value = serde_json::from_str(&scratch.read("v.json")).unwrap();
+    let verdict = &file["verdicts"][0];
+    assert_eq!(verdict["cap"], found["shelf"]);
+    let nodes = list(&verdict["nodes"]).len() as u64;
+    assert_eq!(json!(nodes + 1), found["shelf"]);
+}

@@ -1,0 +1,200 @@
+//! Holds `escape` to its form and to the theorem, by `eval` of every code on the way.
+
+use serde_json::{Value, json};
+
+use crate::mistakes::refuses;
+use crate::support::Scratch;
+
+/// A code of `cells` cells that looks random.
+pub fn code(cells: usize, q: usize, salt: usize) -> String {
+    let action = |c: usize| (c * c * 7 + c * (salt + 3) + c / 3 + salt) % q;
+    let actions: Vec<usize> = (0..cells).map(action).collect();
+    json!({ "actions": actions }).to_string()
+}
+
+fn value(exact: &Value) -> f64 {
+    let (num, den) = exact.as_str().unwrap().split_once('/').unwrap();
+    num.parse::<f64>().unwrap() / den.parse::<f64>().unwrap()
+}
+
+#[test]
+fn the_json_has_the_form_of_the_contract() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", "{\"actions\":[0,0,0,0,0,0]}");
+    let flags = ["--lengths", "2", "--code", "code.json", "--json"];
+    let run = scratch.run(&[&["escape", "--task", "parity"], &flags[..]].concat());
+    assert_eq!(
+        run.success(),
+        "{\"moves\":[\
+         {\"cell\":1,\"from\":0,\"to\":1,\"kind\":\"consolidate\",\"reward_exact\":\"1/2\"},\
+         {\"cell\":4,\"from\":0,\"to\":1,\"kind\":\"finish\",\"reward_exact\":\"3/4\"},\
+         {\"cell\":3,\"from\":0,\"to\":1,\"kind\":\"finish\",\"reward_exact\":\"1/1\"}],\
+         \"reward_exact\":\"1/1\"}\n"
+    );
+}
+
+#[test]
+fn every_move_earns_what_eval_says() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "law.json",
+        "[[0.5,0.25,0.25],[\"1/3\",\"1/3\",\"1/3\"],[0.1,0.1,0.8]]",
+    );
+    let class = "--task z:3 --lengths 3 --inputs product:law.json";
+    let class: Vec<&str> = class.split(' ').collect();
+    let text = code(21, 3, 1);
+    scratch.file("code.json", &text);
+    let found = scratch.json(&[&["escape", "--code", "code.json"], &class[..]].concat());
+    let mut actions = serde_json::from_str::<Value>(&text).unwrap()["actions"].clone();
+    let moves = found["moves"].as_array().unwrap();
+    assert!(!moves.is_empty());
+    let mut before = 0.0;
+    for m in moves {
+        let cell = m["cell"].as_u64().unwrap() as usize;
+        assert_eq!(actions[cell], m["from"]);
+        actions[cell] = m["to"].clone();
+        scratch.file("now.json", &json!({ "actions": actions }).to_string());
+        let eval = scratch.json(&[&["eval", "--code", "now.json"], &class[..]].concat());
+        assert_eq!(eval["reward_exact"], m["reward_exact"], "{m}");
+        assert!(value(&m["reward_exact"]) >= before);
+        before = value(&m["reward_exact"]);
+    }
+    assert_eq!(found["reward_exact"], "1/1");
+    assert_eq!(moves.last().unwrap()["reward_exact"], "1/1");
+}
+
+#[test]
+fn a_person_sees_the_kinds_and_the_moves() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", &code(180, 5, 2));
+    let words = "escape --task quasigroup --lengths 8 --code code.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let run = scratch.run(&words);
+    let text = run.success();
+    for part in [
+        "to 1/1, never lowered",
+        "of at most 444",
+        "consolidate",
+        "finish",
+        "--list",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let all = scratch.run(&[&words[..], &["--list"]].concat());
+    assert!(all.success().lines().count() > text.lines().count());
+}
+
+#[test]
+fn an_assumption_that_fails_is_named_and_the_search_is_offered() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", &code(10, 2, 0));
+    scratch.file("law.json", "[[0.5,0.5],[0.5,0.5],[0,1]]");
+    for (class, said) in [
+        ("--lengths 3 --tied", "untied"),
+        ("--lengths 3 --window 1,0", "window 0,0: here it is 1,0"),
+        ("--lengths 3 --memory 2", "memory of 1 token: here it is 2"),
+        ("--lengths 2,3", "one length: here there are 2"),
+        ("--lengths 3 --inputs markov:9/10", "independent"),
+        (
+            "--lengths 3 --inputs product:law.json",
+            "symbol 0 cannot stand at position 3",
+        ),
+    ] {
+        let words = format!("escape --task parity {class} --code code.json --out path.json");
+        refuses(&scratch, &words, &[said, "--search"]);
+    }
+}
+
+#[test]
+fn a_search_depends_on_the_seed_alone_and_says_how_it_went() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", "{\"actions\":[0,0,0,0,0,0,0,0,0,0]}");
+    let words = "escape --task parity --lengths 3 --inputs markov:9/10 --code code.json --search";
+    let words: Vec<&str> = words.split(' ').collect();
+    let found = scratch.json(&words);
+    assert_eq!(found["search"]["outcome"], "optimum");
+    assert_eq!(found["reward_exact"], "1/1");
+    assert_eq!(
+        scratch.json(&[&words[..], &["--threads", "1"]].concat()),
+        found
+    );
+    let kinds = ["neutral", "raise"];
+    for m in found["moves"].as_array().unwrap() {
+        assert!(kinds.contains(&m["kind"].as_str().unwrap()));
+    }
+    let none = scratch.json(&[&words[..], &["--cap", "0"]].concat());
+    assert_eq!(none["search"], json!({"outcome": "stuck", "proposals": 0}));
+    assert_eq!(none["moves"], json!([]));
+    let run = scratch.run(&[&words[..], &["--cap", "0"]].concat());
+    assert!(run.success().contains("no change that raises J"));
+}
+
+#[test]
+fn a_policy_collapses_and_then_escapes() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "policy.json",
+        &json!({ "rows": vec![[0.25, 0.75]; 10] }).to_string(),
+    );
+    let words = "escape --task parity --lengths 3 --policy policy.json --out path.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let found = scratch.json(&words);
+    assert_eq!(found["standing"], "saddle");
+    assert!(found["ascent"]["gain"].as_f64().unwrap() > 0.0);
+    assert!(scratch.run(&words).success().contains("a saddle"));
+    let segments = found["segments"].as_array().unwrap();
+    assert_eq!(segments.len(), 10);
+    assert_eq!(segments[0]["from"], json!([0.25, 0.75]));
+    assert_eq!(segments[0]["to"].as_array().unwrap().len(), 2);
+    assert_eq!(found["reward_exact"], "1/1");
+    assert!(
+        scratch
+            .run(&["check", "path.json"])
+            .success()
+            .contains("holds")
+    );
+    // A code is a policy that has collapsed.
+    let fold = [[1, 0], [0, 1], [1, 0], [0, 1], [0, 1], [1, 0]];
+    let rows = [&fold[..], &fold[2..]].concat();
+    scratch.file("policy.json", &json!({ "rows": rows }).to_string());
+    let found = scratch.json(&words);
+    assert_eq!(found["standing"], "level");
+    assert_eq!(
+        (&found["ascent"], &found["segments"]),
+        (&Value::Null, &json!([]))
+    );
+    assert!(scratch.run(&words).success().contains("level"));
+    let rows: Vec<[f64; 2]> = (1..11)
+        .map(|n| [1.0 / f64::from(n + 1), f64::from(n) / f64::from(n + 1)])
+        .collect();
+    scratch.file("policy.json", &json!({ "rows": rows }).to_string());
+    let found = scratch.json(&words);
+    assert_eq!(found["standing"], "ascends");
+    assert!(found["ascent"]["gain"].as_f64().unwrap() > 0.0);
+    assert!(scratch.run(&words).success().contains("no local maximum"));
+}
+
+#[test]
+fn values_that_are_none_are_refused() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", "{\"actions\":[0,1]}");
+    let escape = "escape --task parity --lengths 1";
+    refuses(&scratch, escape, &["--code <FILE>", "--policy <FILE>"]);
+    let escape = format!("{escape} --code code.json");
+    refuses(
+        &scratch,
+        &format!("{escape} --search --cap -1"),
+        &["'-1'", "--cap"],
+    );
+    refuses(&scratch, &format!("{escape} --cap 3"), &["--search"]);
+    refuses(
+        &scratch,
+        &format!("{escape} --tolerance -1"),
+        &["'-1'", "1e-12"],
+    );
+    refuses(
+        &scratch,
+        &format!("{escape} --out none/path.json"),
+        &["cannot write none/path.json"],
+    );
+}

@@ -1,0 +1,99 @@
+//! Walks at random among codes of equal reward until one can be raised (paper, section 4.1: the
+//! dynamics at vanishing temperature), where no theorem gives a path.
+
+use crate::check::path::{Kind, Move, Path};
+use crate::count::Counter;
+use crate::quasigroup::Symbol;
+use crate::stream::Stream;
+use dashu_ratio::RBig;
+
+/// How far a search came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// To J = 1.
+    Optimum,
+    /// To a higher reward below 1.
+    Raised,
+    /// Nowhere: no proposal raised J.
+    Stuck,
+}
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// How far it came.
+    pub outcome: Outcome,
+    /// Changes it proposed.
+    pub proposals: u64,
+    /// Its moves up to the last that raised J.
+    pub path: Path,
+}
+
+/// Proposes up to `cap` random changes of single cells from the counter's code on, and makes those
+/// that do not lower J, until J = 1.
+///
+/// ```
+/// use foldglass::class::{Allowance, Class, Shape};
+/// use foldglass::count::Counter;
+/// use foldglass::escape::{Outcome, search};
+/// use foldglass::policy::Code;
+/// use foldglass::stream::Stream;
+/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
+/// let class = Class::new(task, Shape::untied(1, 0), Allowance::default()).unwrap();
+/// let zero = Code::from_fn(&class, |_| 0);
+/// let counter = Counter::new(&class, zero, Allowance::default()).unwrap();
+/// let found = search(counter, 100_000, &mut Stream::new(1, 0));
+/// assert_eq!(found.outcome, Outcome::Optimum);
+/// ```
+pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
+    let (cells, q) = (counter.class().cells() as u32, counter.class().q() as u32);
+    let (start, first) = (counter.code().clone(), counter.reward());
+    let denominator = counter.denominator();
+    let fraction = |num: u128| RBig::from_parts(num.into(), denominator.into());
+    let (mut moves, mut raised, mut proposals) = (Vec::new(), 0, 0);
+    let mut rewards = vec![0; q as usize];
+    while counter.reward() < denominator && proposals < cap {
+        proposals += 1;
+        let cell = stream.below(cells) as usize;
+        let (now, from) = (counter.reward(), counter.code().action(cell));
+        let to = ((u32::from(from) + 1 + stream.below(q - 1)) % q) as Symbol;
+        counter.rewards(cell, &mut rewards);
+        let then = rewards[to as usize];
+        if then < now {
+            continue;
+        }
+        counter.set(cell, to);
+        let kind = match then > now {
+            true => Kind::Raise,
+            false => Kind::Neutral,
+        };
+        moves.push((cell, from, to, kind, then));
+        if kind == Kind::Raise {
+            raised = moves.len();
+        }
+    }
+    moves.truncate(raised);
+    let last = moves.last().map_or(first, |m| m.4);
+    let one = |(cell, from, to, kind, reward)| Move {
+        cell,
+        from,
+        to,
+        kind,
+        reward: fraction(reward),
+    };
+    Search {
+        outcome: match (last == denominator, raised) {
+            (true, _) => Outcome::Optimum,
+            (false, 0) => Outcome::Stuck,
+            _ => Outcome::Raised,
+        },
+        proposals,
+        path: Path {
+            start,
+            start_reward: fraction(first),
+            moves: moves.into_iter().map(one).collect(),
+            reward: fraction(last),
+        },
+    }
+}

@@ -1,0 +1,220 @@
+//! Keeps the codes of a shelf, each once, as changes of earlier ones.
+//!
+//! A code is known by its *changes*: the cells whose action is not that of the start, ascending,
+//! with their actions. A hash finds the codes that may be equal to a new one; the changes decide.
+
+use super::{Change, Node};
+use crate::policy::Code;
+use crate::quasigroup::Symbol;
+use std::collections::HashMap;
+
+/// The cells that differ from the start, ascending, with their actions.
+pub(super) type Changes = Vec<(u32, Symbol)>;
+
+/// Stands for no node.
+const NONE: u32 = u32::MAX;
+
+pub(super) struct Nodes {
+    start: Code,
+    list: Vec<Node>,
+    /// By code: its hash, and the code before it that has the same.
+    hashes: Vec<(u64, u32)>,
+    /// The last code that has a hash.
+    last: HashMap<u64, u32>,
+    key: fn(u32, Symbol) -> u64,
+}
+
+/// A fixed random number for an action of a cell (SplitMix64 of their numbers).
+fn key(cell: u32, action: Symbol) -> u64 {
+    let n = (u64::from(cell) << 16 | u64::from(action)) + 1;
+    let n = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}
+
+impl Nodes {
+    /// The bytes that a code takes, a hash table at most half full included.
+    pub const BYTES: u128 = (size_of::<Node>() + size_of::<(u64, u32)>() + 2 * 17) as u128;
+
+    /// The start alone.
+    pub fn new(start: Code) -> Nodes {
+        Nodes::with_keys(start, key)
+    }
+
+    fn with_keys(start: Code, key: fn(u32, Symbol) -> u64) -> Nodes {
+        Nodes {
+            start,
+            list: Vec::new(),
+            hashes: vec![(0, NONE)],
+            last: HashMap::from([(0, 0)]),
+            key,
+        }
+    }
+
+    /// The number of codes, the start included.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// The codes but for the start.
+    pub fn list(&self) -> &[Node] {
+        &self.list
+    }
+
+    pub fn into_list(self) -> Vec<Node> {
+        self.list
+    }
+
+    /// The changes of a code.
+    pub fn changes(&self, number: usize) -> Changes {
+        let mut changes = Changes::new();
+        let mut next = number;
+        while next != 0 {
+            let node = self.list[next - 1];
+            changes.push((node.cell, node.action));
+            next = node.parent as usize;
+        }
+        // A cell's last change comes first, and the sort keeps it there.
+        changes.sort_by_key(|&(cell, _)| cell);
+        changes.dedup_by_key(|&mut (cell, _)| cell);
+        changes.retain(|&(cell, action)| self.start.action(cell as usize) != action);
+        changes
+    }
+
+    /// A code itself.
+    pub fn code(&self, number: usize) -> Code {
+        let mut code = self.start.clone();
+        for (cell, action) in self.changes(number) {
+            code.set(cell as usize, action);
+        }
+        code
+    }
+
+    /// The changes that lead from the start to a code, one after the other.
+    pub fn path(&self, number: usize) -> Vec<Change> {
+        let mut numbers = vec![number];
+        while let Some(node) = numbers[numbers.len() - 1].checked_sub(1) {
+            numbers.push(self.list[node].parent as usize);
+        }
+        numbers.pop();
+        let mut code = self.start.clone();
+        let step = |number: usize| {
+            let node = self.list[number - 1];
+            let (cell, to) = (node.cell as usize, node.action);
+            let from = code.action(cell);
+            code.set(cell, to);
+            Change { cell, from, to }
+        };
+        numbers.into_iter().rev().map(step).collect()
+    }
+
+    /// Adds a code, unless it is there; `changes` are those of its parent.
+    pub fn insert(&mut self, node: Node, changes: &Changes) {
+        let (hash, is_new) = self.find(node, changes);
+        if is_new {
+            let number = self.len() as u32;
+            let older = self.last.insert(hash, number).unwrap_or(NONE);
+            self.hashes.push((hash, older));
+            self.list.push(node);
+        }
+    }
+
+    /// Whether a code is there; `changes` are those of its parent.
+    pub fn contains(&self, node: Node, changes: &Changes) -> bool {
+        !self.find(node, changes).1
+    }
+
+    /// The hash of a code, and whether the code is new.
+    fn find(&self, node: Node, changes: &Changes) -> (u64, bool) {
+        let first = self.start.action(node.cell as usize);
+        let place = changes.binary_search_by_key(&node.cell, |&(cell, _)| cell);
+        let before = place.map_or(first, |place| changes[place].1);
+        let moved = (self.key)(node.cell, before) ^ (self.key)(node.cell, node.action);
+        let hash = self.hashes[node.parent as usize].0 ^ moved;
+        let mut number = self.last.get(&hash).copied().unwrap_or(NONE);
+        if number == NONE {
+            return (hash, true);
+        }
+        let mut own = changes.clone();
+        match (place, node.action == first) {
+            (Ok(place), true) => _ = own.remove(place),
+            (Ok(place), false) => own[place].1 = node.action,
+            (Err(_), true) => {}
+            (Err(place), false) => own.insert(place, (node.cell, node.action)),
+        }
+        while number != NONE && self.changes(number as usize) != own {
+            number = self.hashes[number as usize].1;
+        }
+        (hash, number == NONE)
+    }
+
+    /// Forgets all codes from this number on. None can be added or sought after that.
+    pub fn truncate(&mut self, len: usize) {
+        self.list.truncate(len - 1);
+        self.hashes.truncate(len);
+        self.last.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::{Allowance, Class, Shape};
+    use crate::inputs::InputLaw;
+    use crate::quasigroup::LatinSquare;
+    use crate::stream::Stream;
+    use crate::task::Task;
+    use std::collections::HashSet;
+
+    /// Adds random changes of random codes; compares with a set of whole codes.
+    fn compare_with_whole_codes(key: fn(u32, Symbol) -> u64) {
+        let square = LatinSquare::cyclic(3).unwrap();
+        let task = Task::new(square, &InputLaw::Uniform, &[1]).unwrap();
+        let class = Class::new(task, Shape::untied(0, 1), Allowance::default()).unwrap();
+        let start = Code::from_fn(&class, |cell| (cell % 3) as Symbol);
+        let mut nodes = Nodes::with_keys(start.clone(), key);
+        let (mut all, mut whole) = (vec![start.clone()], HashSet::from([start]));
+        let mut stream = Stream::new(7, 0);
+        for _ in 0..2000 {
+            let parent = stream.below(nodes.len() as u32);
+            let cell = stream.below(class.cells() as u32);
+            let mut code = all[parent as usize].clone();
+            let action = (code.action(cell as usize) + 1 + stream.below(2) as Symbol) % 3;
+            code.set(cell as usize, action);
+            let node = Node {
+                parent,
+                cell,
+                action,
+            };
+            let changes = nodes.changes(parent as usize);
+            assert_eq!(nodes.contains(node, &changes), whole.contains(&code));
+            nodes.insert(node, &changes);
+            if whole.insert(code.clone()) {
+                all.push(code);
+            }
+            assert_eq!(nodes.len(), all.len());
+        }
+        assert!(all.len() > 20);
+        for (number, code) in all.iter().enumerate() {
+            assert_eq!(nodes.code(number), *code);
+            let mut walked = all[0].clone();
+            for Change { cell, from, to } in nodes.path(number) {
+                assert_eq!(walked.action(cell), from);
+                walked.set(cell, to);
+            }
+            assert_eq!(walked, *code);
+        }
+    }
+
+    #[test]
+    fn every_code_is_kept_once() {
+        compare_with_whole_codes(key);
+    }
+
+    #[test]
+    fn codes_of_equal_hashes_are_told_apart() {
+        compare_with_whole_codes(|_, _| 0);
+        compare_with_whole_codes(|cell, action| key(cell, action) % 4);
+    }
+}

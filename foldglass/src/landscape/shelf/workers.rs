@@ -1,0 +1,146 @@
+//! Looks at the single-cell changes of many codes at once.
+
+use super::nodes::Nodes;
+use crate::class::{Allowance, Class};
+use crate::count::{CountError, Counter};
+use crate::policy::Code;
+use crate::quasigroup::Symbol;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Rewards to ask for between two reports, about a tenth of a second.
+const TOGETHER: usize = 1 << 22;
+
+/// The most codes between two reports.
+const MOST_TOGETHER: usize = 4096;
+
+/// Fewer rewards than these are not worth a thread.
+const WORTH_THREADS: usize = 1 << 16;
+
+/// Counters that go from code to code, one a thread.
+pub struct Workers {
+    class: Class,
+    counters: Vec<Counter>,
+}
+
+/// What is wanted of the changes of a code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Everything.
+    All,
+    /// The first that raises J.
+    Raising,
+}
+
+/// What was seen at a code, by cell, then by action.
+#[derive(Debug, Default)]
+pub(super) struct Sight {
+    /// Cells and actions that leave J as it is.
+    pub neutral: Vec<(u32, Symbol)>,
+    /// The first cell and action that raise J, and J's numerator then.
+    pub raising: Option<(usize, Symbol, u128)>,
+}
+
+impl Workers {
+    /// A counter for each thread.
+    ///
+    /// # Panics
+    /// If there are no threads.
+    pub fn new(class: &Class, threads: usize, allowance: Allowance) -> Result<Workers, CountError> {
+        assert!(threads > 0, "at least one thread");
+        let each = Allowance(allowance.0 / threads as u128);
+        let counter = |_| Counter::new(class, Code::from_fn(class, |_| 0), each);
+        Ok(Workers {
+            class: class.clone(),
+            counters: (0..threads).map(counter).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The class of the codes.
+    pub fn class(&self) -> &Class {
+        &self.class
+    }
+
+    /// J of a code, as numerator and denominator.
+    pub(super) fn reward(&mut self, code: &Code) -> (u128, u128) {
+        let counter = &mut self.counters[0];
+        go_to(counter, code);
+        (counter.reward(), counter.denominator())
+    }
+
+    /// The most codes to look at in one go.
+    pub(super) fn together(&self) -> usize {
+        let rewards = self.class.cells() * self.class.q();
+        (TOGETHER / rewards).clamp(self.counters.len(), MOST_TOGETHER)
+    }
+
+    /// Looks at the changes of the codes of these numbers, whose reward is `level`.
+    pub(super) fn look(
+        &mut self,
+        nodes: &Nodes,
+        numbers: Range<usize>,
+        level: u128,
+        wish: Wish,
+    ) -> Vec<Sight> {
+        let rewards = numbers.len() * self.class.cells() * self.class.q();
+        if self.counters.len() == 1 || numbers.len() == 1 || rewards < WORTH_THREADS {
+            let counter = &mut self.counters[0];
+            let one = |number| look_at(counter, &nodes.code(number), level, wish);
+            return numbers.map(one).collect();
+        }
+        let next = AtomicUsize::new(numbers.start);
+        let seen = Mutex::new(Vec::with_capacity(numbers.len()));
+        std::thread::scope(|scope| {
+            for counter in &mut self.counters {
+                scope.spawn(|| {
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= numbers.end {
+                            return;
+                        }
+                        let sight = look_at(counter, &nodes.code(number), level, wish);
+                        seen.lock().expect("no panic").push((number, sight));
+                    }
+                });
+            }
+        });
+        let mut seen = seen.into_inner().expect("no panic");
+        seen.sort_unstable_by_key(|&(number, _)| number);
+        seen.into_iter().map(|(_, sight)| sight).collect()
+    }
+}
+
+/// Gives the counter this code.
+fn go_to(counter: &mut Counter, code: &Code) {
+    let now = counter.code().actions().iter();
+    let pairs = now.zip(code.actions()).enumerate();
+    let differ: Vec<usize> = pairs
+        .filter_map(|(cell, (now, then))| (now != then).then_some(cell))
+        .collect();
+    for cell in differ {
+        counter.set(cell, code.action(cell));
+    }
+}
+
+fn look_at(counter: &mut Counter, code: &Code, level: u128, wish: Wish) -> Sight {
+    go_to(counter, code);
+    assert_eq!(counter.reward(), level, "a shelf has one reward");
+    let mut rewards = vec![0; counter.class().q()];
+    let mut sight = Sight::default();
+    for cell in 0..code.actions().len() {
+        counter.rewards(cell, &mut rewards);
+        for (action, &reward) in rewards.iter().enumerate() {
+            let action = action as Symbol;
+            if reward > level && sight.raising.is_none() {
+                sight.raising = Some((cell, action, reward));
+            } else if reward == level && wish == Wish::All && action != code.action(cell) {
+                sight.neutral.push((cell as u32, action));
+            }
+        }
+        if sight.raising.is_some() && wish == Wish::Raising {
+            break;
+        }
+    }
+    sight
+}

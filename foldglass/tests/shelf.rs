@@ -1,0 +1,315 @@
+//! Compares the search of shelves with one over whole codes, rewarded by the definition.
+
+use foldglass::class::{Allowance, Class, Shape};
+use foldglass::count::Counter;
+use foldglass::count::reference::reward_by_rollouts;
+use foldglass::exact::parse;
+use foldglass::inputs::InputLaw;
+use foldglass::landscape::shelf::{Change, Node, Search, Shelf, Verdict, Workers};
+use foldglass::policy::Code;
+use foldglass::quasigroup::{LatinSquare, Symbol};
+use foldglass::stream::Stream;
+use foldglass::task::Task;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::ControlFlow;
+
+fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
+    let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
+    Class::new(task, shape, Allowance::default()).unwrap()
+}
+
+fn correlated() -> InputLaw {
+    InputLaw::Markov(parse("9/10").unwrap())
+}
+
+fn workers(class: &Class, threads: usize) -> Workers {
+    Workers::new(class, threads, Allowance::default()).unwrap()
+}
+
+fn search(workers: &mut Workers, code: &Code, cap: usize) -> Shelf {
+    let mut search = Search::new(workers, code.clone(), cap);
+    search.explore(workers, |_| ControlFlow::Continue(()));
+    search.finish()
+}
+
+fn random_code(class: &Class, stream: &mut Stream) -> Code {
+    Code::from_fn(class, |_| stream.below(class.q() as u32) as Symbol)
+}
+
+/// Rewards by the definition, each code's once.
+struct Rewards<'a> {
+    class: &'a Class,
+    known: HashMap<Code, u128>,
+}
+
+impl Rewards<'_> {
+    fn of(&mut self, code: &Code) -> u128 {
+        if let Some(&reward) = self.known.get(code) {
+            return reward;
+        }
+        let reward = reward_by_rollouts(self.class, code).num;
+        let reward = reward.try_into().unwrap();
+        self.known.insert(code.clone(), reward);
+        reward
+    }
+
+    /// All codes with one cell changed, by cell, then by action.
+    fn neighbours(&self, code: &Code) -> Vec<Code> {
+        let (cells, q) = (self.class.cells(), self.class.q() as Symbol);
+        let places = (0..cells).flat_map(|cell| (0..q).map(move |action| (cell, action)));
+        let changed = |(cell, action)| {
+            let mut other = code.clone();
+            other.set(cell, action);
+            other
+        };
+        places
+            .filter(|&(cell, action)| code.action(cell) != action)
+            .map(changed)
+            .collect()
+    }
+
+    /// The codes of the shelf, each with its distance, and the distance of the nearest exit.
+    fn shelf(&mut self, start: &Code) -> (HashMap<Code, usize>, Option<usize>) {
+        let level = self.of(start);
+        let mut distances = HashMap::from([(start.clone(), 0)]);
+        let (mut wave, mut exit) = (vec![start.clone()], None);
+        for distance in 0.. {
+            let mut next = Vec::new();
+            for code in &wave {
+                for neighbour in self.neighbours(code) {
+                    let reward = self.of(&neighbour);
+                    if reward > level {
+                        exit = exit.or(Some(distance));
+                    } else if reward == level && !distances.contains_key(&neighbour) {
+                        distances.insert(neighbour.clone(), distance + 1);
+                        next.push(neighbour);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            wave = next;
+        }
+        (distances, exit)
+    }
+}
+
+/// The codes that the nodes stand for.
+fn whole_codes(start: &Code, nodes: &[Node]) -> Vec<Code> {
+    let mut codes = vec![start.clone()];
+    for node in nodes {
+        let mut code = codes[node.parent as usize].clone();
+        assert_ne!(code.action(node.cell as usize), node.action);
+        code.set(node.cell as usize, node.action);
+        codes.push(code);
+    }
+    codes
+}
+
+/// Holds what a search says to what is so; returns the kind of the verdict.
+fn compare(
+    rewards: &mut Rewards,
+    start: &Code,
+    whole: &(HashMap<Code, usize>, Option<usize>),
+    cap: usize,
+    shelf: &Shelf,
+) -> &'static str {
+    let level = rewards.of(start);
+    let denominator: u128 = rewards.class.task().denominator().try_into().unwrap();
+    assert_eq!(shelf.reward.num, level.into());
+    let equal = rewards.neighbours(start);
+    let equal = equal.iter().filter(|code| rewards.of(code) == level);
+    assert_eq!(shelf.neutral_moves, equal.count());
+    if level == denominator {
+        assert_eq!((&shelf.verdict, shelf.size()), (&Verdict::Optimal, 1));
+        return "optimal";
+    }
+    let (distances, exit) = whole;
+    let found = whole_codes(start, &shelf.nodes);
+    assert_eq!(found.len(), found.iter().collect::<HashSet<_>>().len());
+    let depths: Vec<usize> = found.iter().map(|code| distances[code]).collect();
+    assert!(depths.is_sorted() && depths.last() == Some(&shelf.depth));
+    match &shelf.verdict {
+        Verdict::Optimal => panic!("J is below 1"),
+        Verdict::Certified => {
+            assert_eq!((*exit, found.len()), (None, distances.len()));
+            "certified"
+        }
+        Verdict::Bounded { beyond } => {
+            assert!(found.len() == cap && cap < distances.len());
+            let mut code = found[beyond.parent as usize].clone();
+            code.set(beyond.cell as usize, beyond.action);
+            assert!(distances.contains_key(&code) && !found.contains(&code));
+            for code in &found {
+                let highest = rewards.neighbours(code).iter().map(|c| rewards.of(c)).max();
+                assert!(highest.unwrap() <= level);
+            }
+            "bounded"
+        }
+        Verdict::Escapes { path, reward } => {
+            assert_eq!(path.len(), exit.unwrap() + 1);
+            let mut code = start.clone();
+            for (i, &Change { cell, from, to }) in path.iter().enumerate() {
+                assert!(rewards.of(&code) == level && code.action(cell) == from && from != to);
+                code.set(cell, to);
+                assert_eq!(rewards.of(&code) > level, i + 1 == path.len());
+            }
+            assert_eq!(reward.num, rewards.of(&code).into());
+            "escapes"
+        }
+    }
+}
+
+/// Raises J by single cells as long as that goes.
+fn climb(workers: &mut Workers, mut code: Code) -> Code {
+    while let Verdict::Escapes { path, .. } = search(workers, &code, 1).verdict {
+        let [Change { cell, to, .. }] = path[..] else {
+            panic!("a cap of 1 leaves the start alone")
+        };
+        code.set(cell, to);
+    }
+    code
+}
+
+#[test]
+fn verdicts_are_those_of_a_search_over_whole_codes() {
+    let uniform = InputLaw::Uniform;
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for class in [
+        class("parity", &correlated(), &[4], Shape::untied(0, 0)),
+        class("parity", &uniform, &[3], Shape::untied(0, 0)),
+        class("parity", &correlated(), &[4], Shape::tied(0, 1)),
+        class("parity", &uniform, &[5], Shape::tied(0, 1)),
+        class("parity", &uniform, &[2, 4], Shape::tied(1, 0)),
+        class("z:3", &uniform, &[2], Shape::untied(0, 0)),
+    ] {
+        let mut workers = workers(&class, 1);
+        let mut rewards = Rewards {
+            class: &class,
+            known: HashMap::new(),
+        };
+        let mut stream = Stream::new(1, 0);
+        for number in 0..8 {
+            let mut code = random_code(&class, &mut stream);
+            if number % 4 != 0 {
+                code = climb(&mut workers, code);
+            }
+            let whole = rewards.shelf(&code);
+            for cap in [3, 20, 1_000_000] {
+                let shelf = search(&mut workers, &code, cap);
+                let kind = compare(&mut rewards, &code, &whole, cap, &shelf);
+                *kinds.entry(kind).or_default() += 1;
+            }
+        }
+    }
+    let kinds: Vec<&str> = kinds.into_keys().collect();
+    assert_eq!(kinds, ["bounded", "certified", "escapes", "optimal"]);
+}
+
+/// Every code that no single-cell change raises, but for the best.
+fn local_maxima(class: &Class) -> Vec<Code> {
+    let zeros = Code::from_fn(class, |_| 0);
+    let mut counter = Counter::new(class, zeros, Allowance::default()).unwrap();
+    let mut rewards = vec![0; class.q()];
+    let mut list = Vec::new();
+    for number in 1u64..=1 << class.cells() {
+        let mut raises = |cell| {
+            counter.rewards(cell, &mut rewards);
+            rewards.iter().any(|&reward| reward > counter.reward())
+        };
+        if !(0..class.cells()).any(&mut raises) && counter.reward() < counter.denominator() {
+            list.push(counter.code().clone());
+        }
+        // The next code of Gray's order.
+        let cell = (number.trailing_zeros() as usize).min(class.cells() - 1);
+        counter.set(cell, 1 - counter.code().action(cell));
+    }
+    list
+}
+
+/// The local maxima of correlated parity at length T, and the verdicts on them.
+fn correlated_parity(length: usize) -> (usize, BTreeMap<String, usize>) {
+    let class = class("parity", &correlated(), &[length], Shape::untied(0, 0));
+    let mut workers = workers(&class, 1);
+    let maxima = local_maxima(&class);
+    let mut kinds = BTreeMap::new();
+    for code in &maxima {
+        let kind = match search(&mut workers, code, 100_000).verdict {
+            Verdict::Certified => "certified".to_owned(),
+            Verdict::Escapes { .. } => "escapes".to_owned(),
+            other => format!("{other:?}"),
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    (maxima.len(), kinds)
+}
+
+#[test]
+fn of_the_local_maxima_of_correlated_parity_the_traps_are_certified() {
+    let kinds = |certified, escapes| {
+        let kinds = [("certified", certified), ("escapes", escapes)];
+        BTreeMap::from(kinds.map(|(kind, count)| (kind.to_owned(), count)))
+    };
+    assert_eq!(correlated_parity(4), (648, kinds(8, 640)));
+    assert_eq!(correlated_parity(5), (14_656, kinds(32, 14_624)));
+}
+
+/// A class and codes whose shelves are large enough for threads to share the work.
+fn large() -> (Class, Vec<Code>) {
+    let class = class("z:3", &InputLaw::Uniform, &[6], Shape::untied(0, 0));
+    let zero = Code::from_fn(&class, |_| 0);
+    let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+    (class, vec![zero, copy])
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let (class, codes) = large();
+    let mut few = workers(&class, 1);
+    for threads in [2, 3] {
+        let mut many = workers(&class, threads);
+        for code in &codes {
+            let shelf = search(&mut many, code, 3000);
+            assert_eq!(shelf, search(&mut few, code, 3000));
+        }
+    }
+}
+
+#[test]
+fn a_stopped_search_is_one_with_a_smaller_cap() {
+    let (class, codes) = large();
+    let mut workers = workers(&class, 2);
+    for code in &codes {
+        let mut first = Search::new(&mut workers, code.clone(), 20_000);
+        first.explore(&mut workers, |status| match status.explored > 100 {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+        assert!(!first.is_over());
+        let explored = first.status().explored;
+        let shelf = first.finish();
+        assert_eq!(shelf.size(), explored);
+        assert_eq!(shelf, search(&mut workers, code, explored));
+    }
+}
+
+#[test]
+fn a_shelf_of_exactly_the_cap_is_certified() {
+    let class = class("parity", &correlated(), &[4], Shape::untied(0, 0));
+    let mut workers = workers(&class, 1);
+    let maxima = local_maxima(&class);
+    let traps = maxima.iter().filter_map(|code| {
+        let shelf = search(&mut workers, code, 100_000);
+        (shelf.verdict == Verdict::Certified).then_some((code, shelf.size()))
+    });
+    let traps: Vec<(&Code, usize)> = traps.collect();
+    for (code, size) in traps {
+        let whole = search(&mut workers, code, size);
+        assert_eq!((whole.size(), whole.verdict), (size, Verdict::Certified));
+        if size > 1 {
+            let cut = search(&mut workers, code, size - 1);
+            assert!(matches!(cut.verdict, Verdict::Bounded { .. }));
+        }
+    }
+}
