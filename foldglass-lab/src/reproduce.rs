@@ -8,6 +8,7 @@ mod compare;
 mod data;
 mod figure;
 mod items;
+mod landscape;
 mod paper;
 mod row;
 mod studies;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::study::{self, End, Forecast, Options, Shard};
 use data::Data;
+use landscape::Landscape;
 use studies::Source;
 
 pub use compare::{LEVEL, Verdict};
@@ -114,8 +116,30 @@ impl Request {
             }
             data.add(source, study, Some(&options.out))?;
         }
+        if self.items.contains(&Item::TrapsExist) {
+            said(
+                "the landscape of correlated parity, and verdicts on the tied endpoints".to_owned(),
+            );
+            self.explore(&mut data, options)?;
+        }
         let redo = |&item: &Item| redo(item, &data, self.scale, &self.out);
         self.items.iter().map(redo).collect()
+    }
+}
+
+impl Request {
+    /// Does what tab:trapsexist needs beside its chains.
+    fn explore(&self, data: &mut Data, options: &Options) -> Result<(), Error> {
+        let (threads, allowance) = (options.threads, options.allowance);
+        let mut landscape = Landscape::default();
+        landscape.enumerate(threads, allowance)?;
+        if let Some((class, endpoints)) = data.endpoints(allowance)? {
+            let directory = self.out.join("certificates");
+            let how = (threads, allowance);
+            landscape.certify(&class, &endpoints, self.scale, &directory, how)?;
+        }
+        data.landscape = landscape;
+        Ok(())
     }
 }
 

@@ -197,6 +197,31 @@ impl Traps {
     }
 }
 
+impl Traps {
+    /// The rewards, the highest first, in a line.
+    pub fn rewards(&self) -> String {
+        line(self.trap_rewards.iter().map(|kind| Some(&kind.of.reward)))
+    }
+
+    /// The escape barriers likewise.
+    pub fn depths(&self) -> String {
+        line(self.barriers.iter().map(|kind| kind.of.barrier.as_ref()))
+    }
+
+    /// The largest losses likewise.
+    pub fn losses(&self) -> String {
+        line(self.largest_losses.iter().map(|kind| kind.of.loss.as_ref()))
+    }
+}
+
+fn line<'a>(values: impl Iterator<Item = Option<&'a String>>) -> String {
+    let words: Vec<&str> = values.map(|value| value.map_or("unknown", |v| v)).collect();
+    match words.is_empty() {
+        true => "none".to_owned(),
+        false => words.join(", "),
+    }
+}
+
 fn kinds_of<K, T: Serialize>(all: Vec<(K, u128)>, name: impl Fn(K) -> T) -> Vec<Kind<T>> {
     let kind = |(key, count): (K, u128)| Kind {
         of: name(key),
@@ -205,8 +230,11 @@ fn kinds_of<K, T: Serialize>(all: Vec<(K, u128)>, name: impl Fn(K) -> T) -> Vec<
     all.into_iter().map(kind).collect()
 }
 
-/// Digits in groups of three.
+/// Digits in groups of three; any other text as it is.
 pub fn grouped_digits(digits: &str) -> String {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return digits.to_owned();
+    }
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {

@@ -20,7 +20,7 @@ use crate::study::{Options, Shard, say, span};
 #[derive(Debug, Args)]
 pub struct ReproduceArgs {
     /// What to redo, by its LaTeX label: tab:equilibration, tab:shortfall, tab:regulator,
-    /// fig:temperature_untied [default: all]
+    /// fig:temperature_untied, tab:trapsexist [default: all]
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<Item>,
     /// A smoke test: few seeds, short chains, about a minute; too little to judge the paper by

@@ -10,6 +10,7 @@
 //! - a number of runs at 1: Fisher's exact test.
 //! - a quantile: Fisher's test of how many of ours lie at or below the stated value. A maximum: of
 //!   how many of ours lie above it.
+//! - what has no chance in it agrees only if it is equal.
 //! - the best temperature: ours at the stated one against ours at our best (against the coldest
 //!   where none is stated) by Welch's test, its p-value times the number of temperatures.
 //!
@@ -42,6 +43,8 @@ pub enum Measured {
     Greatest(Vec<f64>),
     /// Values at each temperature, the coldest first, whose best mean counts.
     Peak(Vec<(f64, Vec<f64>)>),
+    /// A number, or several, without any chance in it; none where it was not computed.
+    Exact(Option<String>),
 }
 
 /// What a comparison says.
@@ -103,6 +106,7 @@ impl Measured {
                 .map(|(_, values)| values.len())
                 .min()
                 .unwrap_or(0) as u64,
+            Measured::Exact(text) => text.is_some().into(),
         }
     }
 
@@ -115,6 +119,7 @@ impl Measured {
             Measured::Quantile { level, values } => quantile(values, *level),
             Measured::Greatest(values) => Some(Summary::of(values)?.max),
             Measured::Peak(points) => peak(points),
+            Measured::Exact(text) => text.as_ref()?.parse().ok(),
         }
     }
 
@@ -132,7 +137,7 @@ impl Measured {
             }
             Measured::Count(count) => (count.trials > 0).then(|| count.interval(1.0 - LEVEL)),
             Measured::Quantile { level, values } => order_interval(values, *level),
-            Measured::Greatest(_) => None,
+            Measured::Greatest(_) | Measured::Exact(_) => None,
             Measured::Peak(points) => {
                 let best = best(points)?;
                 let alike = |point: &&(f64, Vec<f64>)| {
@@ -149,6 +154,14 @@ impl Measured {
 
     /// Compares it with what is stated; `needed` runs are enough to tell.
     pub fn judge(&self, stated: &Stated, needed: u64) -> Judgement {
+        if let (Measured::Exact(ours), Stated::Exact(theirs)) = (self, stated) {
+            let verdict = match ours {
+                Some(ours) if ours == theirs => Verdict::Agrees,
+                Some(_) => Verdict::Differs,
+                None => Verdict::NotEnough,
+            };
+            return Judgement { verdict, p: None };
+        }
         let p = self.p_value(stated);
         let verdict = match p {
             Some(p) if self.runs() >= needed.max(2) => {

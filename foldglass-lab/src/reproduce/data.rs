@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use foldglass::class::{Allowance, Class};
+use foldglass::policy::Code;
 use foldglass::stats::Proportion;
 
 use super::compare::Measured;
-use super::studies::Source;
+use super::landscape::Landscape;
+use super::studies::{CHAINS_TIED, Source};
 use crate::error::Error;
 use crate::study::{self, ChainOutcome, Outcome, Record, Study};
 
@@ -13,6 +16,8 @@ use crate::study::{self, ChainOutcome, Outcome, Record, Study};
 #[derive(Debug, Default)]
 pub struct Data {
     studies: Vec<(Source, Study, Vec<Record>)>,
+    /// What tab:trapsexist measures beside them.
+    pub landscape: Landscape,
 }
 
 /// The rewards of runs.
@@ -99,6 +104,32 @@ impl Data {
             }
         }
         sample
+    }
+
+    /// The tied class and where its chains ended, run by run; none without records.
+    pub fn endpoints(&self, allowance: Allowance) -> Result<Option<(Class, Vec<Code>)>, Error> {
+        let mut records: Vec<&Record> = self.records(CHAINS_TIED, "qg03-tied", "").collect();
+        records.sort_by_key(|record| record.run);
+        let Some(first) = records.first() else {
+            return Ok(None);
+        };
+        let wrong =
+            |problem: String| Error::Failed(format!("the records of tied chains: {problem}"));
+        let class = first.class.class(Path::new(""), first.seed, allowance);
+        let class = class.map_err(wrong)?;
+        let code = |record: &&Record| {
+            let Outcome::Chain(ChainOutcome {
+                actions: Some(actions),
+                ..
+            }) = &record.result
+            else {
+                return Err(wrong(format!("{} has no code", record.id)));
+            };
+            let actions: Vec<i64> = actions.iter().map(|&action| action.into()).collect();
+            Code::new(&class, &actions).map_err(|error| wrong(error.to_string()))
+        };
+        let codes = records.iter().map(code).collect::<Result<_, Error>>()?;
+        Ok(Some((class, codes)))
     }
 
     fn chains(

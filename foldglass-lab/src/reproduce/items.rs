@@ -1,10 +1,14 @@
 //! Lists what each item measures, in the order of its table.
 
+use foldglass::stats::Proportion;
+
 use super::compare::Measured;
 use super::data::{Data, Sample};
+use super::landscape::{Endpoint, LOOSE, LOOSE_LENGTH, PARITIES};
 use super::studies::{
-    APPROACH, CHAINS_LENGTHS, CHAINS_WIDE, PLAIN, RESETS, SCAN, STATIONARITY, Source,
+    APPROACH, CHAINS_LENGTHS, CHAINS_TIED, CHAINS_WIDE, PLAIN, RESETS, SCAN, STATIONARITY, Source,
 };
+use crate::census::Traps;
 
 /// A table or figure of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +21,8 @@ pub enum Item {
     Regulator,
     /// The same as a figure, part (a).
     Temperature,
+    /// All codes of correlated parity, and verdicts on the tied endpoints.
+    TrapsExist,
 }
 
 /// A measured number of a class.
@@ -55,11 +61,12 @@ pub fn name(class: &'static str) -> &'static str {
 
 impl Item {
     /// All, in the order of the paper's appendix.
-    pub const ALL: [Item; 4] = [
+    pub const ALL: [Item; 5] = [
         Item::Equilibration,
         Item::Shortfall,
         Item::Regulator,
         Item::Temperature,
+        Item::TrapsExist,
     ];
 
     /// The LaTeX label.
@@ -69,14 +76,22 @@ impl Item {
             Item::Shortfall => "tab:shortfall",
             Item::Regulator => "tab:regulator",
             Item::Temperature => "fig:temperature_untied",
+            Item::TrapsExist => "tab:trapsexist",
         }
     }
 
     /// The studies whose records it needs.
     pub fn studies(self) -> &'static [Source] {
         match self {
-            Item::Equilibration => &[APPROACH, STATIONARITY, CHAINS_WIDE],
-            Item::Shortfall => &[STATIONARITY, CHAINS_LENGTHS, PLAIN, CHAINS_WIDE],
+            Item::Equilibration => &[APPROACH, STATIONARITY, CHAINS_WIDE, CHAINS_TIED],
+            Item::Shortfall => &[
+                STATIONARITY,
+                CHAINS_LENGTHS,
+                PLAIN,
+                CHAINS_WIDE,
+                CHAINS_TIED,
+            ],
+            Item::TrapsExist => &[CHAINS_TIED],
             Item::Regulator | Item::Temperature => &[PLAIN, RESETS, SCAN],
         }
     }
@@ -94,6 +109,7 @@ impl Item {
                     list.both(class, "resets", &data.ends(RESETS, class, "", None));
                 }
             }
+            Item::TrapsExist => traps(data, &mut list),
             Item::Temperature => {
                 untied().for_each(|class| list.scan(data, class));
                 list.0
@@ -201,15 +217,15 @@ fn equilibration(data: &Data, list: &mut List) {
             list.add(class, name, Measured::Greatest(values));
         }
     }
-    for class in ["qg03", "qg03-tied"] {
+    for (class, source) in [("qg03", CHAINS_WIDE), ("qg03-tied", CHAINS_TIED)] {
         for sweep in [1000, 5000, 20000] {
-            let sample = data.after(CHAINS_WIDE, class, "", sweep);
+            let sample = data.after(source, class, "", sweep);
             list.add(class, format!("J at sweep {sweep}"), sample.mean());
         }
-        let sample = data.after(CHAINS_WIDE, class, "", 20000);
+        let sample = data.after(source, class, "", 20000);
         list.add(class, "at 1 at sweep 20000".to_owned(), sample.at_one());
         if class == "qg03" {
-            let sample = data.ends(CHAINS_WIDE, class, "", None);
+            let sample = data.ends(source, class, "", None);
             list.add(class, "at 1 at the end".to_owned(), sample.at_one());
         }
     }
@@ -219,7 +235,8 @@ fn equilibration(data: &Data, list: &mut List) {
 fn chains(data: &Data, class: &str) -> Sample {
     match class {
         "parity" | "z5" | "qg" => data.ends(STATIONARITY, class, "metropolis", None),
-        "qg03" | "qg03-tied" => data.ends(CHAINS_WIDE, class, "", None),
+        "qg03" => data.ends(CHAINS_WIDE, class, "", None),
+        "qg03-tied" => data.ends(CHAINS_TIED, class, "", None),
         _ => data.ends(CHAINS_LENGTHS, class, "metropolis", None),
     }
 }
@@ -242,6 +259,65 @@ fn shortfall(data: &Data, list: &mut List) {
         "untied but parity",
         "at 1, RLVR".to_owned(),
         most_rlvr.at_one(),
+    );
+}
+
+fn traps(data: &Data, list: &mut List) {
+    let landscape = &data.landscape;
+    for (class, length) in PARITIES {
+        let found = landscape.of(length);
+        let mut exact = |name: &str, text: Option<String>| {
+            list.add(class, name.to_owned(), Measured::Exact(text));
+        };
+        exact("cells", found.map(|found| found.cells.to_string()));
+        exact("codes", found.map(|found| found.codes.clone()));
+        exact(
+            "local maxima",
+            found.map(|found| found.local_maxima.clone()),
+        );
+        if length == LOOSE_LENGTH {
+            exact(LOOSE, landscape.loose.clone());
+        }
+        let traps = found.and_then(|found| found.traps.as_ref());
+        exact("traps", traps.map(|traps| traps.traps.clone()));
+        exact("rewards of traps", traps.map(Traps::rewards));
+        exact("barriers: largest single loss", traps.map(Traps::losses));
+        exact("barriers: drop below the trap", traps.map(Traps::depths));
+    }
+    list.add(
+        "parity k=1/2 T=8",
+        "traps".to_owned(),
+        Measured::Exact(landscape.uncorrelated.clone()),
+    );
+    let class = "qg03-tied";
+    let verdicts = &landscape.verdicts;
+    let ends = data.ends(CHAINS_TIED, class, "", None);
+    list.add(class, "J of the endpoints".to_owned(), ends.mean());
+    list.add(class, "endpoints at 1".to_owned(), ends.at_one());
+    let share = |is: &dyn Fn(&Endpoint) -> bool| {
+        Measured::Count(Proportion {
+            successes: verdicts.iter().filter(|end| is(end)).count() as u64,
+            trials: verdicts.len() as u64,
+        })
+    };
+    for kind in ["certified", "bounded", "escapes"] {
+        let measured = share(&|end| end.verdict == kind);
+        list.add(class, kind.to_owned(), measured);
+    }
+    let alone = share(&|end| end.verdict == "certified" && end.shelf == 1);
+    list.add(class, "certified, alone on the shelf".to_owned(), alone);
+    let certified = || verdicts.iter().filter(|end| end.verdict == "certified");
+    let shelves = certified().map(|end| end.shelf as f64).collect();
+    list.add(
+        class,
+        "largest certified shelf".to_owned(),
+        Measured::Greatest(shelves),
+    );
+    let depths = certified().map(|end| end.depth as f64).collect();
+    list.add(
+        class,
+        "greatest depth of one".to_owned(),
+        Measured::Greatest(depths),
     );
 }
 

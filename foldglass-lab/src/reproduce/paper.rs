@@ -33,6 +33,8 @@ pub enum Stated {
         /// The runs.
         n: u64,
     },
+    /// A number, or several, without any chance in it, as exact as the paper has it.
+    Exact(&'static str),
     /// The temperature with the largest mean; none where no temperature beats the coldest.
     Peak {
         /// It.
@@ -51,6 +53,7 @@ impl Stated {
             | Stated::Greatest { n, .. }
             | Stated::Peak { n, .. } => n,
             Stated::Count(count) => count.trials,
+            Stated::Exact(_) => 1,
         }
     }
 }
@@ -79,6 +82,7 @@ pub fn entries(label: &str) -> Vec<Entry> {
         "tab:shortfall" => shortfall(),
         "tab:regulator" => regulator(),
         "fig:temperature_untied" => figure(),
+        "tab:trapsexist" => traps(),
         _ => Vec::new(),
     }
 }
@@ -421,3 +425,77 @@ fn figure() -> Vec<Entry> {
 fn at(quantity: &str, tau: &str) -> String {
     format!("{quantity} at tau = {tau}")
 }
+
+/// Cells, codes, local maxima, traps and barriers for T = 4 to 8, then the tied endpoints.
+fn traps() -> Vec<Entry> {
+    let mut list = List::default();
+    let rows: [(&str, [&str; 4], &str); 5] = [
+        ("parity k=9/10 T=4", ["14", "16384", "648", "8"], "1/25"),
+        ("parity k=9/10 T=5", ["18", "262144", "14656", "32"], "1/25"),
+        (
+            "parity k=9/10 T=6",
+            ["22", "4194304", "141280", "160"],
+            "1/25, 4/125",
+        ),
+        (
+            "parity k=9/10 T=7",
+            ["26", "67108864", "3622336", "576"],
+            "1/25, 4/125",
+        ),
+        (
+            "parity k=9/10 T=8",
+            ["30", "1073741824", "35307392", "2432"],
+            "1/25, 4/125, 16/625",
+        ),
+    ];
+    for (class, [cells, codes, maxima, traps], barriers) in rows {
+        let last = class == "parity k=9/10 T=8";
+        list.add(class, "cells", Stated::Exact(cells));
+        list.add(class, "codes", Stated::Exact(codes));
+        list.add(class, "local maxima", Stated::Exact(maxima))
+            .reason = ERRATUM_MAXIMA;
+        if last {
+            let loose = "local maxima, changes up to 1e-6 counted as none";
+            list.add(class, loose, Stated::Exact(maxima)).note = ERRATUM_MAXIMA;
+        }
+        list.add(class, "traps", Stated::Exact(traps));
+        let rewards = match class {
+            "parity k=9/10 T=4" | "parity k=9/10 T=5" => "9/10",
+            _ => "9/10, 41/50",
+        };
+        list.add(class, "rewards of traps", Stated::Exact(rewards))
+            .reason = "erratum 2: traps that discard three positions";
+        list.add(
+            class,
+            "barriers: largest single loss",
+            Stated::Exact(barriers),
+        );
+        list.add(
+            class,
+            "barriers: drop below the trap",
+            Stated::Exact(barriers),
+        )
+        .reason =
+            "the paper's are the losses of single changes; some ways out take several in a row";
+    }
+    list.add("parity k=1/2 T=8", "traps", Stated::Exact("0"));
+    let class = "qg03-tied";
+    list.add(
+        class,
+        "J of the endpoints",
+        spread("0.897", TIED_SPREAD, 12),
+    );
+    list.add(class, "endpoints at 1", count(0, 12));
+    list.add(class, "certified", count(10, 12));
+    list.add(class, "bounded", count(2, 12));
+    list.add(class, "escapes", count(0, 12));
+    list.add(class, "certified, alone on the shelf", count(2, 12));
+    let greatest = |value| Stated::Greatest { value, n: 10 };
+    list.add(class, "largest certified shelf", greatest(768.0))
+        .note = "erratum 4: another appendix has eleven shelves of up to 26,112";
+    list.add(class, "greatest depth of one", greatest(9.0)).note =
+        "the paper's is a diameter: ours, from the endpoint, is at most that";
+    list.entries
+}
+
+const ERRATUM_MAXIMA: &str = "erratum 1: the paper's number counts changes up to 1e-6 as none";

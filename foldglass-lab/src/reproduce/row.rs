@@ -6,6 +6,7 @@ use super::compare::{Judgement, LEVEL, Measured, Verdict};
 use super::data::Data;
 use super::items::{Item, Quantity, name};
 use super::paper::{self, Entry, Stated};
+use crate::census::grouped_digits;
 use foldglass::stats::Summary;
 
 /// One number of an item.
@@ -24,6 +25,9 @@ pub struct Row {
     pub paper_n: Option<u64>,
     /// Ours.
     pub ours: Option<f64>,
+    /// The paper's and ours as they are compared, where no chance is in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<[String; 2]>,
     /// Our standard deviation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
@@ -107,6 +111,12 @@ fn row(quantity: Quantity, entry: Option<&Entry>) -> Row {
         paper_sd: entry.and_then(|entry| sd(&entry.paper)),
         paper_n: entry.map(|entry| entry.paper.runs()),
         ours: measured.value(),
+        exact: match (entry.map(|entry| &entry.paper), &measured) {
+            (Some(Stated::Exact(paper)), Measured::Exact(Some(ours))) => {
+                Some([(*paper).to_owned(), ours.clone()])
+            }
+            _ => None,
+        },
         sd: measured_sd(&measured),
         interval: interval.map(|interval| [interval.low, interval.high]),
         n: measured.runs(),
@@ -129,6 +139,7 @@ fn value(stated: &Stated) -> Option<f64> {
         Stated::Count(count) => count.rate(),
         Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => Some(value),
         Stated::Peak { tau, .. } => tau,
+        Stated::Exact(text) => text.parse().ok(),
     }
 }
 
@@ -156,6 +167,7 @@ fn text(stated: &Stated) -> String {
         Stated::Count(count) => format!("{}/{}", count.successes, count.trials),
         Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => value.to_string(),
         Stated::Peak { tau, .. } => tau.map_or("none".to_owned(), |tau| format!("{tau:e}")),
+        Stated::Exact(text) => grouped_digits(text),
     }
 }
 
@@ -166,6 +178,7 @@ fn ours_text(measured: &Measured) -> String {
     let value = measured.value();
     match (measured, value) {
         (Measured::Count(count), _) => format!("{}/{}", count.successes, count.trials),
+        (Measured::Exact(Some(text)), _) => grouped_digits(text),
         (_, Some(value)) => match measured_sd(measured) {
             Some(sd) => format!("{} ± {sd:.4}", short(measured, value)),
             None => short(measured, value),
@@ -179,7 +192,9 @@ fn short(measured: &Measured, value: f64) -> String {
     match measured {
         Measured::Mean(_) => format!("{value:.4}"),
         Measured::Count(_) => format!("{value:.3}"),
-        Measured::Quantile { .. } | Measured::Greatest(_) => crate::output::number(value),
+        Measured::Quantile { .. } | Measured::Greatest(_) | Measured::Exact(_) => {
+            crate::output::number(value)
+        }
         Measured::Peak(_) => format!("{value:e}"),
     }
 }

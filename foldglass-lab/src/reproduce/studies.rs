@@ -27,8 +27,10 @@ pub const APPROACH: Source = source!("approach");
 pub const STATIONARITY: Source = source!("stationarity");
 /// Chains of the classes of several lengths.
 pub const CHAINS_LENGTHS: Source = source!("chains-lengths");
-/// Chains of the (0,3) classes.
+/// Chains of the (0,3) class.
 pub const CHAINS_WIDE: Source = source!("chains-wide");
+/// The same, tied.
+pub const CHAINS_TIED: Source = source!("chains-tied");
 /// Tabular RLVR, undisturbed.
 pub const PLAIN: Source = source!("plain");
 /// The same with resets.
@@ -36,7 +38,7 @@ pub const RESETS: Source = source!("resets");
 /// The same against the temperature.
 pub const SCAN: Source = source!("scan");
 
-const ALL: [Source; 7] = [
+const ALL: [Source; 8] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -44,6 +46,7 @@ const ALL: [Source; 7] = [
     PLAIN,
     RESETS,
     SCAN,
+    CHAINS_TIED,
 ];
 
 /// How much is run.

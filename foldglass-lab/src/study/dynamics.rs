@@ -67,6 +67,8 @@ pub struct Flat {
     stop_when_stationary: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_at_optimum: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keep_code: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -174,6 +176,7 @@ impl Flat {
                 self.stop_at_optimum.is_some(),
                 [false, false, true],
             ),
+            ("keep_code", self.keep_code.is_some(), [false, false, true]),
         ];
         let own = |of: &[bool; 3]| of[self.kind as usize];
         let Some((key, ..)) = given.iter().find(|(_, given, of)| *given && !own(of)) else {
@@ -220,6 +223,7 @@ impl TryFrom<Flat> for Method {
                     checkpoints: flat.checkpoints.unwrap_or_default(),
                     stop_when_stationary: flat.stop_when_stationary,
                     stop_at_optimum: flat.stop_at_optimum.unwrap_or(false),
+                    keep_code: flat.keep_code.unwrap_or(false),
                 }));
             }
         };
@@ -261,6 +265,7 @@ impl From<Method> for Flat {
                 checkpoints: Some(chain.checkpoints),
                 stop_when_stationary: chain.stop_when_stationary,
                 stop_at_optimum: Some(chain.stop_at_optimum),
+                keep_code: chain.keep_code.then_some(true),
                 ..Flat::default()
             },
         }

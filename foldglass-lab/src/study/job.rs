@@ -78,12 +78,14 @@ impl Job {
                 let (count, of) = ((numbers.end - numbers.start) as usize, chains.denominator());
                 let walk = |chain| Walk::new(method, chains.reward(chain), of);
                 let walks = (0..count).map(walk).collect();
-                Engine::Chain(Box::new(Walks {
+                let mut walks = Walks {
                     method: method.clone(),
                     tau: vec![tau; count],
                     chains,
                     walks,
-                }))
+                };
+                walks.keep_codes();
+                Engine::Chain(Box::new(walks))
             }
         };
         Ok(Job {
@@ -191,6 +193,17 @@ impl Walks {
         let of = self.chains.denominator();
         for (chain, walk) in self.walks.iter_mut().enumerate() {
             walk.note(&self.method, self.chains.reward(chain), of);
+        }
+        self.keep_codes();
+    }
+
+    /// Keeps the codes of chains that have just stopped: those beside them may go on, and they with
+    /// them.
+    fn keep_codes(&mut self) {
+        for (chain, walk) in self.walks.iter_mut().enumerate() {
+            if self.method.keep_code {
+                walk.keep(|| self.chains.code(chain).actions().to_vec());
+            }
         }
     }
 }

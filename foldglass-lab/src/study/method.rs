@@ -74,6 +74,8 @@ pub struct Chain {
     pub stop_when_stationary: Option<usize>,
     /// Stop once J is 1.
     pub stop_at_optimum: bool,
+    /// Record the last code.
+    pub keep_code: bool,
 }
 
 /// J that has not changed for this many sweeps is stationary, where the study does not say another.

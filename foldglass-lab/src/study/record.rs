@@ -95,6 +95,9 @@ pub struct ChainOutcome {
     pub sweeps_to_optimum: Option<usize>,
     /// J after the sweeps asked for.
     pub checkpoints: Vec<Checkpoint>,
+    /// The last code, where the study keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actions: Option<Vec<u16>>,
 }
 
 /// J after a sweep.

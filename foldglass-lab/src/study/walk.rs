@@ -2,6 +2,7 @@
 
 use dashu_int::UBig;
 use foldglass::count::Exact;
+use foldglass::quasigroup::Symbol;
 use serde::{Deserialize, Serialize};
 
 use super::method::Chain;
@@ -21,6 +22,8 @@ pub struct Walk {
     late: Vec<u8>,
     /// J after the checkpoints that are past.
     marks: Vec<u128>,
+    /// The last code, kept where it is asked for.
+    code: Option<Vec<Symbol>>,
 }
 
 impl Walk {
@@ -34,6 +37,7 @@ impl Walk {
             stopped: false,
             late: Vec::new(),
             marks: Vec::new(),
+            code: None,
         };
         walk.look(method, denominator);
         walk
@@ -43,6 +47,13 @@ impl Walk {
     /// own.
     pub fn stopped(&self) -> bool {
         self.stopped
+    }
+
+    /// Keeps the chain's code once it has stopped.
+    pub fn keep(&mut self, code: impl FnOnce() -> Vec<Symbol>) {
+        if self.stopped && self.code.is_none() {
+            self.code = Some(code());
+        }
     }
 
     /// Notes J after one more sweep.
@@ -114,6 +125,7 @@ impl Walk {
                 .zip(marks)
                 .map(checkpoint)
                 .collect(),
+            actions: self.code.clone(),
         }
     }
 }
@@ -131,6 +143,7 @@ mod tests {
             checkpoints: vec![2, 5],
             stop_when_stationary: None,
             stop_at_optimum: false,
+            keep_code: false,
         }
     }
 
