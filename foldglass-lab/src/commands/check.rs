@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::files::File;
 use crate::flags::max_memory;
 use crate::output::Report;
+use crate::summary::fraction;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -44,15 +45,14 @@ impl Claim {
     }
 
     /// What holds, or what does not.
-    fn check(&self, allowance: Allowance) -> Result<Result<String, String>, Error> {
+    fn check(&self, allowance: Allowance) -> Result<Result<Found, String>, Error> {
         match self {
             Claim::Path(class, path) => match path::verify(class, path, allowance) {
-                Ok(()) => Ok(Ok(format!(
-                    "{} moves from {} to {}, none lowers J",
-                    path.moves.len(),
-                    lowest_terms(&path.start_reward),
-                    lowest_terms(&path.reward)
-                ))),
+                Ok(()) => Ok(Ok(Found::Path {
+                    moves: path.moves.len(),
+                    start_exact: lowest_terms(&path.start_reward),
+                    reward_exact: lowest_terms(&path.reward),
+                })),
                 Err(PathError::Unchecked(CheckError::TooLarge(error))) => Err(error.into()),
                 Err(error) => Ok(Err(error.to_string())),
             },
@@ -73,7 +73,7 @@ impl CheckArgs {
         let (mut checked, mut failures) = (Vec::new(), Vec::new());
         for (file, claim) in claims {
             match claim.check(allowance)? {
-                Ok(holds) => checked.push(Holding { file, holds }),
+                Ok(found) => checked.push(Holding { file, found }),
                 Err(failure) => failures.push(format!("{file} does not hold: {failure}")),
             }
         }
@@ -93,13 +93,36 @@ pub struct Checked {
 #[derive(Serialize)]
 struct Holding {
     file: String,
-    holds: String,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// What was claimed, and is so.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Found {
+    Path {
+        moves: usize,
+        start_exact: String,
+        reward_exact: String,
+    },
 }
 
 impl Report for Checked {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.checked
             .iter()
-            .try_for_each(|claim| writeln!(out, "{} holds: {}", claim.file, claim.holds))
+            .try_for_each(|Holding { file, found }| match found {
+                Found::Path {
+                    moves,
+                    start_exact,
+                    reward_exact,
+                } => writeln!(
+                    out,
+                    "{file} holds: {moves} moves from {} to {}, none lowers J",
+                    fraction(start_exact.clone()),
+                    fraction(reward_exact.clone())
+                ),
+            })
     }
 }

@@ -140,7 +140,6 @@ fn a_policy_collapses_and_then_escapes() {
     let words: Vec<&str> = words.split(' ').collect();
     let found = scratch.json(&words);
     assert_eq!(found["standing"], "saddle");
-    assert!(found["ascent"]["gain"].as_f64().unwrap() > 0.0);
     assert!(scratch.run(&words).success().contains("a saddle"));
     let segments = found["segments"].as_array().unwrap();
     assert_eq!(segments.len(), 10);
