@@ -233,7 +233,7 @@ fn what_is_no_relabelling_is_refused() {
     let refuse = |class: &Class, steps: &[Vec<i64>]| Relabelling::new(class, steps).unwrap_err();
     let (one, turn) = (vec![0, 1, 2], vec![1, 2, 0]);
     let size = GaugeError::WrongSize { got: 1, want: 2 };
-    assert_eq!(refuse(&untied, &[one.clone()]), size);
+    assert_eq!(refuse(&untied, std::slice::from_ref(&one)), size);
     let error = refuse(&untied, &[vec![0, 0, 1], one.clone()]);
     assert!(matches!(error, GaugeError::NoPermutation { step: 1, .. }));
     assert_eq!(
