@@ -4,7 +4,8 @@
 //! A [`task::Task`] is a Latin square, an input law and lengths. A [`class::Class`] is what a
 //! policy may depend on, its cells numbered. A [`policy::Policy`] or [`policy::Code`] of a class is
 //! evaluated by an [`evaluate::Evaluator`] (f64, all of App. A) or counted by [`count`] (integers).
-//! [`cavi`] and [`chain`] are tabular RLVR and Monte Carlo.
+//! [`cavi`] and [`chain`] are tabular RLVR and Monte Carlo. [`escape`] makes paths of the theorems,
+//! [`gauge`] relabels tokens, and [`check`] re-verifies what the others claim.
 //!
 //! ```
 //! use foldglass::class::{Allowance, Class, Shape};

@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn every_code_has_a_path_to_reward_one(
         q in 2usize..=6,
-        length in 2usize..=8,
+        length in 1usize..=8,
         seed in any::<u64>(),
     ) {
         let mut stream = Stream::new(seed, 0);

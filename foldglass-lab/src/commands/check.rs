@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::files::File;
 use crate::flags::max_memory;
 use crate::output::Report;
-use crate::summary::fraction;
+use crate::summary::short;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -120,8 +120,8 @@ impl Report for Checked {
                 } => writeln!(
                     out,
                     "{file} holds: {moves} moves from {} to {}, none lowers J",
-                    fraction(start_exact.clone()),
-                    fraction(reward_exact.clone())
+                    short(start_exact),
+                    short(reward_exact)
                 ),
             })
     }
