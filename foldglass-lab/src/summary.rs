@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use foldglass::exact;
 use foldglass::stats::Summary;
 
 use crate::columns::{Align, Columns, widest};
@@ -55,6 +56,14 @@ pub fn fraction(exact: String) -> String {
     }
 }
 
+/// A fraction for a line, rounded where it is too long for one.
+pub fn short(exact: &str) -> String {
+    match exact::parse(exact) {
+        Ok(value) if exact.len() > LONGEST_FRACTION => number(value.to_f64().value()),
+        _ => exact.to_owned(),
+    }
+}
+
 /// Writes a table of runs, and how many more there are.
 pub fn write_list<const N: usize>(
     out: &mut dyn Write,
@@ -92,6 +101,12 @@ mod tests {
              one   1     2   -    2       2    2    2\n\
              none  0     -   -    -       -    -    -\n"
         );
+    }
+
+    #[test]
+    fn a_fraction_too_long_for_a_line_is_rounded() {
+        assert_eq!(short("9/10"), "9/10");
+        assert_eq!(short("1000000000000/3000000000001"), "0.333333");
     }
 
     #[test]

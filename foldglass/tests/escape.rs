@@ -84,7 +84,7 @@ proptest! {
     #[test]
     fn every_code_has_a_path_to_reward_one(
         q in 2usize..=6,
-        length in 2usize..=8,
+        length in 1usize..=8,
         seed in any::<u64>(),
     ) {
         let mut stream = Stream::new(seed, 0);
@@ -308,4 +308,16 @@ fn any_policy_climbs_to_a_code() {
     let class = Class::new(task, Shape::tied(0, 0), Allowance::default()).unwrap();
     let refused = collapse(&Policy::uniform(&class), 1e-12, Allowance::default());
     assert_eq!(refused, Err(EscapeError::Tied));
+}
+
+#[test]
+fn a_policy_that_no_cell_raises_may_be_a_saddle() {
+    let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
+    let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
+    assert!(matches!(found.standing, Standing::Saddle(reward) if reward > 0.5));
+    // Two codes of equal reward that differ where it does not matter: no saddle.
+    let mut policy = Policy::deterministic(&class, &Code::from_fn(&class, |_| 0));
+    policy.set_row(9, &[0.5, 0.5]).unwrap();
+    let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+    assert_eq!((found.standing, found.segments.len()), (Standing::Level, 1));
 }

@@ -233,7 +233,7 @@ fn what_is_no_relabelling_is_refused() {
     let refuse = |class: &Class, steps: &[Vec<i64>]| Relabelling::new(class, steps).unwrap_err();
     let (one, turn) = (vec![0, 1, 2], vec![1, 2, 0]);
     let size = GaugeError::WrongSize { got: 1, want: 2 };
-    assert_eq!(refuse(&untied, &[one.clone()]), size);
+    assert_eq!(refuse(&untied, std::slice::from_ref(&one)), size);
     let error = refuse(&untied, &[vec![0, 0, 1], one.clone()]);
     assert!(matches!(error, GaugeError::NoPermutation { step: 1, .. }));
     assert_eq!(
@@ -257,4 +257,25 @@ fn too_many_unused_tokens_are_refused_before_they_are_tried() {
             q: 12
         }
     );
+}
+
+#[test]
+fn where_windows_overlap_more_relabellings_change_no_answer() {
+    // With window (1, 0) step t + 1 sees x_t: the token of step t may be renamed as x_t says.
+    let class = class(2, &[4], Shape::untied(1, 0));
+    let code = random_code(&class, &mut Stream::new(6, 0));
+    let flip = |t: usize, x: Symbol| if t < 4 { x } else { 0 };
+    let mut other = code.clone();
+    for cell in 0..class.cells() {
+        let key = class.key(cell);
+        let (t, x) = (key.t.unwrap(), key.x[1].unwrap());
+        let partner = match (key.x[0], key.y[0]) {
+            (Some(before), Some(y)) => cell + (y ^ flip(t - 1, before)) as usize - y as usize,
+            _ => cell,
+        };
+        other.set(partner, code.action(cell) ^ flip(t, x));
+    }
+    let found = agreement(&class, &code, &other, Allowance::default()).unwrap();
+    assert_eq!(found.overall, Rational::ONE);
+    assert_eq!(relabelling_between(&class, &code, &other), Ok(None));
 }

@@ -135,8 +135,10 @@ impl CertifyArgs {
                     false => ControlFlow::Break(()),
                 }
             });
-            let shelf = search.is_over().then(|| search.finish());
-            Ok(progress::interrupted().not().then_some((number, shelf)))
+            Ok(match search.is_over() {
+                true => Some((number, Some(search.finish()))),
+                false => progress::interrupted().not().then_some((number, None)),
+            })
         };
         let take = |(number, shelf): (usize, Option<Shelf>)| {
             small[number] = shelf;

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::files::File;
 use crate::flags::{max_memory, positive};
 use crate::output::Report;
+use crate::summary::short;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -66,29 +67,20 @@ impl Claim {
     }
 
     /// What holds, or what does not.
-    fn check(&self, file: &str, means: &Means) -> Result<Result<Holding, String>, Error> {
-        let holding = |holds| Holding {
-            file: file.to_owned(),
-            holds,
-            verdicts: None,
-        };
+    fn check(&self, file: &str, means: &Means) -> Result<Result<Found, String>, Error> {
         match self {
             Claim::Path(class, path) => match path::verify(class, path, means.allowance) {
-                Ok(()) => Ok(Ok(holding(format!(
-                    "{} moves from {} to {}, none lowers J",
-                    path.moves.len(),
-                    lowest_terms(&path.start_reward),
-                    lowest_terms(&path.reward)
-                )))),
+                Ok(()) => Ok(Ok(Found::Path {
+                    moves: path.moves.len(),
+                    start_exact: lowest_terms(&path.start_reward),
+                    reward_exact: lowest_terms(&path.reward),
+                })),
                 Err(PathError::Unchecked(CheckError::TooLarge(error))) => Err(error.into()),
                 Err(error) => Ok(Err(error.to_string())),
             },
             Claim::Verdicts(class, list) => {
                 let checked = verdicts::check(class, list, file, means)?;
-                Ok(checked.map(|checked| Holding {
-                    verdicts: Some(checked.lines),
-                    ..holding(checked.holds)
-                }))
+                Ok(checked.map(|verdicts| Found::Verdicts { verdicts }))
             }
         }
     }
@@ -115,7 +107,7 @@ impl CheckArgs {
         let (mut checked, mut failures) = (Vec::new(), Vec::new());
         for (file, claim) in claims {
             match claim.check(&file, &means)? {
-                Ok(holding) => checked.push(holding),
+                Ok(found) => checked.push(Holding { file, found }),
                 Err(failure) => failures.push(format!("{file} does not hold: {failure}")),
             }
         }
@@ -135,15 +127,42 @@ pub struct Checked {
 #[derive(Serialize)]
 struct Holding {
     file: String,
-    holds: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verdicts: Option<Vec<verdicts::Line>>,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// What was claimed, and is so.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Found {
+    Path {
+        moves: usize,
+        start_exact: String,
+        reward_exact: String,
+    },
+    Verdicts {
+        verdicts: Vec<verdicts::Line>,
+    },
 }
 
 impl Report for Checked {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.checked
             .iter()
-            .try_for_each(|claim| writeln!(out, "{} holds: {}", claim.file, claim.holds))
+            .try_for_each(|Holding { file, found }| match found {
+                Found::Path {
+                    moves,
+                    start_exact,
+                    reward_exact,
+                } => writeln!(
+                    out,
+                    "{file} holds: {moves} moves from {} to {}, none lowers J",
+                    short(start_exact),
+                    short(reward_exact)
+                ),
+                Found::Verdicts { verdicts } => {
+                    writeln!(out, "{file} holds: {}", verdicts::text(verdicts))
+                }
+            })
     }
 }

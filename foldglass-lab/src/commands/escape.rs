@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::files;
 use crate::flags::{ClassArgs, whole};
 use crate::output::Report;
-use crate::summary::{LISTED, fraction};
+use crate::summary::{LISTED, short};
 
 mod segments;
 
@@ -184,8 +184,8 @@ impl Report for Escaped {
             collapsed.write_text(out)?;
         }
         let path = &self.path;
-        let from = fraction(lowest_terms(&path.start_reward));
-        let to = fraction(lowest_terms(&path.reward));
+        let from = short(&lowest_terms(&path.start_reward));
+        let to = short(&lowest_terms(&path.reward));
         writeln!(out, "reward J  {from} to {to}, never lowered")?;
         write!(out, "moves     {}", path.moves.len())?;
         match &self.search {
@@ -251,7 +251,7 @@ impl Escaped {
                 m.from.to_string(),
                 m.to.to_string(),
                 m.kind.to_string(),
-                fraction(lowest_terms(&m.reward)),
+                short(&lowest_terms(&m.reward)),
             ]);
             columns.write_row(out, &entries)?;
         }

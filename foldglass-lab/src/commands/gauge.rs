@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::files::{self, File};
 use crate::flags::ClassArgs;
 use crate::output::Report;
-use crate::summary::{fraction, write_list};
+use crate::summary::{short, write_list};
 
 /// The flags of `gauge`.
 #[derive(Debug, Args)]
@@ -257,7 +257,7 @@ impl Report for Gauged {
         let CanonicalForm {
             orbit, stabiliser, ..
         } = &self.canonical;
-        writeln!(out, "reward J      {}", fraction(self.reward_exact.clone()))?;
+        writeln!(out, "reward J      {}", short(&self.reward_exact))?;
         writeln!(
             out,
             "relabellings  {}, free at {} steps",
@@ -265,7 +265,7 @@ impl Report for Gauged {
         )?;
         writeln!(
             out,
-            "orbit         {orbit} codes, each reached by {stabiliser}"
+            "orbit         {orbit} codes; {stabiliser} of the relabellings change nothing"
         )?;
         if let Some(renamed) = &self.relabelled {
             writeln!(out, "relabelled    {}", permutations(&renamed.relabelling))?;
@@ -285,11 +285,11 @@ impl Report for Gauged {
 
 impl Compared {
     fn write_text(&self, out: &mut dyn Write, cells: usize) -> io::Result<()> {
-        let agreement = fraction(self.agreement_exact.clone());
+        let agreement = short(&self.agreement_exact);
         writeln!(out, "agreement     {agreement} of the answers")?;
         if self.by_length.len() > 1 {
             for one in &self.by_length {
-                let agreement = fraction(one.agreement_exact.clone());
+                let agreement = short(&one.agreement_exact);
                 writeln!(out, "  length {:<4} {agreement}", one.length)?;
             }
         }

@@ -46,7 +46,14 @@ fn a_path_as_it_was_written_holds() {
     let run = scratch.run(&["check", "path.json", "path.json"]);
     assert_eq!(run.success().matches("to 1/1, none lowers J").count(), 2);
     let found = scratch.json(&["check", "path.json"]);
-    assert_eq!(found["checked"][0]["file"], "path.json");
+    let moves = path["moves"].as_array().unwrap().len();
+    let expected = json!([{
+        "file": "path.json",
+        "moves": moves,
+        "start_exact": path["start_exact"],
+        "reward_exact": "1/1",
+    }]);
+    assert_eq!(found["checked"], expected);
 }
 
 #[test]

@@ -140,7 +140,6 @@ fn a_policy_collapses_and_then_escapes() {
     let words: Vec<&str> = words.split(' ').collect();
     let found = scratch.json(&words);
     assert_eq!(found["standing"], "saddle");
-    assert!(found["ascent"]["gain"].as_f64().unwrap() > 0.0);
     assert!(scratch.run(&words).success().contains("a saddle"));
     let segments = found["segments"].as_array().unwrap();
     assert_eq!(segments.len(), 10);
@@ -197,4 +196,34 @@ fn values_that_are_none_are_refused() {
         &format!("{escape} --out none/path.json"),
         &["cannot write none/path.json"],
     );
+}
+
+#[test]
+fn a_policy_of_a_wider_class_collapses_and_is_searched_from() {
+    let scratch = Scratch::new();
+    let class: Vec<&str> = "--task parity --lengths 3 --window 1,1"
+        .split(' ')
+        .collect();
+    let cells = scratch.json(&[&["cells"], &class[..]].concat())["count"].as_u64();
+    let row = |n: u64| [1.0 / (n + 2) as f64, (n + 1) as f64 / (n + 2) as f64];
+    let rows: Vec<[f64; 2]> = (0..cells.unwrap()).map(row).collect();
+    scratch.file("policy.json", &json!({ "rows": rows }).to_string());
+    let words = [
+        "escape",
+        "--policy",
+        "policy.json",
+        "--search",
+        "--out",
+        "path.json",
+    ];
+    let found = scratch.json(&[&words[..], &class].concat());
+    assert_eq!(found["segments"].as_array().map(Vec::len), Some(rows.len()));
+    assert_eq!(found["reward_exact"], "1/1");
+    scratch.run(&["check", "path.json"]).success();
+    let tied = "escape --task parity --lengths 3 --tied --policy policy.json --search";
+    scratch.file(
+        "policy.json",
+        &json!({ "rows": vec![[0.5, 0.5]; 6] }).to_string(),
+    );
+    refuses(&scratch, tied, &["untied", "--code with --search"]);
 }

@@ -10,8 +10,8 @@ use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 use std::collections::HashMap;
 
-/// The symbols still seen (oldest first), the tokens remembered, s, and the symbol drawn last.
-type State = (Vec<Symbol>, Vec<Symbol>, Symbol, Symbol);
+/// The symbols still seen and the tokens remembered, as base-q numbers, s, and the symbol drawn last.
+type State = (usize, usize, Symbol, Symbol);
 
 /// What a code earns, and which cells it consults.
 #[derive(Debug, Clone)]
@@ -68,15 +68,12 @@ impl Forward {
 
     /// The weight of the inputs of one length that end on the right answer.
     fn count_length(&mut self, class: &Class, which: usize, length: usize) -> UBig {
-        let (task, shape) = (class.task(), class.shape());
-        let number = |symbols: &[Symbol]| {
-            let digits = symbols.iter().map(|&symbol| symbol as usize);
-            digits.fold(0, |number, digit| number * class.q() + digit)
-        };
-        let mut states = HashMap::from([((Vec::new(), Vec::new(), 0, 0), UBig::ONE)]);
+        let (q, shape, square) = (class.q(), class.shape(), class.task().square());
+        let count = |digits: usize| q.pow(digits as u32);
+        let mut states = HashMap::from([((0, 0, 0, 0), UBig::ONE)]);
         let ahead = shape.window.future.min(length - 1);
-        for t in 1..=ahead {
-            states = draw(class, states, t);
+        for position in 1..=ahead {
+            states = draw(class, states, position);
         }
         let (path, mut earned) = (class.path(which), UBig::ZERO);
         for (t, node) in (1..).zip(path.into_iter().map(|node| &class.nodes()[node])) {
@@ -84,26 +81,22 @@ impl Forward {
                 states = draw(class, states, t + ahead);
             }
             let mut next = HashMap::new();
-            for ((mut x, mut y, s, last), weight) in states {
-                let group = &class.groups()[node.group];
-                let cell = group.cell(number(&x), number(&y));
+            let group = &class.groups()[node.group];
+            let forgets = usize::from(node.before == shape.window.past);
+            let kept = count(node.before + 1 + node.after - forgets);
+            let remembered = count(node.tokens.min(shape.memory - 1));
+            for ((window, history, s, last), weight) in states {
+                let cell = group.cell(window, history);
                 self.consulted[cell] = true;
                 let token = self.code.action(cell);
-                let s = match t {
-                    1 => x[0],
-                    _ => task.square().multiply(s, x[node.before]),
-                };
+                let x = (window / count(node.after) % q) as Symbol;
+                let s = if t == 1 { x } else { square.multiply(s, x) };
                 if t == length && token == s {
                     earned += &weight;
                 }
-                if node.before == shape.window.past {
-                    x.remove(0);
-                }
-                y.push(token);
-                if y.len() > shape.memory {
-                    y.remove(0);
-                }
-                let sum: &mut UBig = next.entry((x, y, s, last)).or_default();
+                let history = history % remembered * q + token as usize;
+                let state: State = (window % kept, history, s, last);
+                let sum: &mut UBig = next.entry(state).or_default();
                 *sum += weight;
             }
             states = next;
@@ -114,16 +107,16 @@ impl Forward {
 
 /// Lets the symbol of a position follow in every state.
 fn draw(class: &Class, states: HashMap<State, UBig>, position: usize) -> HashMap<State, UBig> {
-    let inputs = class.task().inputs();
-    let mut drawn = HashMap::with_capacity(states.len() * class.q());
-    for ((x, y, s, last), weight) in states {
-        for symbol in 0..class.q() as Symbol {
+    let (q, inputs) = (class.q(), class.task().inputs());
+    let mut drawn = HashMap::with_capacity(states.len() * q);
+    for ((window, history, s, last), weight) in states {
+        for symbol in 0..q as Symbol {
             let chance = inputs.weight(position, last, symbol);
             if chance == 0 {
                 continue;
             }
             let last = if inputs.is_correlated() { symbol } else { 0 };
-            let state = ([&x[..], &[symbol]].concat(), y.clone(), s, last);
+            let state: State = (window * q + symbol as usize, history, s, last);
             let sum: &mut UBig = drawn.entry(state).or_default();
             *sum += &weight * chance;
         }

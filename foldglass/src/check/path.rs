@@ -144,8 +144,8 @@ pub enum PathError {
     Unchecked(#[from] CheckError),
 }
 
-/// More inputs than this are not listed one by one.
-const MOST_INPUTS: u128 = 1 << 22;
+/// Rollouts of more steps than this, all together, are not listed one by one.
+const MOST_STEPS: u128 = 1 << 24;
 
 /// What a code earns, input by input or, where those are too many, state by state.
 enum Engine {
@@ -156,11 +156,12 @@ enum Engine {
 impl Engine {
     fn new(class: &Class, code: &Code, allowance: Allowance) -> Result<Engine, CheckError> {
         let task = class.task();
-        let inputs = u32::try_from(task.longest())
-            .ok()
-            .and_then(|length| (class.q() as u128).checked_pow(length));
+        let length = task.longest();
+        let inputs = u32::try_from(length).ok();
+        let inputs = inputs.and_then(|length| (class.q() as u128).checked_pow(length));
+        let steps = inputs.and_then(|inputs| inputs.checked_mul(length as u128));
         let wide = u128::try_from(task.denominator()).is_err();
-        if wide || inputs.is_none_or(|inputs| inputs > MOST_INPUTS) {
+        if wide || steps.is_none_or(|steps| steps > MOST_STEPS) {
             let share = RBig::from_parts(1.into(), task.denominator());
             return Ok(Engine::Forward(Forward::new(class, code.clone()), share));
         }

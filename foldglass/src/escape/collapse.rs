@@ -7,9 +7,11 @@
 
 use super::EscapeError;
 use crate::class::Allowance;
+use crate::count;
 use crate::evaluate::Evaluator;
 use crate::policy::{Code, Policy};
 use crate::quasigroup::Symbol;
+use crate::stream::Stream;
 
 /// A direction in which J rises.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,10 +42,10 @@ pub struct Segment {
 pub enum Standing {
     /// It is no local maximum: J rises at once, most of all here.
     Ascends(Ascent),
-    /// It is no local maximum, for J is not constant on the codes it mixes: no cell alone raises J,
-    /// but once others had collapsed this one did.
-    Saddle(Ascent),
-    /// J stayed what it was, as it does at a local maximum.
+    /// It is no local maximum, though no cell alone raises J: it mixes codes of other rewards, such
+    /// as this one. At a local maximum all codes that a policy mixes earn the same.
+    Saddle(f64),
+    /// All codes that were tried earn what it earns, as they do at a local maximum.
     Level,
 }
 
@@ -69,8 +71,8 @@ pub struct Collapse {
 /// At a local maximum all actions that a visited cell may take are equally good and none is better
 /// (differences up to `tolerance` count as none): every cell collapses onto its most probable
 /// action, and J stays what it is. Elsewhere the best action of every visited cell is taken, step by
-/// step, and J rises. A policy that passes this first-order test may still be a saddle, where J
-/// rises to a higher order: the uniform policy is one.
+/// step, and J rises. A policy that passes this first-order test may still be a saddle, where only
+/// several cells together raise J: the uniform policy is one. Codes drawn from it tell.
 ///
 /// ```
 /// use foldglass::class::{Allowance, Class, Shape};
@@ -95,10 +97,10 @@ pub fn collapse(
     let mut evaluator = Evaluator::new(class, allowance)?;
     let mut policy = policy.clone();
     let start = evaluator.evaluate(&policy);
-    let ascent = steepest(&evaluator, &policy, tolerance);
+    let standing = standing(&evaluator, &policy, start, tolerance);
     let mut found = Collapse {
         start,
-        standing: ascent.map_or(Standing::Level, Standing::Ascends),
+        standing,
         segments: Vec::new(),
         deviation: 0.0,
         drop: 0.0,
@@ -116,10 +118,6 @@ pub fn collapse(
             }
             let gain = gain(&row, &values, to);
             reward += gain;
-            if gain > tolerance && found.standing == Standing::Level {
-                let action = to as Symbol;
-                found.standing = Standing::Saddle(Ascent { cell, action, gain });
-            }
             found.drop = found.drop.max(-gain);
             found.deviation = found.deviation.max((reward - start).abs());
             let mut point = vec![0.0; row.len()];
@@ -134,6 +132,49 @@ pub fn collapse(
         }
     }
     Ok(found)
+}
+
+/// Codes drawn from a policy that no cell raises.
+const DRAWN: u64 = 64;
+
+/// How far the rewards of a policy and of a code it mixes may be apart by rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// Tries a policy for a local maximum, cell by cell and then by codes that it mixes.
+fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64) -> Standing {
+    if let Some(ascent) = steepest(evaluator, policy, tolerance) {
+        return Standing::Ascends(ascent);
+    }
+    let class = policy.class();
+    let mixed = |&cell: &usize| evaluator.visits(cell) > 0.0 && !policy.row(cell).contains(&1.0);
+    if !(0..class.cells()).any(|cell| mixed(&cell)) {
+        return Standing::Level;
+    }
+    let rewards = (0..DRAWN).map(|number| {
+        let mut stream = Stream::new(0, number);
+        let code = Code::from_fn(class, |cell| drawn(&policy.row(cell), &mut stream));
+        count::reward(class, &code).to_f64()
+    });
+    let differs = |other: &f64| (other - reward).abs() > tolerance.max(ROUNDING);
+    rewards
+        .filter(differs)
+        .max_by(f64::total_cmp)
+        .map_or(Standing::Level, Standing::Saddle)
+}
+
+/// An action drawn from a row, never one without probability.
+fn drawn(row: &[f64], stream: &mut Stream) -> Symbol {
+    let mut left = stream.uniform() * row.iter().sum::<f64>();
+    let supported = (0..).zip(row).filter(|(_, p)| **p > 0.0);
+    let mut action = 0;
+    for (next, p) in supported {
+        action = next;
+        left -= p;
+        if left < 0.0 {
+            break;
+        }
+    }
+    action
 }
 
 /// What J gains when a row becomes a point mass.

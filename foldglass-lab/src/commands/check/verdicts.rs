@@ -13,13 +13,6 @@ use super::Means;
 use crate::error::Error;
 use crate::progress::{self, Go, Progress};
 
-/// Verdicts that hold.
-pub struct Checked {
-    pub lines: Vec<Line>,
-    /// What a person is told.
-    pub holds: String,
-}
-
 /// What was gone through for a verdict.
 #[derive(Serialize)]
 pub struct Line {
@@ -36,7 +29,7 @@ pub fn check(
     list: &[Verdict],
     file: &str,
     means: &Means,
-) -> Result<Result<Checked, String>, Error> {
+) -> Result<Result<Vec<Line>, String>, Error> {
     let threads = progress::threads(means.threads, usize::MAX);
     let zeros = || Code::from_fn(class, |_| 0);
     let probe = |each| Rollouts::new(class, zeros(), each).map(drop);
@@ -81,8 +74,7 @@ pub fn check(
             Err(error) => return Ok(Err(format!("verdict {number}: {error}"))),
         }
     }
-    let holds = holds(&lines);
-    Ok(Ok(Checked { lines, holds }))
+    Ok(Ok(lines))
 }
 
 /// Names the file: the class that is too large is described in it.
@@ -104,7 +96,7 @@ fn name(claim: &Claim) -> &'static str {
 }
 
 /// How many verdicts of each kind hold, and how much of bounded shelves was looked at.
-fn holds(lines: &[Line]) -> String {
+pub fn text(lines: &[Line]) -> String {
     // By kind: verdicts, codes, codes looked at.
     let mut kinds: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for line in lines {

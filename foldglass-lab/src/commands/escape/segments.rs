@@ -45,7 +45,7 @@ impl Serialize for Collapsed {
         let Collapsed(found) = self;
         let (standing, ascent) = match found.standing {
             Standing::Ascends(ascent) => ("ascends", Some(ascent)),
-            Standing::Saddle(ascent) => ("saddle", Some(ascent)),
+            Standing::Saddle(_) => ("saddle", None),
             Standing::Level => ("level", None),
         };
         let ascent = ascent.map(|ascent| AscentForm {
@@ -71,14 +71,11 @@ impl Collapsed {
         let end = found.segments.last().map_or(found.start, |s| s.reward);
         writeln!(out, "policy    J {}", number(found.start))?;
         match &found.standing {
-            Standing::Level => writeln!(
+            Standing::Level => writeln!(out, "          level: so are the codes drawn from it")?,
+            Standing::Saddle(reward) => writeln!(
                 out,
-                "          level: J stays the same as its cells collapse"
-            )?,
-            Standing::Saddle(ascent) => writeln!(
-                out,
-                "          a saddle: no cell alone raises it, cell {} does after others",
-                ascent.cell
+                "          a saddle: no cell alone raises it, but it mixes a code of {}",
+                number(*reward)
             )?,
             Standing::Ascends(ascent) => writeln!(
                 out,
