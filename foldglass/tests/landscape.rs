@@ -139,13 +139,13 @@ fn census(class: &Class, tolerance: &str) -> (Census, Count) {
     let mut census = Census::new(class, &parse(tolerance).unwrap(), Allowance::default()).unwrap();
     let mut all = Count::default();
     for ending in 0..census.endings() {
-        let (count, demands) = census.visitor().ending(ending);
+        let (count, demands) = census.visitor(|| false).ending(ending).unwrap();
         all += count;
         census.learn(demands);
     }
-    let mut visitor = census.visitor();
+    let mut visitor = census.visitor(|| false);
     for part in 0..census.parts() {
-        all += visitor.part(part);
+        all += visitor.part(part).unwrap();
     }
     drop(visitor);
     (census, all)
@@ -182,10 +182,15 @@ fn compare(class: &Class) -> (u128, u128) {
     }
     let mut found = Kinds::new();
     for trap in &count.traps {
-        let barrier = census.barrier(trap.shelf, usize::MAX).unwrap();
+        let barrier = census.barrier(trap.shelf, usize::MAX, || false).unwrap();
         let kind = (trap.reward as u64, barrier as u64);
         *found.entry(kind).or_default() += trap.weight;
-        assert!(census.largest_loss(trap.shelf, usize::MAX).unwrap() <= barrier);
+        assert!(
+            census
+                .largest_loss(trap.shelf, usize::MAX, || false)
+                .unwrap()
+                <= barrier
+        );
     }
     assert_eq!(found, expected, "traps");
     let tolerance = all.whole / 50;

@@ -61,17 +61,17 @@ impl<'a> Visitors<'a> {
     fn job<T>(
         &self,
         progress: &Progress,
-        job: impl FnOnce(&mut Visitor<'a>) -> T,
+        job: impl FnOnce(&mut Visitor<'a>) -> Option<T>,
     ) -> Result<Option<T>, Error> {
         if progress.add(0) == Go::Stop {
             return Ok(None);
         }
         let idle = self.idle.lock().expect("no panic").pop();
-        let mut visitor = idle.unwrap_or_else(|| self.census.visitor());
+        let mut visitor = idle.unwrap_or_else(|| self.census.visitor(progress::interrupted));
         let done = job(&mut visitor);
         self.idle.lock().expect("no panic").push(visitor);
         progress.add(1);
-        Ok(Some(done))
+        Ok(done)
     }
 }
 
@@ -151,7 +151,7 @@ fn count_parts(
     in_order(
         threads,
         todo.len(),
-        |n| visitors.job(progress, |visitor| (todo[n], visitor.part(todo[n]))),
+        |n| visitors.job(progress, |visitor| Some((todo[n], visitor.part(todo[n])?))),
         |(part, count)| {
             if let Some(store) = store.as_mut() {
                 waiting.push(PartRecord::new(Some(part), &count));

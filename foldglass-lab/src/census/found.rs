@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::columns::{Align, Columns, widest};
 use crate::error::Error;
 use crate::output::{Report, number};
-use crate::progress::{Go, Progress, in_order};
+use crate::progress::{Go, Progress, in_order, interrupted};
 
 /// Traps that have something in common.
 #[derive(Debug, Clone, Serialize)]
@@ -131,21 +131,25 @@ impl Traps {
                 .map(|trap| ((trap.reward, trap.shelf), trap.weight)),
         );
         let progress = Progress::new(shelves.len() as u64, "barriers");
+        let stopped = || {
+            let said = "stopped while the barriers were measured: all parts are counted";
+            Error::Stopped(said.to_owned())
+        };
         let mut kinds = Vec::new();
         in_order(
             threads,
             shelves.len(),
             |n| {
                 if progress.add(1) == Go::Stop {
-                    return Err(Error::Stopped(
-                        "stopped while the barriers were measured: all parts are counted"
-                            .to_owned(),
-                    ));
+                    return Err(stopped());
                 }
                 let ((reward, shelf), weight) = shelves[n];
-                let barrier = census.barrier(shelf, cap);
-                let loss = census.largest_loss(shelf, cap);
-                Ok(Some((reward, barrier, loss, weight)))
+                let barrier = census.barrier(shelf, cap, interrupted);
+                let loss = census.largest_loss(shelf, cap, interrupted);
+                match interrupted() {
+                    true => Err(stopped()),
+                    false => Ok(Some((reward, barrier, loss, weight))),
+                }
             },
             |kind| {
                 kinds.push(kind);

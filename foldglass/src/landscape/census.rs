@@ -6,7 +6,9 @@
 //!
 //! **The last step** is not searched: given all others, a code that no change of the last step
 //! raises takes a best action at each of its cells. The other steps are checked from the last to
-//! the first, and most codes fail at once.
+//! the first, and most codes fail at once. Cells of the last step whose token no cell of the step
+//! before emits are not searched either: they matter only to a change to that token, and the ways to
+//! fill them are counted.
 //!
 //! **Forgetting.** When the actions of a step r do not depend on the token before it, no change
 //! before r has any effect. Most local maxima are of this kind. Let r be the last such step.
@@ -174,14 +176,15 @@ impl Census {
     /// let mut census = Census::new(&class, &exact::parse("0").unwrap(), Allowance::default()).unwrap();
     /// let mut all = Count::default();
     /// for ending in 0..census.endings() {
-    ///     let (count, demands) = census.visitor().ending(ending);
+    ///     let (count, demands) = census.visitor(|| false).ending(ending).unwrap();
     ///     all += count;
     ///     census.learn(demands);
     /// }
-    /// (0..census.parts()).for_each(|part| all += census.visitor().part(part));
+    /// let mut visitor = census.visitor(|| false);
+    /// (0..census.parts()).for_each(|part| all += visitor.part(part).unwrap());
     /// assert_eq!((all.optimal, all.local_maxima), (8, 648));
     /// assert_eq!(all.traps.iter().map(|trap| trap.weight).sum::<u128>(), 8);
-    /// let barrier = census.barrier(all.traps[0].shelf, 1000).unwrap();
+    /// let barrier = census.barrier(all.traps[0].shelf, 1000, || false).unwrap();
     /// assert_eq!(census.fraction(barrier), "1/25");
     /// ```
     pub fn new(
@@ -334,24 +337,25 @@ impl Census {
     }
 
     /// A visitor of codes, for one thread; it remembers from one part to the next what saves it
-    /// time.
-    pub fn visitor(&self) -> Visitor<'_> {
+    /// time. Now and then it asks whether to stop.
+    pub fn visitor(&self, stop: fn() -> bool) -> Visitor<'_> {
         Visitor(match &self.tables {
-            Tables::Narrow(rungs) => Either::Narrow(self, Visit::new(self, rungs)),
-            Tables::Wide(rungs) => Either::Wide(self, Visit::new(self, rungs)),
+            Tables::Narrow(rungs) => Either::Narrow(self, Visit::new(self, rungs, stop)),
+            Tables::Wide(rungs) => Either::Wide(self, Visit::new(self, rungs, stop)),
         })
     }
 
     /// The escape barrier of a shelf: the least, over all paths to a higher reward, of the largest
-    /// drop below its own. None if more than `cap` codes had to be visited to know it.
-    pub fn barrier(&self, shelf: u128, cap: usize) -> Option<u128> {
-        with!(self, rungs => Walker::new(self, rungs).barrier(shelf, cap))
+    /// drop below its own. None if more than `cap` codes had to be visited to know it, or if it was
+    /// to stop.
+    pub fn barrier(&self, shelf: u128, cap: usize, stop: fn() -> bool) -> Option<u128> {
+        with!(self, rungs => Walker::new(self, rungs, stop).barrier(shelf, cap))
     }
 
     /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
-    /// change. None if more than `cap` codes had to be visited to know it.
-    pub fn largest_loss(&self, shelf: u128, cap: usize) -> Option<u128> {
-        with!(self, rungs => Walker::new(self, rungs).largest_loss(shelf, cap))
+    /// change. None as for [`Census::barrier`].
+    pub fn largest_loss(&self, shelf: u128, cap: usize, stop: fn() -> bool) -> Option<u128> {
+        with!(self, rungs => Walker::new(self, rungs, stop).largest_loss(shelf, cap))
     }
 
     /// A number over the denominator of all rewards, in lowest terms.
@@ -395,26 +399,28 @@ enum Either<'a> {
 }
 
 impl Visitor<'_> {
-    /// Visits a set of endings: what it demands, and the optima and traps it decides.
+    /// Visits a set of endings: what it demands, and the optima and traps it decides. None when it
+    /// was stopped.
     ///
     /// # Panics
     /// If there is no such set.
-    pub fn ending(&mut self, number: usize) -> (Count, Demands) {
+    pub fn ending(&mut self, number: usize) -> Option<(Count, Demands)> {
         match &mut self.0 {
             Either::Narrow(census, visit) => visit.part(&census.endings[number]),
             Either::Wide(census, visit) => visit.part(&census.endings[number]),
         }
     }
 
-    /// Counts the codes of one part. Traps are sought only where the tolerance is zero.
+    /// Counts the codes of one part. Traps are sought only where the tolerance is zero. None when it
+    /// was stopped.
     ///
     /// # Panics
     /// If there is no such part.
-    pub fn part(&mut self, number: usize) -> Count {
-        let (count, _) = match &mut self.0 {
+    pub fn part(&mut self, number: usize) -> Option<Count> {
+        let found = match &mut self.0 {
             Either::Narrow(census, visit) => visit.part(&census.parts[number]),
             Either::Wide(census, visit) => visit.part(&census.parts[number]),
         };
-        count
+        found.map(|(count, _)| count)
     }
 }

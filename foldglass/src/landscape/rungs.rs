@@ -93,6 +93,24 @@ impl<W: Whole> Rung<W> {
         }
     }
 
+    /// Adds what one cell gives back, to what `give_back` would start from.
+    pub fn give_back_one(&self, beta: &mut [W], cell: usize, action: Symbol) {
+        let shift = action as usize * self.stride;
+        for flow in self.flows(cell) {
+            let back = flow.weight * beta[flow.to as usize + shift];
+            beta[flow.from as usize] += back;
+        }
+    }
+
+    /// Takes back what `give_back_one` did.
+    pub fn take_back_one(&self, beta: &mut [W], cell: usize, action: Symbol) {
+        let shift = action as usize * self.stride;
+        for flow in self.flows(cell) {
+            let back = flow.weight * beta[flow.to as usize + shift];
+            beta[flow.from as usize] -= back;
+        }
+    }
+
     /// By state that flows through a cell: its weight, times how much more it earns with one action
     /// than with another.
     pub fn advantage(&self, beta: &[W], cell: usize, with: Symbol, than: Symbol) -> Vec<i128> {

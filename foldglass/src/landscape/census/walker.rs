@@ -6,15 +6,32 @@
 use super::{Census, KEPT};
 use crate::count::weight::Whole;
 use crate::landscape::packed::{Packed, relabel};
-use crate::landscape::rungs::Rungs;
+use crate::landscape::rungs::{Rung, Rungs};
 use crate::quasigroup::Symbol;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
+
+/// What a search of a shelf came to.
+pub(super) enum Search {
+    /// A code of it can be raised.
+    Free,
+    /// None can; the least code met.
+    Trapped(Packed),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// How many codes are looked at between two questions whether to stop.
+const STOP_EVERY: usize = 1024;
+
+/// Passes over all rungs before a shelf is searched in earnest.
+const STRAYING: usize = 32;
 
 /// Walks from code to code, up to the names of tokens.
 pub(super) struct Walker<'a, W> {
     census: &'a Census,
     rungs: &'a Rungs<W>,
+    stop: fn() -> bool,
     alpha: Vec<W>,
     beta: Vec<W>,
     actions: Vec<Symbol>,
@@ -27,11 +44,12 @@ pub(super) struct Walker<'a, W> {
 }
 
 impl<'a, W: Whole + Ord> Walker<'a, W> {
-    pub fn new(census: &'a Census, rungs: &'a Rungs<W>) -> Walker<'a, W> {
+    pub fn new(census: &'a Census, rungs: &'a Rungs<W>, stop: fn() -> bool) -> Walker<'a, W> {
         let cells = census.class.cells();
         Walker {
             census,
             rungs,
+            stop,
             alpha: rungs.alpha(),
             beta: rungs.beta(),
             actions: vec![0; cells],
@@ -77,15 +95,94 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         true
     }
 
-    /// The least code met of the shelf, if no code of it can be raised.
-    pub fn trapped(&mut self, code: Packed) -> Option<Packed> {
+    /// Whether a short walk over the shelf comes to a code that can be raised. The cells of a rung
+    /// earn apart from each other, so that all of them may take another of their best actions: these
+    /// are as many neutral changes in a row. A pass from the first rung to the last takes the action
+    /// of the code that tracks the fold where it can, to show later rungs what there is to know; one
+    /// back takes any by chance.
+    fn strays(&mut self, code: Packed) -> bool {
+        self.census.packing.unpack(code, &mut self.actions);
+        // Any numbers will do; those of a code are always the same.
+        let mut chance = code as u64 ^ (code >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15;
+        let rungs = self.rungs;
+        self.rungs.pass_forward(&mut self.alpha, &self.actions, 0);
+        for rung in rungs.rungs.iter().rev() {
+            rung.give_back(&mut self.beta, &rungs.right, &self.actions);
+        }
+        for _ in 0..STRAYING {
+            let mut is_free = false;
+            for rung in &rungs.rungs {
+                rung.clear(&mut self.alpha, rungs.q);
+                for cell in rung.cells.clone() {
+                    let tracking = self.census.tracker[cell];
+                    let equals = self.best(rung, cell, |action, _| action == tracking);
+                    let Some(equals) = equals else { return true };
+                    is_free |= equals > 1;
+                    rung.send(&mut self.alpha, cell, self.actions[cell]);
+                }
+            }
+            for rung in rungs.rungs.iter().rev() {
+                for cell in rung.cells.clone() {
+                    let equals = self.best(rung, cell, |_, equals| {
+                        chance ^= chance << 13;
+                        chance ^= chance >> 7;
+                        chance ^= chance << 17;
+                        chance.is_multiple_of(equals)
+                    });
+                    let Some(equals) = equals else { return true };
+                    is_free |= equals > 1;
+                }
+                rung.give_back(&mut self.beta, &rungs.right, &self.actions);
+            }
+            if !is_free {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Gives a cell one of the actions that earn as much as its own, the last that is liked; says
+    /// how many there are, or none if another earns more.
+    #[inline]
+    fn best(
+        &mut self,
+        rung: &Rung<W>,
+        cell: usize,
+        mut likes: impl FnMut(Symbol, u64) -> bool,
+    ) -> Option<u64> {
+        let old = self.actions[cell];
+        let now = rung.earned(&self.alpha, &self.beta, cell, old);
+        let mut equals = 1;
+        for action in (0..self.rungs.q as Symbol).filter(|&action| action != old) {
+            match rung.earned(&self.alpha, &self.beta, cell, action).cmp(&now) {
+                Ordering::Less => {}
+                Ordering::Greater => return None,
+                Ordering::Equal => {
+                    equals += 1;
+                    if likes(action, equals) {
+                        self.actions[cell] = action;
+                    }
+                }
+            }
+        }
+        Some(equals)
+    }
+
+    /// Whether no code of the shelf can be raised.
+    pub fn trapped(&mut self, code: Packed) -> Search {
         if let Some(&shelf) = self.trapped.get(&code) {
-            return Some(shelf);
+            return Search::Trapped(shelf);
+        }
+        if self.strays(code) {
+            return Search::Free;
         }
         let mut shelf = vec![code];
         let mut known = HashSet::from([code]);
         let mut next = 0;
         while next < shelf.len() {
+            if next.is_multiple_of(STOP_EVERY) && (self.stop)() {
+                return Search::Stopped;
+            }
             self.go(shelf[next]);
             next += 1;
             let free = std::mem::take(&mut self.free);
@@ -102,18 +199,18 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
             });
             self.free = free;
             if !closed {
-                if self.free.len() + next > KEPT {
+                // All that was found is on the same shelf.
+                if self.free.len() + shelf.len() > KEPT {
                     self.free.clear();
                 }
-                self.free.extend(&shelf[..next]);
-                return None;
+                self.free.extend(shelf.into_iter().take(KEPT));
+                return Search::Free;
             }
         }
-        let least = shelf.iter().copied().min();
-        for code in shelf {
-            self.trapped.insert(code, least?);
-        }
-        least
+        let least = shelf.iter().copied().min().expect("the code itself");
+        self.trapped
+            .extend(shelf.into_iter().map(|code| (code, least)));
+        Search::Trapped(least)
     }
 
     /// Visits codes from a shelf on, those of the least cost first, until one has a higher reward,
@@ -128,11 +225,14 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         let start = self.go(shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
         let mut cheapest = HashMap::from([(shelf, 0)]);
+        let mut steps = 0usize;
         while let Some((Reverse(spent), reward, code)) = waiting.pop() {
             if reward > start {
                 return Some(spent);
             }
-            if cheapest.len() > cap {
+            steps += 1;
+            let stopped = steps.is_multiple_of(STOP_EVERY) && (self.stop)();
+            if cheapest.len() > cap || stopped {
                 return None;
             }
             if cheapest[&code] < spent {
