@@ -1,7 +1,9 @@
 //! Maps the landscape of codes: all of them, their local maxima, traps and barriers (paper, App. G.6).
 //!
 //! - [`census`] visits every code of an untied class.
+//! - [`tree`] floods a small class, and says which maxima meet at which reward.
 
 pub mod census;
 mod packed;
 mod rungs;
+pub mod tree;
