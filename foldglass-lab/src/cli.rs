@@ -51,6 +51,8 @@ pub enum Command {
     Chain(commands::chain::ChainArgs),
     /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
     Cavi(commands::cavi::CaviArgs),
+    /// Flood a small class: maxima, the saddles that join them, barriers, basins
+    Tree(commands::tree::TreeArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table

@@ -8,3 +8,4 @@ pub mod eval;
 pub mod reproduce;
 pub mod run;
 pub mod task;
+pub mod tree;

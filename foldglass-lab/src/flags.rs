@@ -9,7 +9,7 @@ pub mod square;
 use std::str::FromStr;
 
 pub use class::ClassArgs;
-pub use square::SquareArgs;
+pub use square::{SquareArgs, SquareFlag};
 
 /// Reads a whole number written in digits alone.
 pub fn whole<T: FromStr>(text: &str) -> Option<T> {

@@ -37,6 +37,7 @@ fn run() -> Result<(), Error> {
         Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
         Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
         Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Tree(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

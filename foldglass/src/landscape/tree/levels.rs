@@ -30,6 +30,11 @@ pub struct Levels {
 }
 
 impl Levels {
+    /// How many nodes a class has; none if 128 bits cannot number them.
+    pub fn size(class: &Class, nodes: Nodes) -> Option<u128> {
+        Numbering::size(class.q(), &spans(class, nodes))
+    }
+
     /// Computes all rewards. The watch hears of every node once.
     pub fn new(
         class: &Class,
