@@ -18,6 +18,8 @@ mod study;
 mod support;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/tree.rs"]
+mod tree;
 
 use support::Scratch;
 

@@ -6,10 +6,10 @@ use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 const WIDTH: f64 = 1120.0;
-const HEIGHT: f64 = 640.0;
+const HEIGHT: f64 = 650.0;
 
 /// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [90.0, 30.0, 95.0, 60.0];
+const MARGINS: [f64; 4] = [90.0, 30.0, 95.0, 70.0];
 
 /// The most that two leaves are apart.
 const SPACING: f64 = 90.0;
@@ -105,6 +105,8 @@ impl Drawing<'_> {
         // By number: what stands for it (a saddle with one drawn branch is that branch), the leaves
         // drawn above it, and its highest reward.
         let mut stands: Vec<Option<usize>> = vec![None; all];
+        // By saddle: what its own line goes on below, if one branch is higher than all others.
+        let mut stem: Vec<usize> = (0..all).collect();
         let (mut above, mut top) = (vec![0usize; all], vec![0u64; all]);
         for leaf in self.chosen() {
             places.drawn[leaf] = true;
@@ -118,6 +120,11 @@ impl Drawing<'_> {
                 .filter_map(|&child| stands[child])
                 .collect();
             joined.sort_by_key(|&n| (std::cmp::Reverse((top[n], above[n])), n));
+            if let [first, second, ..] = joined[..]
+                && top[first] > top[second]
+            {
+                stem[me] = first;
+            }
             above[me] = joined.iter().map(|&n| above[n]).sum();
             top[me] = joined.iter().map(|&n| top[n]).max().unwrap_or(0);
             places.drawn[me] = joined.len() > 1;
@@ -126,7 +133,7 @@ impl Drawing<'_> {
                 [one] => Some(one),
                 _ => Some(me),
             };
-            places.joined[me] = joined;
+            places.joined[me] = highest_in_the_middle(&joined);
         }
         let root = stands.last().copied().flatten();
         let Some(root) = root.or(places.drawn.iter().position(|&drawn| drawn)) else {
@@ -144,6 +151,8 @@ impl Drawing<'_> {
         }
         for me in 0..all {
             places.x[me] = match places.joined[me][..] {
+                // A trunk stays straight; branches that are alike meet in their middle.
+                [.., _, _] if stem[me] != me => places.x[stem[me]],
                 [first, .., last] => (places.x[first] + places.x[last]) / 2.0,
                 _ => start[me] as f64 + 0.5,
             };
@@ -164,7 +173,7 @@ impl Drawing<'_> {
     }
 
     fn write_head(&self, scene: &mut Scene) {
-        let [left, _, top, _] = MARGINS;
+        let [left, ..] = MARGINS;
         text(scene, left, 32.0, TextAnchor::Start, 17, self.title.clone());
         let optima = self
             .tree
@@ -186,7 +195,6 @@ impl Drawing<'_> {
             text(scene, x + 34.0, 60.5, TextAnchor::Start, SIZE, entry);
             x += 230.0;
         }
-        debug_assert!(top > 70.0);
     }
 
     fn write_tree(&self, scene: &mut Scene, places: &Places, axis: &Axis) {
@@ -242,25 +250,20 @@ impl Drawing<'_> {
         };
         let shown = match tree.leaves.len() {
             all if all == drawn => String::new(),
-            all => format!(" Drawn: the {drawn} of {all} leaves that have the highest barriers."),
+            all => format!(", {drawn} of {all} leaves drawn: those of the highest barriers"),
         };
         let spacing = (WIDTH - MARGINS[0] - MARGINS[1]) / drawn.max(1) as f64;
         let numbers = match spacing >= LABELLED {
-            true => " Numbers: the codes of a leaf.",
+            true => " The number on a leaf is that of its codes.",
             false => "",
         };
-        let said = format!(
-            "{what}. Lines meet at the highest reward below which no path between them need fall.\
-             {numbers}{shown}"
+        let read = format!(
+            "Leaves meet at the highest reward below which a path between them need not fall.{numbers}"
         );
-        text(
-            scene,
-            MARGINS[0],
-            HEIGHT - 18.0,
-            TextAnchor::Start,
-            SIZE,
-            said,
-        );
+        let lines = [format!("{what}{shown}"), read];
+        for (y, said) in [HEIGHT - 34.0, HEIGHT - 15.0].into_iter().zip(lines) {
+            text(scene, MARGINS[0], y, TextAnchor::Start, SIZE, said);
+        }
     }
 }
 
@@ -310,6 +313,13 @@ fn write_axis(scene: &mut Scene, axis: &Axis) {
     });
 }
 
+/// The first in the middle, the next beside it in turns.
+fn highest_in_the_middle(sorted: &[usize]) -> Vec<usize> {
+    let right = sorted.iter().skip(1).step_by(2);
+    let left: Vec<usize> = sorted.iter().step_by(2).copied().collect();
+    left.into_iter().rev().chain(right.copied()).collect()
+}
+
 fn leaves(count: usize) -> String {
     match count {
         1 => "1 leaf".to_owned(),
@@ -340,4 +350,30 @@ fn text(scene: &mut Scene, x: f64, y: f64, anchor: TextAnchor, size: u32, conten
         bold: false,
         color: None,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_stands_between_the_others() {
+        assert_eq!(highest_in_the_middle(&[1, 2, 3, 4, 5]), [5, 3, 1, 2, 4]);
+        assert_eq!(highest_in_the_middle(&[7]), [7]);
+    }
+
+    #[test]
+    fn ticks_are_round_and_within_the_axis() {
+        for (low, high) in [(0.78, 1.01), (0.0, 1.0), (0.4, 0.41)] {
+            let (ticks, decimals) = Axis { low, high }.ticks();
+            assert!((4..=12).contains(&ticks.len()), "{ticks:?}");
+            assert!(
+                ticks
+                    .iter()
+                    .all(|&tick| low <= tick && tick <= high + 1e-12)
+            );
+            let written = |tick: &f64| format!("{tick:.decimals$}").parse::<f64>().unwrap();
+            assert!(ticks.iter().all(|tick| (written(tick) - tick).abs() < 1e-9));
+        }
+    }
 }

@@ -30,8 +30,14 @@ impl Numbering {
     /// How many codes there are; none if more than 128 bits can number.
     pub fn size(q: usize, spans: &[Span]) -> Option<u128> {
         spans.iter().try_fold(1u128, |all, span| {
-            let ways = &ways(q, span)[span.cells.len()];
-            all.checked_mul(ways[if span.named { 0 } else { q }]?)
+            let cells = span.cells.len();
+            let ways = match span.named {
+                false => (q as u128).checked_pow(u32::try_from(cells).ok()?)?,
+                // All but the first have two actions or more.
+                true if cells > 128 => return None,
+                true => ways(q, span)[cells][0]?,
+            };
+            all.checked_mul(ways)
         })
     }
 
@@ -199,5 +205,7 @@ mod tests {
         assert_eq!(Numbering::size(2, &[span(0..127)]), Some(1 << 127));
         assert_eq!(Numbering::size(2, &[span(0..100), span(100..128)]), None);
         assert_eq!(Numbering::size(3, &[span(0..10_000)]), None);
+        let (cells, named) = (0..10_000, true);
+        assert_eq!(Numbering::size(3, &[Span { cells, named }]), None);
     }
 }
