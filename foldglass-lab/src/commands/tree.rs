@@ -67,15 +67,22 @@ impl TreeArgs {
         let levels = levels.map_err(refuse)?;
         let exported = self.vienna.as_deref().map(|path| export(&levels, path));
         let exported = exported.transpose()?;
+        // Made before the long part, so that a wrong path is known at once.
+        let create = |path: &PathBuf| match fs::File::create(path) {
+            Ok(file) => Ok((path.clone(), file)),
+            Err(source) => Err(cannot_write(path, source)),
+        };
+        let svg = self.svg.as_ref().map(create).transpose()?;
         let tree = levels.tree(&mut watch).map_err(refuse)?;
-        if let Some(path) = &self.svg {
+        if let Some((path, mut file)) = svg {
             let drawing = Drawing {
                 tree: &tree,
                 title: self.title(&class),
                 orbits: self.orbits,
                 max_leaves: self.max_leaves,
             };
-            fs::write(path, drawing.draw()).map_err(|source| cannot_write(path, source))?;
+            file.write_all(drawing.draw().as_bytes())
+                .map_err(|source| cannot_write(&path, source))?;
         }
         Ok(Flooded {
             tree,

@@ -30,27 +30,31 @@ impl<'a> Walker<'a> {
     pub fn visit(&mut self, node: u32, mut take: impl FnMut(u32)) -> u128 {
         let numbering = &self.levels.numbering;
         let weight = numbering.write(node, &mut self.actions);
-        for cell in 0..numbering.cells {
-            let old = self.actions[cell];
-            let span = numbering.span(cell);
+        let actions = 0..numbering.q as Symbol;
+        for span in &numbering.spans {
             if !span.named {
-                let unit = numbering.plain_unit(cell);
-                let zero = node - u32::from(old) * unit;
-                for action in (0..numbering.q as Symbol).filter(|&action| action != old) {
-                    take(zero + u32::from(action) * unit);
+                for cell in span.cells.clone() {
+                    let (old, unit) = (self.actions[cell], numbering.unit(cell, numbering.q));
+                    let zero = node - u32::from(old) * unit;
+                    for action in actions.clone().filter(|&action| action != old) {
+                        take(zero + u32::from(action) * unit);
+                    }
                 }
                 continue;
             }
             let part = numbering.part(span, &self.actions);
             let others = node - part.expect("tokens are named in order");
-            for action in (0..numbering.q as Symbol).filter(|&action| action != old) {
-                self.actions[cell] = action;
-                take(match numbering.part(span, &self.actions) {
-                    Some(part) => others + part,
-                    None => self.renamed(),
-                });
+            for cell in span.cells.clone() {
+                let old = self.actions[cell];
+                for action in actions.clone().filter(|&action| action != old) {
+                    self.actions[cell] = action;
+                    take(match numbering.part(span, &self.actions) {
+                        Some(part) => others + part,
+                        None => self.renamed(),
+                    });
+                }
+                self.actions[cell] = old;
             }
-            self.actions[cell] = old;
         }
         weight
     }

@@ -22,8 +22,6 @@ pub(super) struct Numbering {
     pub spans: Vec<Span>,
     /// By cell, and by the tokens its span has used before it: what an action counts.
     units: Vec<u32>,
-    /// The span of each cell.
-    span_of: Vec<u32>,
 }
 
 impl Numbering {
@@ -46,12 +44,10 @@ impl Numbering {
     pub fn new(q: usize, spans: Vec<Span>) -> Numbering {
         let cells = spans.last().map_or(0, |span| span.cells.end);
         let mut units = vec![0; cells * (q + 1)];
-        let mut span_of = vec![0; cells];
         let mut after = 1u128;
-        for (s, span) in spans.iter().enumerate().rev() {
+        for span in spans.iter().rev() {
             let ways = ways(q, span);
             for (i, cell) in span.cells.clone().enumerate() {
-                span_of[cell] = s as u32;
                 let rest = &ways[span.cells.len() - 1 - i];
                 for used in 0..=q {
                     // Tokens that cannot have been used yet have no unit.
@@ -70,24 +66,14 @@ impl Numbering {
             cells,
             spans,
             units,
-            span_of,
         }
     }
 
+    /// What an action counts at a cell whose span has used some tokens before it: all of them where
+    /// none are named.
     #[inline]
-    fn unit(&self, cell: usize, used: usize) -> u32 {
+    pub fn unit(&self, cell: usize, used: usize) -> u32 {
         self.units[cell * (self.q + 1) + used]
-    }
-
-    /// What an action at a cell counts where no tokens are named.
-    #[inline]
-    pub fn plain_unit(&self, cell: usize) -> u32 {
-        self.unit(cell, self.q)
-    }
-
-    #[inline]
-    pub fn span(&self, cell: usize) -> &Span {
-        &self.spans[self.span_of[cell] as usize]
     }
 
     #[inline]
