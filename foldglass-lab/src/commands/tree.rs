@@ -262,7 +262,7 @@ impl Report for Flooded {
         {
             writeln!(
                 out,
-                "\nenergies in {path} are -J in units of {unit}; the tree is what this prints:"
+                "\nenergies in {path} are -J in units of {unit}; to compare the trees:"
             )?;
             writeln!(out, "barriers -G {graph} --max 0 --minh 0.5 --bsize {path}")?;
             if !exact {

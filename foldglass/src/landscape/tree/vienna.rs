@@ -9,6 +9,9 @@
 //! leaves: without `-G` it takes the strings for RNA, without `--max 0` it stops at 100 leaves, and
 //! less than one unit is a plateau, not a barrier. It keeps energies in 32-bit floats, which hold
 //! whole numbers to 2^24.
+//!
+//! Its barriers are to any minimum at least as deep, ours to a higher reward: where leaves of one
+//! reward meet before they meet a higher one, all but the first of them have a lower barrier there.
 
 use super::levels::Levels;
 use crate::exact;
