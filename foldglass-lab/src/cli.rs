@@ -53,6 +53,8 @@ pub enum Command {
     Cavi(commands::cavi::CaviArgs),
     /// Visit every code of an untied class: optima, local maxima, traps, barriers
     Enumerate(commands::enumerate::EnumerateArgs),
+    /// Flood a small class: maxima, the saddles that join them, barriers, basins
+    Tree(commands::tree::TreeArgs),
     /// Search the shelves of codes for an exit: optimal, certified, bounded or escapes
     Certify(commands::certify::CertifyArgs),
     /// Lead a code, or a policy, to reward one by changes that never lower the reward

@@ -13,3 +13,4 @@ pub mod gauge;
 pub mod reproduce;
 pub mod run;
 pub mod task;
+pub mod tree;

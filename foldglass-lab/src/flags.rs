@@ -12,7 +12,7 @@ use std::str::FromStr;
 use crate::study::Shard;
 
 pub use class::{ClassArgs, check_lengths};
-pub use square::SquareArgs;
+pub use square::{SquareArgs, SquareFlag};
 
 /// Reads a whole number written in digits alone.
 pub fn whole<T: FromStr>(text: &str) -> Option<T> {

@@ -44,6 +44,7 @@ fn run() -> Result<(), Error> {
         Command::Escape(args) => output::write(&args.run(&settings)?, &settings),
         Command::Check(args) => output::write(&args.run(&settings)?, &settings),
         Command::Gauge(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Tree(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

@@ -28,6 +28,8 @@ mod study;
 mod support;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/tree.rs"]
+mod tree;
 #[path = "cli/verdicts.rs"]
 mod verdicts;
 

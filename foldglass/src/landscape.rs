@@ -2,8 +2,10 @@
 //!
 //! - [`census`] visits every code of an untied class.
 //! - [`shelf`] searches what neutral changes lead to from one code, in any class.
+//! - [`tree`] floods a small class, and says which maxima meet at which reward.
 
 pub mod census;
 mod packed;
 mod rungs;
 pub mod shelf;
+pub mod tree;

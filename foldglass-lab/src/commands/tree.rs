@@ -1,0 +1,359 @@
+//! Floods a small class and draws the tree of its maxima (paper, App. G.6).
+//!
+//! A leaf is a shelf of optima or of traps, a saddle the reward at which the ways between them meet.
+
+mod drawing;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use foldglass::class::Class;
+use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError, Vienna};
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use crate::cli::Settings;
+use crate::columns::{Align, Columns, widest};
+use crate::error::Error;
+use crate::flags::{ClassArgs, SquareFlag, positive};
+use crate::output::{Report, Stream, number};
+use crate::progress::{Go, Progress};
+use drawing::Drawing;
+
+/// The flags of `tree`.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// Take codes that differ in the names of their tokens only for one; not with --tied
+    #[arg(long)]
+    orbits: bool,
+    /// Draw the tree (a disconnectivity graph) to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// The most leaves in the drawing: those of the highest barriers
+    #[arg(long, value_name = "N", value_parser = positive, default_value = "200")]
+    #[arg(allow_negative_numbers = true)]
+    max_leaves: usize,
+    /// Write all codes and their energies -J to this file, as the program `barriers` of the ViennaRNA
+    /// project reads them; not with --orbits
+    #[arg(long, value_name = "FILE", conflicts_with = "orbits")]
+    vienna: Option<PathBuf>,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+impl TreeArgs {
+    /// Floods the class, and writes the files asked for.
+    pub fn run(&self, settings: &Settings) -> Result<Flooded, Error> {
+        if self.orbits && self.class.tied {
+            return Err(Error::Usage(format!("--orbits: {}", TreeError::TiedOrbits)));
+        }
+        let class = self.class.class(settings.seed)?;
+        let nodes = if self.orbits {
+            Nodes::Orbits
+        } else {
+            Nodes::Codes
+        };
+        let size = Levels::size(&class, nodes).and_then(|size| u64::try_from(size).ok());
+        let progress = Progress::new(size.unwrap_or(0).saturating_mul(3), "visits");
+        let mut watch = |visits| match progress.add(visits) {
+            Go::On => ControlFlow::Continue(()),
+            Go::Stop => ControlFlow::Break(()),
+        };
+        let levels = Levels::new(&class, nodes, self.class.allowance(), &mut watch);
+        let levels = levels.map_err(refuse)?;
+        let exported = self.vienna.as_deref().map(|path| export(&levels, path));
+        let exported = exported.transpose()?;
+        // Made before the long part, so that a wrong path is known at once.
+        let create = |path: &PathBuf| match fs::File::create(path) {
+            Ok(file) => Ok((path.clone(), file)),
+            Err(source) => Err(cannot_write(path, source)),
+        };
+        let svg = self.svg.as_ref().map(create).transpose()?;
+        let tree = levels.tree(&mut watch).map_err(refuse)?;
+        if let Some((path, mut file)) = svg {
+            let drawing = Drawing {
+                tree: &tree,
+                title: self.title(&class),
+                orbits: self.orbits,
+                max_leaves: self.max_leaves,
+            };
+            file.write_all(drawing.draw().as_bytes())
+                .map_err(|source| cannot_write(&path, source))?;
+        }
+        Ok(Flooded {
+            tree,
+            orbits: self.orbits,
+            exported,
+        })
+    }
+
+    /// The class in words.
+    fn title(&self, class: &Class) -> String {
+        let task = match &self.class.square.task {
+            SquareFlag::Named(name) => name.clone(),
+            SquareFlag::File(path) => path.display().to_string(),
+        };
+        let lengths: Vec<String> = class
+            .task()
+            .lengths()
+            .iter()
+            .map(usize::to_string)
+            .collect();
+        let shape = class.shape();
+        let mut title = format!(
+            "{task}, T = {}, inputs {}, window ({},{})",
+            lengths.join(", "),
+            self.class.inputs,
+            shape.window.past,
+            shape.window.future
+        );
+        if shape.memory > 1 {
+            title += &format!(", {} tokens remembered", shape.memory);
+        }
+        title + if shape.tied { ", tied" } else { "" }
+    }
+}
+
+fn refuse(error: TreeError) -> Error {
+    match error {
+        TreeError::TooLarge(error) => Error::Class(error),
+        TreeError::Stopped => {
+            Error::Stopped("interrupted: a tree needs all codes, so nothing is reported".to_owned())
+        }
+        other => Error::Usage(other.to_string()),
+    }
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> Error {
+    let path = path.display().to_string();
+    Error::Write { path, source }
+}
+
+/// What `barriers` has to be told of the file it reads.
+#[derive(Serialize)]
+struct Exported {
+    /// Its graph.
+    graph: String,
+    /// The reward that is one unit of energy.
+    unit: String,
+    #[serde(skip)]
+    path: String,
+    #[serde(skip)]
+    exact: bool,
+}
+
+/// The whole numbers that a 32-bit float holds.
+const FLOAT: u64 = 1 << 24;
+
+fn export(levels: &Levels, path: &Path) -> Result<Exported, Error> {
+    let vienna = levels.vienna().ok_or_else(|| {
+        Error::Usage("--vienna: `barriers` has letters for at most 26 actions".to_owned())
+    })?;
+    let write = |vienna: &Vienna| {
+        let mut out = BufWriter::with_capacity(1 << 16, fs::File::create(path)?);
+        vienna.write(&mut out)?;
+        out.flush()
+    };
+    write(&vienna).map_err(|source| cannot_write(path, source))?;
+    Ok(Exported {
+        graph: vienna.graph(),
+        unit: vienna.unit(),
+        path: path.display().to_string(),
+        exact: vienna.depth() <= FLOAT,
+    })
+}
+
+/// A tree, and what was written of it.
+pub struct Flooded {
+    tree: Tree,
+    orbits: bool,
+    exported: Option<Exported>,
+}
+
+#[derive(Serialize)]
+struct LeafEntry<'a> {
+    id: usize,
+    reward: String,
+    shelf: String,
+    actions: &'a [foldglass::quasigroup::Symbol],
+    barrier: Option<String>,
+    steepest: String,
+    random: f64,
+}
+
+#[derive(Serialize)]
+struct SaddleEntry<'a> {
+    id: usize,
+    reward: String,
+    children: &'a [usize],
+}
+
+#[derive(Serialize)]
+struct StuckEntry {
+    maxima: String,
+    steepest: String,
+    random: f64,
+}
+
+impl Serialize for Flooded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tree = &self.tree;
+        let leaves = Stream(|| {
+            (0..).zip(&tree.leaves).map(|(id, leaf)| LeafEntry {
+                id,
+                reward: tree.fraction(leaf.reward),
+                shelf: leaf.shelf.to_string(),
+                actions: leaf.code.actions(),
+                barrier: leaf.barrier.map(|barrier| tree.fraction(barrier)),
+                steepest: leaf.steepest.to_string(),
+                random: leaf.random,
+            })
+        });
+        let saddles = Stream(|| {
+            (tree.leaves.len()..)
+                .zip(&tree.saddles)
+                .map(|(id, saddle)| SaddleEntry {
+                    id,
+                    reward: tree.fraction(saddle.reward),
+                    children: &saddle.children,
+                })
+        });
+        let stuck = StuckEntry {
+            maxima: tree.stuck.maxima.to_string(),
+            steepest: tree.stuck.steepest.to_string(),
+            random: tree.stuck.random,
+        };
+        let mut object = serializer.serialize_struct("Flooded", 6)?;
+        object.serialize_field("codes", &tree.codes.to_string())?;
+        object.serialize_field("nodes", &tree.nodes.to_string())?;
+        object.serialize_field("leaves", &leaves)?;
+        object.serialize_field("saddles", &saddles)?;
+        object.serialize_field("stuck", &stuck)?;
+        if let Some(exported) = &self.exported {
+            object.serialize_field("vienna", exported)?;
+        }
+        object.end()
+    }
+}
+
+impl Report for Flooded {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let tree = &self.tree;
+        let orbits = match self.orbits {
+            true => format!(" in {} orbits", tree.nodes),
+            false => String::new(),
+        };
+        writeln!(out, "{} codes{orbits}\n", tree.codes)?;
+        self.write_leaves(out)?;
+        if !tree.saddles.is_empty() {
+            writeln!(out)?;
+            self.write_saddles(out)?;
+        }
+        if let Some(Exported {
+            graph,
+            unit,
+            path,
+            exact,
+        }) = &self.exported
+        {
+            writeln!(
+                out,
+                "\nenergies in {path} are -J in units of {unit}; to compare the trees:"
+            )?;
+            writeln!(out, "barriers -G {graph} --max 0 --minh 0.5 --bsize {path}")?;
+            if !exact {
+                writeln!(
+                    out,
+                    "(it keeps energies in 32-bit floats, which round some of these)"
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Flooded {
+    /// The leaves, those alike in one line, and where ascents end.
+    fn write_leaves(&self, out: &mut dyn Write) -> io::Result<()> {
+        let tree = &self.tree;
+        // By reward, the highest first, then the highest barrier, then the largest shelf.
+        let mut kinds: BTreeMap<_, (usize, u128, f64)> = BTreeMap::new();
+        for leaf in &tree.leaves {
+            let barrier = leaf.barrier.unwrap_or(u64::MAX);
+            let key = std::cmp::Reverse((leaf.reward, barrier, leaf.shelf));
+            let kind = kinds.entry(key).or_default();
+            kind.0 += 1;
+            kind.1 += leaf.steepest;
+            kind.2 += leaf.random;
+        }
+        let share = |codes: f64| number(codes / tree.codes as f64);
+        let mut rows: Vec<[String; 6]> = Vec::new();
+        for (std::cmp::Reverse((reward, barrier, shelf)), (count, steepest, random)) in kinds {
+            let barrier = match barrier {
+                u64::MAX => "-".to_owned(),
+                barrier => tree.fraction(barrier),
+            };
+            rows.push([
+                count.to_string(),
+                tree.fraction(reward),
+                barrier,
+                shelf.to_string(),
+                share(steepest as f64),
+                share(random),
+            ]);
+        }
+        let stuck = &tree.stuck;
+        rows.push([
+            "stuck".to_owned(),
+            "-".to_owned(),
+            "-".to_owned(),
+            stuck.maxima.to_string(),
+            share(stuck.steepest as f64),
+            share(stuck.random),
+        ]);
+        let heads = ["leaves", "reward", "barrier", "shelf", "steepest", "random"];
+        table(out, &heads, &rows)?;
+        writeln!(
+            out,
+            "\nsteepest and random: the share of all codes that ascent brings to these leaves; stuck \
+             are\nthe local maxima on no leaf, which a neutral way leaves"
+        )
+    }
+
+    fn write_saddles(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut kinds: BTreeMap<_, usize> = BTreeMap::new();
+        for saddle in &self.tree.saddles {
+            let key = std::cmp::Reverse((saddle.reward, saddle.children.len()));
+            *kinds.entry(key).or_default() += 1;
+        }
+        let row = |(std::cmp::Reverse((reward, joins)), count): (_, usize)| {
+            let joins: usize = joins;
+            [
+                count.to_string(),
+                self.tree.fraction(reward),
+                joins.to_string(),
+            ]
+        };
+        let rows: Vec<[String; 3]> = kinds.into_iter().map(row).collect();
+        table(out, &["saddles", "reward", "joins"], &rows)
+    }
+}
+
+/// Numbers under heads.
+fn table<const N: usize>(
+    out: &mut dyn Write,
+    heads: &[&str; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let columns = (0..)
+        .zip(heads)
+        .fold(Columns::default(), |columns, (i, head)| {
+            columns.add(head, Align::Right, widest(rows.iter().map(|row| &row[i])))
+        });
+    columns.write_head(out)?;
+    rows.iter().try_for_each(|row| columns.write_row(out, row))
+}

@@ -1,0 +1,174 @@
+//! Sorts all codes of a class by their reward (paper, App. G.6).
+
+use super::numbering::{Numbering, Span};
+use super::{Nodes, Pace, Tree, TreeError, Watch, climb, flood, rewards};
+use crate::class::{Allowance, Class};
+use crate::landscape::rungs::Rungs;
+use dashu_int::ops::BitTest;
+use std::ops::Range;
+
+/// The most bits of a denominator.
+const BITS: usize = 62;
+
+/// The bytes that a node takes at any time.
+const NODE: u128 = 20;
+
+/// The codes of a class, or its orbits, by reward. A level is a reward that occurs, the highest 0.
+pub struct Levels {
+    pub(super) class: Class,
+    /// Of an untied class.
+    pub(super) rungs: Option<Rungs<i64>>,
+    pub(super) numbering: Numbering,
+    /// By level.
+    pub(super) rewards: Vec<u64>,
+    /// By level: where its nodes begin in `order`; one more entry ends the last.
+    starts: Vec<u32>,
+    /// By node.
+    pub(super) level: Vec<u32>,
+    /// The nodes, by level, then by number.
+    order: Vec<u32>,
+}
+
+impl Levels {
+    /// How many nodes a class has; none if 128 bits cannot number them.
+    pub fn size(class: &Class, nodes: Nodes) -> Option<u128> {
+        Numbering::size(class.q(), &spans(class, nodes))
+    }
+
+    /// Computes all rewards. The watch hears of every node once.
+    pub fn new(
+        class: &Class,
+        nodes: Nodes,
+        allowance: Allowance,
+        watch: &mut Watch<'_>,
+    ) -> Result<Levels, TreeError> {
+        let tied = class.shape().tied;
+        if tied && nodes == Nodes::Orbits {
+            return Err(TreeError::TiedOrbits);
+        }
+        let bits = class.task().denominator().bit_len();
+        if bits > BITS {
+            return Err(TreeError::TooFine { bits });
+        }
+        let spans = spans(class, nodes);
+        let size = Numbering::size(class.q(), &spans);
+        let needed = size.and_then(|size| size.checked_mul(NODE));
+        let rest = match nodes {
+            Nodes::Codes => check(class, "the codes", needed, allowance)?,
+            Nodes::Orbits => check(class, "the orbits", needed, allowance)?,
+        };
+        let size = size.expect("it fits into memory");
+        if size >= u128::from(u32::MAX) {
+            return Err(TreeError::TooMany { nodes: size });
+        }
+        let rungs = match tied {
+            true => None,
+            false => {
+                rest.check("the tables of a flood", Rungs::<i64>::bytes(class))?;
+                Some(Rungs::<i64>::new(class))
+            }
+        };
+        let numbering = Numbering::new(class.q(), spans);
+        let mut rewards = Vec::with_capacity(size as usize);
+        let pace = &mut Pace::new(watch);
+        match &rungs {
+            Some(rungs) => rewards::untied(rungs, &numbering, &mut rewards, pace)?,
+            None => rewards::any(class, &mut rewards, rest, pace)?,
+        }
+        let (values, level) = rank(rewards);
+        let (starts, order) = sort(&level, values.len());
+        Ok(Levels {
+            class: class.clone(),
+            rungs,
+            numbering,
+            rewards: values,
+            starts,
+            level,
+            order,
+        })
+    }
+
+    /// How many nodes there are: codes, or orbits.
+    pub fn nodes(&self) -> u32 {
+        self.level.len() as u32
+    }
+
+    /// Floods the codes. The watch hears of every node twice.
+    pub fn tree(&self, watch: &mut Watch<'_>) -> Result<Tree, TreeError> {
+        let pace = &mut Pace::new(watch);
+        let flood = flood::flood(self, pace)?;
+        let random = climb::random(self, &flood.ends, flood.joins.leaves(), pace)?;
+        Ok(flood.tree(self, random))
+    }
+
+    /// The nodes of a level, ascending.
+    pub(super) fn members(&self, levels: Range<usize>) -> &[u32] {
+        let (start, end) = (self.starts[levels.start], self.starts[levels.end]);
+        &self.order[start as usize..end as usize]
+    }
+}
+
+/// Refuses too many nodes; says what is left for all else.
+fn check(
+    class: &Class,
+    what: &str,
+    needed: Option<u128>,
+    allowance: Allowance,
+) -> Result<Allowance, TreeError> {
+    let what = format!(
+        "flooding {what} of {} cells of {} actions",
+        class.cells(),
+        class.q()
+    );
+    allowance.check(&what, needed)?;
+    Ok(Allowance(allowance.0 - needed.unwrap_or(0)))
+}
+
+/// The cells of each step of an untied class, or of all steps of a tied one. A step at which a
+/// length ends keeps its names.
+fn spans(class: &Class, nodes: Nodes) -> Vec<Span> {
+    if class.shape().tied {
+        return vec![Span {
+            cells: 0..class.cells(),
+            named: false,
+        }];
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    for t in 1..=class.task().longest() {
+        let groups = class.groups().iter().filter(|group| group.t == Some(t));
+        let start = spans.last().map_or(0, |span| span.cells.end);
+        let cells = start..start + groups.map(|group| group.cells).sum::<usize>();
+        let named = nodes == Nodes::Orbits && !class.task().lengths().contains(&t);
+        spans.push(Span { cells, named });
+    }
+    spans
+}
+
+/// The rewards that occur, the highest first, and the level of each node.
+fn rank(rewards: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
+    let mut values = rewards.clone();
+    values.sort_unstable_by(|a, b| b.cmp(a));
+    values.dedup();
+    values.shrink_to_fit();
+    let level = |reward: &u64| values.partition_point(|value| value > reward) as u32;
+    let levels = rewards.iter().map(level).collect();
+    (values, levels)
+}
+
+/// Where each level begins, and the nodes by level.
+fn sort(level: &[u32], levels: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; levels + 1];
+    for &level in level {
+        starts[level as usize + 1] += 1;
+    }
+    for level in 0..levels {
+        starts[level + 1] += starts[level];
+    }
+    let mut next = starts.clone();
+    let mut order = vec![0; level.len()];
+    for (node, &level) in (0..).zip(level) {
+        order[next[level as usize] as usize] = node;
+        next[level as usize] += 1;
+    }
+    (starts, order)
+}

@@ -1,0 +1,371 @@
+//! Compares the barrier tree with what visiting every code of small classes says.
+
+#[path = "common/all.rs"]
+mod all;
+
+use all::{All, class, markov, product};
+use foldglass::class::{Allowance, Class, ClassError, Shape};
+use foldglass::exact::parse;
+use foldglass::inputs::InputLaw;
+use foldglass::landscape::census::Census;
+use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
+use foldglass::quasigroup::Symbol;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+fn tree(class: &Class, nodes: Nodes) -> Tree {
+    Tree::new(class, nodes, Allowance::default()).unwrap()
+}
+
+/// The actions of a code, as [`All`] numbers it.
+fn actions(all: &All, code: usize) -> Vec<Symbol> {
+    let cells = 0..all.cells as u32;
+    cells
+        .map(|cell| (code / all.q.pow(cell) % all.q) as Symbol)
+        .collect()
+}
+
+/// Where each code climbs by the best change, the first of several; none if none raises it.
+fn steepest(all: &All, code: usize) -> Option<usize> {
+    let mut best = None;
+    for to in all.neighbours(code) {
+        if all.rewards[to] > all.rewards[best.unwrap_or(code)] {
+            best = Some(to);
+        }
+    }
+    best
+}
+
+/// By code: the chances to end on each shelf by random ascent, the last entry none of them.
+fn chances(all: &All, shelf_of: &[usize], shelves: usize) -> Vec<Vec<f64>> {
+    let mut order: Vec<usize> = (0..all.rewards.len()).collect();
+    order.sort_by_key(|&code| std::cmp::Reverse(all.rewards[code]));
+    let mut chances = vec![Vec::new(); order.len()];
+    for code in order {
+        let raises = all
+            .neighbours(code)
+            .filter(|&to| all.rewards[to] > all.rewards[code]);
+        let raises: Vec<usize> = raises.collect();
+        let mut mine = vec![0.0; shelves + 1];
+        if raises.is_empty() {
+            mine[shelf_of[code]] = 1.0;
+        }
+        for &to in &raises {
+            for (mine, there) in mine.iter_mut().zip(&chances[to]) {
+                *mine += there / raises.len() as f64;
+            }
+        }
+        chances[code] = mine;
+    }
+    chances
+}
+
+/// For each reward that occurs: which of some codes are connected by codes of at least this reward.
+fn connected(all: &All, codes: &[usize]) -> BTreeMap<u64, Vec<usize>> {
+    let mut rewards = all.rewards.clone();
+    rewards.sort_unstable();
+    rewards.dedup();
+    let components = |reward: u64| {
+        let mut component = vec![usize::MAX; all.rewards.len()];
+        for (number, &code) in codes.iter().enumerate() {
+            let mut waiting = vec![code];
+            while let Some(code) = waiting.pop() {
+                if all.rewards[code] >= reward && component[code] == usize::MAX {
+                    component[code] = number;
+                    waiting.extend(all.neighbours(code));
+                }
+            }
+        }
+        codes.iter().map(|&code| component[code]).collect()
+    };
+    rewards
+        .iter()
+        .map(|&reward| (reward, components(reward)))
+        .collect()
+}
+
+/// The same of the leaves of a tree: by the least leaf that a leaf is connected with.
+fn joined(tree: &Tree, reward: u64) -> Vec<usize> {
+    let leaves = tree.leaves.len();
+    let mut first = vec![usize::MAX; leaves + tree.saddles.len()];
+    let top = |leaf: usize| {
+        let mut number = leaf;
+        let mut parent = tree.leaves[leaf].parent;
+        while let Some(saddle) = parent.filter(|&saddle| tree.saddles[saddle].reward >= reward) {
+            number = leaves + saddle;
+            parent = tree.saddles[saddle].parent;
+        }
+        number
+    };
+    let mut least = |leaf: usize| {
+        let first = &mut first[top(leaf)];
+        *first = leaf.min(*first);
+        match tree.leaves[leaf].reward >= reward {
+            true => *first,
+            false => usize::MAX,
+        }
+    };
+    (0..leaves).map(&mut least).collect()
+}
+
+/// Reward and barrier; codes on the shelves, and expected to end there at random.
+type Kinds = BTreeMap<(u64, Option<u64>), (u128, f64)>;
+
+fn kinds(tree: &Tree) -> Kinds {
+    let mut kinds = Kinds::new();
+    for leaf in &tree.leaves {
+        let kind = kinds.entry((leaf.reward, leaf.barrier)).or_default();
+        kind.0 += leaf.shelf;
+        kind.1 += leaf.random;
+    }
+    kinds
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * (1.0 + a.abs())
+}
+
+fn compare(class: &Class) {
+    let all = All::new(class);
+    let tree = tree(class, Nodes::Codes);
+    assert_eq!(tree.codes, all.rewards.len() as u128);
+    let mut shelves = all.closed_shelves();
+    let least = |shelf: &Vec<usize>| shelf.iter().map(|&code| actions(&all, code)).min();
+    shelves.sort_by_key(|shelf| (std::cmp::Reverse(all.rewards[shelf[0]]), least(shelf)));
+    assert_eq!(tree.leaves.len(), shelves.len(), "leaves");
+    let best = all.rewards.iter().max();
+    let traps = tree.leaves.iter().filter(|leaf| leaf.reward < all.whole);
+    assert_eq!(traps.count(), all.traps().len());
+    let mut shelf_of = vec![shelves.len(); all.rewards.len()];
+    for (number, (leaf, shelf)) in tree.leaves.iter().zip(&shelves).enumerate() {
+        assert_eq!(leaf.reward, all.rewards[shelf[0]]);
+        assert_eq!(leaf.shelf, shelf.len() as u128);
+        assert_eq!(Some(leaf.code.actions().to_vec()), least(shelf));
+        let barrier = (Some(&leaf.reward) < best).then(|| all.barrier(shelf[0]));
+        assert_eq!(leaf.barrier, barrier);
+        shelf.iter().for_each(|&code| shelf_of[code] = number);
+    }
+    let firsts: Vec<usize> = shelves.iter().map(|shelf| shelf[0]).collect();
+    for (reward, components) in connected(&all, &firsts) {
+        assert_eq!(joined(&tree, reward), components, "at {reward}");
+    }
+    for saddle in &tree.saddles {
+        assert!(saddle.children.len() > 1);
+    }
+    let traps = all.traps().iter().map(Vec::len).sum::<usize>();
+    let stuck = all.local_maxima(0).len() - traps;
+    assert_eq!(tree.stuck.maxima, stuck as u128);
+
+    let mut counts = vec![0u128; shelves.len() + 1];
+    let mut masses = vec![0.0; shelves.len() + 1];
+    for (code, chances) in chances(&all, &shelf_of, shelves.len()).iter().enumerate() {
+        let mut end = code;
+        while let Some(next) = steepest(&all, end) {
+            end = next;
+        }
+        counts[shelf_of[end]] += 1;
+        masses
+            .iter_mut()
+            .zip(chances)
+            .for_each(|(mass, chance)| *mass += chance);
+    }
+    for (leaf, (count, mass)) in tree.leaves.iter().zip(counts.iter().zip(&masses)) {
+        assert_eq!(leaf.steepest, *count);
+        assert!(near(leaf.random, *mass), "{} {mass}", leaf.random);
+    }
+    assert_eq!(tree.stuck.steepest, counts[shelves.len()]);
+    assert!(near(tree.stuck.random, masses[shelves.len()]));
+
+    if !class.shape().tied {
+        compare_orbits(class, &tree);
+    }
+}
+
+/// Renaming keeps all but the number of leaves, and the steepest basins.
+fn compare_orbits(class: &Class, tree: &Tree) {
+    let orbits = self::tree(class, Nodes::Orbits);
+    assert_eq!(orbits.codes, tree.codes);
+    assert!(orbits.nodes <= tree.nodes && orbits.leaves.len() <= tree.leaves.len());
+    let (found, expected) = (kinds(&orbits), kinds(tree));
+    assert!(found.keys().eq(expected.keys()), "{found:?} {expected:?}");
+    for (found, expected) in found.values().zip(expected.values()) {
+        assert_eq!(found.0, expected.0);
+        assert!(near(found.1, expected.1), "{found:?} {expected:?}");
+    }
+    assert_eq!(orbits.stuck.maxima, tree.stuck.maxima);
+    assert!(near(orbits.stuck.random, tree.stuck.random));
+}
+
+#[test]
+fn a_tree_of_parity_is_that_of_visiting_every_code() {
+    let shape = Shape::untied(0, 0);
+    for law in ["9/10", "1/2", "1/10", "1", "0"] {
+        for length in 1..=3 {
+            compare(&class("parity", &markov(law), &[length], shape));
+        }
+    }
+    compare(&class("parity", &markov("9/10"), &[4], shape));
+    let rows: [&[&str]; 4] = [
+        &["1/2", "1/2"],
+        &["1/5", "4/5"],
+        &["0", "1"],
+        &["1/3", "2/3"],
+    ];
+    compare(&class("parity", &product(&rows), &[4], shape));
+}
+
+#[test]
+fn a_tree_of_three_symbols_is_that_of_visiting_every_code() {
+    let rows: [&[&str]; 2] = [&["1/2", "1/2", "0"], &["1/7", "0", "6/7"]];
+    let shape = Shape::untied(0, 0);
+    compare(&class("z:3", &product(&rows), &[2], shape));
+    let rows: [&[&str]; 3] = [&["1", "0", "0"], &["1", "0", "0"], &["0", "1", "0"]];
+    compare(&class("random:3:4", &product(&rows), &[3], shape));
+    compare(&class("z:3", &InputLaw::Uniform, &[2], shape));
+    compare(&class("z:3", &markov("9/10"), &[2], shape));
+}
+
+#[test]
+fn tied_classes_windows_memory_and_several_lengths_are_flooded_too() {
+    let law = markov("9/10");
+    for length in [2, 4, 6] {
+        compare(&class("parity", &law, &[length], Shape::tied(0, 0)));
+    }
+    compare(&class("parity", &law, &[2, 3], Shape::tied(0, 1)));
+    compare(&class("parity", &law, &[2], Shape::untied(1, 1)));
+    compare(&class("parity", &law, &[1, 3], Shape::untied(0, 0)));
+    let long = Shape {
+        memory: 2,
+        ..Shape::untied(0, 0)
+    };
+    compare(&class("parity", &law, &[3], long));
+}
+
+/// SPEC, section 1: confirmed there by brute force.
+#[test]
+fn correlated_parity_has_the_known_barriers() {
+    let class = class("parity", &markov("9/10"), &[6], Shape::untied(0, 0));
+    for nodes in [Nodes::Codes, Nodes::Orbits] {
+        let tree = tree(&class, nodes);
+        let mut found = BTreeMap::new();
+        for leaf in &tree.leaves {
+            let barrier = leaf.barrier.map(|barrier| tree.fraction(barrier));
+            *found
+                .entry((tree.fraction(leaf.reward), barrier))
+                .or_insert(0) += leaf.shelf;
+        }
+        let kind = |reward: &str, barrier: Option<&str>, codes| {
+            ((reward.to_owned(), barrier.map(str::to_owned)), codes)
+        };
+        let known = [
+            kind("1/1", None, 32),
+            kind("41/50", Some("4/125"), 64),
+            kind("9/10", Some("1/25"), 64),
+            kind("9/10", Some("9/125"), 32),
+        ];
+        assert_eq!(found, BTreeMap::from(known));
+        let below = tree.leaves.iter().filter(|leaf| leaf.barrier.is_some());
+        let traps = below.map(|leaf| leaf.shelf).sum::<u128>();
+        assert_eq!(tree.stuck.maxima + traps, 141_280, "all local maxima");
+        let ends = tree.leaves.iter().map(|leaf| leaf.random).sum::<f64>();
+        assert!(near(ends + tree.stuck.random, (1u64 << 22) as f64));
+    }
+}
+
+#[test]
+fn the_barriers_are_those_of_a_census() {
+    let class = class("parity", &markov("9/10"), &[5], Shape::untied(0, 0));
+    let mut census = Census::new(&class, &parse("0").unwrap(), Allowance::default()).unwrap();
+    let mut traps = Vec::new();
+    for ending in 0..census.endings() {
+        let (count, demands) = census.visitor().ending(ending);
+        traps.extend(count.traps);
+        census.learn(demands);
+    }
+    (0..census.parts()).for_each(|part| traps.extend(census.visitor().part(part).traps));
+    let mut expected = BTreeMap::new();
+    for trap in traps {
+        let barrier = census.barrier(trap.shelf, usize::MAX).unwrap();
+        let kind = (trap.reward as u64, Some(barrier as u64));
+        *expected.entry(kind).or_insert(0) += trap.weight;
+    }
+    let tree = tree(&class, Nodes::Orbits);
+    let mut found: BTreeMap<_, _> = kinds(&tree).into_iter().map(|(k, (n, _))| (k, n)).collect();
+    found.retain(|(_, barrier), _| barrier.is_some());
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_cannot_be_flooded_is_refused() {
+    let refusal = |class: &Class, nodes| Tree::new(class, nodes, Allowance(1 << 30)).unwrap_err();
+    let tied = class("parity", &InputLaw::Uniform, &[3], Shape::tied(0, 0));
+    assert_eq!(refusal(&tied, Nodes::Orbits), TreeError::TiedOrbits);
+    let large = class("parity", &InputLaw::Uniform, &[10], Shape::untied(0, 0));
+    let needed = match refusal(&large, Nodes::Codes) {
+        TreeError::TooLarge(ClassError::TooLarge { needed, .. }) => needed,
+        other => panic!("{other}"),
+    };
+    assert_eq!(needed, Some(20 << 38));
+    let fine = class("parity", &markov("1/1000000007"), &[4], Shape::untied(0, 0));
+    assert!(matches!(
+        refusal(&fine, Nodes::Codes),
+        TreeError::TooFine { .. }
+    ));
+}
+
+#[test]
+fn a_watch_can_stop_a_flood() {
+    let class = class("parity", &InputLaw::Uniform, &[5], Shape::untied(0, 0));
+    let mut heard = 0;
+    let mut stop = |nodes| {
+        heard += nodes;
+        ControlFlow::Break(())
+    };
+    let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &mut stop);
+    assert_eq!(levels.err(), Some(TreeError::Stopped));
+    assert!(heard > 0 && heard < 1 << 18);
+}
+
+#[test]
+fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
+    for (task, q, law) in [
+        ("parity", 2usize, markov("9/10")),
+        ("z:3", 3, InputLaw::Uniform),
+    ] {
+        let length = if q == 2 { 4 } else { 1 };
+        let class = class(task, &law, &[length], Shape::untied(0, 0));
+        let mut go_on = |_| ControlFlow::Continue(());
+        let allowance = Allowance::default();
+        let levels = Levels::new(&class, Nodes::Codes, allowance, &mut go_on).unwrap();
+        let vienna = levels.vienna().unwrap();
+        let mut file = Vec::new();
+        vienna.write(&mut file).unwrap();
+        let text = String::from_utf8(file).unwrap();
+        let (head, codes) = text.split_once('\n').unwrap();
+        assert!(head.ends_with(&format!(" 0 :: Q{q}")) && vienna.graph() == format!("Q{q}"));
+        assert_eq!(head.split(' ').next().unwrap().len(), class.cells());
+        let all = All::new(&class);
+        let alphabet = if q == 2 { "-+" } else { "ABC" };
+        let unit = parse(&vienna.unit()).unwrap();
+        let mut seen = vec![false; all.rewards.len()];
+        let mut last = i64::MIN;
+        for line in codes.lines() {
+            let (letters, energy) = line.split_once(' ').unwrap();
+            let actions = letters.chars().map(|letter| alphabet.find(letter).unwrap());
+            let code: usize = actions.zip(0..).map(|(a, cell)| a * q.pow(cell)).sum();
+            assert!(!std::mem::replace(&mut seen[code], true), "{line}");
+            let energy: i64 = energy.parse().unwrap();
+            assert!(energy >= last, "{line}");
+            last = energy;
+            let reward = parse(&format!("{}/{}", all.rewards[code], all.whole)).unwrap();
+            assert_eq!(&unit * parse(&(-energy).to_string()).unwrap(), reward);
+        }
+        assert!(seen.into_iter().all(|seen| seen));
+        let orbits = Levels::new(&class, Nodes::Orbits, allowance, &mut go_on).unwrap();
+        assert_eq!(
+            orbits.vienna().is_some(),
+            length == 1,
+            "a length keeps its names"
+        );
+    }
+}
