@@ -1,6 +1,6 @@
 //! Times the library beside its Python peers, in turns so that they share the machine's noise.
 
-use crate::peers::{Environment, PEERS};
+use crate::peers::{self, Environment, Peer};
 use crate::table::{self, Comparison};
 use crate::{Failure, cargo, machine, root, section};
 use serde_json::Value;
@@ -14,37 +14,55 @@ struct Case {
     /// The scripts that have it, as `bench/peers/TOPIC_PEER.py`.
     topic: &'static str,
     /// The peers' name of it.
-    peers: &'static str,
+    theirs: &'static str,
+    /// The peers that have it.
+    peers: &'static [Peer],
     /// Results that every program must share, so that equal work is timed. Dynamics share none: every
     /// program draws its own random numbers, and the scripts' `--check` checks them.
     results: &'static [&'static str],
 }
 
-const CASES: [Case; 3] = [
+const CASES: [Case; 4] = [
     Case {
         ours: "evaluate_untied_0_3_T7",
         topic: "evaluate",
-        peers: "untied_0_3_T7",
+        theirs: "untied_0_3_T7",
+        peers: peers::ALL,
         results: &["J", "checksum_dq"],
     },
     Case {
         ours: "cavi_untied_0_3_T7",
         topic: "dynamics",
-        peers: "cavi_0_3_T7",
+        theirs: "cavi_0_3_T7",
+        peers: peers::ALL,
         results: &[],
     },
     Case {
         ours: "chain_untied_0_3_T7",
         topic: "dynamics",
-        peers: "chain_0_3_T7",
+        theirs: "chain_0_3_T7",
+        peers: peers::ALL,
         results: &[],
     },
+    Case {
+        ours: "census_T6",
+        topic: "landscape",
+        theirs: "census_T6",
+        peers: peers::NUMPY,
+        results: &["local_maxima", "traps"],
+    },
 ];
+
+/// Benchmarks of ours that take a minute: each is run once, after all rounds.
+const ONCE: [&str; 1] = ["census_T12"];
 
 /// How to read the peers' table.
 const PEERS_NOTE: &str = "Peers on one thread each: plain is App. A as a user first writes it, \
                           expert the fastest formulation found. cavi is one iteration, chain one \
-                          zero-temperature Metropolis sweep in step blocks.";
+                          zero-temperature Metropolis sweep in step blocks. census is that of \
+                          correlated parity at T = 6, all on one thread: plain visits every code, \
+                          expert one of those that differ only in the names of tokens; \
+                          foldglass alone measures the traps' barriers too.";
 
 /// What was typed after `cargo xtask bench`.
 #[derive(Debug, PartialEq)]
@@ -101,7 +119,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 /// All lines of all rounds.
 struct Measured {
     ours: Vec<Value>,
-    /// Per case of `CASES`, per peer of `PEERS`; None where there are no peers.
+    /// Per case of `CASES`, per peer that has it; None where there are no peers.
     peers: Option<Vec<Vec<Vec<Value>>>>,
 }
 
@@ -112,18 +130,29 @@ impl Measured {
         environment: Option<&Environment>,
     ) -> Result<Self, Failure> {
         let mut ours = Vec::new();
-        let mut peers = vec![vec![Vec::new(); PEERS.len()]; CASES.len()];
+        let mut peers: Vec<_> = CASES
+            .iter()
+            .map(|case| vec![Vec::new(); case.peers.len()])
+            .collect();
         for round in 1..=rounds {
             eprintln!("== round {round} of {rounds}");
-            ours.extend(run_ours(benchmark)?);
+            ours.extend(run_ours(benchmark, None)?);
             let Some(environment) = environment else {
                 continue;
             };
             for (case, lines) in CASES.iter().zip(&mut peers) {
-                for (peer, lines) in PEERS.iter().zip(lines) {
-                    lines.push(environment.run(peer, case.topic, case.peers)?);
+                for (peer, lines) in case.peers.iter().zip(lines) {
+                    lines.push(environment.run(peer, case.topic, case.theirs)?);
                 }
             }
+        }
+        for name in ONCE {
+            eprintln!("== {name}, once");
+            let lines = run_ours(benchmark, Some(name))?;
+            if !lines.iter().any(|line| line["name"] == name) {
+                return Err(Failure::Failed(no_line(name)));
+            }
+            ours.extend(lines);
         }
         Ok(Self {
             ours,
@@ -147,16 +176,14 @@ impl Measured {
         };
         for (case, peers) in CASES.iter().zip(peers) {
             let ours = self.ours_of(case.ours);
-            let first = ours
-                .first()
-                .ok_or_else(|| format!("the benchmark printed no line named {:?}", case.ours))?;
+            let first = ours.first().ok_or_else(|| no_line(case.ours))?;
             for line in ours.iter().chain(peers.iter().flatten()) {
                 for &field in case.results {
                     let pair = first[field].as_f64().zip(line[field].as_f64());
                     if !pair.is_some_and(|(ours, theirs)| table::agree(ours, theirs)) {
                         return Err(format!(
                             "{}: {field} differs by more than 1e-12: {first} against {line}",
-                            case.peers
+                            case.theirs
                         ));
                     }
                 }
@@ -169,37 +196,41 @@ impl Measured {
     fn report(&self, rounds: usize) -> Result<String, String> {
         let own = table::own_table(&table::rows(&self.ours)?);
         let head = format!(
-            "{}, {}; medians, {rounds} interleaved round(s).",
+            "{}, {}; medians, {rounds} interleaved round(s), `{}` once.",
             machine::describe(),
-            machine::today()
+            machine::today(),
+            ONCE.join("`, `"),
         );
         let Some(peers) = &self.peers else {
             return Ok(format!(
                 "{head} The Python peers could not run on this machine.\n\n{own}"
             ));
         };
-        let named: Vec<String> = PEERS
-            .iter()
-            .zip(&peers[0])
-            .map(|(peer, lines)| {
-                let version = lines[0]["version"].as_str().unwrap_or("of unknown version");
-                format!("{} {version}, {}", peer.name, peer.style)
-            })
-            .collect();
         let mut comparisons = Vec::new();
-        for (case, peers) in CASES.iter().zip(peers) {
+        for (case, lines) in CASES.iter().zip(peers) {
+            let timed = |(peer, lines): (&Peer, &Vec<Value>)| {
+                let version = lines[0]["version"].as_str().unwrap_or("of unknown version");
+                let name = format!("{} {version}, {}", peer.name, peer.style);
+                Ok((name, table::median_of(lines, "median_s")?))
+            };
             comparisons.push(Comparison {
-                case: case.peers.into(),
+                case: case.theirs.into(),
                 ours: table::median_of(&self.ours_of(case.ours), "median_s")?,
-                peers: peers
+                peers: case
+                    .peers
                     .iter()
-                    .map(|lines| table::median_of(lines, "median_s"))
-                    .collect::<Result<_, _>>()?,
+                    .zip(lines)
+                    .map(timed)
+                    .collect::<Result<_, String>>()?,
             });
         }
-        let compared = table::peer_table(&named, &comparisons);
+        let compared = table::peer_table(&comparisons);
         Ok(format!("{head} {PEERS_NOTE}\n\n{compared}\n{own}"))
     }
+}
+
+fn no_line(name: &str) -> String {
+    format!("the benchmark printed no line named {name:?}")
 }
 
 /// Builds our benchmark and returns its program, so that every round runs the same one.
@@ -239,11 +270,12 @@ fn executable(messages: &str) -> Option<PathBuf> {
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
-/// Runs our benchmark once, as `cargo bench -- --json` does, and returns its lines.
-fn run_ours(benchmark: &Path) -> Result<Vec<Value>, Failure> {
+/// Runs our benchmark, or one case of it, as `cargo bench -- --json` does, and returns its lines.
+fn run_ours(benchmark: &Path, only: Option<&str>) -> Result<Vec<Value>, Failure> {
     let failed = |why: String| Failure::Failed(format!("the benchmark of foldglass {why}"));
     let output = Command::new(benchmark)
         .args(["--json", "--bench"])
+        .args(only)
         .current_dir(root().join("foldglass"))
         .stderr(Stdio::inherit())
         .output()
@@ -284,7 +316,7 @@ mod tests {
     }
 
     /// One round in which ours and the peers report these checksums, where a case has them.
-    fn measured(ours: f64, peers: [f64; PEERS.len()]) -> Measured {
+    fn measured(ours: f64, peers: [f64; peers::ALL.len()]) -> Measured {
         let line = |case: &Case, time: f64, checksum: f64| {
             let mut line = json!({"name": case.ours, "version": "1.0", "median_s": time});
             for &field in case.results {
@@ -294,10 +326,10 @@ mod tests {
         };
         let times = [8e-5, 4e-5, 3e-5, 2e-5].into_iter().zip(peers);
         let of_peers = |case: &Case| {
-            let lines = times
-                .clone()
-                .map(|(time, checksum)| vec![line(case, time, checksum)]);
-            lines.collect()
+            let lines = case.peers.iter().zip(times.clone());
+            lines
+                .map(|(_, (time, checksum))| vec![line(case, time, checksum)])
+                .collect()
         };
         Measured {
             ours: CASES.iter().map(|case| line(case, 1e-5, ours)).collect(),
@@ -339,8 +371,8 @@ mod tests {
     #[test]
     fn every_peer_must_agree_with_us() {
         assert_eq!(measured(0.5, [0.5 + 1e-14; 4]).check_agreement(), Ok(()));
-        for wrong in 0..PEERS.len() {
-            let mut checksums = [0.5; PEERS.len()];
+        for wrong in 0..peers::ALL.len() {
+            let mut checksums = [0.5; peers::ALL.len()];
             checksums[wrong] += 1e-11;
             let refusal = measured(0.5, checksums).check_agreement().unwrap_err();
             assert!(refusal.contains("checksum_dq"));
@@ -354,6 +386,32 @@ mod tests {
                 .check_agreement()
                 .unwrap_err()
                 .contains(CASES[0].ours)
+        );
+    }
+
+    #[test]
+    fn a_peer_that_counts_other_traps_is_refused() {
+        let census = CASES.iter().position(|case| case.ours == "census_T6");
+        for peer in 0..peers::NUMPY.len() {
+            let mut measured = measured(0.5, [0.5; 4]);
+            measured.peers.as_mut().unwrap()[census.unwrap()][peer][0]["traps"] = json!(159);
+            let refusal = measured.check_agreement().unwrap_err();
+            assert!(refusal.contains("census_T6: traps differs"), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn a_case_is_compared_with_the_peers_that_have_it() {
+        let report = measured(0.5, [0.5; 4]).report(1).unwrap();
+        let (_, census) = report.split_once("| `census_T6` | foldglass |").unwrap();
+        let (census, _) = census.split_once("\n\n").unwrap();
+        let rows: Vec<&str> = census.lines().skip(1).collect();
+        assert_eq!(
+            rows,
+            [
+                "| | numpy 1.0, plain | 80.0 µs | 8.00 × |",
+                "| | numpy 1.0, expert | 40.0 µs | 4.00 × |"
+            ]
         );
     }
 

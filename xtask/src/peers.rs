@@ -16,13 +16,16 @@ const fn peer(name: &'static str, style: &'static str) -> Peer {
     Peer { name, style }
 }
 
-/// The peers in the order of the table.
-pub const PEERS: [Peer; 4] = [
+/// The peers of a case that all have, in the order of the table.
+pub const ALL: &[Peer] = &[
     peer("numpy", "plain"),
     peer("numpy", "expert"),
     peer("jax", "plain"),
     peer("jax", "expert"),
 ];
+
+/// The peers of a case that only NumPy has.
+pub const NUMPY: &[Peer] = &[peer("numpy", "plain"), peer("numpy", "expert")];
 
 /// A virtual environment that holds what `requirements.txt` names.
 pub struct Environment {

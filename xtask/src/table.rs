@@ -14,11 +14,11 @@ pub struct Row {
     pub target: String,
 }
 
-/// A case's times in seconds: ours, then one per peer.
+/// A case's times in seconds: ours, then those of the peers that have it, by their names.
 pub struct Comparison {
     pub case: String,
     pub ours: f64,
-    pub peers: Vec<f64>,
+    pub peers: Vec<(String, f64)>,
 }
 
 /// The median; the mean of the middle two for an even count; None of nothing.
@@ -98,7 +98,7 @@ pub fn own_table(rows: &[Row]) -> String {
 }
 
 /// The table of times and of their ratios to ours, one line per program.
-pub fn peer_table(peers: &[String], comparisons: &[Comparison]) -> String {
+pub fn peer_table(comparisons: &[Comparison]) -> String {
     let mut table = String::from("| case | program | time | / foldglass |\n|---|---|--:|--:|\n");
     for comparison in comparisons {
         let ours = quantity(comparison.ours, "s");
@@ -107,7 +107,7 @@ pub fn peer_table(peers: &[String], comparisons: &[Comparison]) -> String {
             "| `{}` | foldglass | {ours} | 1 × |",
             comparison.case
         );
-        for (peer, time) in peers.iter().zip(&comparison.peers) {
+        for (peer, time) in &comparison.peers {
             let ratio = significant(time / comparison.ours);
             let _ = writeln!(table, "| | {peer} | {} | {ratio} × |", quantity(*time, "s"));
         }
@@ -250,18 +250,27 @@ mod tests {
             own_table(&[row]),
             "| benchmark | value | target |\n|---|--:|---|\n| `chain` | 3.20e6 actions/s | >= 3e6 |\n"
         );
-        let comparison = Comparison {
-            case: "untied".into(),
+        let comparison = |case: &str, peers: &[(&str, f64)]| Comparison {
+            case: case.into(),
             ours: 2e-5,
-            peers: vec![1e-4, 5e-5],
+            peers: peers
+                .iter()
+                .map(|&(name, time)| (name.into(), time))
+                .collect(),
         };
+        let comparisons = [
+            comparison("untied", &[("numpy 2", 1e-4), ("jax 1", 5e-5)]),
+            comparison("census", &[("numpy 2", 2.0)]),
+        ];
         assert_eq!(
-            peer_table(&["numpy 2".into(), "jax 1".into()], &[comparison]),
+            peer_table(&comparisons),
             "| case | program | time | / foldglass |\n\
              |---|---|--:|--:|\n\
              | `untied` | foldglass | 20.0 µs | 1 × |\n\
              | | numpy 2 | 100 µs | 5.00 × |\n\
-             | | jax 1 | 50.0 µs | 2.50 × |\n"
+             | | jax 1 | 50.0 µs | 2.50 × |\n\
+             | `census` | foldglass | 20.0 µs | 1 × |\n\
+             | | numpy 2 | 2.00 s | 1.00e5 × |\n"
         );
     }
 }

@@ -1,8 +1,11 @@
-//! Times the exact core, single thread; prints one JSON object a line for `cargo xtask bench`.
+//! Times the exact core; prints one JSON object a line for `cargo xtask bench`. All but the longer
+//! censuses run on a single thread.
 //!
-//! A name given as an argument runs only the cases that contain it.
+//! A name given as an argument runs only the cases that contain it. A case that takes a minute runs
+//! only when its whole name is given.
 
 mod dynamics;
+mod landscape;
 mod peak;
 
 use foldglass::class::{Allowance, Class, Shape};
@@ -153,7 +156,7 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let cases: [Case; 6] = [
+    let cases: [Case; 8] = [
         (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
         (&["step"], cost_per_step),
         (
@@ -166,12 +169,23 @@ fn main() {
             &["actions_0_0_T8", "actions_tied_0_3_T7"],
             dynamics::actions,
         ),
+        (&["census_T6"], landscape::against_peers),
+        (
+            &["census_T8", "census_T10", "census_T11", "census_growth"],
+            landscape::growth,
+        ),
     ];
+    let long_cases: [Case; 1] = [(&["census_T12"], landscape::longest)];
     let is_wanted = |name: &&str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w));
-    for (_, case) in cases
-        .iter()
-        .filter(|(names, _)| names.iter().any(is_wanted))
-    {
-        case();
+    let is_named = |name: &&str| wanted.iter().any(|w| w == name);
+    for (names, case) in cases {
+        if names.iter().any(is_wanted) {
+            case();
+        }
+    }
+    for (names, case) in long_cases {
+        if names.iter().any(is_named) {
+            case();
+        }
     }
 }
