@@ -278,14 +278,15 @@ fn the_barriers_are_those_of_a_census() {
     let mut census = Census::new(&class, &parse("0").unwrap(), Allowance::default()).unwrap();
     let mut traps = Vec::new();
     for ending in 0..census.endings() {
-        let (count, demands) = census.visitor().ending(ending);
+        let (count, demands) = census.visitor(|| false).ending(ending).unwrap();
         traps.extend(count.traps);
         census.learn(demands);
     }
-    (0..census.parts()).for_each(|part| traps.extend(census.visitor().part(part).traps));
+    (0..census.parts())
+        .for_each(|part| traps.extend(census.visitor(|| false).part(part).unwrap().traps));
     let mut expected = BTreeMap::new();
     for trap in traps {
-        let barrier = census.barrier(trap.shelf, usize::MAX).unwrap();
+        let barrier = census.barrier(trap.shelf, usize::MAX, || false).unwrap();
         let kind = (trap.reward as u64, Some(barrier as u64));
         *expected.entry(kind).or_insert(0) += trap.weight;
     }

@@ -94,8 +94,8 @@ fn take(class: &Class, threads: usize) -> Count {
     let endings = share(
         threads,
         census.endings(),
-        || census.visitor(),
-        |visitor, ending| visitor.ending(ending),
+        || census.visitor(|| false),
+        |visitor, ending| visitor.ending(ending).expect("nobody stops it"),
     );
     for (count, demands) in endings {
         all += count;
@@ -104,8 +104,8 @@ fn take(class: &Class, threads: usize) -> Count {
     let parts = share(
         threads,
         census.parts(),
-        || census.visitor(),
-        |visitor, part| visitor.part(part),
+        || census.visitor(|| false),
+        |visitor, part| visitor.part(part).expect("nobody stops it"),
     );
     parts.into_iter().for_each(|count| all += count);
     let shelves: BTreeSet<u128> = all.traps.iter().map(|trap| trap.shelf).collect();
@@ -114,7 +114,7 @@ fn take(class: &Class, threads: usize) -> Count {
         threads,
         shelves.len(),
         || (),
-        |(), shelf| census.barrier(shelves[shelf], usize::MAX),
+        |(), shelf| census.barrier(shelves[shelf], usize::MAX, || false),
     );
     assert!(
         barriers.iter().all(|barrier| barrier > &Some(0)),
