@@ -37,7 +37,7 @@ use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use dashu_ratio::RBig;
 use descent::{Descent, Stretch};
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Range};
 use thiserror::Error;
 use visit::Visit;
 use walker::Walker;
@@ -156,7 +156,9 @@ macro_rules! with {
     };
 }
 
-/// About the most codes of a part, the last rung aside.
+/// About how many parts there are where there are enough codes, and the most codes of one, the last
+/// rung aside.
+const PARTS: f64 = 4096.0;
 const PART: f64 = 131_072.0;
 
 /// Codes that a walker keeps in mind.
@@ -253,14 +255,12 @@ impl Census {
             begun: stretch.first,
             code: 0,
         }];
-        let size = |begun: usize| -> f64 {
-            let rungs = &rungs.rungs[begun..stretch.end];
-            rungs
-                .iter()
-                .map(|rung| rung.codes(self.class.q()))
-                .product()
+        let size = |range: Range<usize>| -> f64 {
+            let rungs = rungs.rungs[range].iter();
+            rungs.map(|rung| rung.codes(self.class.q())).product()
         };
-        while list[0].begun < stretch.end && size(list[0].begun) > PART {
+        let part = (size(0..rungs.rungs.len() - 1) / PARTS).clamp(1.0, PART);
+        while list[0].begun < stretch.end && size(list[0].begun..stretch.end) > part {
             let begun = list[0].begun;
             let mut longer = Vec::new();
             for part in &list {
