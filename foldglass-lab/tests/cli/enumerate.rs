@@ -60,6 +60,34 @@ fn correlated_parity_of_length_8_has_the_known_landscape() {
     }
 }
 
+#[test]
+fn every_trap_is_certified_and_its_verdict_checked() {
+    let scratch = Scratch::new();
+    let found = scratch.json(&parity("6", &["--traps", "traps.json"]));
+    assert_eq!(found["shelves"], 5);
+    let class = [
+        "--task",
+        "parity",
+        "--inputs",
+        "markov:9/10",
+        "--lengths",
+        "6",
+    ];
+    let certify = ["certify", "--code", "traps.json", "--out", "verdicts.json"];
+    let verdicts = scratch.json(&[&certify[..], &class].concat());
+    let verdicts = verdicts["verdicts"].as_array().unwrap();
+    assert_eq!(verdicts.len(), 5);
+    for verdict in verdicts {
+        assert_eq!(verdict["verdict"], "certified");
+    }
+    scratch.run(&["check", "verdicts.json"]).success();
+    let text = scratch.read("verdicts.json");
+    let other = text.replacen("\"9/10\",\"verdict\"", "\"41/50\",\"verdict\"", 1);
+    assert_ne!(text, other);
+    scratch.file("other.json", &other);
+    assert_eq!(scratch.run(&["check", "other.json"]).code, Some(1));
+}
+
 fn list<'a>(kinds: &'a Value, key: &str) -> Vec<&'a str> {
     let kinds = kinds.as_array().unwrap().iter();
     kinds.map(|kind| kind[key].as_str().unwrap()).collect()
