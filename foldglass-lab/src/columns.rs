@@ -46,6 +46,21 @@ impl Columns {
     }
 }
 
+/// Writes a table whose rows are all known.
+pub fn write_table<const N: usize>(
+    out: &mut dyn Write,
+    heads: [(&str, Align); N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let columns = (0..)
+        .zip(heads)
+        .fold(Columns::default(), |columns, (i, (head, align))| {
+            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
+        });
+    columns.write_head(out)?;
+    rows.iter().try_for_each(|row| columns.write_row(out, row))
+}
+
 /// The number of characters of the longest entry.
 pub fn widest<T: AsRef<str>>(entries: impl IntoIterator<Item = T>) -> usize {
     let widths = entries.into_iter().map(|e| e.as_ref().chars().count());

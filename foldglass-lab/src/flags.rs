@@ -6,6 +6,7 @@ pub mod max_memory;
 pub mod names;
 pub mod shape;
 pub mod square;
+pub mod table;
 
 use std::str::FromStr;
 

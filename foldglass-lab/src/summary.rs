@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use foldglass::exact;
 use foldglass::stats::Summary;
 
-use crate::columns::{Align, Columns, widest};
+use crate::columns::{Align, write_table};
 use crate::output::number;
 
 /// Runs listed one a line.
@@ -21,14 +21,9 @@ pub fn write(out: &mut dyn Write, quantities: &[(&str, Vec<f64>)]) -> io::Result
         .map(|(name, values)| row(name, values))
         .collect();
     let heads = ["", "n", "mean", "sd", "min", "median", "p90", "max"];
-    let columns = (0..)
-        .zip(heads)
-        .fold(Columns::default(), |columns, (i, head)| {
-            let align = if i == 0 { Align::Left } else { Align::Right };
-            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-        });
-    columns.write_head(out)?;
-    rows.iter().try_for_each(|row| columns.write_row(out, row))
+    let mut columns = heads.map(|head| (head, Align::Right));
+    columns[0].1 = Align::Left;
+    write_table(out, columns, &rows)
 }
 
 fn row(name: &str, values: &[f64]) -> [String; 8] {
@@ -71,16 +66,7 @@ pub fn write_list<const N: usize>(
     rows: &[[String; N]],
     all: usize,
 ) -> io::Result<()> {
-    let columns = (0..N).fold(Columns::default(), |columns, i| {
-        columns.add(
-            heads[i],
-            Align::Right,
-            widest(rows.iter().map(|row| &row[i])),
-        )
-    });
-    columns.write_head(out)?;
-    rows.iter()
-        .try_for_each(|row| columns.write_row(out, row))?;
+    write_table(out, heads.map(|head| (head, Align::Right)), rows)?;
     match all - rows.len() {
         0 => Ok(()),
         more => writeln!(out, "and {more} more; --json has all"),

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use foldglass::landscape::census::{Census, Count, Trap};
 use serde::Serialize;
 
-use crate::columns::{Align, Columns, widest};
+use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::output::{Report, number};
 use crate::progress::{Go, Progress, in_order, interrupted};
@@ -290,13 +290,7 @@ impl Report for Found {
             ("barrier", Align::Left),
             ("largest single loss on the best way out", Align::Left),
         ];
-        let columns = (0..)
-            .zip(heads)
-            .fold(Columns::default(), |columns, (i, (head, align))| {
-                columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-            });
-        columns.write_head(out)?;
-        rows.iter().try_for_each(|row| columns.write_row(out, row))
+        write_table(out, heads, &rows)
     }
 }
 

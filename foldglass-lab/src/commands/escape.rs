@@ -19,7 +19,7 @@ use crate::certificate::{self, MoveFile, PathFile};
 use crate::cli::Settings;
 use crate::columns::Align;
 use crate::error::Error;
-use crate::files;
+use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::flags::{ClassArgs, whole};
 use crate::output::Report;
 use crate::summary::{LISTED, short};
@@ -52,17 +52,6 @@ pub struct EscapeArgs {
     class: ClassArgs,
 }
 
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct TableArgs {
-    /// A code: {"actions":[..]}, in the order of `cells`; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    code: Option<PathBuf>,
-    /// A policy: {"rows":[[..]]}: its cells collapse onto single actions first; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-}
-
 fn cap(text: &str) -> Result<u64, String> {
     whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
 }
@@ -80,15 +69,13 @@ impl EscapeArgs {
         if !self.search {
             escape::assumptions(&class).map_err(refuse)?;
         }
-        let (code, collapsed) = match (&self.table.code, &self.table.policy) {
-            (Some(path), _) => (files::code(path, &class)?, None),
-            (None, Some(path)) => {
-                let policy = files::policy(path, &class)?;
+        let (code, collapsed) = match self.table.read(&class)? {
+            CodeOrPolicy::Code(code) => (code, None),
+            CodeOrPolicy::Policy(policy) => {
                 let found = escape::collapse(&policy, self.tolerance, self.class.allowance());
                 let found = found.map_err(refuse)?;
                 (found.code.clone(), Some(Collapsed(found)))
             }
-            (None, None) => unreachable!("clap requires one of the two"),
         };
         let (path, search) = match self.search {
             true => {

@@ -4,10 +4,8 @@
 //! derivative of J by pi_c(a). J of a code is an exact fraction.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::class::Class;
 use foldglass::count::{self, Exact};
 use foldglass::evaluate::Evaluator;
 use foldglass::policy::{Code, Policy};
@@ -17,8 +15,8 @@ use super::cells::{key_columns, key_entries};
 use crate::cli::Settings;
 use crate::columns::Align;
 use crate::error::Error;
-use crate::files;
 use crate::flags::ClassArgs;
+use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::output::{Report, Stream, number};
 
 /// The flags of `eval`.
@@ -33,37 +31,15 @@ pub struct EvalArgs {
     class: ClassArgs,
 }
 
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct TableArgs {
-    /// A code: {"actions":[..]}, in the order of `cells`; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    code: Option<PathBuf>,
-    /// A policy: {"rows":[[..]]}, in the order of `cells`; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
-}
-
-impl TableArgs {
-    /// The policy, and the code where that was given.
-    fn read(&self, class: &Class) -> Result<(Policy, Option<Code>), Error> {
-        match (&self.code, &self.policy) {
-            (Some(path), _) => {
-                let code = files::code(path, class)?;
-                Ok((Policy::deterministic(class, &code), Some(code)))
-            }
-            (None, Some(path)) => Ok((files::policy(path, class)?, None)),
-            (None, None) => unreachable!("clap requires one of the two"),
-        }
-    }
-}
-
 impl EvalArgs {
     /// Reads the table and evaluates it.
     pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
         let class = self.class.class(settings.seed)?;
         let mut evaluator = Evaluator::new(&class, self.class.allowance())?;
-        let (policy, code) = self.table.read(&class)?;
+        let (policy, code) = match self.table.read(&class)? {
+            CodeOrPolicy::Code(code) => (Policy::deterministic(&class, &code), Some(code)),
+            CodeOrPolicy::Policy(policy) => (policy, None),
+        };
         let expected = evaluator.evaluate(&policy);
         let exact = code.as_ref().map(|code| count::reward(&class, code));
         Ok(Evaluation {

@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::Settings;
-use crate::columns::{Align, Columns, widest};
+use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::max_memory;
 use crate::output::Report;
@@ -228,13 +228,7 @@ fn write_rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
         ("verdict", Align::Left),
         ("note", Align::Left),
     ];
-    let columns = (0..)
-        .zip(heads)
-        .fold(Columns::default(), |columns, (i, (head, align))| {
-            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-        });
-    columns.write_head(out)?;
-    rows.iter().try_for_each(|row| columns.write_row(out, row))
+    write_table(out, heads, &rows)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use foldglass::class::{Allowance, bytes};
 use serde::Serialize;
 
 use crate::cli::Settings;
-use crate::columns::{Align, Columns, widest};
+use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::{max_memory, shard};
 use crate::output::Report;
@@ -171,14 +171,7 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
         ("done", Align::Right),
         ("time of one thread", Align::Right),
     ];
-    let columns = (0..)
-        .zip(heads)
-        .fold(Columns::default(), |columns, (i, (head, align))| {
-            columns.add(head, align, widest(rows.iter().map(|row| &row[i])))
-        });
-    columns.write_head(out)?;
-    rows.iter()
-        .try_for_each(|row| columns.write_row(out, row))?;
+    write_table(out, heads, &rows)?;
     let Forecast {
         runs,
         finished,

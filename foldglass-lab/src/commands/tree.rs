@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::cli::Settings;
-use crate::columns::{Align, Columns, widest};
+use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::{ClassArgs, SquareFlag, positive};
 use crate::output::{Report, Stream, number};
@@ -349,11 +349,5 @@ fn table<const N: usize>(
     heads: &[&str; N],
     rows: &[[String; N]],
 ) -> io::Result<()> {
-    let columns = (0..)
-        .zip(heads)
-        .fold(Columns::default(), |columns, (i, head)| {
-            columns.add(head, Align::Right, widest(rows.iter().map(|row| &row[i])))
-        });
-    columns.write_head(out)?;
-    rows.iter().try_for_each(|row| columns.write_row(out, row))
+    write_table(out, heads.map(|head| (head, Align::Right)), rows)
 }
