@@ -110,7 +110,8 @@ pub fn code(path: &Path, class: &Class) -> Result<Code, Error> {
 }
 
 const CODES: &str = "a file of codes ({\"actions\":[..]}, {\"codes\":[{\"actions\":[..]},..]}, \
-                     what `chain --json` or `cavi --json --actions` prints, or lines of these)";
+                     what `chain --json` or `cavi --json --actions` prints, records of chains with \
+                     keep_code, or lines of these)";
 
 /// What holds one code or several, whatever else it holds.
 #[derive(Deserialize)]
@@ -119,6 +120,18 @@ struct CodesFile {
     codes: Option<Vec<Coded>>,
     chains: Option<Vec<Coded>>,
     runs: Option<Vec<Trained>>,
+    /// A record of a study.
+    result: Option<Recorded>,
+}
+
+#[derive(Deserialize)]
+struct Recorded {
+    chain: Option<Kept>,
+}
+
+#[derive(Deserialize)]
+struct Kept {
+    actions: Option<Vec<i64>>,
 }
 
 #[derive(Deserialize)]
@@ -146,6 +159,10 @@ pub fn codes(path: &Path, class: &Class) -> Result<Vec<Code>, Error> {
                 .into_iter()
                 .chain(coded.map(|code| code.actions)),
         );
+        if let Some(chain) = value.result.and_then(|result| result.chain) {
+            let without = || "a chain has no code: its study needs keep_code = true".to_owned();
+            lists.push(chain.actions.ok_or_else(|| file.is_not(CODES, without()))?);
+        }
         for run in value.runs.into_iter().flatten() {
             let without = || "its runs have no \"greedy\": run `cavi` with --actions".to_owned();
             lists.push(run.greedy.ok_or_else(|| file.is_not(CODES, without()))?);

@@ -12,6 +12,11 @@ pub trait Report: Serialize {
     /// Writes the form a person reads.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
 
+    /// What it reports that should hold and does not.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the user stopped what it reports, so that it holds only a part.
     fn interrupted(&self) -> bool {
         false
@@ -29,9 +34,10 @@ pub fn write(report: &impl Report, settings: &Settings) -> Result<(), Error> {
         report.write_text(&mut out)
     };
     written.and_then(|()| out.flush()).map_err(Error::Output)?;
-    match report.interrupted() {
-        true => Err(Error::Interrupted),
-        false => Ok(()),
+    match report.failure() {
+        Some(failure) => Err(Error::Failed(failure)),
+        None if report.interrupted() => Err(Error::Interrupted),
+        None => Ok(()),
     }
 }
 

@@ -42,6 +42,17 @@ pub struct Loss {
     pub loss: Option<String>,
 }
 
+/// All that is measured of a trap.
+#[derive(Debug, Clone, Serialize)]
+pub struct AllThree {
+    #[serde(flatten)]
+    reward: Reward,
+    #[serde(flatten)]
+    barrier: Barrier,
+    #[serde(flatten)]
+    loss: Loss,
+}
+
 /// What a census found.
 #[derive(Debug, Clone, Serialize)]
 pub struct Found {
@@ -74,9 +85,11 @@ pub struct Traps {
     pub largest_losses: Vec<Kind<Loss>>,
     /// Shelves, up to the names of tokens.
     pub shelves: usize,
-    /// Reward, barrier and number, for a person.
+    /// By all three, the highest first.
+    pub kinds: Vec<Kind<AllThree>>,
+    /// The same as numbers, for a person.
     #[serde(skip)]
-    kinds: Vec<(u128, Option<u128>, Option<u128>, u128)>,
+    numbers: Vec<(u128, Option<u128>, Option<u128>, u128)>,
     /// A code of each, up to the names of tokens.
     #[serde(skip)]
     pub list: Vec<Trap>,
@@ -171,6 +184,7 @@ impl Traps {
         let rewards = grouped(kinds.iter().map(|kind| (kind.0, kind.3)));
         let barriers = grouped(kinds.iter().map(|kind| (kind.1, kind.3)));
         let losses = grouped(kinds.iter().map(|kind| (kind.2, kind.3)));
+        let all = grouped(kinds.iter().map(|&(r, b, l, n)| ((r, b, l), n)));
         Ok(Traps {
             traps: list
                 .iter()
@@ -187,14 +201,14 @@ impl Traps {
                 loss: loss.map(name),
             }),
             shelves: shelves.len(),
-            kinds: grouped(
-                kinds
-                    .into_iter()
-                    .map(|(r, b, l, weight)| ((r, b, l), weight)),
-            )
-            .into_iter()
-            .map(|((r, b, l), weight)| (r, b, l, weight))
-            .collect(),
+            kinds: kinds_of(all.clone(), |(r, b, l)| AllThree {
+                reward: Reward { reward: name(r) },
+                barrier: Barrier {
+                    barrier: b.map(name),
+                },
+                loss: Loss { loss: l.map(name) },
+            }),
+            numbers: all.into_iter().map(|((r, b, l), n)| (r, b, l, n)).collect(),
             list,
             names,
         })
@@ -264,6 +278,7 @@ impl Report for Found {
         };
         let shelves = match traps.shelves {
             0 => String::new(),
+            1 => " (1 shelf, up to the names of tokens)".to_owned(),
             n => format!(" ({n} shelves, up to the names of tokens)"),
         };
         writeln!(
@@ -271,7 +286,7 @@ impl Report for Found {
             "traps         {}{shelves}",
             grouped_digits(&traps.traps)
         )?;
-        if traps.kinds.is_empty() {
+        if traps.numbers.is_empty() {
             return Ok(());
         }
         writeln!(out)?;
@@ -283,7 +298,7 @@ impl Report for Found {
             let count = grouped_digits(&count.to_string());
             [count, value(Some(reward)), value(barrier), value(loss)]
         };
-        let rows: Vec<[String; 4]> = traps.kinds.iter().map(row).collect();
+        let rows: Vec<[String; 4]> = traps.numbers.iter().map(row).collect();
         let heads = [
             ("traps", Align::Right),
             ("reward", Align::Left),

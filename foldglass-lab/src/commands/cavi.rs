@@ -50,7 +50,7 @@ pub struct CaviArgs {
     /// The share of the cells that move each time under --rule cavi [default: 0.3]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     share: Option<f64>,
-    /// Report the greedy codes too, as \"greedy\" in the JSON
+    /// Report the greedy codes too, as "greedy" in the JSON
     #[arg(long)]
     actions: bool,
     #[command(flatten)]

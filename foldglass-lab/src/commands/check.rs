@@ -104,37 +104,40 @@ impl CheckArgs {
                 false => Effort::Sample(self.sample),
             },
         };
-        let (mut checked, mut failures) = (Vec::new(), Vec::new());
+        let mut checked = Vec::new();
         for (file, claim) in claims {
-            match claim.check(&file, &means)? {
-                Ok(found) => checked.push(Holding { file, found }),
-                Err(failure) => failures.push(format!("{file} does not hold: {failure}")),
-            }
+            let found = match claim.check(&file, &means)? {
+                Ok(found) => found,
+                Err(problem) => Found::Failure { problem },
+            };
+            let holds = !matches!(found, Found::Failure { .. });
+            checked.push(Line { file, holds, found });
         }
-        match failures.is_empty() {
-            true => Ok(Checked { checked }),
-            false => Err(Error::Failed(failures.join("; "))),
-        }
+        Ok(Checked { checked })
     }
 }
 
-/// Claims that hold.
+/// What was made of the files.
 #[derive(Serialize)]
 pub struct Checked {
-    checked: Vec<Holding>,
+    checked: Vec<Line>,
 }
 
 #[derive(Serialize)]
-struct Holding {
+struct Line {
     file: String,
+    holds: bool,
     #[serde(flatten)]
     found: Found,
 }
 
-/// What was claimed, and is so.
+/// What was claimed and is so, or what is not.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Found {
+    Failure {
+        problem: String,
+    },
     Path {
         moves: usize,
         start_exact: String,
@@ -146,10 +149,21 @@ enum Found {
 }
 
 impl Report for Checked {
+    fn failure(&self) -> Option<String> {
+        let failed = |line: &Line| match &line.found {
+            Found::Failure { problem } => Some(format!("{} does not hold: {problem}", line.file)),
+            _ => None,
+        };
+        let failures: Vec<String> = self.checked.iter().filter_map(failed).collect();
+        (!failures.is_empty()).then(|| failures.join("; "))
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.checked
             .iter()
-            .try_for_each(|Holding { file, found }| match found {
+            .try_for_each(|Line { file, found, .. }| match found {
+                // Said on stderr.
+                Found::Failure { .. } => Ok(()),
                 Found::Path {
                     moves,
                     start_exact,

@@ -9,7 +9,7 @@ use foldglass::exact::{lowest_terms, parse};
 use foldglass::landscape::census::Census;
 use serde::Serialize;
 
-use crate::census::{Found, Options, execute};
+use crate::census::{Found, Options, execute, grouped_digits};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive, shard};
@@ -61,6 +61,11 @@ fn tolerance(text: &str) -> Result<String, String> {
 impl EnumerateArgs {
     /// Counts.
     pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
+        if self.traps.is_some() && self.tolerance != "0/1" {
+            return Err(Error::Usage(
+                "--traps: with a --tolerance no traps are sought".to_owned(),
+            ));
+        }
         let class = self.class.class(settings.seed)?;
         let allowance = self.class.allowance();
         let exact = parse(&self.tolerance).expect("it was read");
@@ -165,7 +170,8 @@ impl Report for Done {
                 writeln!(out, "shard {shard} is counted in {directory}")?;
                 writeln!(
                     out,
-                    "foldglass collect {directory} puts all shards together"
+                    "when all are, `foldglass collect {directory} ..`, with the directories of all \
+                     shards, puts them together"
                 )
             }
             Done::Forecast {
@@ -176,7 +182,7 @@ impl Report for Done {
                 memory_bytes,
             } => {
                 writeln!(out, "cells    {cells}")?;
-                writeln!(out, "codes    {codes}")?;
+                writeln!(out, "codes    {}", grouped_digits(codes))?;
                 writeln!(out, "parts    {parts}")?;
                 let memory = bytes(memory_bytes.parse().ok());
                 writeln!(

@@ -155,8 +155,8 @@ impl Reproduced {
     }
 }
 
-const SMOKE: &str =
-    "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges nothing.";
+const SMOKE: &str = "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges only what has no \
+     chance in it.";
 
 impl Report for Reproduced {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -193,11 +193,16 @@ impl Reproduced {
             "{comparisons} comparisons with the paper: {agree} agree, {differ} differ; {not_enough_seeds} more have \
              not enough seeds."
         )?;
-        let chance = *comparisons as f64 * LEVEL;
+        let rows = self.items.iter().flat_map(|item| &item.rows);
+        let tested = rows.filter(|row| row.exact.is_none() && row.p.is_some());
+        let tested = tested
+            .filter(|row| row.verdict != Verdict::NotEnough)
+            .count();
+        let chance = tested as f64 * LEVEL;
         writeln!(
             out,
             "Rule: a test of both samples having one law (means: Welch; runs at 1, quantiles, maxima: Fisher),\n\
-             differs where p < {LEVEL}; by chance that is {chance:.1} of {comparisons}. Not enough seeds: fewer than \
+             differs where p < {LEVEL}; by chance that is {chance:.1} of the {tested} tests; what has no chance in it agrees where it is equal. Not enough seeds: fewer than \
              half of the paper's.\nItems that share runs repeat comparisons; what differs by chance does not under another --seed (and --out).\n\
              Intervals are at 99 %. reference: an independent prototype, often with more seeds."
         )

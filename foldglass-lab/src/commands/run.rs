@@ -138,7 +138,7 @@ impl Report for Done {
                 )?;
                 writeln!(
                     out,
-                    "foldglass collect {} makes the table",
+                    "foldglass collect {} makes the table (of shards, all their directories)",
                     directory.display()
                 )
             }

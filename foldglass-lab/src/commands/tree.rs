@@ -33,7 +33,7 @@ pub struct TreeArgs {
     /// Draw the tree (a disconnectivity graph) to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// The most leaves in the drawing: those of the highest barriers
+    /// The most leaves in the drawing: an optimum and the traps of the highest barriers come first
     #[arg(long, value_name = "N", value_parser = positive, default_value = "200")]
     #[arg(allow_negative_numbers = true)]
     max_leaves: usize,

@@ -475,8 +475,7 @@ fn traps() -> Vec<Entry> {
             "barriers: drop below the trap",
             Stated::Exact(barriers),
         )
-        .reason =
-            "the paper's are the losses of single changes; some ways out take several in a row";
+        .reason = "erratum 10: the paper's are losses of single changes; some ways out take several in a row";
     }
     list.add("parity k=1/2 T=8", "traps", Stated::Exact("0"));
     let class = "qg03-tied";

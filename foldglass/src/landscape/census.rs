@@ -156,10 +156,13 @@ macro_rules! with {
     };
 }
 
-/// About how many parts there are where there are enough codes, and the most codes of one, the last
-/// rung aside.
+/// About how many parts there are where there are enough codes, and the most codes of one, should no
+/// action of the last rung be better than another.
 const PARTS: f64 = 4096.0;
-const PART: f64 = 131_072.0;
+const PART: f64 = 2_097_152.0;
+
+/// The most parts of a stretch, about; each takes some bytes.
+const MOST_PARTS: f64 = 262_144.0;
 
 /// Codes that a walker keeps in mind.
 const KEPT: usize = 1 << 21;
@@ -200,7 +203,7 @@ impl Census {
         }
         let packing = Packing::new(q, cells).ok_or(CensusError::TooMany { cells, q })?;
         let denominator = class.task().denominator();
-        let allowed = |size: Option<u128>| allowance.check("the tables of a census", size);
+        let allowed = |size: Option<u128>| allowance.check("a census", size);
         let tables = match Width::of(&denominator) {
             Width::Narrow => {
                 allowed(Rungs::<i64>::bytes(class))?;
@@ -259,8 +262,15 @@ impl Census {
             let rungs = rungs.rungs[range].iter();
             rungs.map(|rung| rung.codes(self.class.q())).product()
         };
-        let part = (size(0..rungs.rungs.len() - 1) / PARTS).clamp(1.0, PART);
-        while list[0].begun < stretch.end && size(list[0].begun..stretch.end) > part {
+        let last = rungs.rungs.len() - 1;
+        let most = (PART / size(last..last + 1)).max(16.0);
+        let part = (size(0..last) / PARTS).clamp((most / 512.0).max(16.0), most);
+        let too_long = |list: &[Part]| {
+            let begun = list[0].begun;
+            let longer = || list.len() as f64 * size(begun..begun + 1);
+            begun < stretch.end && size(begun..stretch.end) > part && longer() < MOST_PARTS
+        };
+        while too_long(&list) {
             let begun = list[0].begun;
             let mut longer = Vec::new();
             for part in &list {

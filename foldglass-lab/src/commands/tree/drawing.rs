@@ -80,13 +80,13 @@ impl Drawing<'_> {
         denominator.to_f64().value()
     }
 
-    /// The leaves of the highest barriers: the optima have none, which is the highest.
+    /// An optimum, the traps of the highest barriers, then the other optima.
     fn chosen(&self) -> Vec<usize> {
         let leaves = &self.tree.leaves;
         let mut order: Vec<usize> = (0..leaves.len()).collect();
         order.sort_by_key(|&leaf| {
-            let barrier = leaves[leaf].barrier.unwrap_or(u64::MAX);
-            (std::cmp::Reverse(barrier), leaf)
+            let barrier = std::cmp::Reverse(leaves[leaf].barrier);
+            (leaf > 0, barrier, leaf)
         });
         order.truncate(self.max_leaves);
         order
@@ -182,15 +182,22 @@ impl Drawing<'_> {
             .filter(|leaf| leaf.barrier.is_none());
         let optima = optima.count();
         let traps = self.tree.leaves.len() - optima;
+        let chosen = self.chosen();
+        let is_optimum = |&&leaf: &&usize| self.tree.leaves[leaf].barrier.is_none();
+        let drawn = chosen.iter().filter(is_optimum).count();
         let highest = self.tree.leaves.first().map_or(0, |leaf| leaf.reward);
         let highest = self.tree.fraction(highest);
         let highest = highest.strip_suffix("/1").unwrap_or(&highest);
         let entries = [
-            (OPTIMUM, format!("reward {highest}: {}", leaves(optima))),
-            (TRAP, format!("traps: {}", leaves(traps))),
+            (OPTIMUM, format!("reward {highest}"), drawn, optima),
+            (TRAP, "traps".to_owned(), chosen.len() - drawn, traps),
         ];
         let mut x = left;
-        for (colour, entry) in entries {
+        for (colour, what, drawn, all) in entries.into_iter().filter(|entry| entry.3 > 0) {
+            let entry = match drawn == all {
+                true => format!("{what}: {}", leaves(all)),
+                false => format!("{what}: {drawn} of {}", leaves(all)),
+            };
             line(scene, [x, 56.0], [x + 26.0, 56.0], colour, 3.0);
             text(scene, x + 34.0, 60.5, TextAnchor::Start, SIZE, entry);
             x += 230.0;
@@ -254,7 +261,7 @@ impl Drawing<'_> {
         };
         let spacing = (WIDTH - MARGINS[0] - MARGINS[1]) / drawn.max(1) as f64;
         let numbers = match spacing >= LABELLED {
-            true => " The number on a leaf is that of its codes.",
+            true => " The number on a leaf is how many codes it has.",
             false => "",
         };
         let read = format!(

@@ -1,7 +1,7 @@
 //! Visits the codes of the parts of a census, and counts.
 
 use super::demands::{Compiled, Demands};
-use super::descent::Descent;
+use super::descent::{Descent, forgets};
 use super::walker::{Search, Walker};
 use super::{Aim, Census, Count, Part, Trap};
 use crate::count::weight::Whole;
@@ -213,23 +213,24 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
         let rung = &self.rungs.rungs[last];
         let splits = part.stretch.splits && last > 0 && part.stretch.first < last;
         let spare = &self.last.spare;
+        if spare.is_empty() {
+            return Fills {
+                good: (!(splits && forgets(rung, actions))).into(),
+                all_are_good: true,
+            };
+        }
         let kept = |cell: &usize| !spare.contains(&newest(rung, *cell, q));
         // Whether the cells of all other tokens forget, and what they emit by window.
         let mut column: Vec<Symbol> = Vec::new();
-        let mut forgets = splits;
+        let mut forgetting = splits;
         for window in 0..rung.cells.len() / rung.histories {
             let first = rung.cells.start + window * rung.histories;
             let mut cells = (first..first + rung.histories).filter(kept);
             let action = actions[cells.next().expect("the rung before emits a token")];
-            forgets &= cells.all(|cell| actions[cell] == action);
+            forgetting &= cells.all(|cell| actions[cell] == action);
             column.push(action);
         }
-        let Some(&token) = spare.first() else {
-            return Fills {
-                good: (!forgets).into(),
-                all_are_good: true,
-            };
-        };
+        let token = spare[0];
         let cells: Vec<usize> = rung
             .cells
             .clone()
@@ -244,7 +245,7 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
         };
         let power = |n: u128| n.pow(spare.len() as u32);
         Fills {
-            good: power(good) - u128::from(forgets && same),
+            good: power(good) - u128::from(forgetting && same),
             all_are_good: good == all,
         }
     }
