@@ -227,3 +227,56 @@ fn interrupted_it_reports_what_it_found_so_far() {
     let nodes = list(&verdict["nodes"]).len() as u64;
     assert_eq!(json!(nodes + 1), found["shelf"]);
 }
+
+#[test]
+fn chains_of_a_study_that_keeps_codes_are_certified() {
+    let scratch = Scratch::new();
+    let study = r#"
+name = "kept"
+[[class]]
+task = "parity"
+lengths = [4]
+inputs = "markov:9/10"
+[[dynamics]]
+kind = "chain"
+kernel = "metropolis"
+tau = [1e-13]
+runs = 9
+sweeps = 400
+stop_at_optimum = true
+keep_code = true
+"#;
+    scratch.file("kept.toml", study);
+    scratch.run(&["run", "kept.toml"]).success();
+    let class = [
+        "--task",
+        "parity",
+        "--lengths",
+        "4",
+        "--inputs",
+        "markov:9/10",
+    ];
+    let certify = ["certify", "--code", "kept/records.jsonl"];
+    let found = scratch.json(&[&certify[..], &class].concat());
+    let verdicts = found["verdicts"].as_array().unwrap();
+    let records = scratch.read("kept/records.jsonl");
+    assert_eq!(verdicts.len(), 9);
+    for (verdict, record) in verdicts.iter().zip(records.lines()) {
+        // The code is the one whose reward was recorded.
+        let record: serde_json::Value = serde_json::from_str(record).unwrap();
+        let end = &record["result"]["chain"];
+        assert_eq!(verdict["reward_exact"], end["reward_exact"]);
+        assert_ne!(verdict["verdict"], "escapes");
+    }
+    scratch.file(
+        "without.toml",
+        &study
+            .replace("keep_code = true", "")
+            .replace("kept", "lost"),
+    );
+    scratch.run(&["run", "without.toml"]).success();
+    let certify = ["certify", "--code", "lost/records.jsonl"];
+    let refused = scratch.run(&[&certify[..], &class].concat());
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.errors.contains("keep_code"), "{}", refused.errors);
+}

@@ -14,7 +14,8 @@ fn written(scratch: &Scratch) -> Value {
     serde_json::from_str(&scratch.read("path.json")).unwrap()
 }
 
-/// Requires exit 1, an empty stdout and one line that names the file and holds `said`.
+/// Requires exit 1, nothing on stdout but the JSON where it is asked for, and one line that names the
+/// file and holds `said`.
 fn fails(scratch: &Scratch, file: &Value, said: &str) {
     scratch.file("path.json", &file.to_string());
     for form in [
@@ -22,12 +23,12 @@ fn fails(scratch: &Scratch, file: &Value, said: &str) {
         &["check", "path.json", "--json"],
     ] {
         let run = scratch.run(form);
-        assert_eq!(
-            (run.code, &run.text[..]),
-            (Some(1), ""),
-            "{said}: {}",
-            run.errors
-        );
+        assert_eq!(run.code, Some(1), "{said}: {}", run.errors);
+        let json = serde_json::from_str::<Value>(&run.text);
+        match form.contains(&"--json") {
+            true => assert_eq!(json.unwrap()["checked"][0]["holds"], false),
+            false => assert_eq!(run.text, ""),
+        }
         assert!(
             run.errors
                 .starts_with("foldglass: error: path.json does not hold: ")
@@ -49,11 +50,36 @@ fn a_path_as_it_was_written_holds() {
     let moves = path["moves"].as_array().unwrap().len();
     let expected = json!([{
         "file": "path.json",
+        "holds": true,
         "moves": moves,
         "start_exact": path["start_exact"],
         "reward_exact": "1/1",
     }]);
     assert_eq!(found["checked"], expected);
+}
+
+#[test]
+fn of_several_files_each_is_reported() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", &code(10, 2, 1));
+    let class = ["--task", "parity", "--lengths", "3"];
+    let escape = ["escape", "--code", "code.json", "--out", "path.json"];
+    scratch.run(&[&escape[..], &class].concat()).success();
+    let text = scratch.read("path.json");
+    let end = text.rfind("\"1/1\"").unwrap();
+    let other = format!("{}\"1/2\"{}", &text[..end], &text[end + 5..]);
+    scratch.file("other.json", &other);
+    let run = scratch.run(&["check", "path.json", "other.json", "--json"]);
+    assert_eq!(run.code, Some(1));
+    assert!(
+        run.errors.contains("other.json does not hold"),
+        "{}",
+        run.errors
+    );
+    let found: serde_json::Value = serde_json::from_str(&run.text).unwrap();
+    let holds = |n: usize| found["checked"][n]["holds"].as_bool();
+    assert_eq!((holds(0), holds(1)), (Some(true), Some(false)));
+    assert!(found["checked"][1]["problem"].is_string());
 }
 
 #[test]

@@ -131,8 +131,9 @@ fn a_drawing_has_a_line_for_each_leaf() {
             few.matches("#0072b2").count(),
             few.matches("#d55e00").count()
         ),
-        (4, 1)
+        (2, 3)
     );
+    assert!(few.contains("reward 1: 1 of 8 leaves") && few.contains("traps: 2 of 8 leaves"));
 }
 
 #[test]
