@@ -80,7 +80,7 @@ impl Manifest {
         };
         let text = fs::read(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => failed(format!(
-                "there is no {}: a directory that `foldglass run` wrote is needed",
+                "there is no {}: a directory that `foldglass run` or `foldglass enumerate` wrote is needed",
                 Manifest::FILE
             )),
             _ => failed(format!("cannot read {}: {error}", Manifest::FILE)),
