@@ -3,7 +3,7 @@
 #[path = "common/all.rs"]
 mod all;
 
-use all::{All, class, markov, product};
+use all::{All, class, markov, product, with_a_hole};
 use foldglass::class::{Allowance, Class, Shape, Window};
 use foldglass::exact::parse;
 use foldglass::inputs::InputLaw;
@@ -69,13 +69,7 @@ fn a_census_of_parity_counts_what_visiting_every_code_counts() {
             compare(&class("parity", &markov(law), &[length], shape));
         }
     }
-    let rows: [&[&str]; 4] = [
-        &["1/2", "1/2"],
-        &["1/5", "4/5"],
-        &["0", "1"],
-        &["1/3", "2/3"],
-    ];
-    compare(&class("parity", &product(&rows), &[4], shape));
+    compare(&class("parity", &with_a_hole(), &[4], shape));
 }
 
 #[test]

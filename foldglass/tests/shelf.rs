@@ -1,5 +1,8 @@
 //! Compares the search of shelves with one over whole codes, rewarded by the definition.
 
+#[path = "common/neighbours.rs"]
+mod neighbours;
+
 use foldglass::class::{Allowance, Class, Shape};
 use foldglass::count::Counter;
 use foldglass::count::reference::reward_by_rollouts;
@@ -10,6 +13,7 @@ use foldglass::policy::Code;
 use foldglass::quasigroup::{LatinSquare, Symbol};
 use foldglass::stream::Stream;
 use foldglass::task::Task;
+use neighbours::neighbours;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -53,21 +57,6 @@ impl Rewards<'_> {
         reward
     }
 
-    /// All codes with one cell changed, by cell, then by action.
-    fn neighbours(&self, code: &Code) -> Vec<Code> {
-        let (cells, q) = (self.class.cells(), self.class.q() as Symbol);
-        let places = (0..cells).flat_map(|cell| (0..q).map(move |action| (cell, action)));
-        let changed = |(cell, action)| {
-            let mut other = code.clone();
-            other.set(cell, action);
-            other
-        };
-        places
-            .filter(|&(cell, action)| code.action(cell) != action)
-            .map(changed)
-            .collect()
-    }
-
     /// The codes of the shelf, each with its distance, and the distance of the nearest exit.
     fn shelf(&mut self, start: &Code) -> (HashMap<Code, usize>, Option<usize>) {
         let level = self.of(start);
@@ -76,7 +65,7 @@ impl Rewards<'_> {
         for distance in 0.. {
             let mut next = Vec::new();
             for code in &wave {
-                for neighbour in self.neighbours(code) {
+                for neighbour in neighbours(self.class, code) {
                     let reward = self.of(&neighbour);
                     if reward > level {
                         exit = exit.or(Some(distance));
@@ -118,7 +107,7 @@ fn compare(
     let level = rewards.of(start);
     let denominator: u128 = rewards.class.task().denominator().try_into().unwrap();
     assert_eq!(shelf.reward.num, level.into());
-    let equal = rewards.neighbours(start);
+    let equal = neighbours(rewards.class, start);
     let equal = equal.iter().filter(|code| rewards.of(code) == level);
     assert_eq!(shelf.neutral_moves, equal.count());
     if level == denominator {
@@ -142,7 +131,10 @@ fn compare(
             code.set(beyond.cell as usize, beyond.action);
             assert!(distances.contains_key(&code) && !found.contains(&code));
             for code in &found {
-                let highest = rewards.neighbours(code).iter().map(|c| rewards.of(c)).max();
+                let highest = neighbours(rewards.class, code)
+                    .iter()
+                    .map(|c| rewards.of(c))
+                    .max();
                 assert!(highest.unwrap() <= level);
             }
             "bounded"

@@ -1,6 +1,9 @@
 //! Compares the check of verdicts with a plain one, on true verdicts and on all that differ from
 //! them in one number.
 
+#[path = "common/neighbours.rs"]
+mod neighbours;
+
 use foldglass::check::verdict::{
     Checked, Claim, Effort, Move, Node, Settings, Verdict, VerdictError, check,
 };
@@ -13,6 +16,7 @@ use foldglass::policy::Code;
 use foldglass::quasigroup::{LatinSquare, Symbol};
 use foldglass::stream::Stream;
 use foldglass::task::Task;
+use neighbours::neighbours;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
@@ -42,20 +46,6 @@ impl Rewards<'_> {
         let reward = Rational::from_parts(reward.num.into(), reward.den);
         self.known.insert(code.clone(), reward.clone());
         reward
-    }
-
-    fn neighbours(&self, code: &Code) -> Vec<Code> {
-        let (cells, q) = (self.class.cells(), self.class.q() as Symbol);
-        let places = (0..cells).flat_map(|cell| (0..q).map(move |action| (cell, action)));
-        let changed = |(cell, action)| {
-            let mut other = code.clone();
-            other.set(cell, action);
-            other
-        };
-        places
-            .filter(|&(cell, action)| code.action(cell) != action)
-            .map(changed)
-            .collect()
     }
 
     /// Whether a verdict is true, word by word.
@@ -97,7 +87,7 @@ impl Rewards<'_> {
 
     fn has_exit(&mut self, code: &Code) -> bool {
         let level = self.of(code);
-        let around = self.neighbours(code);
+        let around = neighbours(self.class, code);
         around.iter().any(|other| self.of(other) > level)
     }
 
@@ -107,7 +97,7 @@ impl Rewards<'_> {
         let level = self.of(start);
         let mut next = 0;
         while next < all.len() && all.len() < most {
-            for code in self.neighbours(&all[next].clone()) {
+            for code in neighbours(self.class, &all[next].clone()) {
                 if all.len() < most && self.of(&code) == level && !all.contains(&code) {
                     let old = &all[next];
                     let cells = 0..self.class.cells();

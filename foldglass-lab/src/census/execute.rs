@@ -24,15 +24,27 @@ pub struct Options {
     pub threads: usize,
     /// The memory that may be taken.
     pub allowance: Allowance,
+    /// The most codes that are kept to find a barrier.
+    pub barrier_cap: usize,
 }
+
+/// About what a code takes that is kept to find a barrier.
+const BARRIER_BYTES: u128 = 128;
 
 /// Finished parts are written this often.
 const WRITTEN_EVERY: Duration = Duration::from_millis(200);
 
 impl Options {
+    /// The most bytes that a thread takes, the traps and their shelves aside: first it visits codes,
+    /// then it finds barriers.
+    pub fn bytes(&self, census: &Census) -> u128 {
+        census.bytes().max(self.barrier_cap as u128 * BARRIER_BYTES)
+    }
+
     /// As many threads as have the memory they may need.
     pub fn threads(&self, census: &Census) -> Result<usize, Error> {
-        let allowed = |each: Allowance| each.check("a thread of a census", Some(census.bytes()));
+        let bytes = Some(self.bytes(census));
+        let allowed = |each: Allowance| each.check("a thread of a census", bytes);
         let (threads, _) = progress::fitting(
             self.threads,
             self.allowance,
@@ -96,9 +108,8 @@ pub fn execute(
         .filter(|&part| !parts.contains_key(&Some(part)))
         .collect();
     let endings = !parts.contains_key(&None);
-    let whole = endings as usize * census.endings() + todo.len();
     let progress = Progress::new((census.endings() + todo.len()) as u64, "parts");
-    if whole > 0 {
+    if endings || !todo.is_empty() {
         let (count, demands) = visit_endings(census, threads, &progress)
             .and_then(|found| found.ok_or_else(|| stopped(census, &parts, options)))?;
         census.learn(demands);

@@ -46,7 +46,7 @@ pub struct EnumerateArgs {
     class: ClassArgs,
 }
 
-/// Codes that are kept to find a barrier, of some 100 bytes each.
+/// The most codes that are kept to find a barrier.
 pub const BARRIER_CAP: usize = 4_000_000;
 
 fn tolerance(text: &str) -> Result<String, String> {
@@ -75,6 +75,7 @@ impl EnumerateArgs {
             shard: self.shard,
             threads: progress::threads(settings.threads, usize::MAX),
             allowance,
+            barrier_cap: self.barrier_cap,
         };
         if self.dry_run {
             let threads = options.threads(&census)?;
@@ -83,7 +84,7 @@ impl EnumerateArgs {
                 codes: census.codes().to_string(),
                 parts: census.parts(),
                 threads,
-                memory_bytes: (census.bytes() * threads as u128).to_string(),
+                memory_bytes: (options.bytes(&census) * threads as u128).to_string(),
             });
         }
         let count = execute(&mut census, &self.tolerance, &options)?;
@@ -153,7 +154,7 @@ pub enum Done {
         parts: usize,
         /// Threads.
         threads: usize,
-        /// The most that all threads take, the traps aside.
+        /// The most that all threads take, the traps and their shelves aside.
         memory_bytes: String,
     },
 }
@@ -187,7 +188,7 @@ impl Report for Done {
                 let memory = bytes(memory_bytes.parse().ok());
                 writeln!(
                     out,
-                    "memory   at most {memory} on {threads} threads, the traps aside"
+                    "memory   at most {memory} on {threads} threads, the traps and their shelves aside"
                 )
             }
         }

@@ -90,6 +90,7 @@ impl Landscape {
                 shard: Shard::WHOLE,
                 threads,
                 allowance,
+                barrier_cap: BARRIER_CAP,
             };
             let all = census::execute(&mut census, tolerance, &options)?;
             let all = all.expect("the whole was counted");

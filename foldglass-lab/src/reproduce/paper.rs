@@ -3,6 +3,8 @@
 
 use foldglass::stats::Proportion;
 
+use super::landscape::LOOSE;
+
 /// A number as it is stated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stated {
@@ -455,8 +457,7 @@ fn traps() -> Vec<Entry> {
         list.add(class, "local maxima", Stated::Exact(maxima))
             .reason = ERRATUM_MAXIMA;
         if last {
-            let loose = "local maxima, changes up to 1e-6 counted as none";
-            list.add(class, loose, Stated::Exact(maxima)).note = ERRATUM_MAXIMA;
+            list.add(class, LOOSE, Stated::Exact(maxima)).note = ERRATUM_MAXIMA;
         }
         list.add(class, "traps", Stated::Exact(traps));
         let rewards = match class {

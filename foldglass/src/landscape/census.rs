@@ -53,9 +53,9 @@ pub enum CensusError {
          `certify` examines single codes of it"
     )]
     Tied,
-    /// More codes than 128 bits can number.
+    /// More codes than are counted in 128 bits.
     #[error(
-        "the class has {cells} cells of {q} actions: enumeration takes codes of up to 128 bits"
+        "the class has {cells} cells of {q} actions: enumeration takes codes of up to 127 bits"
     )]
     TooMany {
         /// The cells.
@@ -201,7 +201,10 @@ impl Census {
         if class.shape().tied {
             return Err(CensusError::Tied);
         }
-        let packing = Packing::new(q, cells).ok_or(CensusError::TooMany { cells, q })?;
+        // Every count is at most the number of codes, so none of them overflows.
+        let counted = (q as u128).checked_pow(cells as u32);
+        let packing = counted.and_then(|_| Packing::new(q, cells));
+        let packing = packing.ok_or(CensusError::TooMany { cells, q })?;
         let denominator = class.task().denominator();
         let allowed = |size: Option<u128>| allowance.check("a census", size);
         let tables = match Width::of(&denominator) {
@@ -341,7 +344,7 @@ impl Census {
         self.demands += demands;
     }
 
-    /// The most bytes that a visitor takes, beyond the traps it finds.
+    /// The most bytes that a visitor takes, beyond the traps it finds and the shelf it searches.
     pub fn bytes(&self) -> u128 {
         KEPT as u128 * 2 * 32
     }

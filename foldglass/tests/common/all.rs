@@ -154,3 +154,13 @@ pub fn product(rows: &[&[&str]]) -> InputLaw {
     let row = |row: &&[&str]| row.iter().map(|p| parse(p).unwrap()).collect();
     InputLaw::Product(rows.iter().map(row).collect())
 }
+
+/// A law of four independent positions, one of which has a symbol of probability zero.
+pub fn with_a_hole() -> InputLaw {
+    product(&[
+        &["1/2", "1/2"],
+        &["1/5", "4/5"],
+        &["0", "1"],
+        &["1/3", "2/3"],
+    ])
+}
