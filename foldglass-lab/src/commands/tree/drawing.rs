@@ -257,7 +257,9 @@ impl Drawing<'_> {
         };
         let shown = match tree.leaves.len() {
             all if all == drawn => String::new(),
-            all => format!(", {drawn} of {all} leaves drawn: those of the highest barriers"),
+            all => {
+                format!(", {drawn} of {all} leaves drawn: an optimum, then the highest barriers")
+            }
         };
         let spacing = (WIDTH - MARGINS[0] - MARGINS[1]) / drawn.max(1) as f64;
         let numbers = match spacing >= LABELLED {
