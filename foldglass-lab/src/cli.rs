@@ -3,11 +3,15 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use foldglass_study::Fields;
+use serde_json::Value;
 
 use crate::commands;
 use crate::error::Error;
 use crate::flags::{positive, seed};
+use crate::report::Format;
 
 /// Exact landscapes of RLVR on iterated quasigroup multiplication.
 #[derive(Debug, Parser)]
@@ -22,20 +26,27 @@ pub struct Cli {
 }
 
 /// The flags that every command takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Every command")]
 pub struct Settings {
     /// Write one JSON object to stdout, and nothing else there
     #[arg(long, global = true)]
     pub json: bool,
+    /// Write the tables of the report in another form: text, json, csv, markdown or latex
+    #[arg(long, global = true, value_name = "FORMAT", value_parser = format, conflicts_with = "json")]
+    pub format: Option<Format>,
     /// The seed of everything random
-    #[arg(long, global = true, value_name = "N", default_value = "0", value_parser = seed)]
+    #[arg(short, long, global = true, value_name = "N", default_value = "0", value_parser = seed)]
     #[arg(allow_negative_numbers = true)]
     pub seed: u64,
     /// Threads to compute with [default: all]; the output does not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = positive)]
+    #[arg(short = 'j', long, global = true, value_name = "N", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     pub threads: Option<usize>,
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    Format::named(text)
 }
 
 /// The commands, in the order of a study.
@@ -67,20 +78,49 @@ pub enum Command {
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration
     Collect(commands::collect::CollectArgs),
+    /// Sum up the records of a study: means with intervals, runs at 1, quantiles
+    Summary(commands::summary::SummaryArgs),
     /// Redo tables and figures of the paper, and compare them number by number
     Reproduce(commands::reproduce::ReproduceArgs),
+    /// Write completions for a shell to stdout
+    Completions(commands::shell::CompletionsArgs),
+    /// Write man pages, one a command
+    Man(commands::shell::ManArgs),
+}
+
+/// What was typed, and what it means.
+pub struct Invocation {
+    /// What every command takes.
+    pub settings: Settings,
+    /// The command's name.
+    pub name: String,
+    /// Its flags as typed, and defaults, by name.
+    pub typed: Fields,
 }
 
 impl Cli {
     /// Reads the arguments, program name first. None when they only asked for help or the version,
     /// which are then printed.
-    pub fn read(args: impl IntoIterator<Item = OsString>) -> Result<Option<Cli>, Error> {
+    pub fn read(
+        args: impl IntoIterator<Item = OsString>,
+    ) -> Result<Option<(Invocation, Command)>, Error> {
         let args: Vec<OsString> = args.into_iter().collect();
         if args.len() <= 1 {
             return print(Cli::command().print_help());
         }
-        match Cli::try_parse_from(args) {
-            Ok(cli) => Ok(Some(cli)),
+        let read = Cli::command()
+            .try_get_matches_from(args)
+            .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+        match read {
+            Ok((Cli { settings, command }, matches)) => {
+                let (name, own) = matches.subcommand().expect("a command is required");
+                let invocation = Invocation {
+                    settings,
+                    name: name.to_owned(),
+                    typed: typed(own),
+                };
+                Ok(Some((invocation, command)))
+            }
             Err(error) => match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print(error.print()),
                 _ => Err(Error::Usage(one_line(&error.to_string()))),
@@ -89,7 +129,63 @@ impl Cli {
     }
 }
 
-fn print(printed: std::io::Result<()>) -> Result<Option<Cli>, Error> {
+/// Flags that are no settings: they say how, or stand elsewhere in a report.
+const NO_SETTINGS: [&str; 11] = [
+    "json",
+    "format",
+    "seed",
+    "threads",
+    "max_memory",
+    "task",
+    "lengths",
+    "window",
+    "tied",
+    "memory",
+    "inputs",
+];
+
+/// The flags of a command by name, numbers as numbers.
+fn typed(matches: &ArgMatches) -> Fields {
+    let mut fields = Fields::new();
+    for id in matches.ids() {
+        let name = id.as_str();
+        let given = matches.value_source(name);
+        if NO_SETTINGS.contains(&name) || given.is_none() {
+            continue;
+        }
+        // A group of flags has no value of its own.
+        let Ok(Some(raw)) = matches.try_get_raw(name) else {
+            continue;
+        };
+        let values: Vec<Value> = raw.map(|text| value(&text.to_string_lossy())).collect();
+        let is_flag = values.is_empty() || values == [Value::Bool(true)];
+        if is_flag && given == Some(ValueSource::DefaultValue) {
+            continue;
+        }
+        let value = match &values[..] {
+            [] => Value::Bool(true),
+            [one] => one.clone(),
+            _ => Value::Array(values),
+        };
+        fields.insert(name.to_owned(), value);
+    }
+    fields
+}
+
+fn value(text: &str) -> Value {
+    let whole = text.parse::<i64>().ok().map(Value::from);
+    let real = || {
+        let number = text.parse::<f64>().ok().filter(|n| n.is_finite())?;
+        serde_json::Number::from_f64(number).map(Value::Number)
+    };
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => whole.or_else(real).unwrap_or_else(|| Value::from(text)),
+    }
+}
+
+fn print<T>(printed: std::io::Result<()>) -> Result<Option<T>, Error> {
     printed.map(|()| None).map_err(Error::Output)
 }
 

@@ -1,4 +1,4 @@
-//! Gathers the commands: a module each, with its flags and its report.
+//! Holds the commands, a module each: its flags, and what it reports.
 
 pub mod cavi;
 pub mod cells;
@@ -12,5 +12,8 @@ pub mod eval;
 pub mod gauge;
 pub mod reproduce;
 pub mod run;
+mod series;
+pub mod shell;
+pub mod summary;
 pub mod task;
 pub mod tree;

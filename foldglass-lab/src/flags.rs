@@ -1,19 +1,15 @@
 //! Reads the flags that several commands share: each flag's text, meaning and test in one module.
 
 mod class;
-pub mod inputs;
 pub mod max_memory;
-pub mod names;
-pub mod shape;
-pub mod square;
 pub mod table;
 
 use std::str::FromStr;
 
-use crate::study::Shard;
+use foldglass::cavi::HOTTEST;
+use foldglass_study::Shard;
 
-pub use class::{ClassArgs, check_lengths};
-pub use square::{SquareArgs, SquareFlag};
+pub use class::{ClassArgs, TaskArg, warn_of_random};
 
 /// Reads a whole number written in digits alone.
 pub fn whole<T: FromStr>(text: &str) -> Option<T> {
@@ -25,6 +21,17 @@ pub fn whole<T: FromStr>(text: &str) -> Option<T> {
 pub fn positive(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|&n: &usize| n > 0);
     number.ok_or("a whole number of at least 1 is needed".to_owned())
+}
+
+/// Reads a number of runs.
+pub fn count(text: &str) -> Result<u64, String> {
+    let number = whole(text).filter(|&n: &u64| n > 0);
+    number.ok_or("a whole number of at least 1 is needed".to_owned())
+}
+
+/// Reads a whole number that may be 0.
+pub fn natural(text: &str) -> Result<u64, String> {
+    whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
 }
 
 /// Reads which part of several is to be done.
@@ -39,8 +46,15 @@ pub fn shard(text: &str) -> Result<Shard, String> {
 /// Reads a temperature.
 pub fn temperature(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
-    let number = number.filter(|tau: &f64| tau.is_finite() && *tau >= 0.0);
+    let number = number.filter(|tau: &f64| (0.0..=HOTTEST).contains(tau));
     number.ok_or("a number of at least 0 is needed, such as 1e-10".to_owned())
+}
+
+/// Reads a number that is not negative.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    let number = number.filter(|x: &f64| x.is_finite() && *x >= 0.0);
+    number.ok_or("a number of at least 0 is needed, such as 1e-12".to_owned())
 }
 
 /// Reads a share of a whole.
@@ -63,8 +77,9 @@ mod tests {
     fn a_positive_number_has_digits_only() {
         assert_eq!(positive("12"), Ok(12));
         for bad in ["0", "", "-1", "+1", "1.0", "99999999999999999999", "x"] {
-            assert!(positive(bad).is_err(), "{bad}");
+            assert!(positive(bad).is_err() && count(bad).is_err(), "{bad}");
         }
+        assert_eq!(natural("0"), Ok(0));
     }
 
     #[test]
@@ -79,9 +94,10 @@ mod tests {
     fn a_temperature_is_finite_and_not_negative() {
         assert_eq!(temperature("1e-13"), Ok(1e-13));
         assert_eq!(temperature("0"), Ok(0.0));
-        for bad in ["-1", "nan", "inf", "", "1/2", "cold"] {
+        for bad in ["-1", "nan", "inf", "", "1/2", "cold", "1e308"] {
             assert!(temperature(bad).is_err(), "{bad}");
         }
+        assert!(not_negative("-0.5").is_err() && not_negative("nan").is_err());
     }
 
     #[test]

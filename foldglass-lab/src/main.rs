@@ -3,18 +3,14 @@
 //! A command is a module of [`commands`]: its flags, and what it reports. A report goes to stdout
 //! as a text for a person or, under `--json`, as one JSON object; everything else goes to stderr.
 
-mod census;
-mod certificate;
 mod cli;
-mod columns;
 mod commands;
 mod error;
-mod files;
 mod flags;
 mod output;
 mod progress;
+mod report;
 mod reproduce;
-mod study;
 mod summary;
 
 use std::process::ExitCode;
@@ -30,23 +26,27 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Error> {
-    let Some(Cli { settings, command }) = Cli::read(std::env::args_os())? else {
+    let Some((invocation, command)) = Cli::read(std::env::args_os())? else {
         return Ok(());
     };
+    let settings = &invocation.settings;
     match command {
-        Command::Task(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Cells(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Eval(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Chain(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Cavi(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Enumerate(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Certify(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Escape(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Check(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Gauge(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Tree(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Run(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
-        Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Task(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Cells(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Eval(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Chain(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Cavi(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Enumerate(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Certify(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Escape(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Check(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Gauge(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Tree(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Run(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Collect(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Summary(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Completions(args) => output::write(&args.run(), &invocation),
+        Command::Man(args) => output::write(&args.run()?, &invocation),
     }
 }

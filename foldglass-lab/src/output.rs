@@ -2,15 +2,38 @@
 
 use std::io::{self, BufWriter, Write};
 
+use foldglass::ClassSpec;
+use foldglass_study::Fields;
 use serde::{Serialize, Serializer};
 
-use crate::cli::Settings;
+use crate::cli::{Invocation, Settings};
 use crate::error::Error;
+use crate::report::{Format, Table};
 
 /// What a command found: it serialises to the JSON object of the contract, and has a text form.
 pub trait Report: Serialize {
     /// Writes the form a person reads.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// The class it is about, where there is one.
+    fn class(&self) -> Option<ClassSpec> {
+        None
+    }
+
+    /// The seed that made it, where it is not the one asked for.
+    fn seed(&self) -> Option<u64> {
+        None
+    }
+
+    /// The settings that made it; none are those of the command line as typed.
+    fn settings(&self) -> Option<Fields> {
+        None
+    }
+
+    /// What it holds as tables, for `--format`.
+    fn tables(&self, _: Format) -> Vec<Table> {
+        Vec::new()
+    }
 
     /// What it reports that should hold and does not.
     fn failure(&self) -> Option<String> {
@@ -23,13 +46,54 @@ pub trait Report: Serialize {
     }
 }
 
+/// What every JSON object carries beside its report.
+#[derive(Serialize)]
+struct Envelope<'a, R: Serialize> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<ClassSpec>,
+    seed: u64,
+    version: &'static str,
+    command: &'a str,
+    settings: Fields,
+    #[serde(flatten)]
+    report: &'a R,
+}
+
 /// Writes the report in the form asked for.
-pub fn write(report: &impl Report, settings: &Settings) -> Result<(), Error> {
+pub fn write(report: &impl Report, invocation: &Invocation) -> Result<(), Error> {
+    let Settings {
+        json, seed, format, ..
+    } = invocation.settings;
+    let tables = match format {
+        Some(format) => {
+            let tables = report.tables(format);
+            if tables.is_empty() {
+                return Err(Error::Usage(format!(
+                    "--format {}: this report is no table; --json has all of it",
+                    format.name()
+                )));
+            }
+            tables
+        }
+        None => Vec::new(),
+    };
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let written = if settings.json {
-        serde_json::to_writer(&mut out, report)
+    let written = if json {
+        let envelope = Envelope {
+            class: report.class(),
+            seed: report.seed().unwrap_or(seed),
+            version: foldglass_study::VERSION,
+            command: &invocation.name,
+            settings: report
+                .settings()
+                .unwrap_or_else(|| invocation.typed.clone()),
+            report,
+        };
+        serde_json::to_writer(&mut out, &envelope)
             .map_err(io::Error::from)
             .and_then(|()| writeln!(out))
+    } else if let Some(format) = format {
+        write_tables(&tables, &mut out, |table, out| table.write(format, out))
     } else {
         report.write_text(&mut out)
     };
@@ -39,6 +103,20 @@ pub fn write(report: &impl Report, settings: &Settings) -> Result<(), Error> {
         None if report.interrupted() => Err(Error::Interrupted),
         None => Ok(()),
     }
+}
+
+fn write_tables(
+    tables: &[Table],
+    out: &mut dyn Write,
+    mut write: impl FnMut(&Table, &mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    for (number, table) in tables.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        write(table, out)?;
+    }
+    Ok(())
 }
 
 /// Serialises as the list an iterator yields, one element at a time.

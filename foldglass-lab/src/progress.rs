@@ -1,33 +1,45 @@
-//! Does many jobs on several threads, shows how far they are, and stops them at Ctrl-C.
+//! Shows how far the work is and stops it at Ctrl-C.
 //!
-//! Jobs are begun in order and their results are handed over in order, so that what is made of them
-//! does not depend on the number of threads.
+//! On a terminal a bar, elsewhere a line now and then; nothing for what takes a moment.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
-use foldglass::class::{Allowance, ClassError};
+use foldglass::watch::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::error::Error;
 
 /// Shorter computations show nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Where there is no terminal, a first line after this, then each after twice the time of the last,
+/// up to [`LINES`].
+const FIRST_LINE: Duration = Duration::from_secs(10);
+
+/// The longest time between two lines.
+const LINES: Duration = Duration::from_secs(120);
+
+/// The share of the work, and the time, from which the time left is told: before it would jump.
+const KNOWN_SHARE: f64 = 0.02;
+const KNOWN_TIME: Duration = Duration::from_secs(4);
+
 /// Signals within this time are one.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
+/// The bar's resolution.
+const FINE: f64 = 1000.0;
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether Ctrl-C was pressed since a [`Progress`] was made.
+/// Whether Ctrl-C was pressed since it is heard.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
 /// From now on a first Ctrl-C is heard by [`interrupted`]; a second ends the program at once.
-pub fn hear_interrupts() {
+fn hear_interrupts() {
     static HEARD: Once = Once::new();
     HEARD.call_once(|| {
         let mut first: Option<Instant> = None;
@@ -62,160 +74,162 @@ fn keeping_hangups_ignored(install: impl FnOnce()) {
     install();
 }
 
-/// A bar on stderr, where that is a terminal and the work takes more than a moment.
-pub struct Progress {
+/// Shows progress on stderr.
+pub struct Terminal {
+    terminal: bool,
     bar: ProgressBar,
     begun: Instant,
-    shown: AtomicBool,
+    state: Mutex<State>,
 }
 
-/// Whether to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Go {
-    /// Yes.
-    On,
-    /// No: the user pressed Ctrl-C.
-    Stop,
+struct State {
+    /// What is being done, where there are several stages.
+    stage: String,
+    shown: bool,
+    next_line: Duration,
+    wait: Duration,
+    /// The seconds left as last told, smoothed.
+    left: Option<f64>,
+    last: Instant,
+    /// When the present unit began, for its pace.
+    unit: String,
+    unit_begun: Instant,
 }
 
-impl Progress {
-    /// Work of `total` steps, whose name is `unit`.
-    pub fn new(total: u64, unit: &str) -> Progress {
+impl Terminal {
+    /// Hears interrupts from now on.
+    pub fn new() -> Terminal {
         hear_interrupts();
-        let form = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{eta}} left");
-        let style = ProgressStyle::with_template(&form).expect("a fixed form");
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        Progress {
+        let style = ProgressStyle::with_template("{wide_bar} {msg}").expect("a fixed form");
+        let bar = ProgressBar::with_draw_target(Some(FINE as u64), ProgressDrawTarget::hidden());
+        let begun = Instant::now();
+        Terminal {
+            terminal: io::stderr().is_terminal(),
             bar: bar.with_style(style),
-            begun: Instant::now(),
-            shown: AtomicBool::new(false),
+            begun,
+            state: Mutex::new(State {
+                stage: String::new(),
+                shown: false,
+                next_line: FIRST_LINE,
+                wait: FIRST_LINE,
+                left: None,
+                last: begun,
+                unit: String::new(),
+                unit_begun: begun,
+            }),
         }
     }
 
-    /// Work of which nobody knows how long it takes.
-    pub fn open() -> Progress {
-        let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
-        let progress = Progress::new(0, "");
-        let bar = progress.bar.clone();
-        bar.set_style(style.expect("a fixed form"));
-        progress
+    /// Says what is being done from now on.
+    pub fn stage(&self, stage: impl Into<String>) {
+        let mut state = self.state.lock().expect("no panic while it is held");
+        state.stage = stage.into();
+        state.unit.clear();
     }
 
-    /// Says how far it is.
-    pub fn say(&self, message: String) -> Go {
-        self.bar.set_message(message);
-        self.add(0)
+    /// Whether to go on, without news.
+    pub fn go_on(&self) -> ControlFlow<()> {
+        if interrupted() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
-    /// Counts steps done.
-    pub fn add(&self, steps: u64) -> Go {
-        self.bar.inc(steps);
-        if !self.shown.load(Ordering::Relaxed)
-            && self.begun.elapsed() > PATIENCE
-            && !self.shown.swap(true, Ordering::Relaxed)
-        {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+    fn show(&self, state: &mut State, progress: Progress<'_>) {
+        let now = Instant::now();
+        if state.unit != progress.unit {
+            (state.unit, state.unit_begun) = (progress.unit.to_owned(), now);
+            state.left = None;
         }
-        match interrupted() {
-            true => Go::Stop,
-            false => Go::On,
+        let counted = progress.all.filter(|&all| all > 0);
+        let counted = counted.map(|all| progress.done as f64 / all as f64);
+        let share = progress
+            .share
+            .or(counted)
+            .map(|share| share.clamp(0.0, 1.0));
+        let passed = now - state.unit_begun;
+        let told = now - self.begun >= PATIENCE;
+        if !told || now - state.last < Duration::from_millis(80) && state.shown {
+            return;
         }
+        state.last = now;
+        let left = share.filter(|&share| share >= KNOWN_SHARE && passed >= KNOWN_TIME);
+        let left = left.map(|share| passed.as_secs_f64() * (1.0 - share) / share);
+        // A slow average: the time left does not jump with every unit that ends.
+        state.left = match (left, state.left) {
+            (Some(new), Some(old)) => Some(old + 0.05 * (new - old)),
+            (new, _) => new,
+        };
+        let said = text(state, progress);
+        if self.terminal {
+            if !state.shown {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            self.bar.set_position((FINE * share.unwrap_or(0.0)) as u64);
+            self.bar.set_message(said);
+        } else if now - self.begun >= state.next_line {
+            state.wait = (state.wait * 2).min(LINES);
+            state.next_line = now - self.begun + state.wait;
+            let so_far = span((now - self.begun).as_secs_f64());
+            say(&format!("{said} ({so_far} so far)"));
+        }
+        state.shown = true;
     }
 }
 
-impl Drop for Progress {
+/// `12 of 60 runs, about 3 min left`.
+fn text(state: &State, progress: Progress<'_>) -> String {
+    let count = match progress.all {
+        Some(all) => format!("{} of {all} {}", progress.done, progress.unit),
+        None => format!("{} {}", progress.done, progress.unit),
+    };
+    let stage = match state.stage.is_empty() {
+        true => String::new(),
+        false => format!("{}: ", state.stage),
+    };
+    let left = match state.left {
+        Some(left) => format!(", about {} left", span(left)),
+        None => String::new(),
+    };
+    format!("{stage}{count}{left}")
+}
+
+impl Observer for Terminal {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        // Whoever comes while another thread draws has nothing to add.
+        if let Ok(mut state) = self.state.try_lock() {
+            self.show(&mut state, progress);
+        }
+        self.go_on()
+    }
+
+    fn notice(&self, text: &str) {
+        self.bar.suspend(|| say(text));
+    }
+}
+
+impl Drop for Terminal {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// The threads to use: those asked for or all, no more than there are jobs.
-pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
-    let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    asked.unwrap_or_else(all).clamp(1, jobs.max(1))
+/// Writes a line to stderr. Where that is gone, so is who would read it, and the work goes on.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "foldglass: {line}");
 }
 
-/// As many of the threads as memory allows, and what each may take. `probe` builds what one thread
-/// needs; when it does not even fit once, it is refused.
-pub fn fitting<E>(
-    threads: usize,
-    allowance: Allowance,
-    probe: impl Fn(Allowance) -> Result<(), E>,
-    lacks_memory: impl Fn(&E) -> bool,
-) -> Result<(usize, Allowance), E> {
-    let mut threads = threads;
-    loop {
-        let each = Allowance(allowance.0 / threads as u128);
-        match probe(each) {
-            Ok(()) => return Ok((threads, each)),
-            Err(error) if threads > 1 && lacks_memory(&error) => threads /= 2,
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Whether it is memory that a class lacks.
-pub fn is_too_large(error: &ClassError) -> bool {
-    matches!(error, ClassError::TooLarge { .. })
-}
-
-/// Does the jobs numbered 0 to `jobs`, and hands their results to `take` in the order of the jobs.
-/// A job that was stopped gives none; no other is begun after it.
-pub fn in_order<T: Send>(
-    threads: usize,
-    jobs: usize,
-    job: impl Fn(usize) -> Result<Option<T>, Error> + Sync,
-    take: impl FnMut(T) -> Result<(), Error> + Send,
-) -> Result<(), Error> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool =
-        pool.map_err(|error| Error::Usage(format!("cannot start {threads} threads: {error}")))?;
-    let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
-    let stop = || stopped.store(true, Ordering::Relaxed);
-    let queue = Mutex::new(Queue {
-        next: 0,
-        waiting: BTreeMap::new(),
-        take,
-    });
-    let work = || -> Result<(), Error> {
-        while !stopped.load(Ordering::Relaxed) {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= jobs {
-                break;
-            }
-            match job(number)? {
-                Some(result) => queue.lock().expect("no panic").put(number, result)?,
-                None => stop(),
-            }
-        }
-        Ok(())
-    };
-    let ends = pool.broadcast(|_| work().inspect_err(|_| stop()));
-    ends.into_iter().collect::<Result<(), Error>>()?;
-    queue.into_inner().expect("no panic").drain()
-}
-
-/// Results that came before those of earlier jobs.
-struct Queue<T, F> {
-    next: usize,
-    waiting: BTreeMap<usize, T>,
-    take: F,
-}
-
-impl<T, F: FnMut(T) -> Result<(), Error>> Queue<T, F> {
-    fn put(&mut self, number: usize, result: T) -> Result<(), Error> {
-        self.waiting.insert(number, result);
-        while let Some(result) = self.waiting.remove(&self.next) {
-            self.next += 1;
-            (self.take)(result)?;
-        }
-        Ok(())
-    }
-
-    /// Hands over what is left, past the gaps that stopped jobs leave.
-    fn drain(mut self) -> Result<(), Error> {
-        self.waiting.into_values().try_for_each(&mut self.take)
+/// Seconds in words: `50 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
+pub fn span(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    let (minutes, hours) = ((whole + 30) / 60, (whole + 1800) / 3600);
+    match whole {
+        0 => "less than a second".to_owned(),
+        1..=90 => format!("{whole} s"),
+        91..=5_400 => format!("{minutes} min"),
+        5_401..=172_800 => format!("{} h {} min", minutes / 60, minutes % 60),
+        _ => format!("{} d {} h", hours / 24, hours % 24),
     }
 }
 
@@ -223,56 +237,16 @@ impl<T, F: FnMut(T) -> Result<(), Error>> Queue<T, F> {
 mod tests {
     use super::*;
 
-    /// What a number of threads makes of ten jobs, some of them slow.
-    fn results(threads: usize, job: impl Fn(usize) -> Option<usize> + Sync) -> Vec<usize> {
-        let mut taken = Vec::new();
-        let slowly = |number: usize| {
-            std::thread::sleep(Duration::from_millis(number as u64 * 7 % 5));
-            Ok(job(number))
-        };
-        let take = |result| {
-            taken.push(result);
-            Ok(())
-        };
-        in_order(threads, 10, slowly, take).unwrap();
-        taken
-    }
-
     #[test]
-    fn results_come_in_the_order_of_the_jobs() {
-        for threads in [1, 2, 5] {
-            let squares: Vec<usize> = (0..10).map(|n| n * n).collect();
-            assert_eq!(results(threads, |n| Some(n * n)), squares);
+    fn times_are_said_in_two_units_at_most() {
+        for (seconds, said) in [
+            (0.2, "less than a second"),
+            (50.0, "50 s"),
+            (725.0, "12 min"),
+            (11_100.0, "3 h 5 min"),
+            (187_200.0, "2 d 4 h"),
+        ] {
+            assert_eq!(span(seconds), said);
         }
-    }
-
-    #[test]
-    fn after_a_stopped_job_the_finished_ones_are_handed_over() {
-        assert_eq!(
-            results(1, |n| (n != 4).then_some(n)),
-            (0..4).collect::<Vec<_>>()
-        );
-        let some = results(3, |n| (n != 4).then_some(n));
-        assert!(!some.contains(&4) && some.is_sorted() && some.len() < 10);
-    }
-
-    #[test]
-    fn an_error_ends_the_work() {
-        let fail = |number| match number {
-            3 => Err(Error::Usage("three".to_owned())),
-            _ => Ok(Some(number)),
-        };
-        let error = in_order(2, 10, fail, |_| Ok(())).unwrap_err();
-        assert_eq!(error.to_string(), "three");
-    }
-
-    #[test]
-    fn threads_are_given_up_until_each_has_its_memory() {
-        let probe = |allowance: Allowance| allowance.check("a job", Some(30));
-        let fit = |threads| fitting(threads, Allowance(100), probe, is_too_large);
-        assert_eq!(fit(1), Ok((1, Allowance(100))));
-        assert_eq!(fit(8), Ok((2, Allowance(50))));
-        let probe = |allowance: Allowance| allowance.check("a job", Some(200));
-        assert!(fitting(8, Allowance(100), probe, is_too_large).is_err());
     }
 }

@@ -5,19 +5,29 @@
 //! same vectors where windows are narrow; each draws from its own stream, in the order of the
 //! cells, so its result does not depend on its neighbours.
 
-use crate::class::{Allowance, Class, ClassError};
-use crate::count::{self, Exact};
+use crate::class::Class;
+use crate::count;
 use crate::evaluate::{Passes, Scale, Wants};
+use crate::exact::Reward;
 use crate::kernels::{Kernels, Soften};
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::{Code, InitialLaw, LEAST_PROBABILITY, Policy, Table};
 use crate::quasigroup::Symbol;
 use crate::stream::{Coin, Stream};
+use std::str::FromStr;
+use thiserror::Error;
 
 /// Values this close count as equal at tau = 0.
 pub const VALUE_TIE: f64 = 1e-13;
 
 /// Probabilities this close count as equal when the greedy action is read off.
 pub const GREEDY_TIE: f64 = 1e-12;
+
+/// The largest temperature: beyond it tau times an entropy is no number.
+pub const HOTTEST: f64 = 1e300;
+
+/// The most that a logit moves in one step of the gradient.
+const LARGEST_STEP: f64 = 1e300;
 
 /// How a cell moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +57,8 @@ impl Rule {
 
 /// Cells redrawn from the initial law now and then.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Resets {
     /// The share of the cells redrawn each time.
     pub share: f64,
@@ -58,11 +70,71 @@ pub struct Resets {
 
 /// A last stretch at another temperature.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Quench {
     /// Its length, after the iterations at tau.
     pub iterations: usize,
     /// Its temperature.
     pub tau: f64,
+}
+
+/// A text that names no quench or resets.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnknownSetting {
+    /// No quench.
+    #[error(
+        "`{0}` is no quench: write N,TAU, a number of iterations and a temperature of at least 0, \
+         such as 50,1e-13"
+    )]
+    Quench(String),
+    /// No resets.
+    #[error(
+        "`{0}` is no series of resets: write SHARE,EVERY,TIMES, a share of the cells from 0 to 1, \
+         iterations between two resets and how often, such as 0.02,10,100"
+    )]
+    Resets(String),
+}
+
+impl FromStr for Quench {
+    type Err = UnknownSetting;
+
+    fn from_str(text: &str) -> Result<Quench, UnknownSetting> {
+        let read = || {
+            let (iterations, tau) = text.split_once(',')?;
+            Some(Quench {
+                iterations: whole(iterations)?,
+                tau: real(tau).filter(|tau| (0.0..=HOTTEST).contains(tau))?,
+            })
+        };
+        read().ok_or_else(|| UnknownSetting::Quench(text.to_owned()))
+    }
+}
+
+impl FromStr for Resets {
+    type Err = UnknownSetting;
+
+    fn from_str(text: &str) -> Result<Resets, UnknownSetting> {
+        let read = || {
+            let [share, every, cycles] = text.split(',').collect::<Vec<_>>().try_into().ok()?;
+            Some(Resets {
+                share: real(share).filter(|share| (0.0..=1.0).contains(share))?,
+                every: whole(every).filter(|&every| every > 0)?,
+                cycles: whole(cycles)?,
+            })
+        };
+        read().ok_or_else(|| UnknownSetting::Resets(text.to_owned()))
+    }
+}
+
+fn whole(text: &str) -> Option<usize> {
+    let digits = text.trim();
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
+fn real(text: &str) -> Option<f64> {
+    text.trim().parse().ok()
 }
 
 /// What a run does, all choices explicit.
@@ -107,7 +179,7 @@ pub struct Outcome {
     /// The code of the likeliest actions, ties drawn from the run's stream.
     pub greedy: Code,
     /// Its exact reward.
-    pub greedy_reward: Exact,
+    pub greedy_reward: Reward,
     /// J of the policy.
     pub expected_reward: f64,
     /// The sum over cells of the entropy of their distributions, in nats.
@@ -118,6 +190,7 @@ pub struct Outcome {
 
 /// All that runs need to go on later, with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
     /// Iterations done.
     pub done: usize,
@@ -133,10 +206,9 @@ pub struct State {
 ///
 /// ```
 /// use foldglass::cavi::{Runs, Settings};
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let mut runs = Runs::new(&class, Settings::plain(1e-13, 500), 7, 0..3, Allowance::default()).unwrap();
 /// runs.advance(500);
 /// assert_eq!(runs.outcomes().len(), 3);
@@ -180,7 +252,7 @@ impl Runs {
         seed: u64,
         numbers: std::ops::Range<u64>,
         allowance: Allowance,
-    ) -> Result<Runs, ClassError> {
+    ) -> Result<Runs, TooLarge> {
         let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
         for replica in 0..runs.streams.len() {
             for cell in 0..class.cells() {
@@ -188,6 +260,37 @@ impl Runs {
             }
         }
         Ok(runs)
+    }
+
+    /// Starts runs from a policy in place of random ones; resets still draw from the initial law.
+    ///
+    /// # Panics
+    /// As for `new`.
+    pub fn starting_at(
+        policy: &Policy,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Runs, TooLarge> {
+        let class = policy.class();
+        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
+        for replica in 0..runs.streams.len() {
+            for cell in 0..class.cells() {
+                runs.put(cell, replica, &policy.row(cell));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The bytes that runs on a class take, those side by side together.
+    pub fn bytes(class: &Class, rule: Rule) -> Option<u128> {
+        let planes = class.planes(Runs::side_by_side(class));
+        let logits = match rule {
+            Rule::Cavi { .. } => 0,
+            Rule::Gradient { .. } => 8 * planes.entries as u128,
+        };
+        Passes::bytes(&planes)?.checked_add(logits)
     }
 
     /// Takes runs up again where `state` left them.
@@ -201,7 +304,7 @@ impl Runs {
         numbers: std::ops::Range<u64>,
         state: &State,
         allowance: Allowance,
-    ) -> Result<Runs, ClassError> {
+    ) -> Result<Runs, TooLarge> {
         let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
         let (cells, q) = (class.cells(), class.q());
         assert_eq!(state.rows.len(), runs.streams.len(), "a table for each run");
@@ -248,7 +351,7 @@ impl Runs {
         seed: u64,
         numbers: std::ops::Range<u64>,
         allowance: Allowance,
-    ) -> Result<Runs, ClassError> {
+    ) -> Result<Runs, TooLarge> {
         let replicas = Runs::side_by_side(class);
         let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
         assert!(
@@ -289,7 +392,12 @@ impl Runs {
         self.settings
             .initial
             .draw(&mut self.streams[replica], &mut row);
-        self.table.write(cell, replica, &row);
+        self.put(cell, replica, &row);
+    }
+
+    /// Gives a cell a distribution.
+    fn put(&mut self, cell: usize, replica: usize, row: &[f64]) {
+        self.table.write(cell, replica, row);
         if !self.logits.is_empty() {
             let place = self.table.place(cell, replica);
             row.iter()
@@ -437,7 +545,9 @@ impl Runs {
                 let slopes: Vec<f64> = (0..q).map(slope).collect();
                 let mean: f64 = row.iter().zip(&slopes).map(|(p, s)| p * s).sum();
                 for a in 0..q {
-                    self.logits[place.at(a)] += step * row[a] * (slopes[a] - mean);
+                    // A step of any size leaves logits that can be compared.
+                    let change = step * row[a] * (slopes[a] - mean);
+                    self.logits[place.at(a)] += change.clamp(-LARGEST_STEP, LARGEST_STEP);
                 }
                 let best = (0..q)
                     .map(|a| self.logits[place.at(a)])
@@ -459,38 +569,61 @@ impl Runs {
         Policy::from_table_rows(class, |cell| self.table.row(cell, run))
     }
 
+    /// Takes the gradient at the present policies, which [`Runs::residual`] and [`Runs::outcome`]
+    /// read. It changes nothing of the runs.
+    pub fn measure(&mut self) {
+        self.passes.run(&self.table.entries, Wants::GRADIENT);
+    }
+
     /// How the runs stand now.
     pub fn outcomes(&mut self) -> Vec<Outcome> {
-        self.passes.run(&self.table.entries, Wants::GRADIENT);
+        self.measure();
         (0..self.streams.len())
             .map(|run| self.outcome(run))
             .collect()
     }
 
-    fn outcome(&mut self, run: usize) -> Outcome {
-        let class = self.table.class.clone();
+    /// The largest |target - pi| of a run, as last measured.
+    pub fn residual(&self, run: usize) -> f64 {
+        let cells = 0..self.table.class.cells();
+        cells
+            .map(|cell| self.distance(cell, run))
+            .fold(0.0, f64::max)
+    }
+
+    /// The largest |target - pi| over the actions of a cell.
+    fn distance(&self, cell: usize, run: usize) -> f64 {
+        let place = self.table.place(cell, run);
+        let values: Vec<f64> = (0..self.table.class.q())
+            .map(|a| self.passes.values[place.at(a)])
+            .collect();
+        // Before the first iteration, that of the first.
         let tau = if self.done == 0 {
             self.settings.tau
         } else {
             self.tau()
         };
+        let row = self.table.row(cell, run);
+        let terms = row.iter().zip(target(&values, tau));
+        terms.fold(0.0, |most, (p, target)| most.max((p - target).abs()))
+    }
+
+    /// How a run stands, as last measured. Ties in the greedy code draw from its stream.
+    pub fn outcome(&mut self, run: usize) -> Outcome {
+        let class = self.table.class.clone();
         let (mut residual, mut entropy) = (0.0f64, 0.0);
         let mut actions: Vec<Symbol> = Vec::with_capacity(class.cells());
         for cell in 0..class.cells() {
-            let place = self.table.place(cell, run);
             let row = self.table.row(cell, run);
-            let values: Vec<f64> = (0..class.q())
-                .map(|a| self.passes.values[place.at(a)])
-                .collect();
-            for (p, target) in row.iter().zip(target(&values, tau)) {
-                residual = residual.max((p - target).abs());
-                entropy -= if *p > 0.0 { p * p.ln() } else { 0.0 };
+            residual = residual.max(self.distance(cell, run));
+            for p in row.iter().filter(|p| **p > 0.0) {
+                entropy -= p * p.ln();
             }
             actions.push(greedy(&row, &mut self.streams[run]));
         }
         let greedy = Code::from_fn(&class, |cell| actions[cell]);
         Outcome {
-            greedy_reward: count::reward(&class, &greedy),
+            greedy_reward: count::reward(&greedy),
             greedy,
             expected_reward: self.passes.reward(run),
             entropy,
@@ -627,6 +760,130 @@ mod tests {
                     assert!((share - 0.3).abs() < 5.0 * sd, "{share} of the cells moved");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_run_started_at_a_policy_moves_from_there() {
+        let class = class("z:3", &[3], Shape::untied(0, 0));
+        let policy = start(&class, Settings::plain(0.1, 1), 0..1).policy(0);
+        for rule in [Rule::PAPER, Rule::Gradient { step: 0.5 }] {
+            let settings = Settings {
+                rule,
+                ..Settings::plain(0.1, 10)
+            };
+            let new = |numbers| {
+                Runs::starting_at(&policy, settings, 3, numbers, Allowance::default()).unwrap()
+            };
+            let mut runs = new(0..3);
+            assert!((0..3).all(|run| runs.policy(run) == policy), "{rule:?}");
+            // Streams differ from the first draw on, and a logit that is left alone stays put.
+            runs.advance(1);
+            let mut alone = new(1..2);
+            alone.advance(1);
+            assert_eq!(runs.policy(1), alone.policy(0));
+            let random = matches!(rule, Rule::Cavi { .. });
+            assert_eq!(runs.policy(0) != runs.policy(1), random, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn a_residual_is_measured_without_a_draw() {
+        let class = class("z:3", &[3], Shape::tied(0, 1));
+        let mut runs = start(&class, Settings::plain(0.01, 50), 0..1);
+        for _ in 0..3 {
+            let before = runs.state();
+            runs.measure();
+            let residual = runs.residual(0);
+            assert_eq!(runs.state(), before);
+            let mut evaluator =
+                crate::evaluate::Evaluator::new(&class, Allowance::default()).unwrap();
+            let policy = runs.policy(0);
+            evaluator.evaluate(&policy);
+            let distance = |cell: usize| {
+                let target = target(&evaluator.values(cell), 0.01);
+                let row = policy.row(cell);
+                let terms = row.iter().zip(target).map(|(p, t)| (p - t).abs());
+                terms.fold(0.0, f64::max)
+            };
+            let slow = (0..class.cells()).map(distance).fold(0.0, f64::max);
+            assert!((residual - slow).abs() < 1e-9, "{residual} {slow}");
+            assert_eq!(runs.outcome(0).residual, residual);
+            runs.advance(10);
+        }
+    }
+
+    #[test]
+    fn steps_and_temperatures_of_any_size_leave_distributions() {
+        let class = class("z:3", &[3], Shape::untied(0, 0));
+        for (tau, step) in [
+            (0.0, 1e308),
+            (HOTTEST, 1e308),
+            (HOTTEST, 1.0),
+            (1e-13, 1e300),
+        ] {
+            let gradient = Settings {
+                rule: Rule::Gradient { step },
+                ..Settings::plain(tau, 100)
+            };
+            for settings in [gradient, Settings::plain(tau, 100)] {
+                let mut runs = start(&class, settings, 0..2);
+                runs.advance(100);
+                for run in 0..2 {
+                    let policy = runs.policy(run);
+                    for cell in 0..class.cells() {
+                        let row = policy.row(cell);
+                        let sum: f64 = row.iter().sum();
+                        assert!((sum - 1.0).abs() < 1e-9, "{settings:?}: {row:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn runs_take_the_memory_they_state() {
+        for shape in [Shape::untied(0, 0), Shape::tied(1, 1)] {
+            let class = class("z:3", &[2, 3], shape);
+            let settings = Settings::plain(0.1, 1);
+            let bytes = Runs::bytes(&class, settings.rule).unwrap();
+            let new = |bytes| Runs::new(&class, settings, 3, 0..1, Allowance(bytes)).is_ok();
+            assert!(new(bytes) && !new(bytes - 1));
+            let gradient = Runs::bytes(&class, Rule::Gradient { step: 1.0 }).unwrap();
+            assert!(gradient > bytes, "logits are kept beside the policies");
+        }
+    }
+
+    #[test]
+    fn quenches_and_resets_are_read_or_refused_by_name() {
+        let quench = Quench {
+            iterations: 50,
+            tau: 1e-13,
+        };
+        assert_eq!("50,1e-13".parse(), Ok(quench));
+        let resets = Resets {
+            share: 0.02,
+            every: 10,
+            cycles: 100,
+        };
+        assert_eq!("0.02, 10, 100".parse(), Ok(resets));
+        for bad in [
+            "", "50", "50,-1", "-50,0", "50,nan", "50,inf", "50,1e301", "5e1,0", "1,2,3",
+        ] {
+            let error = UnknownSetting::Quench(bad.to_owned());
+            assert_eq!(bad.parse::<Quench>(), Err(error));
+        }
+        for bad in [
+            "",
+            "0.5,10",
+            "1.5,10,1",
+            "-0.1,10,1",
+            "nan,10,1",
+            "0.5,0,1",
+            "0.5,1,1,1",
+        ] {
+            let error = UnknownSetting::Resets(bad.to_owned());
+            assert_eq!(bad.parse::<Resets>(), Err(error));
         }
     }
 

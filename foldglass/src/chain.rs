@@ -10,13 +10,19 @@ mod cells;
 mod schedule;
 mod tempering;
 
-use crate::class::{Allowance, Class, ClassError};
-use crate::count::CountError;
+use crate::class::Class;
+use crate::count::{self, CountError};
+use crate::evaluate::Passes;
+use crate::memory::{Allowance, TooLarge};
+use crate::names;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use crate::stream::Stream;
 use blocks::Blocks;
 use cells::Cells;
+use dashu_int::ops::BitTest;
+use std::fmt;
+use std::str::FromStr;
 use thiserror::Error;
 
 pub use schedule::{Schedule, UnknownSchedule};
@@ -39,6 +45,23 @@ impl Kernel {
     ];
 }
 
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(names::of(&Kernel::NAMES, *self))
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = names::UnknownName;
+
+    fn from_str(text: &str) -> Result<Kernel, names::UnknownName> {
+        names::find(&Kernel::NAMES, text)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Kernel);
+
 /// In which order a sweep visits the cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -59,28 +82,65 @@ impl Order {
     ];
 }
 
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(names::of(&Order::NAMES, *self))
+    }
+}
+
+impl FromStr for Order {
+    type Err = names::UnknownName;
+
+    fn from_str(text: &str) -> Result<Order, names::UnknownName> {
+        names::find(&Order::NAMES, text)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Order);
+
 /// A chain that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChainError {
     /// Step blocks under tying.
-    #[error(
-        "step blocks are not exact in a tied class, where one cell serves several steps: use --order cell"
-    )]
+    #[error("step blocks are not exact in a tied class, where one cell serves several steps")]
     BlocksUnderTying,
     /// A denominator that f64 does not hold exactly.
-    #[error(
-        "the rewards' denominator has {bits} bits: step blocks are exact up to 52, use --order cell"
-    )]
+    #[error("the rewards' denominator has {bits} bits: step blocks are exact up to {MOST_BITS}")]
     TooFine {
         /// Its size.
         bits: usize,
     },
     /// Too much memory.
     #[error(transparent)]
-    Class(#[from] ClassError),
+    TooLarge(#[from] TooLarge),
     /// Rewards that cannot be counted.
     #[error(transparent)]
-    Count(#[from] CountError),
+    Count(CountError),
+}
+
+/// The most bits of a denominator that step blocks carry exactly in f64.
+pub const MOST_BITS: usize = 52;
+
+impl From<CountError> for ChainError {
+    fn from(error: CountError) -> ChainError {
+        match error {
+            CountError::TooLarge(error) => ChainError::TooLarge(error),
+            other => ChainError::Count(other),
+        }
+    }
+}
+
+impl Order {
+    /// The order that suits a class: by steps, and by cells where step blocks are not exact.
+    pub fn of(class: &Class) -> Order {
+        let fine = class.task().denominator().bit_len() > MOST_BITS;
+        if class.shape().tied || fine {
+            Order::Cell
+        } else {
+            Order::Step
+        }
+    }
 }
 
 /// What a chain does in each sweep.
@@ -94,6 +154,7 @@ pub struct Settings {
 
 /// All that chains need to go on later, with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
     /// The actions of each chain's code.
     pub actions: Vec<Vec<Symbol>>,
@@ -111,10 +172,9 @@ pub struct State {
 ///
 /// ```
 /// use foldglass::chain::{Chains, Kernel, Order, Settings};
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let settings = Settings { kernel: Kernel::Metropolis, order: Order::Step };
 /// let mut chains = Chains::new(&class, settings, 1, 0..4, Allowance::default()).unwrap();
 /// for _ in 0..200 {
@@ -142,6 +202,17 @@ impl Chains {
         crate::cavi::Runs::side_by_side(class)
     }
 
+    /// How many chains of an order go together on a class, and the bytes that they take.
+    pub fn needs(class: &Class, order: Order) -> (usize, Option<u128>) {
+        match order {
+            Order::Cell => (1, count::bytes(class)),
+            Order::Step | Order::Forward => {
+                let together = Chains::side_by_side(class);
+                (together, Passes::bytes(&class.planes(together)))
+            }
+        }
+    }
+
     /// Starts the chains numbered `numbers` of `seed` from uniformly random codes. They must lie
     /// within one group of `side_by_side`.
     ///
@@ -165,9 +236,8 @@ impl Chains {
     /// Starts chains from given codes.
     ///
     /// # Panics
-    /// As for `new`, or if there is not one code a chain.
+    /// As for `new`, or if there is not one code a chain, all of one class.
     pub fn starting_at(
-        class: &Class,
         settings: Settings,
         codes: Vec<Code>,
         seed: u64,
@@ -175,6 +245,10 @@ impl Chains {
         allowance: Allowance,
     ) -> Result<Chains, ChainError> {
         let streams = numbers.clone().map(|n| Stream::new(seed, n)).collect();
+        let class = codes.first().expect("a code for each chain").class();
+        let is_of_class = |code: &Code| code.class() == class;
+        assert!(codes.iter().all(is_of_class), "codes of one class");
+        let class = &class.clone();
         Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
     }
 
@@ -236,7 +310,7 @@ impl Chains {
         );
         let engine = match settings.order {
             Order::Cell => {
-                let cells = |code| Cells::new(class, settings.kernel, code, allowance);
+                let cells = |code| Cells::new(settings.kernel, code, allowance);
                 Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
             }
             Order::Step | Order::Forward => {
@@ -324,9 +398,10 @@ fn resample(
     match kernel {
         Kernel::Metropolis => {
             let proposal = stream.below(q as u32) as Symbol;
-            match proposal != present && accepts(tau, gain(proposal), stream) {
-                true => proposal,
-                false => present,
+            if proposal != present && accepts(tau, gain(proposal), stream) {
+                proposal
+            } else {
+                present
             }
         }
         Kernel::HeatBath => {

@@ -8,10 +8,10 @@ pub mod path;
 mod rollouts;
 pub mod verdict;
 
-use crate::class::ClassError;
+use crate::memory::TooLarge;
 use thiserror::Error;
 
-pub use rollouts::Rollouts;
+pub use rollouts::{Rollouts, bytes};
 
 /// A claim that cannot be checked here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -26,7 +26,7 @@ pub enum CheckError {
     },
     /// More memory than allowed.
     #[error(transparent)]
-    TooLarge(#[from] ClassError),
+    TooLarge(#[from] TooLarge),
 }
 
 #[cfg(test)]

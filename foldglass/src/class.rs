@@ -17,7 +17,9 @@
 //! form a forest and are evaluated once, not once per length.
 
 mod planes;
+mod spec;
 
+use crate::memory::{Allowance, TooLarge};
 use crate::quasigroup::Symbol;
 use crate::task::Task;
 use std::cmp::Reverse;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub(crate) use planes::{Digits, Lanes, Place, Planes};
+pub use spec::{ClassSpec, SpecError, WIDEST};
 
 /// How many input symbols around x_t a policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,59 +79,8 @@ pub enum ClassError {
     #[error("the class has {0} cells: at most 2^32 - 1 are numbered")]
     TooManyCells(u128),
     /// More bytes than allowed.
-    #[error("{what} needs {}: {} are allowed", bytes(*.needed), bytes(Some(*.allowed)))]
-    TooLarge {
-        /// What would take them.
-        what: String,
-        /// The bytes it needs; none when the number passes 128 bits.
-        needed: Option<u128>,
-        /// The bytes allowed.
-        allowed: u128,
-    },
-}
-
-/// Writes a number of bytes for a person.
-pub fn bytes(n: Option<u128>) -> String {
-    let Some(n) = n else {
-        return "more than 10^38 bytes".to_owned();
-    };
-    let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let unit = (0..units.len() - 1)
-        .find(|&u| n >> (10 * (u + 1)) == 0)
-        .unwrap_or(units.len() - 1);
-    match unit {
-        0 => format!("{n} bytes"),
-        _ => format!(
-            "{:.1} {}",
-            n as f64 / (1u128 << (10 * unit)) as f64,
-            units[unit]
-        ),
-    }
-}
-
-/// Memory a caller allows, checked before it is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allowance(pub u128);
-
-impl Default for Allowance {
-    /// 8 GiB.
-    fn default() -> Allowance {
-        Allowance(8 << 30)
-    }
-}
-
-impl Allowance {
-    /// Refuses `what` if it needs more than this.
-    pub fn check(self, what: &str, needed: Option<u128>) -> Result<(), ClassError> {
-        match needed {
-            Some(n) if n <= self.0 => Ok(()),
-            _ => Err(ClassError::TooLarge {
-                what: what.to_owned(),
-                needed,
-                allowed: self.0,
-            }),
-        }
-    }
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
 }
 
 /// What a cell is: t (none when tied), the window and the remembered tokens, none where SEP.
@@ -229,8 +181,7 @@ impl Class {
     /// Numbers the reachable cells, or says how much memory a table of them would need.
     ///
     /// ```
-    /// use foldglass::class::{Allowance, Class, Shape};
-    /// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+    /// use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Task};
     /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
     /// let class = Class::new(task, Shape::tied(0, 3), Allowance::default()).unwrap();
     /// assert_eq!(class.cells(), 4525);

@@ -15,66 +15,38 @@ mod states;
 pub(crate) mod steps;
 pub(crate) mod weight;
 
-use crate::class::{Allowance, Class, ClassError};
-use crate::exact;
+use crate::class::Class;
+use crate::exact::Reward;
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use rollouts::Rollouts;
 use states::States;
-use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
 use weight::{Whole, Width};
 
-/// An exact reward, over the denominator that all codes of its task share.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exact {
-    /// The weight of the inputs that earn the reward.
-    pub num: UBig,
-    /// The weight of all inputs.
-    pub den: UBig,
-}
-
-impl Exact {
-    /// The nearest f64.
-    pub fn to_f64(&self) -> f64 {
-        exact::to_f64(&self.num, &self.den)
-    }
-}
-
-impl fmt::Display for Exact {
-    /// In lowest terms.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&exact::fraction(&self.num, &self.den))
-    }
-}
-
 /// J of a code, at any length, in one forward pass.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::count::reward;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// assert_eq!(reward(&class, &copy).to_string(), "1/2");
+/// assert_eq!(reward(&copy).to_string(), "1/2");
 /// ```
-///
-/// # Panics
-/// If the code belongs to another class.
-pub fn reward(class: &Class, code: &Code) -> Exact {
-    check_code(class, code);
+pub fn reward(code: &Code) -> Reward {
+    let class = code.class();
     let den = class.task().denominator();
     let num = match Width::of(&den) {
         Width::Narrow => forward::numerator::<i64>(class, code),
         Width::Wide => forward::numerator::<i128>(class, code),
         Width::Unbounded => forward::numerator::<UBig>(class, code),
     };
-    Exact { num, den }
+    Reward::new(num, den)
 }
 
 /// A reward that cannot be kept in machine integers.
@@ -91,7 +63,7 @@ pub enum CountError {
     },
     /// More memory than allowed.
     #[error(transparent)]
-    TooLarge(#[from] ClassError),
+    TooLarge(#[from] TooLarge),
 }
 
 /// How a [`Counter`] keeps its reward.
@@ -131,14 +103,12 @@ trait Engine: Send {
 /// A code and its exact reward, kept up to date as cells change.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::count::Counter;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let mut counter = Counter::new(&class, copy, Allowance::default()).unwrap();
+/// let mut counter = Counter::new(copy, Allowance::default()).unwrap();
 /// assert_eq!((counter.reward(), counter.denominator()), (4, 8));
 /// let mut rewards = [0; 2];
 /// counter.rewards(9, &mut rewards);
@@ -152,25 +122,19 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts the reward of `code` in the regime that suits the class.
-    ///
-    /// # Panics
-    /// If the code belongs to another class.
-    pub fn new(class: &Class, code: Code, allowance: Allowance) -> Result<Counter, CountError> {
-        Counter::with_regime(class, code, Regime::of(class), allowance)
+    /// Counts the reward of `code` in the regime that suits its class.
+    pub fn new(code: Code, allowance: Allowance) -> Result<Counter, CountError> {
+        let regime = Regime::of(code.class());
+        Counter::with_regime(code, regime, allowance)
     }
 
     /// Counts the reward of `code` in a regime.
-    ///
-    /// # Panics
-    /// If the code belongs to another class.
     pub fn with_regime(
-        class: &Class,
         code: Code,
         regime: Regime,
         allowance: Allowance,
     ) -> Result<Counter, CountError> {
-        check_code(class, &code);
+        let class = &code.class().clone();
         let den = class.task().denominator();
         let engine = match Width::of(&den) {
             Width::Narrow => engine::<i64>(class, code, regime, allowance)?,
@@ -277,12 +241,23 @@ impl Counter {
     }
 }
 
+/// The bytes that counting the rewards of a class takes in the regime that suits it.
+pub fn bytes(class: &Class) -> Option<u128> {
+    let width = Width::of(&class.task().denominator());
+    match (Regime::of(class), width) {
+        (Regime::Rollouts, Width::Narrow) => Rollouts::<i64>::bytes(class),
+        (Regime::Rollouts, _) => Rollouts::<i128>::bytes(class),
+        (Regime::States, Width::Narrow) => States::<i64>::bytes(class),
+        (Regime::States, _) => States::<i128>::bytes(class),
+    }
+}
+
 fn engine<W: Whole>(
     class: &Class,
     code: Code,
     regime: Regime,
     allowance: Allowance,
-) -> Result<Box<dyn Engine>, ClassError> {
+) -> Result<Box<dyn Engine>, TooLarge> {
     let what = |regime: &str| {
         format!(
             "counting the rewards of {} cells by {regime}",
@@ -299,12 +274,4 @@ fn engine<W: Whole>(
             Box::new(States::<W>::new(class, code))
         }
     })
-}
-
-fn check_code(class: &Class, code: &Code) {
-    assert_eq!(
-        code.actions().len(),
-        class.cells(),
-        "a code of another class"
-    );
 }

@@ -24,13 +24,14 @@
 mod collapse;
 mod search;
 
-use crate::check::path::{Kind, Move, Path};
-use crate::class::{Allowance, Class, ClassError, Window};
+use crate::claim::{Kind, Move, Path};
+use crate::class::{Class, Window};
+use crate::exact::Reward;
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
-use dashu_ratio::RBig;
 use thiserror::Error;
 
 pub use collapse::{Ascent, Collapse, Segment, Standing, collapse};
@@ -67,7 +68,7 @@ pub enum EscapeError {
     },
     /// More memory than allowed.
     #[error(transparent)]
-    TooLarge(#[from] ClassError),
+    TooLarge(#[from] TooLarge),
 }
 
 /// Says which assumption of the theorem a class does not meet, if any.
@@ -125,27 +126,17 @@ pub fn most_moves(q: usize, length: usize) -> u128 {
 /// Finds a path from a code to J = 1 that never lowers J.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::escape::escape;
-/// use foldglass::exact::lowest_terms;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
-/// let path = escape(&class, &zero, Allowance::default()).unwrap();
-/// assert_eq!(lowest_terms(&path.start_reward), "1/2");
-/// assert_eq!(lowest_terms(&path.reward), "1/1");
+/// let path = escape(&zero, Allowance::default()).unwrap();
+/// assert_eq!(path.start_reward.to_string(), "1/2");
+/// assert!(path.reward.is_one());
 /// ```
-///
-/// # Panics
-/// If the code belongs to another class.
-pub fn escape(class: &Class, code: &Code, allowance: Allowance) -> Result<Path, EscapeError> {
-    assert_eq!(
-        code.actions().len(),
-        class.cells(),
-        "a code of another class"
-    );
+pub fn escape(code: &Code, allowance: Allowance) -> Result<Path, EscapeError> {
+    let class = code.class();
     assumptions(class)?;
     let (q, length) = (class.q(), class.task().longest());
     let number = class.task().denominator().bit_len() as u128 / 8 + 32;
@@ -154,7 +145,7 @@ pub fn escape(class: &Class, code: &Code, allowance: Allowance) -> Result<Path, 
         &format!("a path of up to {} moves", most_moves(q, length)),
         numbers.checked_mul(number),
     )?;
-    let mut walk = Walk::new(class, code);
+    let mut walk = Walk::new(code);
     for t in 1..length {
         if walk.collides(t) {
             walk.consolidate(t);
@@ -182,7 +173,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(class: &'a Class, code: &Code) -> Walk<'a> {
+    fn new(code: &'a Code) -> Walk<'a> {
+        let class = code.class();
         let (q, length) = (class.q(), class.task().longest());
         let mut walk = Walk {
             class,
@@ -274,13 +266,14 @@ impl<'a> Walk<'a> {
             cell,
             from,
             to,
-            kind,
+            kind: Some(kind),
             reward,
         });
     }
 
-    fn fraction(&self, num: &IBig) -> RBig {
-        RBig::from_parts(num.clone(), self.denominator.clone())
+    fn fraction(&self, num: &IBig) -> Reward {
+        let num = UBig::try_from(num.clone()).expect("rewards are not negative");
+        Reward::new(num, self.denominator.clone())
     }
 
     /// Lets the cells that lead to state s at step t emit a token.

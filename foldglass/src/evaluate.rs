@@ -9,8 +9,9 @@ mod plan;
 mod tests;
 
 use crate::aligned::Aligned;
-use crate::class::{Allowance, Class, ClassError, Place, Planes};
+use crate::class::{Class, Place, Planes};
 use crate::kernels::{Contraction, Gather, Kernels};
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::Policy;
 pub(crate) use plan::Scale;
 use plan::{Draw, Plan, Source, Step, WIDEST};
@@ -22,12 +23,9 @@ const LEAST_MESSAGE: f64 = 1e-100;
 /// What a policy does, over all inputs.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::evaluate::Evaluator;
-/// use foldglass::policy::Policy;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Evaluator, LatinSquare, Policy, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
 /// let reward = evaluator.evaluate(&Policy::uniform(&class));
 /// assert!((reward - 0.2).abs() < 1e-15);
@@ -36,7 +34,7 @@ pub struct Evaluator(pub(crate) Passes);
 
 impl Evaluator {
     /// Takes the memory that evaluating policies of `class` needs, once.
-    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, ClassError> {
+    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, TooLarge> {
         Ok(Evaluator(Passes::new(
             class,
             1,
@@ -156,10 +154,9 @@ impl Passes {
         replicas: usize,
         scale: Scale,
         allowance: Allowance,
-    ) -> Result<Passes, ClassError> {
+    ) -> Result<Passes, TooLarge> {
         let planes = class.planes(replicas);
-        // The policy, its values and visits; messages are never larger than the table times q.
-        let needed = (planes.entries as u128).checked_mul(8 * 4);
+        let needed = Passes::bytes(&planes);
         allowance.check(&format!("evaluating {} cells", class.cells()), needed)?;
         let plan = Plan::new(class, &planes, scale);
         Ok(Passes {
@@ -178,6 +175,12 @@ impl Passes {
             plan: Arc::new(plan),
             planes,
         })
+    }
+
+    /// What the policies, their values and visits take; messages are never larger than the table
+    /// times q.
+    pub fn bytes(planes: &Planes) -> Option<u128> {
+        (planes.entries as u128).checked_mul(8 * 4)
     }
 
     fn place(&self, cell: usize) -> Place {

@@ -1,8 +1,9 @@
 //! Reads and writes exact rational numbers (paper, section 2.2: the reward of a code is one).
 
-use dashu_int::ops::Gcd;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
+use std::fmt;
+use std::str::FromStr;
 use thiserror::Error;
 
 /// A text that is not a rational number.
@@ -33,20 +34,7 @@ pub fn parse(text: &str) -> Result<RBig, NotANumber> {
     }
 }
 
-/// Writes `num/den` in lowest terms, the denominator always present: `9/10`, `1/1`, `0/1`.
-///
-/// # Panics
-/// If `den` is zero.
-pub fn fraction(num: &UBig, den: &UBig) -> String {
-    assert!(
-        *den != UBig::ZERO,
-        "a fraction needs a non-zero denominator"
-    );
-    let g = num.gcd(den);
-    format!("{}/{}", num / &g, den / &g)
-}
-
-/// Writes a number as [`fraction`] does.
+/// Writes a number as `num/den` in lowest terms, the denominator always present: `9/10`, `1/1`.
 ///
 /// ```
 /// use foldglass::exact::{lowest_terms, parse};
@@ -57,12 +45,86 @@ pub fn lowest_terms(number: &RBig) -> String {
     format!("{}/{}", number.numerator(), number.denominator())
 }
 
-/// The nearest f64 of `num / den`, also where both are far beyond the range of f64.
-pub fn to_f64(num: &UBig, den: &UBig) -> f64 {
-    RBig::from_parts(num.clone().into(), den.clone())
-        .to_f64()
-        .value()
+/// An exact reward, or a difference of two: ordered, and written as `num/den` in lowest terms.
+///
+/// ```
+/// use foldglass::Reward;
+/// let reward = Reward::new(18u8, 20u8);
+/// assert_eq!(reward.to_string(), "9/10");
+/// assert_eq!("0.9".parse(), Ok(reward.clone()));
+/// assert!(reward < Reward::ONE && !reward.is_one());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Reward(RBig);
+
+impl Reward {
+    /// 0.
+    pub const ZERO: Reward = Reward(RBig::ZERO);
+    /// 1: every input earns it.
+    pub const ONE: Reward = Reward(RBig::ONE);
+
+    /// The reward of inputs of weight `num`, when all weigh `den`.
+    ///
+    /// # Panics
+    /// If `den` is zero.
+    pub fn new(num: impl Into<UBig>, den: impl Into<UBig>) -> Reward {
+        Reward(RBig::from_parts(num.into().into(), den.into()))
+    }
+
+    /// Whether it is 1.
+    pub fn is_one(&self) -> bool {
+        self.0 == RBig::ONE
+    }
+
+    /// Whether it is 0.
+    pub fn is_zero(&self) -> bool {
+        self.0 == RBig::ZERO
+    }
+
+    /// The nearest f64, also where numerator and denominator are far beyond its range.
+    pub fn to_f64(&self) -> f64 {
+        self.0.to_f64().value()
+    }
+
+    /// The number itself.
+    pub fn ratio(&self) -> &RBig {
+        &self.0
+    }
+
+    /// Its numerator over a denominator, rounded down.
+    pub fn over(&self, den: &UBig) -> UBig {
+        let scaled = (&self.0 * RBig::from(den.clone())).floor();
+        UBig::try_from(scaled).unwrap_or(UBig::ZERO)
+    }
 }
+
+impl From<RBig> for Reward {
+    fn from(number: RBig) -> Reward {
+        Reward(number)
+    }
+}
+
+impl fmt::Display for Reward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0.numerator(), self.0.denominator())
+    }
+}
+
+impl FromStr for Reward {
+    type Err = NotANumber;
+
+    /// Reads what [`parse`] reads, if it is not negative.
+    fn from_str(text: &str) -> Result<Reward, NotANumber> {
+        let number = parse(text)?;
+        if number < RBig::ZERO {
+            return Err(NotANumber(text.to_owned()));
+        }
+        Ok(Reward(number))
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Reward);
 
 fn digits(text: &str) -> Option<IBig> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -124,7 +186,7 @@ mod tests {
 
     #[test]
     fn fractions_are_written_in_lowest_terms() {
-        let write = |n: u32, d: u32| fraction(&UBig::from(n), &UBig::from(d));
+        let write = |n: u32, d: u32| Reward::new(n, d).to_string();
         assert_eq!(
             [write(0, 7), write(7, 7), write(18, 20)],
             ["0/1", "1/1", "9/10"]
@@ -134,6 +196,15 @@ mod tests {
     #[test]
     fn a_ratio_of_huge_numbers_is_still_a_float() {
         let den = UBig::from(5u8).pow(2000);
-        assert_eq!(to_f64(&(&den / UBig::from(5u8)), &den), 0.2);
+        assert_eq!(Reward::new(&den / UBig::from(5u8), den).to_f64(), 0.2);
+    }
+
+    #[test]
+    fn rewards_are_ordered_by_value_and_never_negative() {
+        let (a, b) = (Reward::new(2u8, 3u8), Reward::new(3u8, 4u8));
+        assert!(a < b && b < Reward::ONE && a > Reward::ZERO);
+        assert_eq!(Reward::new(4u8, 6u8), a);
+        assert!("-1/2".parse::<Reward>().is_err());
+        assert_eq!(a.over(&UBig::from(9u8)), 6u8.into());
     }
 }

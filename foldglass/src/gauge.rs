@@ -182,10 +182,10 @@ impl Relabelling {
         let mut steps: Vec<Vec<Symbol>> = Vec::with_capacity(class_of.len());
         for (t, &first) in class_of.iter().enumerate() {
             let mut permutation = identity(class.q());
-            match first == t {
-                true if !fixed[t] => stream.shuffle(&mut permutation),
-                true => (),
-                false => permutation.clone_from(&steps[first]),
+            if first < t {
+                permutation.clone_from(&steps[first]);
+            } else if !fixed[t] {
+                stream.shuffle(&mut permutation);
             }
             steps.push(permutation);
         }
@@ -212,29 +212,22 @@ impl Relabelling {
     /// Relabels a code.
     ///
     /// ```
-    /// use foldglass::class::{Allowance, Class, Shape};
     /// use foldglass::count::reward;
     /// use foldglass::gauge::Relabelling;
-    /// use foldglass::policy::Code;
-    /// use foldglass::stream::Stream;
-    /// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-    /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
-    /// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+    /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream};
+    /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
+    /// let class = spec.lay_out(Allowance::default()).unwrap();
     /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
     /// let g = Relabelling::random(&class, &mut Stream::new(1, 0));
-    /// let other = g.apply(&class, &copy);
-    /// assert_eq!(reward(&class, &other), reward(&class, &copy));
-    /// assert_eq!(g.inverse().apply(&class, &other), copy);
+    /// let other = g.apply(&copy);
+    /// assert_eq!(reward(&other), reward(&copy));
+    /// assert_eq!(g.inverse().apply(&other), copy);
     /// ```
     ///
     /// # Panics
-    /// If the code or the relabelling belongs to another class.
-    pub fn apply(&self, class: &Class, code: &Code) -> Code {
-        assert_eq!(
-            code.actions().len(),
-            class.cells(),
-            "a code of another class"
-        );
+    /// If the relabelling belongs to another class.
+    pub fn apply(&self, code: &Code) -> Code {
+        let class = code.class();
         let mut relabelled = code.clone();
         for (number, group) in class.groups().iter().enumerate() {
             let t = step_of(class, number);

@@ -3,10 +3,12 @@
 //! The weight of x_1 .. x_n is a product of one integer per position; dividing it by the product
 //! of the positions' denominators gives its probability.
 
+use crate::exact::lowest_terms;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 use dashu_int::ops::{Gcd, UnsignedAbs};
 use dashu_ratio::RBig;
+use std::fmt;
 use thiserror::Error;
 
 /// The law of the inputs, as a user states it.
@@ -18,6 +20,17 @@ pub enum InputLaw {
     Product(Vec<Vec<RBig>>),
     /// x_1 uniform; the next symbol repeats with this probability, else is uniform over the others.
     Markov(RBig),
+}
+
+impl fmt::Display for InputLaw {
+    /// `uniform`, `markov:9/10`, and `product` without its rows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InputLaw::Uniform => f.write_str("uniform"),
+            InputLaw::Markov(k) => write!(f, "markov:{}", lowest_terms(k)),
+            InputLaw::Product(_) => f.write_str("product"),
+        }
+    }
 }
 
 /// A law that is not one.
@@ -269,6 +282,9 @@ fn bits(n: &UBig) -> usize {
     use dashu_int::ops::BitTest;
     n.bit_len()
 }
+
+#[cfg(feature = "serde")]
+mod form;
 
 #[cfg(test)]
 mod tests {

@@ -2,14 +2,19 @@
 //!
 //! A code sigma gives each cell one action; a policy pi gives each cell a distribution.
 
+#[cfg(feature = "serde")]
+mod form;
 mod initial;
 
 use crate::aligned::Aligned;
 use crate::class::{Class, Place, Planes};
 use crate::quasigroup::Symbol;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use thiserror::Error;
 
+#[cfg(feature = "serde")]
+pub use form::{CODE_FORMAT, CodeForm, FormError, POLICY_FORMAT, PolicyForm};
 pub use initial::{InitialLaw, UnknownLaw};
 
 /// How far from one a row of a policy may sum.
@@ -70,13 +75,30 @@ pub enum TableError {
     },
 }
 
-/// A deterministic policy: one action a cell, in the order of the cells.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Code(Vec<Symbol>);
+/// A deterministic policy of a class: one action a cell, in the order of the cells.
+#[derive(Debug, Clone)]
+pub struct Code {
+    class: Class,
+    actions: Vec<Symbol>,
+}
+
+impl PartialEq for Code {
+    fn eq(&self, other: &Code) -> bool {
+        self.actions == other.actions && self.class == other.class
+    }
+}
+
+impl Eq for Code {}
+
+impl Hash for Code {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.actions.hash(state);
+    }
+}
 
 impl Code {
     /// Checks the actions against the class.
-    pub fn new(class: &Class, actions: &[i64]) -> Result<Code, TableError> {
+    pub fn new<A: Copy + Into<i64>>(class: &Class, actions: &[A]) -> Result<Code, TableError> {
         let (want, q) = (class.cells(), class.q());
         if actions.len() != want {
             return Err(TableError::WrongSize {
@@ -84,14 +106,18 @@ impl Code {
                 want,
             });
         }
-        match actions.iter().position(|&a| !(0..q as i64).contains(&a)) {
-            Some(cell) => Err(TableError::NoSuchAction {
-                cell,
-                action: actions[cell],
-                q,
-            }),
-            None => Ok(Code(actions.iter().map(|&a| a as Symbol).collect())),
-        }
+        let known = |(cell, &action): (usize, &A)| {
+            let action: i64 = action.into();
+            let symbol = Symbol::try_from(action).ok();
+            symbol
+                .filter(|&symbol| usize::from(symbol) < q)
+                .ok_or(TableError::NoSuchAction { cell, action, q })
+        };
+        let actions = actions.iter().enumerate().map(known);
+        Ok(Code {
+            class: class.clone(),
+            actions: actions.collect::<Result<_, TableError>>()?,
+        })
     }
 
     /// The code whose action at each cell is given by a function.
@@ -104,18 +130,26 @@ impl Code {
             actions.iter().all(|&a| (a as usize) < class.q()),
             "actions are symbols"
         );
-        Code(actions)
+        Code {
+            class: class.clone(),
+            actions,
+        }
+    }
+
+    /// The class this is a code of.
+    pub fn class(&self) -> &Class {
+        &self.class
     }
 
     /// The actions, in the order of the cells.
     pub fn actions(&self) -> &[Symbol] {
-        &self.0
+        &self.actions
     }
 
     /// The action of a cell.
     #[inline]
     pub fn action(&self, cell: usize) -> Symbol {
-        self.0[cell]
+        self.actions[cell]
     }
 
     /// Gives a cell another action.
@@ -124,7 +158,7 @@ impl Code {
     /// If there is no such cell.
     #[inline]
     pub fn set(&mut self, cell: usize, action: Symbol) {
-        self.0[cell] = action;
+        self.actions[cell] = action;
     }
 }
 
@@ -192,8 +226,10 @@ impl Policy {
     }
 
     /// The policy that follows a code.
-    pub fn deterministic(class: &Class, code: &Code) -> Policy {
-        Policy::from_fn(class, |cell, row| row[code.action(cell) as usize] = 1.0)
+    pub fn deterministic(code: &Code) -> Policy {
+        Policy::from_fn(code.class(), |cell, row| {
+            row[code.action(cell) as usize] = 1.0
+        })
     }
 
     /// Checks rows (in the order of the cells) and makes a policy of them.
@@ -262,4 +298,59 @@ fn check_row(q: usize, cell: usize, row: &[f64]) -> Result<(), TableError> {
         return Err(TableError::RowSum { cell, sum });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::{ClassSpec, Shape};
+    use crate::exact::parse;
+    use crate::inputs::InputLaw;
+    use crate::memory::Allowance;
+    use crate::quasigroup::LatinSquare;
+    use std::collections::HashSet;
+
+    fn class(law: InputLaw, shape: Shape) -> Class {
+        let spec = ClassSpec {
+            inputs: law,
+            ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], shape)
+        };
+        spec.lay_out(Allowance::default()).unwrap()
+    }
+
+    #[test]
+    fn codes_are_equal_if_actions_and_classes_are() {
+        let untied = || class(InputLaw::Uniform, Shape::untied(0, 0));
+        let code = |class: &Class| Code::new(class, &[0, 1]).unwrap();
+        let first = code(&untied());
+        // Laid out once more, it is the same class.
+        assert_eq!(first, code(&untied()));
+        let markov = InputLaw::Markov(parse("9/10").unwrap());
+        let others = [
+            Code::new(&untied(), &[1, 1]).unwrap(),
+            code(&class(InputLaw::Uniform, Shape::tied(0, 0))),
+            code(&class(InputLaw::Uniform, Shape::untied(0, 1))),
+            code(&class(markov, Shape::untied(0, 0))),
+        ];
+        for other in &others {
+            assert_ne!(first, *other);
+        }
+        let mut set: HashSet<Code> = others.into_iter().collect();
+        assert!(set.insert(first.clone()) && !set.insert(code(&untied())));
+        assert_eq!(set.len(), 5);
+    }
+
+    #[test]
+    fn actions_of_any_width_are_held_to_the_class() {
+        let class = class(InputLaw::Uniform, Shape::untied(0, 0));
+        assert_eq!(Code::new(&class, &[0u16, 1]), Code::new(&class, &[0i64, 1]));
+        for (cell, action) in [(0, -1), (1, 2), (1, 65_536), (0, i64::MIN)] {
+            let mut actions = [0i64; 2];
+            actions[cell] = action;
+            let error = TableError::NoSuchAction { cell, action, q: 2 };
+            assert_eq!(Code::new(&class, &actions), Err(error));
+        }
+        let error = TableError::WrongSize { got: 3, want: 2 };
+        assert_eq!(Code::new(&class, &[0u16; 3]), Err(error));
+    }
 }

@@ -161,7 +161,7 @@ impl LatinSquare {
     /// product too large is refused before any factor is built.
     ///
     /// ```
-    /// use foldglass::quasigroup::LatinSquare;
+    /// use foldglass::LatinSquare;
     ///
     /// let square = LatinSquare::named("z:2 x s:3", 0)?;
     /// assert_eq!(square.q(), 12);
@@ -331,6 +331,22 @@ fn factorial(n: usize) -> Option<u128> {
 fn first_repeat(mut symbols: impl ExactSizeIterator<Item = Symbol>) -> Option<Symbol> {
     let mut seen = vec![false; symbols.len()];
     symbols.find(|&symbol| std::mem::replace(&mut seen[usize::from(symbol)], true))
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for LatinSquare {
+    /// A list of rows.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.rows())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for LatinSquare {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<LatinSquare, D::Error> {
+        let rows = Vec::<Vec<i64>>::deserialize(deserializer)?;
+        LatinSquare::from_rows(&rows).map_err(serde::de::Error::custom)
+    }
 }
 
 #[cfg(test)]

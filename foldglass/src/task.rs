@@ -37,7 +37,7 @@ impl Task {
     /// Poses the task; the lengths may come in any order and are kept ascending.
     ///
     /// ```
-    /// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
+    /// use foldglass::{InputLaw, LatinSquare, Task};
     /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
     /// assert_eq!(task.fold(&[0, 1, 2]), 1); // B[0,1] = 3, B[3,2] = 1
     /// assert_eq!(task.denominator(), 125u32.into());

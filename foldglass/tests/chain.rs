@@ -1,15 +1,11 @@
 //! Compares what chains and tempering sample with the Gibbs measure, summed over all codes.
 
 use foldglass::chain::{ChainError, Chains, Kernel, Order, Settings, Tempering};
-use foldglass::class::{Allowance, Class, Shape};
-use foldglass::count;
 use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::policy::Code;
-use foldglass::quasigroup::{LatinSquare, Symbol};
 use foldglass::stats::{Autocorrelation, chi_square_tail, integrated_time};
-use foldglass::stream::Stream;
-use foldglass::task::Task;
+use foldglass::{
+    Allowance, Class, Code, InputLaw, LatinSquare, Reward, Shape, Stream, Symbol, Task, count,
+};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -44,14 +40,8 @@ fn few() -> InputLaw {
     product(&[&["1/4", "3/4", "0"], &["0", "1", "0"]])
 }
 
-fn start(
-    class: &Class,
-    settings: Settings,
-    codes: Vec<Code>,
-    seed: u64,
-    numbers: Range<u64>,
-) -> Chains {
-    Chains::starting_at(class, settings, codes, seed, numbers, Allowance::default()).unwrap()
+fn start(settings: Settings, codes: Vec<Code>, seed: u64, numbers: Range<u64>) -> Chains {
+    Chains::starting_at(settings, codes, seed, numbers, Allowance::default()).unwrap()
 }
 
 fn temper(class: &Class, settings: Settings, ladder: &[f64], seed: u64, number: u64) -> Tempering {
@@ -136,7 +126,7 @@ struct Enumeration {
 impl Enumeration {
     fn of(class: &Class) -> Enumeration {
         let codes = class.q().pow(class.cells() as u32);
-        let rewards = (0..codes).map(|n| count::reward(class, &code(class, n)).to_f64());
+        let rewards = (0..codes).map(|n| count::reward(&code(class, n)).to_f64());
         Enumeration {
             rewards: rewards.collect(),
             class: class.clone(),
@@ -263,7 +253,7 @@ fn sweeps_keep_the_measure(tau: f64) {
                     .map(|_| code(&class, draw(&law, &mut draws)));
                 let codes: Vec<Code> = drawn.collect();
                 let taus = vec![tau; codes.len()];
-                let mut chains = start(&class, settings, codes, 100 + round, numbers);
+                let mut chains = start(settings, codes, 100 + round, numbers);
                 (0..5).for_each(|_| chains.sweep(&taus));
                 for chain in 0..taus.len() {
                     counts[enumeration.number(chains.code(chain))] += 1;
@@ -295,7 +285,7 @@ fn heat_bath_draws_from_the_conditional_among_many_actions() {
     let shares = [favoured * other, (q as f64 - 1.0) * other].map(|share| share / q as f64);
     let law = [vec![shares[0]; q], vec![shares[1]; q]].concat();
     for settings in ORDERS.map(|order| Settings { order, ..HEAT_BATH }) {
-        let mut chains = start(&class, settings, vec![code(&class, 0)], 9, 0..1);
+        let mut chains = start(settings, vec![code(&class, 0)], 9, 0..1);
         let mut counts = vec![0; 2 * q];
         for _ in 0..500 {
             chains.sweep(&[tau]);
@@ -318,7 +308,7 @@ fn chains_reach_the_measure(tau: f64) {
         for numbers in groups(&class, 8) {
             let codes: Vec<Code> = numbers.clone().map(|_| code(&class, 0)).collect();
             let taus = vec![tau; codes.len()];
-            let mut chains = start(&class, settings, codes, 7, numbers);
+            let mut chains = start(settings, codes, 7, numbers);
             let gap = *gap.get_or_insert_with(|| {
                 let mut series = vec![Vec::new(); 1 + class.cells()];
                 for _ in 0..2000 {
@@ -507,13 +497,10 @@ fn the_reward_a_chain_keeps_is_that_of_its_code() {
             chains.sweep(&taus);
             for chain in 0..taus.len() {
                 if sweep % 30 == 29 {
-                    let exact = count::reward(&class, chains.code(chain));
-                    let kept = (chains.reward(chain).into(), chains.denominator().into());
-                    assert_eq!(
-                        (exact.num, exact.den),
-                        kept,
-                        "{name}, {settings:?}, chain {chain}"
-                    );
+                    let exact = count::reward(chains.code(chain));
+                    let kept = Reward::new(chains.reward(chain), chains.denominator());
+                    assert_eq!(exact, kept, "{name}, {settings:?}, chain {chain}");
+                    assert_eq!(class.task().denominator(), chains.denominator().into());
                 }
             }
         }
@@ -595,7 +582,7 @@ fn at_temperature_zero_neutral_changes_are_still_made() {
         let settings = Settings { kernel, order };
         // Where the copy code stands, half of the changes of the first cells change nothing.
         let copy = Code::from_fn(&parity, |cell| parity.key(cell).x[0].unwrap());
-        let mut chains = start(&parity, settings, vec![copy.clone()], 5, 0..1);
+        let mut chains = start(settings, vec![copy.clone()], 5, 0..1);
         (0..5).for_each(|_| chains.sweep(&[0.0]));
         assert_ne!(*chains.code(0), copy, "{settings:?}");
     }
@@ -642,9 +629,10 @@ fn rewards_too_fine_for_step_blocks_are_refused_there_and_sampled_cell_by_cell()
         .unwrap();
         (0..20).for_each(|_| chains.sweep(&[1e-6, 1.0]));
         for chain in 0..2 {
-            let exact = count::reward(&class, chains.code(chain));
-            let kept = (chains.reward(chain).into(), chains.denominator().into());
-            assert_eq!((exact.num, exact.den), kept);
+            let exact = count::reward(chains.code(chain));
+            let kept = Reward::new(chains.reward(chain), chains.denominator());
+            assert_eq!(exact, kept);
+            assert_eq!(class.task().denominator(), chains.denominator().into());
         }
     }
 }
@@ -772,4 +760,71 @@ fn a_ladder_of_one_rung_is_a_chain() {
         assert_eq!(tempering.code(0), chains.code(0));
     }
     assert_eq!((tempering.swaps().len(), tempering.trips()), (0, &[0][..]));
+}
+
+#[test]
+#[should_panic(expected = "codes of one class")]
+fn chains_of_one_group_are_of_one_class() {
+    let [a, b] = [InputLaw::Uniform, markov("9/10")]
+        .map(|law| class("parity", &law, &[4], Shape::untied(0, 0)));
+    let codes = vec![code(&a, 0), code(&b, 0)];
+    start(HEAT_BATH, codes, 1, 0..2);
+}
+
+#[test]
+fn the_order_that_suits_a_class_is_one_that_it_takes() {
+    let shape = Shape::untied(0, 0);
+    let uniform = &InputLaw::Uniform;
+    let mut classes = larger().into_iter().map(|(_, class, _)| class);
+    assert!(classes.all(|class| (Order::of(&class) == Order::Cell) == class.shape().tied));
+    // The finest rewards that step blocks take, and finer ones.
+    for (length, order) in [(51, Order::Step), (52, Order::Cell), (60, Order::Cell)] {
+        let class = class("parity", uniform, &[length], shape);
+        assert_eq!(Order::of(&class), order, "T = {length}");
+        let step = Settings {
+            order: Order::Step,
+            ..HEAT_BATH
+        };
+        let blocks = Chains::new(&class, step, 1, 0..1, Allowance::default());
+        assert_eq!(blocks.is_ok(), order == Order::Step, "T = {length}");
+    }
+}
+
+#[test]
+fn chains_take_the_memory_they_state() {
+    for (name, class, settings) in larger_with_settings() {
+        let (together, bytes) = Chains::needs(&class, settings.order);
+        let bytes = bytes.unwrap();
+        let new = |bytes| Chains::new(&class, settings, 1, 0..1, Allowance(bytes));
+        assert!(new(bytes).is_ok(), "{name}, {settings:?}");
+        assert!(
+            matches!(new(bytes - 1).err(), Some(ChainError::TooLarge(_))),
+            "{name}, {settings:?}"
+        );
+        for rungs in [1, together, together + 1, 3 * together] {
+            let groups = rungs.div_ceil(together) as u128;
+            let ladder = Tempering::bytes(&class, settings.order, rungs);
+            assert_eq!(ladder, Some(groups * bytes), "{name}, {settings:?}");
+        }
+    }
+}
+
+#[test]
+fn kernels_and_orders_are_read_back_as_they_are_written() {
+    for (name, kernel) in Kernel::NAMES {
+        assert_eq!(
+            (kernel.to_string(), name.parse()),
+            (name.to_owned(), Ok(kernel))
+        );
+    }
+    for (name, order) in Order::NAMES {
+        assert_eq!(
+            (order.to_string(), name.parse()),
+            (name.to_owned(), Ok(order))
+        );
+    }
+    let error = "heat".parse::<Kernel>().unwrap_err().to_string();
+    for (name, _) in Kernel::NAMES {
+        assert!(error.contains(name) && error.contains("`heat`"), "{error}");
+    }
 }

@@ -4,23 +4,21 @@
 mod common;
 
 use common::problems;
-use foldglass::check::Rollouts;
-use foldglass::class::{Allowance, Class, Shape};
+use foldglass::check::{CheckError, Rollouts, bytes};
 use foldglass::count::Counter;
 use foldglass::count::reference::reward_by_rollouts;
-use foldglass::inputs::InputLaw;
-use foldglass::policy::Code;
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::stream::Stream;
-use foldglass::task::Task;
+use foldglass::{Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 
 fn random_code(class: &Class, stream: &mut Stream) -> Code {
     Code::from_fn(class, |_| stream.below(class.q() as u32) as Symbol)
 }
 
-fn by_definition(class: &Class, code: &Code) -> u128 {
-    reward_by_rollouts(class, code).num.try_into().unwrap()
+/// The numerator of J, by the definition.
+fn by_definition(code: &Code) -> u128 {
+    let denominator = code.class().task().denominator();
+    let numerator = reward_by_rollouts(code).over(&denominator);
+    numerator.try_into().unwrap()
 }
 
 proptest! {
@@ -34,16 +32,16 @@ proptest! {
         let class = problem.class();
         let mut stream = Stream::new(seed, 0);
         let mut code = random_code(&class, &mut stream);
-        let mut rollouts = Rollouts::new(&class, code.clone(), Allowance::default()).unwrap();
+        let mut rollouts = Rollouts::new(code.clone(), Allowance::default()).unwrap();
         let mut rewards = vec![0; class.q()];
         for _ in 0..6 {
-            prop_assert_eq!(rollouts.reward(), by_definition(&class, &code));
+            prop_assert_eq!(rollouts.reward(), by_definition(&code));
             let cell = stream.below(class.cells() as u32) as usize;
             rollouts.rewards(cell, &mut rewards);
             for (action, &reward) in rewards.iter().enumerate() {
                 let mut changed = code.clone();
                 changed.set(cell, action as Symbol);
-                prop_assert_eq!(reward, by_definition(&class, &changed));
+                prop_assert_eq!(reward, by_definition(&changed));
             }
             for _ in 0..stream.below(3) {
                 let cell = stream.below(class.cells() as u32) as usize;
@@ -61,12 +59,12 @@ fn all_neighbours_in_the_wide_tied_class_agree_with_the_counts() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
     let class = Class::new(task, Shape::tied(0, 3), Allowance::default()).unwrap();
     let code = random_code(&class, &mut Stream::new(5, 0));
-    let mut rollouts = Rollouts::new(&class, code.clone(), Allowance::default()).unwrap();
+    let mut rollouts = Rollouts::new(code.clone(), Allowance::default()).unwrap();
     let mut all = vec![0; class.cells() * 5];
     for (cell, rewards) in all.chunks_exact_mut(5).enumerate() {
         rollouts.rewards(cell, rewards);
     }
-    let mut counter = Counter::new(&class, code, Allowance::default()).unwrap();
+    let mut counter = Counter::new(code, Allowance::default()).unwrap();
     let mut rewards = [0; 5];
     for (cell, found) in all.chunks_exact(5).enumerate() {
         counter.rewards(cell, &mut rewards);
@@ -79,9 +77,20 @@ fn rollouts_that_do_not_fit_are_refused_before_they_are_taken() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[60]).unwrap();
     let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
-    let error = Rollouts::new(&class, code, Allowance::default()).unwrap_err();
+    let error = Rollouts::new(code, Allowance::default()).unwrap_err();
     assert!(
         error.to_string().contains("rolling out every input"),
         "{error}"
     );
+}
+
+#[test]
+fn rollouts_take_the_memory_that_is_stated() {
+    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[2, 4]).unwrap();
+    let class = Class::new(task, Shape::tied(1, 1), Allowance::default()).unwrap();
+    let code = random_code(&class, &mut Stream::new(0, 0));
+    let bytes = bytes(&class).unwrap();
+    let new = |bytes| Rollouts::new(code.clone(), Allowance(bytes));
+    assert!(new(bytes).is_ok());
+    assert!(matches!(new(bytes - 1), Err(CheckError::TooLarge(_))));
 }

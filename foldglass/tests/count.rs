@@ -4,15 +4,13 @@
 mod common;
 
 use common::{Problem, Rational, problems};
-use foldglass::class::{Allowance, Class, Shape, Window};
 use foldglass::count::reference::reward_by_rollouts;
-use foldglass::count::{CountError, Counter, Regime, reward};
-use foldglass::evaluate::Evaluator;
+use foldglass::count::{self, CountError, Counter, Regime, reward};
 use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::policy::{Code, Policy};
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::task::Task;
+use foldglass::{
+    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Symbol, Task,
+    Window,
+};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -32,12 +30,15 @@ fn random_code(class: &Class, rng: &mut ChaCha8Rng) -> Code {
     Code::from_fn(class, |_| below(rng, class.q()) as Symbol)
 }
 
-fn counter(class: &Class, code: &Code, regime: Regime) -> Counter {
-    Counter::with_regime(class, code.clone(), regime, Allowance::default()).unwrap()
+fn counter(code: &Code, regime: Regime) -> Counter {
+    Counter::with_regime(code.clone(), regime, Allowance::default()).unwrap()
 }
 
-fn by_definition(class: &Class, code: &Code) -> u128 {
-    reward_by_rollouts(class, code).num.try_into().unwrap()
+/// The numerator of J, by the definition.
+fn by_definition(code: &Code) -> u128 {
+    let denominator = code.class().task().denominator();
+    let numerator = reward_by_rollouts(code).over(&denominator);
+    numerator.try_into().unwrap()
 }
 
 /// The code that keeps y_t = s_t.
@@ -54,15 +55,15 @@ fn solution(class: &Class) -> Code {
 fn follow_random_changes(class: &Class, seed: u64) -> Result<(), TestCaseError> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut code = random_code(class, &mut rng);
-    prop_assert_eq!(reward(class, &code), reward_by_rollouts(class, &code));
-    let mut counters = REGIMES.map(|regime| counter(class, &code, regime));
+    prop_assert_eq!(reward(&code), reward_by_rollouts(&code));
+    let mut counters = REGIMES.map(|regime| counter(&code, regime));
     let mut rewards = vec![0; class.q()];
     for _ in 0..8 {
         let cell = below(&mut rng, class.cells());
         let of_action = |action: usize| {
             let mut changed = code.clone();
             changed.set(cell, action as Symbol);
-            by_definition(class, &changed)
+            by_definition(&changed)
         };
         let expected: Vec<u128> = (0..class.q()).map(of_action).collect();
         for counter in &mut counters {
@@ -85,7 +86,7 @@ fn follow_random_changes(class: &Class, seed: u64) -> Result<(), TestCaseError> 
                 .for_each(|counter| counter.set(cell, action));
         }
     }
-    prop_assert_eq!(reward(class, &code), reward_by_rollouts(class, &code));
+    prop_assert_eq!(reward(&code), reward_by_rollouts(&code));
     Ok(())
 }
 
@@ -145,7 +146,7 @@ proptest! {
         let class = problem.class();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         for regime in REGIMES {
-            let mut counter = counter(&class, &random_code(&class, &mut rng), regime);
+            let mut counter = counter(&random_code(&class, &mut rng), regime);
             let mut earned = Vec::new();
             for _ in 0..3 {
                 let t = 1 + below(&mut rng, class.task().longest());
@@ -167,7 +168,7 @@ proptest! {
                 for cell in cells.clone() {
                     changed.set(cell, below(&mut rng, class.q()) as Symbol);
                 }
-                prop_assert_eq!(by_definition(&class, &changed), rest + sum(&changed));
+                prop_assert_eq!(by_definition(&changed), rest + sum(&changed));
                 cells.clone().for_each(|cell| counter.set(cell, changed.action(cell)));
                 prop_assert_eq!(counter.reward(), rest + sum(&changed));
             }
@@ -179,8 +180,8 @@ proptest! {
         let class = problem.class();
         let code = random_code(&class, &mut ChaCha8Rng::seed_from_u64(seed));
         let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
-        let j = evaluator.evaluate(&Policy::deterministic(&class, &code));
-        let exact = reward(&class, &code).to_f64();
+        let j = evaluator.evaluate(&Policy::deterministic(&code));
+        let exact = reward(&code).to_f64();
         prop_assert!((j - exact).abs() <= 1e-12, "{j} against {exact}");
     }
 
@@ -207,9 +208,9 @@ proptest! {
             let image = y.map_or(cell, |y| cell - y as usize + labels[t - 1][y as usize]);
             relabelled.set(image, labels[t][code.action(cell) as usize] as Symbol);
         }
-        prop_assert_eq!(reward(&class, &code), reward(&class, &relabelled));
+        prop_assert_eq!(reward(&code), reward(&relabelled));
         for regime in REGIMES {
-            prop_assert_eq!(counter(&class, &code, regime).reward(), counter(&class, &relabelled, regime).reward());
+            prop_assert_eq!(counter(&code, regime).reward(), counter(&relabelled, regime).reward());
         }
     }
 }
@@ -246,12 +247,9 @@ fn a_code_that_keeps_the_fold_earns_everything_at_any_length() {
         ("parity", &InputLaw::Uniform, &[1000], Shape::untied(0, 0)),
     ] {
         let class = class(name, law, lengths, shape);
-        let exact = reward(&class, &solution(&class));
-        assert_eq!(
-            (exact.to_string(), exact.to_f64()),
-            ("1/1".to_owned(), 1.0),
-            "{name} {lengths:?}"
-        );
+        let exact = reward(&solution(&class));
+        assert!(exact.is_one(), "{name} {lengths:?}");
+        assert_eq!((exact.to_string(), exact.to_f64()), ("1/1".to_owned(), 1.0));
     }
 }
 
@@ -266,7 +264,7 @@ fn one_wrong_token_at_length_1000_costs_exactly_its_inputs() {
     let mut code = solution(&class);
     let last = class.cells() - 1;
     code.set(last, (code.action(last) + 1) % 5);
-    assert_eq!(reward(&class, &code).to_string(), "24/25");
+    assert_eq!(reward(&code).to_string(), "24/25");
 }
 
 #[test]
@@ -278,7 +276,7 @@ fn a_denominator_beyond_126_bits_is_refused_with_its_size() {
             &[length],
             Shape::tied(0, 0),
         );
-        let error = Counter::new(&class, solution(&class), Allowance::default()).err();
+        let error = Counter::new(solution(&class), Allowance::default()).err();
         assert_eq!(error, bits.map(|bits| CountError::TooFine { bits }));
     }
 }
@@ -290,7 +288,7 @@ fn denominators_that_just_fit_their_integers_do_not_overflow() {
         for shape in [Shape::untied(0, 0), Shape::tied(0, 0), Shape::tied(1, 0)] {
             let class = class(name, &InputLaw::Uniform, &[length], shape);
             let mut rng = ChaCha8Rng::seed_from_u64(1);
-            let mut counter = counter(&class, &solution(&class), Regime::States);
+            let mut counter = counter(&solution(&class), Regime::States);
             let mut rewards = vec![0; class.q()];
             for _ in 0..40 {
                 let cell = below(&mut rng, class.cells());
@@ -298,7 +296,8 @@ fn denominators_that_just_fit_their_integers_do_not_overflow() {
                 counter.rewards(cell, &mut rewards);
                 counter.set(cell, action as Symbol);
                 assert_eq!(counter.reward(), rewards[action]);
-                assert_eq!(reward(&class, counter.code()).num, rewards[action].into());
+                let kept = Reward::new(rewards[action], counter.denominator());
+                assert_eq!(reward(counter.code()), kept);
             }
         }
     }
@@ -308,7 +307,7 @@ fn denominators_that_just_fit_their_integers_do_not_overflow() {
 fn the_tied_class_of_the_paper_is_counted_along_a_chain() {
     let class = class("quasigroup", &InputLaw::Uniform, &[7], Shape::tied(0, 3));
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let mut counter = counter(&class, &random_code(&class, &mut rng), Regime::States);
+    let mut counter = counter(&random_code(&class, &mut rng), Regime::States);
     let mut rewards = [0; 5];
     // Windows that a rollout can see twice are few: every second question is about one of them.
     let twice = |cell: &usize| {
@@ -326,21 +325,23 @@ fn the_tied_class_of_the_paper_is_counted_along_a_chain() {
         if step % 500 < 2 {
             let mut changed = counter.code().clone();
             changed.set(cell, action as Symbol);
-            assert_eq!(reward(&class, &changed).num, rewards[action].into());
+            let asked = Reward::new(rewards[action], counter.denominator());
+            assert_eq!(reward(&changed), asked);
         }
         if rewards[action] >= counter.reward() {
             counter.set(cell, action as Symbol);
             assert_eq!(counter.reward(), rewards[action]);
         }
     }
-    assert_eq!(reward(&class, counter.code()).num, counter.reward().into());
+    let kept = Reward::new(counter.reward(), counter.denominator());
+    assert_eq!(reward(counter.code()), kept);
 }
 
 #[test]
 fn memory_is_refused_before_it_is_taken() {
     let class = class("quasigroup", &InputLaw::Uniform, &[12], Shape::untied(0, 0));
     let refuse = |regime, bytes| {
-        let counter = Counter::with_regime(&class, solution(&class), regime, Allowance(bytes));
+        let counter = Counter::with_regime(solution(&class), regime, Allowance(bytes));
         counter.err().unwrap().to_string()
     };
     assert!(refuse(Regime::Rollouts, 1 << 32).contains("by rollouts needs 6.8 GiB: 4.0 GiB are"));
@@ -351,7 +352,7 @@ fn memory_is_refused_before_it_is_taken() {
 fn the_regime_is_rollouts_where_inputs_are_few_and_states_elsewhere() {
     let regime = |shape| {
         let class = class("z:3", &InputLaw::Uniform, &[5], shape);
-        Counter::new(&class, solution(&class), Allowance::default())
+        Counter::new(solution(&class), Allowance::default())
             .unwrap()
             .regime()
     };
@@ -370,7 +371,7 @@ fn the_regime_is_rollouts_where_inputs_are_few_and_states_elsewhere() {
 fn correlated_parity_at_length_4_has_648_local_maxima() {
     let law = InputLaw::Markov(parse("9/10").unwrap());
     let class = class("parity", &law, &[4], Shape::untied(0, 0));
-    let mut counter = counter(&class, &Code::from_fn(&class, |_| 0), Regime::States);
+    let mut counter = counter(&Code::from_fn(&class, |_| 0), Regime::States);
     let mut maxima = 0;
     for number in 0..1usize << class.cells() {
         for cell in 0..class.cells() {
@@ -387,4 +388,27 @@ fn correlated_parity_at_length_4_has_648_local_maxima() {
         }
     }
     assert_eq!(maxima, 648);
+}
+
+#[test]
+fn a_counter_takes_the_memory_that_is_stated() {
+    let memory = Shape {
+        memory: 4,
+        ..Shape::untied(4, 4)
+    };
+    for (name, length, shape) in [
+        ("z:3", 5, memory),
+        ("z:3", 5, Shape::untied(0, 0)),
+        ("quasigroup", 7, Shape::tied(0, 3)),
+        ("quasigroup", 40, Shape::tied(0, 0)),
+    ] {
+        let class = class(name, &InputLaw::Uniform, &[length], shape);
+        let bytes = count::bytes(&class).unwrap();
+        let new = |bytes| Counter::new(solution(&class), Allowance(bytes)).err();
+        assert_eq!(new(bytes), None, "{name}");
+        assert!(
+            matches!(new(bytes - 1), Some(CountError::TooLarge(_))),
+            "{name}"
+        );
+    }
 }

@@ -1,19 +1,19 @@
 //! Holds the paths of the theorem to its claims: J never falls, ends at 1, within the bound.
 
-use foldglass::check::path::{Kind, Path, PathError, verify};
-use foldglass::class::{Allowance, Class, Shape, Window};
+use foldglass::check::path::{PathError, verify};
+use foldglass::claim::{Kind, Path};
 use foldglass::count::{self, Counter};
 use foldglass::escape::{
     EscapeError, Outcome, Standing, assumptions, collapse, escape, most_moves, search,
 };
-use foldglass::evaluate::Evaluator;
-use foldglass::exact::{lowest_terms, parse};
-use foldglass::inputs::InputLaw;
-use foldglass::policy::{Code, InitialLaw, Policy};
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::stream::Stream;
-use foldglass::task::Task;
+use foldglass::exact::parse;
+use foldglass::policy::InitialLaw;
+use foldglass::{
+    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
+    Symbol, Task, Window,
+};
 use proptest::prelude::*;
+use std::collections::{BTreeMap, HashSet};
 
 fn class(square: LatinSquare, law: &InputLaw, length: usize) -> Class {
     let task = Task::new(square, law, &[length]).unwrap();
@@ -50,18 +50,16 @@ fn random_policy(class: &Class, stream: &mut Stream) -> Policy {
     Policy::from_rows(class, &rows).unwrap()
 }
 
-fn is_whole(path: &Path) -> bool {
-    lowest_terms(&path.reward) == "1/1"
-}
-
 fn follow(class: &Class, code: &Code) -> Result<Path, TestCaseError> {
-    let path = escape(class, code, Allowance::default()).unwrap();
+    let path = escape(code, Allowance::default()).unwrap();
     let length = class.task().longest();
-    prop_assert!(is_whole(&path));
+    prop_assert!(path.reward.is_one());
     prop_assert!(path.moves.len() as u128 <= most_moves(class.q(), length));
     let mut now = code.clone();
-    let exact = |code: &Code| parse(&count::reward(class, code).to_string()).unwrap();
-    prop_assert_eq!(&path.start_reward, &exact(code));
+    prop_assert_eq!(
+        (&path.start, &path.start_reward),
+        (code, &count::reward(code))
+    );
     let mut before = path.start_reward.clone();
     for m in &path.moves {
         prop_assert_eq!(now.action(m.cell), m.from);
@@ -71,14 +69,14 @@ fn follow(class: &Class, code: &Code) -> Result<Path, TestCaseError> {
         before = m.reward.clone();
         // The counts of every code on the way, where they take no time.
         if class.cells() <= 60 {
-            prop_assert_eq!(&m.reward, &exact(&now), "{:?}", m);
+            prop_assert_eq!(&m.reward, &count::reward(&now), "{:?}", m);
         }
     }
-    prop_assert_eq!(count::reward(class, &now).to_string(), "1/1");
+    prop_assert!(count::reward(&now).is_one());
     // W_t(y, 0) + W_t(y, 1) is the same for both tokens, B being a Latin square: what is best for
     // one state is worst for the other, and two states never want one token.
     if class.q() == 2 {
-        let round = [Kind::Consolidate, Kind::Finish];
+        let round = [Kind::Consolidate, Kind::Finish].map(Some);
         prop_assert!(path.moves.iter().all(|m| round.contains(&m.kind)));
     }
     Ok(path)
@@ -99,7 +97,7 @@ proptest! {
         let code = random_code(&class, &mut stream);
         let path = follow(&class, &code)?;
         if (q as u64).pow(length as u32) <= 50_000 {
-            prop_assert_eq!(verify(&class, &path, Allowance::default()), Ok(()));
+            prop_assert_eq!(verify(&path, Allowance::default()), Ok(()));
         }
     }
 }
@@ -114,7 +112,7 @@ fn the_checker_follows_paths_of_the_largest_inputs_it_lists_and_beyond() {
         );
         let code = random_code(&class, &mut Stream::new(8, 0));
         let path = follow(&class, &code).unwrap();
-        assert_eq!(verify(&class, &path, Allowance::default()), Ok(()));
+        assert_eq!(verify(&path, Allowance::default()), Ok(()));
     }
 }
 
@@ -138,7 +136,7 @@ fn a_solved_code_needs_no_move() {
         key.y[0].map_or(x, |y| class.task().square().multiply(y, x))
     });
     assert!(
-        escape(&class, &fold, Allowance::default())
+        escape(&fold, Allowance::default())
             .unwrap()
             .moves
             .is_empty()
@@ -150,7 +148,7 @@ fn a_path_with_one_thing_changed_is_refused() {
     let class = class(LatinSquare::paper(), &InputLaw::Uniform, 4);
     let paths = (0..).map(|seed| {
         let code = random_code(&class, &mut Stream::new(seed, 0));
-        escape(&class, &code, Allowance::default()).unwrap()
+        escape(&code, Allowance::default()).unwrap()
     });
     let kinds = [
         Kind::Consolidate,
@@ -160,12 +158,14 @@ fn a_path_with_one_thing_changed_is_refused() {
     ];
     let has_all = |path: &Path| {
         let mut kinds = kinds.iter();
-        kinds.all(|kind| path.moves.iter().any(|m| m.kind == *kind))
+        kinds.all(|kind| path.moves.iter().any(|m| m.kind == Some(*kind)))
     };
     let path = paths.into_iter().take(1000).find(has_all);
     let path = path.expect("a path with moves of every kind");
-    let check = |path: &Path| verify(&class, path, Allowance::default());
-    let less = parse("1/625").unwrap();
+    let check = |path: &Path| verify(path, Allowance::default());
+    let one = Reward::new(1u32, 625u32);
+    let more = |reward: &Reward| Reward::from(reward.ratio() + one.ratio());
+    let less = |reward: &Reward| Reward::from(reward.ratio() - one.ratio());
     for n in 0..path.moves.len() {
         let with = |change: &dyn Fn(&mut Path)| {
             let mut path = path.clone();
@@ -181,12 +181,12 @@ fn a_path_with_one_thing_changed_is_refused() {
             Err(PathError::Still { number, .. }) if number == n + 1
         ));
         assert!(matches!(
-            with(&|path| path.moves[n].reward += &less),
+            with(&|path| path.moves[n].reward = more(&path.moves[n].reward)),
             Err(PathError::Reward { number, .. }) if number == n + 1
         ));
         // Another cell with the same action, or another action, is found out here or later.
         let to = |path: &mut Path| path.moves[n].to = (path.moves[n].to + 1) % 5;
-        let prepared = path.moves[n].kind == Kind::Prepare;
+        let prepared = path.moves[n].kind == Some(Kind::Prepare);
         assert!(with(&to).is_err() || prepared, "move {n}");
         assert!(
             with(&|path| _ = path.moves.remove(n)).is_err() || prepared,
@@ -199,17 +199,102 @@ fn a_path_with_one_thing_changed_is_refused() {
         check(&path)
     };
     assert!(matches!(
-        with(&|path| path.start_reward += &less),
+        with(&|path| path.start_reward = more(&path.start_reward)),
         Err(PathError::Start { .. })
     ));
     assert!(matches!(
-        with(&|path| path.reward -= &less),
+        with(&|path| path.reward = less(&path.reward)),
         Err(PathError::End { .. })
     ));
     assert!(matches!(
         with(&|path| _ = path.moves.pop()),
         Err(PathError::End { .. })
     ));
+}
+
+/// The cells that some input consults, one rollout after the other.
+fn consulted(code: &Code) -> HashSet<usize> {
+    let (class, task) = (code.class(), code.class().task());
+    let (q, length) = (class.q(), task.longest());
+    let mut cells = HashSet::new();
+    for n in 0..q.pow(length as u32) {
+        let digit = |i: usize| (n / q.pow(i as u32) % q) as Symbol;
+        let x: Vec<Symbol> = (0..length).map(digit).collect();
+        let mut y = Vec::new();
+        for t in 1..=length {
+            let cell = class.route(&x, t, &y);
+            cells.insert(cell);
+            y.push(code.action(cell));
+        }
+    }
+    cells
+}
+
+#[test]
+fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
+    let class = class(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
+    let mut refused = BTreeMap::new();
+    for seed in 0..12 {
+        let mut code = random_code(&class, &mut Stream::new(seed, 0));
+        let path = escape(&code, Allowance::default()).unwrap();
+        let mut before = path.start_reward.clone();
+        for (n, m) in path.moves.iter().enumerate() {
+            let is_raised = m.reward > before;
+            let is_consulted = consulted(&code).contains(&m.cell);
+            let kinds = Kind::NAMES.map(|(_, kind)| Some(kind));
+            for kind in kinds.into_iter().chain([None]) {
+                let is_true = match kind {
+                    None | Some(Kind::Consolidate | Kind::Reroute) => true,
+                    Some(Kind::Finish | Kind::Raise) => is_raised,
+                    Some(Kind::Neutral) => !is_raised,
+                    // A cell that no input consults raises nothing.
+                    Some(Kind::Prepare) => !is_consulted && !is_raised,
+                };
+                let mut other = path.clone();
+                other.moves[n].kind = kind;
+                match verify(&other, Allowance::default()) {
+                    Ok(()) => assert!(is_true, "move {n} as {kind:?}"),
+                    Err(PathError::Kind {
+                        number, kind: said, ..
+                    }) => {
+                        assert!(!is_true && number == n + 1 && kind == Some(said));
+                        *refused.entry(said).or_insert(0) += 1;
+                    }
+                    Err(other) => panic!("{other}"),
+                }
+            }
+            code.set(m.cell, m.to);
+            before = m.reward.clone();
+        }
+    }
+    let kinds = [Kind::Prepare, Kind::Finish, Kind::Neutral, Kind::Raise];
+    assert!(refused.keys().eq(&kinds), "{refused:?}");
+}
+
+#[test]
+fn kinds_are_checked_where_inputs_are_too_many_to_list_too() {
+    let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 140);
+    let code = random_code(&class, &mut Stream::new(3, 0));
+    let path = escape(&code, Allowance::default()).unwrap();
+    let rewards = || {
+        [&path.start_reward]
+            .into_iter()
+            .chain(path.moves.iter().map(|m| &m.reward))
+    };
+    let raises = |n: &usize| rewards().nth(*n) < rewards().nth(n + 1);
+    let raising = (0..path.moves.len()).find(raises).unwrap();
+    let refused = |kind| {
+        let mut other = path.clone();
+        other.moves[raising].kind = Some(kind);
+        verify(&other, Allowance::default()).unwrap_err()
+    };
+    for (kind, why) in [
+        (Kind::Prepare, "an input consults the cell"),
+        (Kind::Neutral, "J rises"),
+    ] {
+        let number = raising + 1;
+        assert_eq!(refused(kind), PathError::Kind { number, kind, why });
+    }
 }
 
 #[test]
@@ -252,12 +337,15 @@ fn what_the_theorem_assumes_is_named_where_it_fails() {
 fn a_search_tells_what_it_found() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(1, 1), Allowance::default()).unwrap();
-    let start = |code: &Code| Counter::new(&class, code.clone(), Allowance::default()).unwrap();
+    let start = |code: &Code| Counter::new(code.clone(), Allowance::default()).unwrap();
     let zero = Code::from_fn(&class, |_| 0);
     let found = search(start(&zero), 1_000_000, &mut Stream::new(1, 0));
     assert_eq!(found.outcome, Outcome::Optimum);
-    assert_eq!(verify(&class, &found.path, Allowance::default()), Ok(()));
-    assert_eq!(found.path.moves.last().map(|m| m.kind), Some(Kind::Raise));
+    assert_eq!(verify(&found.path, Allowance::default()), Ok(()));
+    assert_eq!(
+        found.path.moves.last().map(|m| m.kind),
+        Some(Some(Kind::Raise))
+    );
     let none = search(start(&zero), 0, &mut Stream::new(1, 0));
     assert_eq!((none.outcome, none.path.moves.len()), (Outcome::Stuck, 0));
     let again = search(start(&zero), 1_000_000, &mut Stream::new(1, 0));
@@ -269,7 +357,7 @@ fn a_mixture_of_equal_codes_collapses_without_a_change_of_reward() {
     // Cells that nobody consults, mixed at random: a maximum of J, and every collapse is neutral.
     let class = class(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
     let zero = Code::from_fn(&class, |_| 0);
-    let mut policy = Policy::deterministic(&class, &zero);
+    let mut policy = Policy::deterministic(&zero);
     let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
     let reward = evaluator.evaluate(&policy);
     let unseen = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
@@ -307,7 +395,7 @@ fn any_policy_climbs_to_a_code() {
             assert!(segment.reward >= before - 1e-12);
             before = segment.reward;
         }
-        let exact = count::reward(&class, &found.code).to_f64();
+        let exact = count::reward(&found.code).to_f64();
         assert!((found.segments.last().unwrap().reward - exact).abs() < 1e-12);
     }
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
@@ -322,7 +410,7 @@ fn a_policy_that_no_cell_raises_may_be_a_saddle() {
     let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
     assert!(matches!(found.standing, Standing::Saddle(reward) if reward > 0.5));
     // Two codes of equal reward that differ where it does not matter: no saddle.
-    let mut policy = Policy::deterministic(&class, &Code::from_fn(&class, |_| 0));
+    let mut policy = Policy::deterministic(&Code::from_fn(&class, |_| 0));
     policy.set_row(9, &[0.5, 0.5]).unwrap();
     let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
     assert_eq!((found.standing, found.segments.len()), (Standing::Level, 1));

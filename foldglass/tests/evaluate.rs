@@ -3,9 +3,7 @@
 mod common;
 
 use common::{brute_force, problems, rows_from};
-use foldglass::class::{Allowance, Class};
-use foldglass::evaluate::Evaluator;
-use foldglass::policy::Policy;
+use foldglass::{Allowance, Class, Evaluator, Policy};
 use proptest::prelude::*;
 
 fn evaluator(class: &Class) -> Evaluator {

@@ -4,16 +4,12 @@
 mod common;
 
 use common::{exact_inputs, problems};
-use foldglass::class::{Allowance, Class, Shape};
-use foldglass::count;
 use foldglass::gauge::{
     Freedom, GaugeError, Relabelling, agreement, canonical, links, relabelling_between,
 };
-use foldglass::inputs::InputLaw;
-use foldglass::policy::Code;
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::stream::Stream;
-use foldglass::task::Task;
+use foldglass::{
+    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, count,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -87,13 +83,13 @@ fn orbits_are_those_of_the_whole_group() {
             let code = random_code(&class, &mut Stream::new(seed, 0));
             let orbit: BTreeSet<Vec<Symbol>> = group
                 .iter()
-                .map(|g| g.apply(&class, &code).actions().to_vec())
+                .map(|g| g.apply(&code).actions().to_vec())
                 .collect();
-            let found = canonical(&class, &code).unwrap();
+            let found = canonical(&code).unwrap();
             assert_eq!(found.orbit, orbit.len().into());
             assert_eq!(found.stabiliser, (order / orbit.len()).into());
             assert_eq!(Some(found.code.actions()), orbit.first().map(|c| &c[..]));
-            assert_eq!(found.relabelling.apply(&class, &code), found.code);
+            assert_eq!(found.relabelling.apply(&code), found.code);
             smaller |= orbit.len() < order;
         }
         // Two tokens can never be exchanged for nothing; of three, two unused ones can.
@@ -110,18 +106,18 @@ proptest! {
         let mut stream = Stream::new(seed, 0);
         let code = random_code(&class, &mut stream);
         let [g, h] = [(); 2].map(|()| Relabelling::random(&class, &mut stream));
-        let other = g.apply(&class, &code);
-        prop_assert_eq!(count::reward(&class, &other), count::reward(&class, &code));
-        let found = agreement(&class, &code, &other, Allowance::default()).unwrap();
+        let other = g.apply(&code);
+        prop_assert_eq!(count::reward(&other), count::reward(&code));
+        let found = agreement(&code, &other, Allowance::default()).unwrap();
         prop_assert_eq!(found.overall, Rational::ONE);
-        prop_assert_eq!(h.after(&g).apply(&class, &code), h.apply(&class, &other));
-        prop_assert_eq!(g.inverse().apply(&class, &other), code.clone());
-        let least = canonical(&class, &code).unwrap();
-        prop_assert_eq!(&canonical(&class, &other).unwrap().code, &least.code);
-        let again = canonical(&class, &least.code).unwrap();
+        prop_assert_eq!(h.after(&g).apply(&code), h.apply(&other));
+        prop_assert_eq!(g.inverse().apply(&other), code.clone());
+        let least = canonical(&code).unwrap();
+        prop_assert_eq!(&canonical(&other).unwrap().code, &least.code);
+        let again = canonical(&least.code).unwrap();
         prop_assert_eq!((&again.code, again.orbit), (&least.code, least.orbit));
-        let between = relabelling_between(&class, &code, &other).unwrap().unwrap();
-        prop_assert_eq!(between.apply(&class, &code), other);
+        let between = relabelling_between(&code, &other).unwrap().unwrap();
+        prop_assert_eq!(between.apply(&code), other);
     }
 
     #[test]
@@ -130,7 +126,7 @@ proptest! {
         let mut stream = Stream::new(seed, 0);
         let codes = [(); 2].map(|()| random_code(&class, &mut stream));
         let [a, b] = &codes;
-        let found = agreement(&class, a, b, Allowance::default()).unwrap();
+        let found = agreement(a, b, Allowance::default()).unwrap();
         let answer = |code: &Code, x: &[Symbol]| {
             let mut y = Vec::new();
             for t in 1..=x.len() {
@@ -149,8 +145,8 @@ proptest! {
         prop_assert_eq!(&found.by_length, &same);
         let sum = same.iter().fold(Rational::ZERO, |sum, p| sum + p);
         prop_assert_eq!(found.overall, sum / Rational::from(lengths.len()));
-        if let Some(g) = relabelling_between(&class, a, b).unwrap() {
-            prop_assert_eq!(&g.apply(&class, a), b);
+        if let Some(g) = relabelling_between(a, b).unwrap() {
+            prop_assert_eq!(&g.apply(a), b);
         }
     }
 
@@ -169,8 +165,8 @@ proptest! {
             code.set(stream.below(class.cells() as u32) as usize, 0);
         }
         let g = Relabelling::random(&class, &mut stream);
-        let before = links(&class, &code).unwrap();
-        let after = links(&class, &g.apply(&class, &code)).unwrap();
+        let before = links(&code).unwrap();
+        let after = links(&g.apply(&code)).unwrap();
         for (before, after) in before.iter().zip(&after) {
             let t = before.t.unwrap();
             let g = &g.steps()[t - 1];
@@ -214,14 +210,14 @@ fn codes_of_other_functions_are_no_relabelling() {
     let code = random_code(&class, &mut Stream::new(3, 0));
     let mut other = code.clone();
     other.set(class.cells() - 1, (code.action(class.cells() - 1) + 1) % 3);
-    assert_eq!(relabelling_between(&class, &code, &other), Ok(None));
+    assert_eq!(relabelling_between(&code, &other), Ok(None));
 }
 
 #[test]
 fn the_orbit_of_a_constant_code_is_found_though_all_relabellings_tie() {
     let class = class(5, &[8], Shape::untied(0, 0));
     let zero = Code::from_fn(&class, |_| 0);
-    let found = canonical(&class, &zero).unwrap();
+    let found = canonical(&zero).unwrap();
     // g_t moves 0 to one of five tokens at each of seven steps; the rest of it does nothing.
     assert_eq!(found.orbit, 78_125u32.into());
     assert_eq!(found.code, zero);
@@ -248,7 +244,7 @@ fn what_is_no_relabelling_is_refused() {
 #[test]
 fn too_many_unused_tokens_are_refused_before_they_are_tried() {
     let class = class(12, &[2], Shape::untied(0, 0));
-    let error = canonical(&class, &Code::from_fn(&class, |_| 0)).unwrap_err();
+    let error = canonical(&Code::from_fn(&class, |_| 0)).unwrap_err();
     assert_eq!(
         error,
         GaugeError::TooMany {
@@ -275,7 +271,24 @@ fn where_windows_overlap_more_relabellings_change_no_answer() {
         };
         other.set(partner, code.action(cell) ^ flip(t, x));
     }
-    let found = agreement(&class, &code, &other, Allowance::default()).unwrap();
+    let found = agreement(&code, &other, Allowance::default()).unwrap();
     assert_eq!(found.overall, Rational::ONE);
-    assert_eq!(relabelling_between(&class, &code, &other), Ok(None));
+    assert_eq!(relabelling_between(&code, &other), Ok(None));
+}
+
+#[test]
+#[should_panic(expected = "codes of one class")]
+fn codes_of_different_classes_have_no_agreement() {
+    let [a, b] = [Shape::untied(0, 0), Shape::tied(0, 0)].map(|shape| class(2, &[1], shape));
+    let [a, b] = [&a, &b].map(|class| Code::from_fn(class, |_| 0));
+    assert_eq!(a.actions(), b.actions());
+    _ = agreement(&a, &b, Allowance::default());
+}
+
+#[test]
+#[should_panic(expected = "codes of one class")]
+fn codes_of_different_classes_are_no_relabelling_of_each_other() {
+    let [a, b] = [Shape::untied(0, 0), Shape::tied(0, 0)].map(|shape| class(2, &[1], shape));
+    let [a, b] = [&a, &b].map(|class| Code::from_fn(class, |_| 0));
+    _ = relabelling_between(&a, &b);
 }

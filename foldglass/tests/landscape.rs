@@ -3,28 +3,13 @@
 #[path = "common/all.rs"]
 mod all;
 
-use all::{All, class, markov, product, with_a_hole};
-use foldglass::class::{Allowance, Class, Shape, Window};
-use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::landscape::census::{Census, Count};
+use all::{All, census, class, markov, product, with_a_hole};
+use foldglass::landscape::census::{CensusError, Survey};
+use foldglass::watch::Tally;
+use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Unwatched, Window};
 use std::collections::BTreeMap;
-
-fn census(class: &Class, tolerance: &str) -> (Census, Count) {
-    let mut census = Census::new(class, &parse(tolerance).unwrap(), Allowance::default()).unwrap();
-    let mut all = Count::default();
-    for ending in 0..census.endings() {
-        let (count, demands) = census.visitor(|| false).ending(ending).unwrap();
-        all += count;
-        census.learn(demands);
-    }
-    let mut visitor = census.visitor(|| false);
-    for part in 0..census.parts() {
-        all += visitor.part(part).unwrap();
-    }
-    drop(visitor);
-    (census, all)
-}
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Reward, barrier, and the number of traps with both.
 type Kinds = BTreeMap<(u64, u64), u128>;
@@ -42,16 +27,13 @@ fn compare(class: &Class) -> (u128, u128) {
         *expected.entry(kind).or_default() += shelf.len() as u128;
     }
     let mut found = Kinds::new();
+    let tally = Tally::new(&Unwatched, "shelves", None);
     for trap in &count.traps {
-        let barrier = census.barrier(trap.shelf, usize::MAX, || false).unwrap();
+        let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
         let kind = (trap.reward as u64, barrier as u64);
         *found.entry(kind).or_default() += trap.weight;
-        assert!(
-            census
-                .largest_loss(trap.shelf, usize::MAX, || false)
-                .unwrap()
-                <= barrier
-        );
+        let loss = census.largest_loss(trap.shelf, usize::MAX, &tally);
+        assert!(loss.unwrap() <= barrier);
     }
     assert_eq!(found, expected, "traps");
     let tolerance = all.whole / 50;
@@ -129,4 +111,47 @@ fn independent_inputs_leave_no_traps() {
         let (_, count) = census(&class, "0");
         assert!(count.traps.is_empty() && count.local_maxima > 0, "{length}");
     }
+}
+
+#[test]
+fn a_visitor_that_was_stopped_counts_the_part_anew() {
+    let class = class("parity", &markov("9/10"), &[6], Shape::untied(0, 0));
+    let (census, _) = census(&class, "0");
+    let is_stopped = AtomicBool::new(false);
+    let observer = |progress: Progress| {
+        assert_eq!((progress.unit, progress.done), ("parts", 0));
+        if is_stopped.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let tally = Tally::new(&observer, "parts", None);
+    let unwatched = Tally::new(&Unwatched, "parts", None);
+    let (mut visitor, mut other) = (census.visitor(&tally), census.visitor(&unwatched));
+    let mut stopped = 0;
+    for part in 0..census.parts() {
+        let whole = other.part(part);
+        assert!(whole.is_some());
+        is_stopped.store(true, Ordering::Relaxed);
+        match visitor.part(part) {
+            None => stopped += 1,
+            finished => assert_eq!(finished, whole),
+        }
+        is_stopped.store(false, Ordering::Relaxed);
+        assert_eq!(visitor.part(part), whole, "part {part}");
+    }
+    assert!(stopped > 0, "of {} parts", census.parts());
+}
+
+#[test]
+fn a_tied_class_and_rewards_too_fine_are_refused() {
+    let refusal = |class: &Class| Survey::new(class, &Reward::ZERO, Allowance(1 << 30)).err();
+    let tied = class("parity", &InputLaw::Uniform, &[3], Shape::tied(0, 0));
+    assert_eq!(refusal(&tied), Some(CensusError::Tied));
+    let fine = class("parity", &markov("1/1000000007"), &[6], Shape::untied(0, 0));
+    assert_eq!(refusal(&fine), Some(CensusError::TooFine { bits: 151 }));
+    let large = class("parity", &InputLaw::Uniform, &[40], Shape::untied(0, 0));
+    let (cells, q) = (large.cells(), 2);
+    assert_eq!(refusal(&large), Some(CensusError::TooMany { cells, q }));
 }

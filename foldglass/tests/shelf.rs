@@ -3,19 +3,19 @@
 #[path = "common/neighbours.rs"]
 mod neighbours;
 
-use foldglass::class::{Allowance, Class, Shape};
+use foldglass::claim::{Finding, Kind, Move, Node};
 use foldglass::count::Counter;
 use foldglass::count::reference::reward_by_rollouts;
 use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::landscape::shelf::{Change, Node, Search, Shelf, Verdict, Workers};
-use foldglass::policy::Code;
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::stream::Stream;
-use foldglass::task::Task;
+use foldglass::landscape::shelf::{Search, Shelf, Workers};
+use foldglass::{
+    Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
+    Unwatched,
+};
 use neighbours::neighbours;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
@@ -32,7 +32,7 @@ fn workers(class: &Class, threads: usize) -> Workers {
 
 fn search(workers: &mut Workers, code: &Code, cap: usize) -> Shelf {
     let mut search = Search::new(workers, code.clone(), cap);
-    search.explore(workers, |_| ControlFlow::Continue(()));
+    search.explore(workers, &Unwatched);
     search.finish()
 }
 
@@ -43,17 +43,16 @@ fn random_code(class: &Class, stream: &mut Stream) -> Code {
 /// Rewards by the definition, each code's once.
 struct Rewards<'a> {
     class: &'a Class,
-    known: HashMap<Code, u128>,
+    known: HashMap<Code, Reward>,
 }
 
 impl Rewards<'_> {
-    fn of(&mut self, code: &Code) -> u128 {
-        if let Some(&reward) = self.known.get(code) {
-            return reward;
+    fn of(&mut self, code: &Code) -> Reward {
+        if let Some(reward) = self.known.get(code) {
+            return reward.clone();
         }
-        let reward = reward_by_rollouts(self.class, code).num;
-        let reward = reward.try_into().unwrap();
-        self.known.insert(code.clone(), reward);
+        let reward = reward_by_rollouts(code);
+        self.known.insert(code.clone(), reward.clone());
         reward
     }
 
@@ -105,28 +104,33 @@ fn compare(
     shelf: &Shelf,
 ) -> &'static str {
     let level = rewards.of(start);
-    let denominator: u128 = rewards.class.task().denominator().try_into().unwrap();
-    assert_eq!(shelf.reward.num, level.into());
+    let verdict = &shelf.verdict;
+    assert_eq!((&verdict.start, &verdict.reward), (start, &level));
     let equal = neighbours(rewards.class, start);
     let equal = equal.iter().filter(|code| rewards.of(code) == level);
     assert_eq!(shelf.neutral_moves, equal.count());
-    if level == denominator {
-        assert_eq!((&shelf.verdict, shelf.size()), (&Verdict::Optimal, 1));
-        return "optimal";
+    if level.is_one() {
+        assert_eq!((&verdict.finding, shelf.size), (&Finding::Optimal, 1));
+        return verdict.finding.name();
     }
     let (distances, exit) = whole;
-    let found = whole_codes(start, &shelf.nodes);
+    let found = whole_codes(start, verdict.finding.nodes());
     assert_eq!(found.len(), found.iter().collect::<HashSet<_>>().len());
     let depths: Vec<usize> = found.iter().map(|code| distances[code]).collect();
-    assert!(depths.is_sorted() && depths.last() == Some(&shelf.depth));
-    match &shelf.verdict {
-        Verdict::Optimal => panic!("J is below 1"),
-        Verdict::Certified => {
+    assert!(depths.is_sorted() && depths.last() == Some(&verdict.depth()));
+    match &verdict.finding {
+        Finding::Optimal => panic!("J is below 1"),
+        Finding::Certified { .. } => {
             assert_eq!((*exit, found.len()), (None, distances.len()));
-            "certified"
+            assert_eq!((found.len(), verdict.depth()), (shelf.size, shelf.depth));
         }
-        Verdict::Bounded { beyond } => {
-            assert!(found.len() == cap && cap < distances.len());
+        Finding::Bounded {
+            cap: claimed,
+            beyond,
+            ..
+        } => {
+            assert!(found.len() == cap && cap == *claimed && cap < distances.len());
+            assert_eq!((found.len(), verdict.depth()), (shelf.size, shelf.depth));
             let mut code = found[beyond.parent as usize].clone();
             code.set(beyond.cell as usize, beyond.action);
             assert!(distances.contains_key(&code) && !found.contains(&code));
@@ -137,26 +141,32 @@ fn compare(
                     .max();
                 assert!(highest.unwrap() <= level);
             }
-            "bounded"
         }
-        Verdict::Escapes { path, reward } => {
-            assert_eq!(path.len(), exit.unwrap() + 1);
+        Finding::Escapes { moves } => {
+            let exit = exit.unwrap();
+            assert_eq!(moves.len(), exit + 1);
             let mut code = start.clone();
-            for (i, &Change { cell, from, to }) in path.iter().enumerate() {
+            for (i, m) in moves.iter().enumerate() {
+                let &Move { cell, from, to, .. } = m;
                 assert!(rewards.of(&code) == level && code.action(cell) == from && from != to);
                 code.set(cell, to);
-                assert_eq!(rewards.of(&code) > level, i + 1 == path.len());
+                let (now, last) = (rewards.of(&code), i + 1 == moves.len());
+                assert_eq!(now > level, last);
+                let kind = if last { Kind::Raise } else { Kind::Neutral };
+                assert_eq!((m.kind, &m.reward), (Some(kind), &now));
             }
-            assert_eq!(reward.num, rewards.of(&code).into());
-            "escapes"
+            // Of the codes found, none is further than a change of the one with the exit.
+            assert!((1..=cap.min(distances.len())).contains(&shelf.size));
+            assert!((exit..=exit + 1).contains(&shelf.depth));
         }
     }
+    verdict.finding.name()
 }
 
 /// Raises J by single cells as long as that goes.
 fn climb(workers: &mut Workers, mut code: Code) -> Code {
-    while let Verdict::Escapes { path, .. } = search(workers, &code, 1).verdict {
-        let [Change { cell, to, .. }] = path[..] else {
+    while let Finding::Escapes { moves } = search(workers, &code, 1).verdict.finding {
+        let [Move { cell, to, .. }] = moves[..] else {
             panic!("a cap of 1 leaves the start alone")
         };
         code.set(cell, to);
@@ -202,7 +212,7 @@ fn verdicts_are_those_of_a_search_over_whole_codes() {
 /// Every code that no single-cell change raises, but for the best.
 fn local_maxima(class: &Class) -> Vec<Code> {
     let zeros = Code::from_fn(class, |_| 0);
-    let mut counter = Counter::new(class, zeros, Allowance::default()).unwrap();
+    let mut counter = Counter::new(zeros, Allowance::default()).unwrap();
     let mut rewards = vec![0; class.q()];
     let mut list = Vec::new();
     for number in 1u64..=1 << class.cells() {
@@ -221,28 +231,22 @@ fn local_maxima(class: &Class) -> Vec<Code> {
 }
 
 /// The local maxima of correlated parity at length T, and the verdicts on them.
-fn correlated_parity(length: usize) -> (usize, BTreeMap<String, usize>) {
+fn correlated_parity(length: usize) -> (usize, BTreeMap<&'static str, usize>) {
     let class = class("parity", &correlated(), &[length], Shape::untied(0, 0));
     let mut workers = workers(&class, 1);
     let maxima = local_maxima(&class);
     let mut kinds = BTreeMap::new();
     for code in &maxima {
-        let kind = match search(&mut workers, code, 100_000).verdict {
-            Verdict::Certified => "certified".to_owned(),
-            Verdict::Escapes { .. } => "escapes".to_owned(),
-            other => format!("{other:?}"),
-        };
-        *kinds.entry(kind).or_default() += 1;
+        let finding = search(&mut workers, code, 100_000).verdict.finding;
+        *kinds.entry(finding.name()).or_default() += 1;
     }
     (maxima.len(), kinds)
 }
 
 #[test]
 fn of_the_local_maxima_of_correlated_parity_the_traps_are_certified() {
-    let kinds = |certified, escapes| {
-        let kinds = [("certified", certified), ("escapes", escapes)];
-        BTreeMap::from(kinds.map(|(kind, count)| (kind.to_owned(), count)))
-    };
+    let kinds =
+        |certified, escapes| BTreeMap::from([("certified", certified), ("escapes", escapes)]);
     assert_eq!(correlated_parity(4), (648, kinds(8, 640)));
     assert_eq!(correlated_parity(5), (14_656, kinds(32, 14_624)));
 }
@@ -274,14 +278,22 @@ fn a_stopped_search_is_one_with_a_smaller_cap() {
     let mut workers = workers(&class, 2);
     for code in &codes {
         let mut first = Search::new(&mut workers, code.clone(), 20_000);
-        first.explore(&mut workers, |status| match status.explored > 100 {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
+        let heard = Mutex::new((0, 0));
+        let stop = |progress: Progress| {
+            *heard.lock().unwrap() = (progress.done, progress.all.unwrap());
+            if progress.done > 100 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        first.explore(&mut workers, &stop);
         assert!(!first.is_over());
-        let explored = first.status().explored;
+        let (explored, found) = heard.into_inner().unwrap();
+        assert!(explored > 100 && explored < found);
+        let explored = explored as usize;
         let shelf = first.finish();
-        assert_eq!(shelf.size(), explored);
+        assert_eq!(shelf.size, explored);
         assert_eq!(shelf, search(&mut workers, code, explored));
     }
 }
@@ -293,15 +305,28 @@ fn a_shelf_of_exactly_the_cap_is_certified() {
     let maxima = local_maxima(&class);
     let traps = maxima.iter().filter_map(|code| {
         let shelf = search(&mut workers, code, 100_000);
-        (shelf.verdict == Verdict::Certified).then_some((code, shelf.size()))
+        let certified = matches!(shelf.verdict.finding, Finding::Certified { .. });
+        certified.then_some((code, shelf.size))
     });
     let traps: Vec<(&Code, usize)> = traps.collect();
     for (code, size) in traps {
         let whole = search(&mut workers, code, size);
-        assert_eq!((whole.size(), whole.verdict), (size, Verdict::Certified));
+        assert_eq!(
+            (whole.size, whole.verdict.finding.name()),
+            (size, "certified")
+        );
         if size > 1 {
             let cut = search(&mut workers, code, size - 1);
-            assert!(matches!(cut.verdict, Verdict::Bounded { .. }));
+            assert_eq!(cut.verdict.finding.name(), "bounded");
         }
     }
+}
+
+#[test]
+#[should_panic(expected = "a code of the workers' class")]
+fn a_code_of_another_class_is_refused_though_it_has_as_many_cells() {
+    let shape = Shape::untied(0, 0);
+    let mut workers = workers(&class("parity", &InputLaw::Uniform, &[4], shape), 1);
+    let other = class("parity", &correlated(), &[4], shape);
+    search(&mut workers, &Code::from_fn(&other, |_| 0), 10);
 }

@@ -3,15 +3,15 @@
 #[path = "common/all.rs"]
 mod all;
 
-use all::{All, class, markov, product, with_a_hole};
-use foldglass::class::{Allowance, Class, ClassError, Shape};
+use all::{All, census, class, markov, product, with_a_hole};
 use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::landscape::census::Census;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
-use foldglass::quasigroup::Symbol;
+use foldglass::memory::{Bytes, TooLarge};
+use foldglass::watch::Tally;
+use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Symbol, Unwatched};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 fn tree(class: &Class, nodes: Nodes) -> Tree {
     Tree::new(class, nodes, Allowance::default()).unwrap()
@@ -243,13 +243,14 @@ fn correlated_parity_has_the_known_barriers() {
         let tree = tree(&class, nodes);
         let mut found = BTreeMap::new();
         for leaf in &tree.leaves {
-            let barrier = leaf.barrier.map(|barrier| tree.fraction(barrier));
+            let barrier = leaf.barrier.map(|barrier| tree.reward(barrier));
             *found
-                .entry((tree.fraction(leaf.reward), barrier))
+                .entry((tree.reward(leaf.reward), barrier))
                 .or_insert(0) += leaf.shelf;
         }
+        let number = |text: &str| text.parse::<Reward>().unwrap();
         let kind = |reward: &str, barrier: Option<&str>, codes| {
-            ((reward.to_owned(), barrier.map(str::to_owned)), codes)
+            ((number(reward), barrier.map(number)), codes)
         };
         let known = [
             kind("1/1", None, 32),
@@ -269,18 +270,11 @@ fn correlated_parity_has_the_known_barriers() {
 #[test]
 fn the_barriers_are_those_of_a_census() {
     let class = class("parity", &markov("9/10"), &[5], Shape::untied(0, 0));
-    let mut census = Census::new(&class, &parse("0").unwrap(), Allowance::default()).unwrap();
-    let mut traps = Vec::new();
-    for ending in 0..census.endings() {
-        let (count, demands) = census.visitor(|| false).ending(ending).unwrap();
-        traps.extend(count.traps);
-        census.learn(demands);
-    }
-    (0..census.parts())
-        .for_each(|part| traps.extend(census.visitor(|| false).part(part).unwrap().traps));
+    let (census, count) = census(&class, "0");
+    let tally = Tally::new(&Unwatched, "shelves", None);
     let mut expected = BTreeMap::new();
-    for trap in traps {
-        let barrier = census.barrier(trap.shelf, usize::MAX, || false).unwrap();
+    for trap in count.traps {
+        let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
         let kind = (trap.reward as u64, Some(barrier as u64));
         *expected.entry(kind).or_insert(0) += trap.weight;
     }
@@ -297,10 +291,10 @@ fn what_cannot_be_flooded_is_refused() {
     assert_eq!(refusal(&tied, Nodes::Orbits), TreeError::TiedOrbits);
     let large = class("parity", &InputLaw::Uniform, &[10], Shape::untied(0, 0));
     let needed = match refusal(&large, Nodes::Codes) {
-        TreeError::TooLarge(ClassError::TooLarge { needed, .. }) => needed,
+        TreeError::TooLarge(TooLarge { needed, .. }) => needed,
         other => panic!("{other}"),
     };
-    assert_eq!(needed, Some(20 << 38));
+    assert_eq!(needed, Bytes::of(20 << 38));
     let fine = class("parity", &markov("1/1000000007"), &[4], Shape::untied(0, 0));
     assert!(matches!(
         refusal(&fine, Nodes::Codes),
@@ -309,16 +303,51 @@ fn what_cannot_be_flooded_is_refused() {
 }
 
 #[test]
-fn a_watch_can_stop_a_flood() {
+fn an_observer_can_stop_a_flood() {
     let class = class("parity", &InputLaw::Uniform, &[5], Shape::untied(0, 0));
-    let mut heard = 0;
-    let mut stop = |nodes| {
-        heard += nodes;
+    let heard = Mutex::new(Vec::new());
+    let stop = |progress: Progress| {
+        heard.lock().unwrap().push(progress.done);
         ControlFlow::Break(())
     };
-    let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &mut stop);
+    let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &stop);
     assert_eq!(levels.err(), Some(TreeError::Stopped));
-    assert!(heard > 0 && heard < 1 << 18);
+    let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &Unwatched).unwrap();
+    assert_eq!(levels.tree(&stop), Err(TreeError::Stopped));
+    let codes = 1 << 18;
+    let heard = heard.into_inner().unwrap();
+    assert!(
+        matches!(heard[..], [first, second] if first > 0 && first < codes && second > codes),
+        "{heard:?}"
+    );
+}
+
+#[test]
+fn an_observer_hears_of_every_visit_to_every_code() {
+    for (length, shape) in [(5, Shape::untied(0, 0)), (4, Shape::tied(0, 1))] {
+        let class = class("parity", &markov("9/10"), &[length], shape);
+        let heard = Mutex::new(Vec::new());
+        let observer = |progress: Progress| {
+            assert_eq!(progress.unit, "visits");
+            heard.lock().unwrap().push((progress.done, progress.all));
+            ControlFlow::Continue(())
+        };
+        let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &observer).unwrap();
+        let nodes = u64::from(levels.nodes());
+        let first = heard.lock().unwrap().last().unwrap().0;
+        levels.tree(&observer).unwrap();
+        let heard = heard.into_inner().unwrap();
+        let all = Some(3 * nodes);
+        assert!(heard.is_sorted() && heard.iter().all(|&(_, of)| of == all));
+        // What is left untold at the end of each part is less than is told at once.
+        let told = 1 << 14;
+        assert!(first <= nodes && first > nodes - told, "{first} of {nodes}");
+        let last = heard.last().unwrap().0;
+        assert!(
+            last <= 3 * nodes && last > 3 * nodes - 2 * told,
+            "{last} of {nodes}"
+        );
+    }
 }
 
 #[test]
@@ -329,9 +358,8 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
     ] {
         let length = if q == 2 { 4 } else { 1 };
         let class = class(task, &law, &[length], Shape::untied(0, 0));
-        let mut go_on = |_| ControlFlow::Continue(());
         let allowance = Allowance::default();
-        let levels = Levels::new(&class, Nodes::Codes, allowance, &mut go_on).unwrap();
+        let levels = Levels::new(&class, Nodes::Codes, allowance, &Unwatched).unwrap();
         let vienna = levels.vienna().unwrap();
         let mut file = Vec::new();
         vienna.write(&mut file).unwrap();
@@ -341,7 +369,7 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
         assert_eq!(head.split(' ').next().unwrap().len(), class.cells());
         let all = All::new(&class);
         let alphabet = if q == 2 { "-+" } else { "ABC" };
-        let unit = parse(&vienna.unit()).unwrap();
+        let unit = vienna.unit();
         let mut seen = vec![false; all.rewards.len()];
         let mut last = i64::MIN;
         for line in codes.lines() {
@@ -353,10 +381,13 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
             assert!(energy >= last, "{line}");
             last = energy;
             let reward = parse(&format!("{}/{}", all.rewards[code], all.whole)).unwrap();
-            assert_eq!(&unit * parse(&(-energy).to_string()).unwrap(), reward);
+            assert_eq!(
+                unit.ratio() * parse(&(-energy).to_string()).unwrap(),
+                reward
+            );
         }
         assert!(seen.into_iter().all(|seen| seen));
-        let orbits = Levels::new(&class, Nodes::Orbits, allowance, &mut go_on).unwrap();
+        let orbits = Levels::new(&class, Nodes::Orbits, allowance, &Unwatched).unwrap();
         assert_eq!(
             orbits.vienna().is_some(),
             length == 1,

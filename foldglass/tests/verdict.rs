@@ -4,23 +4,18 @@
 #[path = "common/neighbours.rs"]
 mod neighbours;
 
-use foldglass::check::verdict::{
-    Checked, Claim, Effort, Move, Node, Settings, Verdict, VerdictError, check,
-};
-use foldglass::class::{Allowance, Class, Shape};
+use foldglass::check::verdict::{Checked, Effort, Settings, VerdictError, check};
+use foldglass::claim::{Finding, Kind, Move, Node, Verdict};
 use foldglass::count::reference::reward_by_rollouts;
 use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
-use foldglass::policy::Code;
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::stream::Stream;
-use foldglass::task::Task;
+use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::{
+    Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
+    Unwatched,
+};
 use neighbours::neighbours;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
-
-type Rational = dashu_ratio::RBig;
 
 fn class(law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), law, lengths).unwrap();
@@ -34,16 +29,15 @@ fn correlated() -> InputLaw {
 /// Rewards by the definition, each code's once.
 struct Rewards<'a> {
     class: &'a Class,
-    known: HashMap<Code, Rational>,
+    known: HashMap<Code, Reward>,
 }
 
 impl Rewards<'_> {
-    fn of(&mut self, code: &Code) -> Rational {
+    fn of(&mut self, code: &Code) -> Reward {
         if let Some(reward) = self.known.get(code) {
             return reward.clone();
         }
-        let reward = reward_by_rollouts(self.class, code);
-        let reward = Rational::from_parts(reward.num.into(), reward.den);
+        let reward = reward_by_rollouts(code);
         self.known.insert(code.clone(), reward.clone());
         reward
     }
@@ -54,10 +48,10 @@ impl Rewards<'_> {
         if level != verdict.reward {
             return false;
         }
-        match &verdict.claim {
-            Claim::Optimal => level == Rational::ONE,
-            _ if level == Rational::ONE => false,
-            Claim::Escapes { moves } => {
+        match &verdict.finding {
+            Finding::Optimal => level.is_one(),
+            _ if level.is_one() => false,
+            Finding::Escapes { moves } => {
                 let mut code = verdict.start.clone();
                 for (i, m) in moves.iter().enumerate() {
                     if code.action(m.cell) != m.from || m.from == m.to {
@@ -68,14 +62,18 @@ impl Rewards<'_> {
                     if now != m.reward || (now > level) != last || now < level {
                         return false;
                     }
+                    let kind = if last { Kind::Raise } else { Kind::Neutral };
+                    if m.kind.is_some_and(|stated| stated != kind) {
+                        return false;
+                    }
                 }
                 !moves.is_empty()
             }
-            Claim::Certified { nodes } => {
+            Finding::Certified { nodes } => {
                 let (list, all) = self.listing(&verdict.start, usize::MAX);
                 list == *nodes && !all.iter().any(|code| self.has_exit(code))
             }
-            Claim::Bounded { cap, nodes, beyond } => {
+            Finding::Bounded { cap, nodes, beyond } => {
                 let (list, all) = self.listing(&verdict.start, *cap + 1);
                 let listed: Vec<Node> = nodes.iter().copied().chain([*beyond]).collect();
                 list.len() == *cap
@@ -104,8 +102,8 @@ impl Rewards<'_> {
                     let mut differ = cells.filter(|&cell| old.action(cell) != code.action(cell));
                     let cell = differ.next().unwrap();
                     nodes.push(Node {
-                        parent: next,
-                        cell,
+                        parent: next as u32,
+                        cell: cell as u32,
                         action: code.action(cell),
                     });
                     all.push(code);
@@ -117,49 +115,12 @@ impl Rewards<'_> {
     }
 }
 
-fn search(class: &Class, code: &Code, cap: usize) -> Shelf {
+/// What a search claims.
+fn search(class: &Class, code: &Code, cap: usize) -> Verdict {
     let mut workers = Workers::new(class, 1, Allowance::default()).unwrap();
     let mut search = Search::new(&mut workers, code.clone(), cap);
-    search.explore(&mut workers, |_| ControlFlow::Continue(()));
-    search.finish()
-}
-
-/// What a search claims.
-fn claimed(start: &Code, shelf: &Shelf) -> Verdict {
-    let ratio = |exact: &foldglass::count::Exact| parse(&exact.to_string()).unwrap();
-    let node = |n: &shelf::Node| Node {
-        parent: n.parent as usize,
-        cell: n.cell as usize,
-        action: n.action,
-    };
-    let nodes: Vec<Node> = shelf.nodes.iter().map(node).collect();
-    let claim = match &shelf.verdict {
-        shelf::Verdict::Optimal => Claim::Optimal,
-        shelf::Verdict::Certified => Claim::Certified { nodes },
-        shelf::Verdict::Bounded { beyond } => Claim::Bounded {
-            cap: nodes.len() + 1,
-            nodes,
-            beyond: node(beyond),
-        },
-        shelf::Verdict::Escapes { path, reward } => {
-            let step = |(i, change): (usize, &shelf::Change)| Move {
-                cell: change.cell,
-                from: change.from,
-                to: change.to,
-                reward: ratio(match i + 1 == path.len() {
-                    true => reward,
-                    false => &shelf.reward,
-                }),
-            };
-            let moves = path.iter().enumerate().map(step).collect();
-            Claim::Escapes { moves }
-        }
-    };
-    Verdict {
-        start: start.clone(),
-        reward: ratio(&shelf.reward),
-        claim,
-    }
+    search.explore(&mut workers, &Unwatched);
+    search.finish().verdict
 }
 
 fn settings(effort: Effort, threads: usize) -> Settings {
@@ -170,15 +131,14 @@ fn settings(effort: Effort, threads: usize) -> Settings {
     }
 }
 
-fn run(class: &Class, verdict: &Verdict) -> Result<Checked, VerdictError> {
-    let settings = settings(Effort::All, 1);
-    check(class, verdict, settings, |_, _| ControlFlow::Continue(()))
+fn run(verdict: &Verdict, effort: Effort, threads: usize) -> Result<Checked, VerdictError> {
+    check(verdict, settings(effort, threads), &Unwatched)
 }
 
 /// All nodes that differ from one in one number.
 fn other_nodes(class: &Class, node: Node, parents: usize) -> Vec<Node> {
-    let parent = (0..parents).map(|parent| Node { parent, ..node });
-    let cell = (0..class.cells()).map(|cell| Node { cell, ..node });
+    let parent = (0..parents as u32).map(|parent| Node { parent, ..node });
+    let cell = (0..class.cells() as u32).map(|cell| Node { cell, ..node });
     let action = (0..class.q() as Symbol).map(|action| Node { action, ..node });
     let all = parent.chain(cell).chain(action);
     all.filter(|&other| other != node).collect()
@@ -213,64 +173,67 @@ fn others(class: &Class, verdict: &Verdict) -> Vec<Verdict> {
         }
     }
     let tenth = parse("1/10").unwrap();
-    for reward in [&verdict.reward + &tenth, &verdict.reward - &tenth, 1.into()] {
-        let claim = verdict.claim.clone();
-        let start = verdict.start.clone();
+    let more = |reward: &Reward| Reward::from(reward.ratio() + &tenth);
+    let less = |reward: &Reward| Reward::from(reward.ratio() - &tenth);
+    for reward in [more(&verdict.reward), less(&verdict.reward), Reward::ONE] {
         list.push(Verdict {
-            start,
             reward,
-            claim,
+            ..verdict.clone()
         });
     }
-    let mut claims = vec![Claim::Optimal];
-    match &verdict.claim {
-        Claim::Optimal => claims.push(Claim::Certified { nodes: vec![] }),
-        Claim::Certified { nodes } => {
+    let mut findings = vec![Finding::Optimal];
+    match &verdict.finding {
+        Finding::Optimal => findings.push(Finding::Certified { nodes: vec![] }),
+        Finding::Certified { nodes } => {
             let lists = other_lists(class, nodes).into_iter();
-            claims.extend(lists.map(|nodes| Claim::Certified { nodes }));
+            findings.extend(lists.map(|nodes| Finding::Certified { nodes }));
             if let Some((&beyond, nodes)) = nodes.split_last() {
-                claims.push(Claim::Bounded {
+                findings.push(Finding::Bounded {
                     cap: nodes.len() + 2,
                     nodes: nodes.to_vec(),
                     beyond,
                 });
             }
         }
-        Claim::Bounded { cap, nodes, beyond } => {
-            let bounded = |cap: usize, nodes: &[Node], beyond: Node| Claim::Bounded {
+        Finding::Bounded { cap, nodes, beyond } => {
+            let bounded = |cap: usize, nodes: &[Node], beyond: Node| Finding::Bounded {
                 cap,
                 nodes: nodes.to_vec(),
                 beyond,
             };
             let lists = other_lists(class, nodes);
-            claims.extend(lists.iter().map(|nodes| bounded(*cap, nodes, *beyond)));
+            findings.extend(lists.iter().map(|nodes| bounded(*cap, nodes, *beyond)));
             let beyonds = other_nodes(class, *beyond, nodes.len() + 2);
-            claims.extend(beyonds.iter().map(|&beyond| bounded(*cap, nodes, beyond)));
-            claims.extend([cap - 1, cap + 1].map(|cap| bounded(cap, nodes, *beyond)));
+            findings.extend(beyonds.iter().map(|&beyond| bounded(*cap, nodes, beyond)));
+            findings.extend([cap - 1, cap + 1].map(|cap| bounded(cap, nodes, *beyond)));
             let nodes = nodes.clone();
-            claims.push(Claim::Certified { nodes });
+            findings.push(Finding::Certified { nodes });
         }
-        Claim::Escapes { moves } => {
-            claims.push(Claim::Certified { nodes: vec![] });
+        Finding::Escapes { moves } => {
+            findings.push(Finding::Certified { nodes: vec![] });
             for i in 0..moves.len() {
                 let mut push = |change: &dyn Fn(&mut Vec<Move>)| {
                     let mut moves = moves.clone();
                     change(&mut moves);
-                    claims.push(Claim::Escapes { moves });
+                    findings.push(Finding::Escapes { moves });
                 };
                 for cell in 0..class.cells() {
                     push(&|moves| moves[i].cell = cell);
                 }
                 push(&|moves| moves[i].from = 1 - moves[i].from);
                 push(&|moves| moves[i].to = 1 - moves[i].to);
-                push(&|moves| moves[i].reward += &tenth);
+                push(&|moves| moves[i].reward = more(&moves[i].reward));
+                let kinds = Kind::NAMES.map(|(_, kind)| Some(kind));
+                for kind in kinds.into_iter().chain([None]) {
+                    push(&|moves| moves[i].kind = kind);
+                }
                 push(&|moves| _ = moves.remove(i));
                 push(&|moves| moves.insert(i, moves[i].clone()));
             }
         }
     }
-    list.extend(claims.into_iter().map(|claim| Verdict {
-        claim,
+    list.extend(findings.into_iter().map(|finding| Verdict {
+        finding,
         ..verdict.clone()
     }));
     list.retain(|other| other != verdict);
@@ -296,22 +259,16 @@ fn verdicts_with_one_number_changed_are_refused_unless_they_are_true() {
             // Up along the paths that are found, each end a verdict of its own.
             loop {
                 for cap in [2, 7, 100] {
-                    let verdict = claimed(&code, &search(&class, &code, cap));
-                    let kind = match &verdict.claim {
-                        Claim::Optimal => "optimal",
-                        Claim::Certified { .. } => "certified",
-                        Claim::Bounded { .. } => "bounded",
-                        Claim::Escapes { .. } => "escapes",
-                    };
-                    let seen = kinds.entry(kind).or_default();
+                    let verdict = search(&class, &code, cap);
+                    let seen = kinds.entry(verdict.finding.name()).or_default();
                     *seen += 1;
                     if *seen > 30 {
                         continue;
                     }
-                    run(&class, &verdict).unwrap();
+                    run(&verdict, Effort::All, 1).unwrap();
                     assert!(rewards.hold(&verdict));
                     for other in others(&class, &verdict) {
-                        let found = run(&class, &other);
+                        let found = run(&other, Effort::All, 1);
                         assert_eq!(found.is_ok(), rewards.hold(&other), "{other:?}: {found:?}");
                         match found {
                             Ok(_) => kept += 1,
@@ -319,19 +276,18 @@ fn verdicts_with_one_number_changed_are_refused_unless_they_are_true() {
                         }
                     }
                 }
-                let shelf = search(&class, &code, 100);
-                let shelf::Verdict::Escapes { path, .. } = shelf.verdict else {
+                let Finding::Escapes { moves } = search(&class, &code, 100).finding else {
                     break;
                 };
-                for change in path {
-                    code.set(change.cell, change.to);
+                for m in moves {
+                    code.set(m.cell, m.to);
                 }
             }
         }
     }
     let kinds: Vec<&str> = kinds.into_keys().collect();
     assert_eq!(kinds, ["bounded", "certified", "escapes", "optimal"]);
-    // Those still true change a cell that no rollout consults.
+    // Those still true change a cell that no rollout consults, or say no kind of a move.
     assert!(refused > 20 * kept, "{kept} of {} are true", refused + kept);
 }
 
@@ -339,12 +295,10 @@ fn verdicts_with_one_number_changed_are_refused_unless_they_are_true() {
 fn a_bounded_shelf_is_sampled_and_the_sample_is_stated() {
     let class = class(&InputLaw::Uniform, &[8], Shape::untied(0, 0));
     let zero = Code::from_fn(&class, |_| 0);
-    let verdict = claimed(&zero, &search(&class, &zero, 500));
-    let checked = |effort, threads| {
-        let settings = settings(effort, threads);
-        check(&class, &verdict, settings, |_, _| ControlFlow::Continue(())).unwrap()
-    };
+    let verdict = search(&class, &zero, 500);
     for (effort, looked_at) in [
+        (Effort::Sample(0), 0),
+        (Effort::Sample(1), 1),
         (Effort::Sample(20), 20),
         (Effort::Sample(499), 499),
         (Effort::Sample(1000), 500),
@@ -352,7 +306,8 @@ fn a_bounded_shelf_is_sampled_and_the_sample_is_stated() {
     ] {
         for threads in [1, 3] {
             let codes = 501;
-            assert_eq!(checked(effort, threads), Checked { codes, looked_at });
+            let checked = run(&verdict, effort, threads);
+            assert_eq!(checked, Ok(Checked { codes, looked_at }));
         }
     }
 }
@@ -361,16 +316,13 @@ fn a_bounded_shelf_is_sampled_and_the_sample_is_stated() {
 fn the_first_code_that_fails_is_reported_whatever_the_threads() {
     let class = class(&InputLaw::Uniform, &[8], Shape::untied(0, 0));
     let zero = Code::from_fn(&class, |_| 0);
-    let mut verdict = claimed(&zero, &search(&class, &zero, 500));
-    if let Claim::Bounded { nodes, .. } = &verdict.claim {
+    let mut verdict = search(&class, &zero, 500);
+    if let Finding::Bounded { nodes, .. } = &verdict.finding {
         // A part of a shelf is no whole.
         let nodes = nodes.clone();
-        verdict.claim = Claim::Certified { nodes };
+        verdict.finding = Finding::Certified { nodes };
     }
-    let error = |threads| {
-        let settings = settings(Effort::All, threads);
-        check(&class, &verdict, settings, |_, _| ControlFlow::Continue(())).unwrap_err()
-    };
+    let error = |threads| run(&verdict, Effort::All, threads).unwrap_err();
     assert!(matches!(error(1), VerdictError::NotClosed { .. }));
     assert_eq!(error(1), error(4));
 }
@@ -379,11 +331,118 @@ fn the_first_code_that_fails_is_reported_whatever_the_threads() {
 fn a_check_can_be_stopped() {
     let class = class(&InputLaw::Uniform, &[8], Shape::untied(0, 0));
     let zero = Code::from_fn(&class, |_| 0);
-    let verdict = claimed(&zero, &search(&class, &zero, 500));
-    let stop = |done: usize, all: usize| match done < 10 && all == 501 {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
+    let verdict = search(&class, &zero, 500);
+    let stop = |progress: Progress| {
+        if progress.done < 10 && progress.all == Some(501) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     };
-    let error = check(&class, &verdict, settings(Effort::All, 2), stop).unwrap_err();
+    let error = check(&verdict, settings(Effort::All, 2), &stop).unwrap_err();
     assert_eq!(error, VerdictError::Stopped);
+}
+
+/// Codes of a shelf in the order of a search, up to the first that has an exit and one more, called
+/// bounded: all that it says is true but for the last code listed. Also the number of that code.
+fn with_an_exit_at_the_last_code(rewards: &mut Rewards, start: &Code) -> Option<(Verdict, usize)> {
+    let (list, all) = rewards.listing(start, 200);
+    let last = all.iter().position(|code| rewards.has_exit(code))?;
+    let finding = Finding::Bounded {
+        cap: last + 1,
+        nodes: list[..last].to_vec(),
+        beyond: *list.get(last)?,
+    };
+    let (start, reward) = (start.clone(), rewards.of(start));
+    let verdict = Verdict {
+        start,
+        reward,
+        finding,
+    };
+    Some((verdict, last))
+}
+
+#[test]
+fn every_sample_of_two_or_more_sees_an_exit_at_the_last_code_listed() {
+    let class = class(&InputLaw::Uniform, &[4], Shape::untied(0, 0));
+    let mut rewards = Rewards {
+        class: &class,
+        known: HashMap::new(),
+    };
+    let (mut first, mut later) = (0, Vec::new());
+    for number in 0..300 {
+        let mut stream = Stream::new(9, number);
+        let code = Code::from_fn(&class, |_| stream.below(2) as Symbol);
+        let Some((verdict, last)) = with_an_exit_at_the_last_code(&mut rewards, &code) else {
+            continue;
+        };
+        let exit_found = |effort| match run(&verdict, effort, 1) {
+            Err(VerdictError::Exit { number, .. }) => assert_eq!(number, last),
+            other => panic!("{effort:?} of {}: {other:?}", last + 1),
+        };
+        exit_found(Effort::All);
+        (2..=last + 2).for_each(|most| exit_found(Effort::Sample(most)));
+        let codes = last + 2;
+        let unseen = |most, looked_at| {
+            let checked = run(&verdict, Effort::Sample(most), 1);
+            assert_eq!(checked, Ok(Checked { codes, looked_at }));
+        };
+        unseen(0, 0);
+        if last == 0 {
+            exit_found(Effort::Sample(1));
+            first += 1;
+        } else {
+            // One alone is the start, which has none.
+            unseen(1, 1);
+            later.push(last);
+        }
+    }
+    assert!(first > 20 && later.len() > 20, "{first} {later:?}");
+    assert!(later.iter().any(|&last| last > 20), "{later:?}");
+}
+
+#[test]
+fn the_kinds_that_moves_state_are_checked() {
+    let class = class(&InputLaw::Uniform, &[3], Shape::untied(0, 0));
+    let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+    let verdict = search(&class, &copy, 1000);
+    let Finding::Escapes { moves } = &verdict.finding else {
+        panic!("a neutral change and a raise lead on");
+    };
+    assert_eq!(moves.len(), 2);
+    let with = |first, second| {
+        let mut other = verdict.clone();
+        if let Finding::Escapes { moves } = &mut other.finding {
+            (moves[0].kind, moves[1].kind) = (first, second);
+        }
+        run(&other, Effort::All, 1)
+    };
+    let all: Vec<Option<Kind>> = [None]
+        .into_iter()
+        .chain(Kind::NAMES.map(|(_, kind)| Some(kind)))
+        .collect();
+    for &first in &all {
+        for &second in &all {
+            let fits = [None, Some(Kind::Neutral)].contains(&first);
+            let both_fit = fits && [None, Some(Kind::Raise)].contains(&second);
+            let wrong = if fits { 2 } else { 1 };
+            match with(first, second) {
+                Ok(_) => assert!(both_fit, "{first:?} {second:?}"),
+                Err(VerdictError::WrongMove { number, wanted, .. }) => {
+                    assert!(!both_fit && number == wrong, "{first:?} {second:?}");
+                    assert_eq!(wanted, "the last move is a raise, the others are neutral");
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "at least one thread")]
+fn a_check_needs_a_thread() {
+    let class = class(&InputLaw::Uniform, &[3], Shape::untied(0, 0));
+    let zero = Code::from_fn(&class, |_| 0);
+    let verdict = search(&class, &zero, 5);
+    _ = run(&verdict, Effort::All, 0);
 }

@@ -3,44 +3,57 @@
 //! A run is scored by the exact reward of its greedy code; J is the reward of its policy.
 
 use std::io::{self, Write};
-use std::ops::{Not, Range};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::cavi::{self, Quench, Resets, Rule, Runs};
-use foldglass::class::{Allowance, Class, ClassError};
-use foldglass::policy::InitialLaw;
-use foldglass::quasigroup::Symbol;
+use foldglass::cavi::{Quench, Resets};
+use foldglass::policy::{InitialLaw, POLICY_FORMAT};
+use foldglass::{Class, ClassSpec};
+use foldglass_study::disk::Whole;
+use foldglass_study::method::{put, put_some};
+use foldglass_study::tables::Source;
+use foldglass_study::{Error as StudyError, Fields, Record};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
 
+use super::series::{self, Series, real, text};
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::{ClassArgs, positive, share, temperature, whole};
-use crate::output::{Report, number};
-use crate::progress::{self, Go, Progress};
+use crate::flags::table::one_policy;
+use crate::flags::{ClassArgs, count, natural, not_negative, share, temperature};
+use crate::output::{Report, Stream};
+use crate::report::{Cell, Format, Table};
 use crate::summary;
 
 /// The flags of `cavi`.
 #[derive(Debug, Args)]
 pub struct CaviArgs {
     /// The temperature of the entropy bonus per cell, at least 0
-    #[arg(long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
     tau: f64,
     /// Iterations at this temperature; 0 leaves the first policy as it is
-    #[arg(long, value_name = "N", value_parser = iterations, allow_negative_numbers = true)]
-    iterations: usize,
+    #[arg(short = 'n', long, value_name = "N", value_parser = natural, allow_negative_numbers = true)]
+    iterations: u64,
     /// Independent runs
-    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
-    runs: usize,
-    /// The law of each cell's first distribution: u_norm, dirichlet:A or logit_normal:S
+    #[arg(short, long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    runs: u64,
+    /// The law of each cell's first distribution: u_norm (u_a / sum u, u uniform on (0,1)),
+    /// dirichlet:A or logit_normal:S (softmax of normals of sd S)
     #[arg(long, value_name = "LAW", default_value = "u_norm")]
     init: InitialLaw,
+    /// Start every run from this policy: a policy file, FILE#N for one of several, - for stdin
+    #[arg(long, value_name = "FILE")]
+    start: Option<Source>,
     /// N more iterations at another temperature
-    #[arg(long, value_name = "N,TAU", value_parser = quench, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N,TAU", allow_hyphen_values = true)]
     quench: Option<Quench>,
     /// Redraw a share of the cells every so many iterations, so many times, such as 0.02,10,100
-    #[arg(long, value_name = "SHARE,EVERY,TIMES", value_parser = resets)]
-    #[arg(allow_hyphen_values = true)]
+    #[arg(long, value_name = "SHARE,EVERY,TIMES", allow_hyphen_values = true)]
     resets: Option<Resets>,
+    /// Stop a run once its residual, the largest |target - pi|, is at most this
+    #[arg(long, value_name = "X", value_parser = not_negative, allow_hyphen_values = true)]
+    stop_at_convergence: Option<f64>,
     /// How cells move: cavi, or gradient:STEP, the exact gradient of J + tau sum H by the logits
     #[arg(long, value_name = "RULE", default_value = "cavi", value_parser = rule)]
     rule: RuleFlag,
@@ -53,6 +66,17 @@ pub struct CaviArgs {
     /// Report the greedy codes too, as "greedy" in the JSON
     #[arg(long)]
     actions: bool,
+    /// Write the policies at the end to this file, a policy file a line
+    #[arg(long, value_name = "FILE")]
+    policies: Option<PathBuf>,
+    /// Write J of the policy before every iteration, and at the end, to this file as JSON Lines, a
+    /// run a line: {"run":..,"every":..,"rewards":[..]}
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Record every N-th iteration only
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "record")]
+    #[arg(allow_negative_numbers = true)]
+    record_every: u64,
     #[command(flatten)]
     class: ClassArgs,
 }
@@ -66,9 +90,8 @@ enum RuleFlag {
 
 fn rule(text: &str) -> Result<RuleFlag, String> {
     let step = |text: &str| {
-        text.parse()
-            .ok()
-            .filter(|s: &f64| s.is_finite() && *s > 0.0)
+        let step = text.parse().ok();
+        step.filter(|s: &f64| s.is_finite() && *s > 0.0)
     };
     match text.split_once(':') {
         None if text == "cavi" => Some(RuleFlag::Cavi),
@@ -78,196 +101,144 @@ fn rule(text: &str) -> Result<RuleFlag, String> {
     .ok_or("accepted: cavi, gradient:STEP with STEP > 0".to_owned())
 }
 
-fn iterations(text: &str) -> Result<usize, String> {
-    whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
-}
-
-fn quench(text: &str) -> Result<Quench, String> {
-    let parts = text.split_once(',');
-    let parts = parts.map(|(n, tau)| (whole(n.trim()), temperature(tau).ok()));
-    match parts {
-        Some((Some(iterations), Some(tau))) => Ok(Quench { iterations, tau }),
-        _ => Err(
-            "write N,TAU, a number of iterations and a temperature of at least 0, \
-                  such as 50,1e-13"
-                .to_owned(),
-        ),
-    }
-}
-
-fn resets(text: &str) -> Result<Resets, String> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-    let read = match parts[..] {
-        [part, every, cycles] => (share(part).ok(), positive(every).ok(), whole(cycles)),
-        _ => (None, None, None),
-    };
-    match read {
-        (Some(share), Some(every), Some(cycles)) => Ok(Resets {
-            share,
-            every,
-            cycles,
-        }),
-        _ => Err(
-            "write SHARE,EVERY,TIMES, a share of the cells from 0 to 1, iterations \
-                  between two resets and how often, such as 0.02,10,100"
-                .to_owned(),
-        ),
-    }
-}
-
 impl CaviArgs {
     /// Does the runs.
     pub fn run(&self, settings: &Settings) -> Result<Trained, Error> {
-        let plan = Plan {
-            settings: self.settings()?,
-            class: &self.class.class(settings.seed)?,
-            seed: settings.seed,
-            actions: self.actions,
+        let (kind, mut fields) = self.fields()?;
+        let class = match &self.start {
+            None => self.class.class(settings.seed)?,
+            Some(source) => {
+                let (class, policy) = one_policy(source, &self.class, settings.seed)?;
+                let rows: Vec<Vec<f64>> = (0..class.cells()).map(|c| policy.row(c)).collect();
+                put(&mut fields, "start", json!({ "rows": rows }));
+                class
+            }
         };
-        let groups = plan.groups(self.runs);
-        let threads = progress::threads(settings.threads, groups.len());
-        let probe = |each| plan.begin(groups[0].clone(), each).map(drop);
-        let allowance = self.class.allowance();
-        let (threads, each) = progress::fitting(threads, allowance, probe, progress::is_too_large)?;
-        let steps = self.runs as u64 * plan.settings.length() as u64;
-        let progress = Progress::new(steps, "iterations");
-        let mut runs = Vec::with_capacity(self.runs);
-        let job = |number: usize| {
-            let numbers = groups[number].clone();
-            let runs = plan.begin(numbers.clone(), each)?;
-            Ok(plan.finish(runs, numbers, &progress))
-        };
-        let take = |group: Vec<Outcome>| {
-            runs.extend(group);
-            Ok(())
-        };
-        progress::in_order(threads, groups.len(), job, take)?;
+        let flag = |key: &str| format!("--{}", key.replace('_', "-"));
+        let series = series::run(kind, fields, self.runs, &class, &self.class, settings, flag)?;
+        if let Some(path) = &self.policies {
+            write_policies(path, &series)?;
+        }
+        if let Some(path) = &self.record {
+            self.write_record(path, &series)?;
+        }
         Ok(Trained {
-            interrupted: runs.len() < self.runs,
-            runs,
+            class,
+            series,
+            actions: self.actions,
         })
     }
 
-    fn settings(&self) -> Result<cavi::Settings, Error> {
-        let mut settings = cavi::Settings::plain(self.tau, self.iterations);
-        settings.rule = self.rule()?;
-        settings.initial = self.init;
-        settings.quench = self.quench;
-        settings.resets = self.resets;
-        Ok(settings)
+    /// The settings of the method.
+    fn fields(&self) -> Result<(&'static str, Fields), Error> {
+        let mut fields = Fields::new();
+        put(&mut fields, "tau", self.tau);
+        put(&mut fields, "iterations", self.iterations);
+        put(&mut fields, "init", self.init);
+        put_some(&mut fields, "quench", self.quench);
+        put_some(&mut fields, "resets", self.resets);
+        put_some(&mut fields, "stop_at_convergence", self.stop_at_convergence);
+        put(&mut fields, "keep_code", self.actions);
+        put(&mut fields, "keep_policy", self.policies.is_some());
+        put_some(
+            &mut fields,
+            "trace_every",
+            self.record.as_ref().map(|_| self.record_every),
+        );
+        let kind = match self.rule {
+            RuleFlag::Cavi => {
+                put_some(&mut fields, "damping", self.damping);
+                put_some(&mut fields, "share", self.share);
+                "cavi"
+            }
+            RuleFlag::Gradient { step } => {
+                put(&mut fields, "step", step);
+                for (flag, given) in [("--damping", self.damping), ("--share", self.share)] {
+                    if given.is_some() {
+                        return Err(Error::Usage(format!(
+                            "{flag} with --rule gradient:{step}: the gradient moves every cell by \
+                             its step; {flag} is accepted with --rule cavi"
+                        )));
+                    }
+                }
+                "gradient"
+            }
+        };
+        Ok((kind, fields))
     }
 
-    fn rule(&self) -> Result<Rule, Error> {
-        let Rule::Cavi { damping, share } = Rule::PAPER else {
-            unreachable!("the paper's rule is CAVI")
-        };
-        match (self.rule, self.damping, self.share) {
-            (RuleFlag::Cavi, d, s) => Ok(Rule::Cavi {
-                damping: d.unwrap_or(damping),
-                share: s.unwrap_or(share),
-            }),
-            (RuleFlag::Gradient { step }, None, None) => Ok(Rule::Gradient { step }),
-            (RuleFlag::Gradient { step }, damping, _) => {
-                let flag = if damping.is_some() {
-                    "--damping"
-                } else {
-                    "--share"
-                };
-                Err(Error::Usage(format!(
-                    "{flag} with --rule gradient:{step}: the gradient moves every cell by its \
-                     step; {flag} is accepted with --rule cavi"
-                )))
+    fn write_record(&self, path: &Path, series: &Series) -> Result<(), Error> {
+        let line = |record: &Record| {
+            let mut rewards = record.result.get("trace").cloned().unwrap_or(json!([]));
+            if let Value::Array(list) = &mut rewards {
+                list.push(json!(real(record, "expected_reward")));
             }
-        }
+            json!({ "run": record.run, "every": self.record_every, "rewards": rewards })
+        };
+        write_lines(path, series.records.iter().map(line))
     }
 }
 
-/// What every group of runs does.
-struct Plan<'a> {
-    class: &'a Class,
-    settings: cavi::Settings,
-    seed: u64,
-    actions: bool,
+/// Writes JSON values a line each, all or none of them.
+pub fn write_lines(path: &Path, lines: impl Iterator<Item = Value>) -> Result<(), Error> {
+    let refuse = |source| StudyError::write(path, source);
+    let mut file = Whole::create(path, foldglass_study::claims::LABEL).map_err(refuse)?;
+    for line in lines {
+        writeln!(file, "{line}").map_err(refuse)?;
+    }
+    Ok(file.finish().map_err(refuse)?)
 }
 
-impl Plan<'_> {
-    /// The runs that go together.
-    fn groups(&self, runs: usize) -> Vec<Range<u64>> {
-        let together = Runs::side_by_side(self.class);
-        let starts = (0..runs as u64).step_by(together);
-        let end = |start: u64| (start + together as u64).min(runs as u64);
-        starts.map(|start| start..end(start)).collect()
-    }
-
-    fn begin(&self, numbers: Range<u64>, allowance: Allowance) -> Result<Runs, ClassError> {
-        Runs::new(self.class, self.settings, self.seed, numbers, allowance)
-    }
-
-    /// Iterates to the end; none when the user stops it before.
-    fn finish(
-        &self,
-        mut runs: Runs,
-        numbers: Range<u64>,
-        progress: &Progress,
-    ) -> Option<Vec<Outcome>> {
-        let count = numbers.end - numbers.start;
-        while !runs.advance(1) {
-            if progress.add(count) == Go::Stop {
-                return None;
-            }
-        }
-        progress.add(count);
-        let outcome = |(number, run): (u64, cavi::Outcome)| Outcome {
-            number,
-            greedy_reward: run.greedy_reward.to_f64(),
-            greedy_exact: run.greedy_reward.to_string(),
-            expected_reward: run.expected_reward,
-            entropy: run.entropy,
-            residual: run.residual,
-            greedy: self.actions.then(|| run.greedy.actions().to_vec()),
-        };
-        Some(numbers.zip(runs.outcomes()).map(outcome).collect())
-    }
+fn write_policies(path: &Path, series: &Series) -> Result<(), Error> {
+    let line = |record: &Record| {
+        json!({
+            "format": POLICY_FORMAT,
+            "class": series.class,
+            "rows": record.result.get("rows"),
+        })
+    };
+    write_lines(path, series.records.iter().map(line))
 }
 
 /// What the runs came to.
-#[derive(Serialize)]
 pub struct Trained {
-    runs: Vec<Outcome>,
-    #[serde(skip_serializing_if = "Not::not")]
-    interrupted: bool,
+    class: Class,
+    series: Series,
+    actions: bool,
 }
 
-/// How a run ended.
-#[derive(Serialize)]
-struct Outcome {
-    /// The run's number; where some were interrupted it is not its place in the list.
-    #[serde(skip)]
-    number: u64,
-    greedy_reward: f64,
-    greedy_exact: String,
-    expected_reward: f64,
-    entropy: f64,
-    residual: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    greedy: Option<Vec<Symbol>>,
+/// A run in the JSON: the contract's keys.
+struct Run<'a>(&'a Record);
+
+/// Results that have files or flags of their own.
+const NOT_REPORTED: [&str; 2] = ["rows", "trace"];
+
+impl Serialize for Run<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("run", &self.0.run)?;
+        for (key, value) in &self.0.result {
+            if !NOT_REPORTED.contains(&&key[..]) {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        map.end()
+    }
 }
 
-impl Report for Trained {
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let all = |of: fn(&Outcome) -> f64| self.runs.iter().map(of).collect::<Vec<f64>>();
-        let quantities = [
-            ("greedy reward", all(|run| run.greedy_reward)),
-            ("expected reward J", all(|run| run.expected_reward)),
-            ("entropy, nats", all(|run| run.entropy)),
-            ("residual", all(|run| run.residual)),
-        ];
-        summary::write(out, &quantities)?;
-        let best = self.runs.iter().filter(|run| run.greedy_exact == "1/1");
-        let (best, count) = (best.count(), self.runs.len());
-        writeln!(out, "greedy reward exactly 1: {best}/{count}\n")?;
-        let shown = self.runs.iter().take(summary::LISTED);
-        let rows: Vec<[String; 6]> = shown.map(Outcome::row).collect();
+impl Serialize for Trained {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("runs", &Stream(|| self.series.records.iter().map(Run)))?;
+        if self.series.interrupted {
+            map.serialize_entry("interrupted", &true)?;
+        }
+        map.end()
+    }
+}
+
+impl Trained {
+    fn table<'a>(&self, runs: impl Iterator<Item = &'a Record>) -> Table {
         let heads = [
             "run",
             "greedy",
@@ -276,60 +247,71 @@ impl Report for Trained {
             "entropy",
             "residual",
         ];
-        summary::write_list(out, heads, &rows, count)?;
-        let mut codes = self
-            .runs
-            .iter()
-            .filter_map(|run| Some((run.number, run.greedy.as_ref()?)));
-        codes.try_for_each(|(run, code)| {
-            let actions: Vec<String> = code.iter().map(Symbol::to_string).collect();
-            writeln!(out, "\nrun {run}: {}", actions.join(" "))
+        let row = |record: &Record| {
+            [
+                record.run.into(),
+                real(record, "greedy_reward").into(),
+                Cell::Exact(text(record, "greedy_exact")),
+                real(record, "expected_reward").into(),
+                real(record, "entropy").into(),
+                real(record, "residual").into(),
+            ]
+        };
+        Table::of_numbers(heads).rows(runs.map(row))
+    }
+}
+
+impl Report for Trained {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.series.class.clone())
+    }
+
+    fn settings(&self) -> Option<Fields> {
+        Some(self.series.settings.clone())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table(self.series.records.iter())]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let series = &self.series;
+        let quantities = [
+            ("greedy reward", series.numbers("greedy_reward")),
+            ("expected reward J", series.numbers("expected_reward")),
+            ("entropy of all cells, nats", series.numbers("entropy")),
+            ("residual", series.numbers("residual")),
+        ];
+        summary::write(out, &quantities)?;
+        let (best, count) = (series.at_one("greedy_exact"), series.records.len());
+        writeln!(out, "greedy reward exactly 1: {best}/{count}")?;
+        let most = self.class.cells() as f64 * (self.class.q() as f64).ln();
+        writeln!(
+            out,
+            "entropy is summed over {} cells (at most {:.1}); the residual is the largest |target - pi|\n",
+            self.class.cells(),
+            most
+        )?;
+        let shown = series.records.iter().take(summary::LISTED);
+        self.table(shown).cut(count, "--json").write_text(out)?;
+        if !self.actions {
+            return Ok(());
+        }
+        series.records.iter().try_for_each(|record| {
+            let code = record.result.get("greedy").and_then(Value::as_array);
+            let actions: Vec<String> = code.into_iter().flatten().map(Value::to_string).collect();
+            writeln!(out, "\nrun {}: {}", record.run, actions.join(" "))
         })
     }
 
     fn interrupted(&self) -> bool {
-        self.interrupted
-    }
-}
-
-impl Outcome {
-    fn row(&self) -> [String; 6] {
-        [
-            self.number.to_string(),
-            number(self.greedy_reward),
-            summary::fraction(self.greedy_exact.clone()),
-            number(self.expected_reward),
-            number(self.entropy),
-            number(self.residual),
-        ]
+        self.series.interrupted
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_quench_is_a_length_and_a_temperature() {
-        let read = quench("50, 1e-13").unwrap();
-        assert_eq!((read.iterations, read.tau), (50, 1e-13));
-        for bad in [
-            "", "50", "50,", "-1,0.1", "50,-1", "50,nan", "1,2,3", "0.5,1",
-        ] {
-            assert!(quench(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn resets_are_a_share_a_period_and_a_number() {
-        let read = resets("0.02,10,100").unwrap();
-        assert_eq!((read.share, read.every, read.cycles), (0.02, 10, 100));
-        for bad in [
-            "", "0.02", "0.02,10", "2,10,100", "0.1,0,5", "0.1,1,-5", "0,1,2,3",
-        ] {
-            assert!(resets(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn a_gradient_needs_a_step() {

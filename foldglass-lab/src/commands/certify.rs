@@ -4,44 +4,44 @@
 //! bounded (none was found among as many codes of its shelf as the cap) or escapes.
 
 use std::io::{self, Write};
-use std::ops::{ControlFlow, Not};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::class::{Allowance, Class, ClassError};
-use foldglass::count::CountError;
-use foldglass::evaluate::Evaluator;
-use foldglass::landscape::shelf::{self, Search, Shelf, Status, Verdict, Workers};
-use foldglass::policy::{Code, Policy};
-use foldglass::quasigroup::Symbol;
+use foldglass::claim::{Finding, Move};
+use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
+use foldglass::watch::{Observer, Progress};
+use foldglass::{Class, ClassSpec, Code, Evaluator, Policy, Reward, count};
+use foldglass_study::claims::VerdictWriter;
+use foldglass_study::parallel::{fitting, in_order, threads};
+use foldglass_study::tables::{Source, Tables};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::certificate::VerdictWriter;
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::files;
 use crate::flags::{ClassArgs, positive};
-use crate::output::{Report, number};
-use crate::progress::{self, Go, Progress};
-use crate::summary;
+use crate::output::Report;
+use crate::progress::{Terminal, interrupted};
+use crate::report::{Cell, Format, Table};
 
 /// Of many codes, those with more codes on their shelf than this are searched one after the other,
 /// with all threads.
-const SMALL: usize = 1000;
+const SMALL: u64 = 1000;
 
 /// The flags of `certify`.
 #[derive(Debug, Args)]
 pub struct CertifyArgs {
-    /// A code, {"actions":[..]}, or several: {"codes":[{"actions":[..]},..]}, what `chain --json`
-    /// or `cavi --json --actions` prints, or lines of these; - reads stdin; may be repeated
-    #[arg(long, value_name = "FILE", required = true)]
-    code: Vec<PathBuf>,
+    /// Code files, or any that hold codes: what `chain --json`, `cavi --json --actions` or
+    /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;
+    /// bare {"actions":[..]} need the class flags; may be repeated
+    #[arg(short, long, value_name = "FILE", required = true)]
+    code: Vec<Source>,
     /// The most codes of a shelf to search
     #[arg(long, value_name = "N", default_value = "100000", value_parser = cap)]
     #[arg(allow_negative_numbers = true)]
     cap: usize,
     /// Write the verdicts, with all that `check` needs, to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     class: ClassArgs,
@@ -63,53 +63,73 @@ struct Found {
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
     pub fn run(&self, settings: &Settings) -> Result<Certified, Error> {
-        let class = self.class.class(settings.seed)?;
-        let read = self.code.iter().map(|path| files::codes(path, &class));
-        let codes = read.collect::<Result<Vec<Vec<Code>>, Error>>()?.concat();
+        let (class, codes) = self.codes(settings.seed)?;
         let allowance = self.class.allowance();
-        shelf::check_cap(self.cap, allowance).map_err(refuse)?;
-        let threads = progress::threads(settings.threads, usize::MAX);
-        let probe = |each| Workers::new(&class, 1, each).map(drop);
-        let fit = progress::fitting(threads, allowance, probe, lacks_memory);
-        let (threads, each) = fit.map_err(refuse)?;
+        shelf::check_cap(self.cap, allowance)?;
+        let what = format!("searching shelves of {} cells", class.cells());
+        let asked = threads(settings.threads, usize::MAX);
+        let threads = fitting(asked, &what, count::bytes(&class), allowance)?;
+        let mut evaluator = Evaluator::new(&class, allowance)?;
+        let mut workers = Workers::new(&class, threads, allowance)?;
         let out = self.out.as_deref();
         let mut out = out
-            .map(|path| VerdictWriter::create(path, &class))
+            .map(|path| VerdictWriter::create(path, &class.spec()))
             .transpose()?;
-        let mut evaluator = Evaluator::new(&class, allowance)?;
-        let progress = Progress::open();
-        let small = self.small(&class, &codes, threads, each, &progress)?;
-        let mut workers = Workers::new(&class, threads, allowance).map_err(refuse)?;
+        let observer = Terminal::new();
+        let small = self.small(&class, &codes, threads, &observer)?;
         let mut verdicts = Vec::with_capacity(codes.len());
-        for (code, (start, small)) in codes.iter().zip(small).enumerate() {
+        for (number, (start, small)) in codes.iter().zip(small).enumerate() {
             let found = match small {
                 Some(shelf) => Found {
                     shelf,
                     stopped: false,
                 },
-                None if progress::interrupted() && codes.len() > 1 => continue,
-                None => self.search(&mut workers, start, |status| {
-                    progress.say(format!(
-                        "code {code} of {}: {} codes on its shelf, {} searched",
-                        codes.len(),
-                        status.found,
-                        status.explored
-                    ))
-                }),
+                None if interrupted() && codes.len() > 1 => continue,
+                None => {
+                    observer.stage(format!("code {number} of {}", codes.len()));
+                    self.search(&mut workers, start, &observer)
+                }
             };
             if let Some(out) = &mut out {
-                out.write(start, &found.shelf)?;
+                out.write(&found.shelf.verdict)?;
             }
-            evaluator.evaluate(&Policy::deterministic(&class, start));
+            evaluator.evaluate(&Policy::deterministic(start));
             let never = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
-            verdicts.push(Line::new(code, found, never.count()));
+            verdicts.push(Line {
+                code: number,
+                unvisited: never.count(),
+                found,
+            });
         }
         out.map(VerdictWriter::finish).transpose()?;
         Ok(Certified {
             codes: codes.len(),
-            q: class.q(),
+            class,
             verdicts,
         })
+    }
+
+    /// The codes of all files, and the one class they are of.
+    fn codes(&self, seed: u64) -> Result<(Class, Vec<Code>), Error> {
+        let mut all: Option<(Class, Vec<Code>)> = None;
+        for source in &self.code {
+            let tables = Tables::codes(source)?;
+            let class = self.class.class_of(&tables, seed)?;
+            let codes = tables.as_codes(&class)?;
+            match &mut all {
+                None => all = Some((class, codes)),
+                Some((first, list)) if *first == class => list.extend(codes),
+                Some((first, _)) => {
+                    return Err(Error::Usage(format!(
+                        "--code {}: it is of {}, and the first file of {}: certify them apart",
+                        tables.name(),
+                        class.spec(),
+                        first.spec()
+                    )));
+                }
+            }
+        }
+        Ok(all.expect("clap requires a file"))
     }
 
     /// Searches many codes at once, as far as their shelves are small.
@@ -118,43 +138,39 @@ impl CertifyArgs {
         class: &Class,
         codes: &[Code],
         threads: usize,
-        each: Allowance,
-        progress: &Progress,
+        observer: &Terminal,
     ) -> Result<Vec<Option<Shelf>>, Error> {
         let mut small = vec![None; codes.len()];
         if codes.len() < threads.max(2) {
             return Ok(small);
         }
+        let each = self.class.allowance().shared(threads);
         let job = |number: usize| {
-            let mut workers = Workers::new(class, 1, each).map_err(refuse)?;
+            let mut workers = Workers::new(class, 1, each)?;
             let mut search = Search::new(&mut workers, codes[number].clone(), self.cap);
-            search.explore(&mut workers, |status| {
-                let go = progress.say(format!("code {number} of {}", codes.len()));
-                match go == Go::On && status.found <= SMALL {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
-            });
-            Ok(match search.is_over() {
-                true => Some((number, Some(search.finish()))),
-                false => progress::interrupted().not().then_some((number, None)),
-            })
+            let watch = Small {
+                terminal: observer,
+                done: number as u64,
+                all: codes.len() as u64,
+            };
+            search.explore(&mut workers, &watch);
+            if search.is_over() {
+                return Ok(Some((number, Some(search.finish()))));
+            }
+            Ok((!interrupted()).then_some((number, None)))
         };
         let take = |(number, shelf): (usize, Option<Shelf>)| {
             small[number] = shelf;
             Ok(())
         };
-        progress::in_order(threads, codes.len(), job, take)?;
+        in_order(threads, codes.len(), job, take)?;
         Ok(small)
     }
 
     /// Searches one code with all threads.
-    fn search(&self, workers: &mut Workers, start: &Code, say: impl Fn(Status) -> Go) -> Found {
+    fn search(&self, workers: &mut Workers, start: &Code, observer: &dyn Observer) -> Found {
         let mut search = Search::new(workers, start.clone(), self.cap);
-        search.explore(workers, |status| match say(status) {
-            Go::On => ControlFlow::Continue(()),
-            Go::Stop => ControlFlow::Break(()),
-        });
+        search.explore(workers, observer);
         Found {
             stopped: !search.is_over(),
             shelf: search.finish(),
@@ -162,14 +178,24 @@ impl CertifyArgs {
     }
 }
 
-fn lacks_memory(error: &CountError) -> bool {
-    matches!(error, CountError::TooLarge(ClassError::TooLarge { .. }))
+/// Gives a shelf up that is not small.
+struct Small<'a> {
+    terminal: &'a Terminal,
+    done: u64,
+    all: u64,
 }
 
-fn refuse(error: CountError) -> Error {
-    match error {
-        CountError::TooLarge(error) => Error::Class(error),
-        error => Error::Usage(format!("--lengths: {error}")),
+impl Observer for Small<'_> {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        if progress.all.is_some_and(|found| found > SMALL) {
+            return ControlFlow::Break(());
+        }
+        self.terminal.hear(Progress {
+            unit: "codes",
+            done: self.done,
+            all: Some(self.all),
+            share: None,
+        })
     }
 }
 
@@ -177,7 +203,7 @@ fn refuse(error: CountError) -> Error {
 pub struct Certified {
     /// The number of codes, also of those that were not come to.
     codes: usize,
-    q: usize,
+    class: Class,
     verdicts: Vec<Line>,
 }
 
@@ -185,121 +211,73 @@ pub struct Certified {
 struct Line {
     /// The code's number.
     code: usize,
-    verdict: &'static str,
-    shelf: usize,
-    reward: f64,
-    reward_exact: String,
-    depth: usize,
-    neutral_moves: usize,
+    found: Found,
     /// Cells that no rollout of the code consults.
     unvisited: usize,
-    path: Option<Vec<Step>>,
-    stopped: bool,
-}
-
-#[derive(serde::Serialize)]
-struct Step {
-    cell: usize,
-    from: Symbol,
-    to: Symbol,
-    reward_exact: String,
 }
 
 impl Line {
-    fn new(code: usize, found: Found, unvisited: usize) -> Line {
-        let Found { shelf, stopped } = found;
-        let (verdict, path) = match &shelf.verdict {
-            Verdict::Optimal => ("optimal", None),
-            Verdict::Certified => ("certified", None),
-            Verdict::Bounded { .. } => ("bounded", None),
-            Verdict::Escapes { path, reward } => {
-                let neutral = path.len() - 1;
-                let rewards = std::iter::repeat_n(&shelf.reward, neutral).chain([reward]);
-                let step = |(change, reward): (&shelf::Change, &dyn ToString)| Step {
-                    cell: change.cell,
-                    from: change.from,
-                    to: change.to,
-                    reward_exact: reward.to_string(),
-                };
-                let rewards = rewards.map(|reward| reward as &dyn ToString);
-                (
-                    "escapes",
-                    Some(path.iter().zip(rewards).map(step).collect()),
-                )
-            }
+    fn word(&self) -> &'static str {
+        self.found.shelf.verdict.finding.name()
+    }
+
+    fn reward(&self) -> &Reward {
+        &self.found.shelf.verdict.reward
+    }
+
+    fn path(&self) -> Option<&[Move]> {
+        match &self.found.shelf.verdict.finding {
+            Finding::Escapes { moves } => Some(moves),
+            _ => None,
+        }
+    }
+
+    fn row(&self) -> [Cell; 9] {
+        let verdict = match self.found.stopped {
+            true => format!("{} so far", self.word()),
+            false => self.word().to_owned(),
         };
-        Line {
-            code,
-            verdict,
-            shelf: shelf.size(),
-            reward: shelf.reward.to_f64(),
-            reward_exact: shelf.reward.to_string(),
-            depth: shelf.depth,
-            neutral_moves: shelf.neutral_moves,
-            unvisited,
-            path,
-            stopped,
-        }
-    }
-
-    fn put<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        map.serialize_entry("verdict", self.verdict)?;
-        map.serialize_entry("shelf", &self.shelf)?;
-        map.serialize_entry("reward_exact", &self.reward_exact)?;
-        map.serialize_entry("depth", &self.depth)?;
-        map.serialize_entry("neutral_moves", &self.neutral_moves)?;
-        map.serialize_entry("unvisited", &self.unvisited)?;
-        if let Some(path) = &self.path {
-            map.serialize_entry("path", path)?;
-        }
-        if self.stopped {
-            map.serialize_entry("interrupted", &true)?;
-        }
-        Ok(())
-    }
-
-    fn row(&self) -> [String; 9] {
+        let shelf = &self.found.shelf;
         [
-            self.code.to_string(),
-            match self.stopped {
-                true => format!("{} so far", self.verdict),
-                false => self.verdict.to_owned(),
-            },
-            number(self.reward),
-            summary::fraction(self.reward_exact.clone()),
-            self.shelf.to_string(),
-            self.depth.to_string(),
-            self.neutral_moves.to_string(),
-            self.unvisited.to_string(),
-            self.path
-                .as_ref()
-                .map_or("-".to_owned(), |path| path.len().to_string()),
+            self.code.into(),
+            verdict.into(),
+            self.reward().to_f64().into(),
+            self.reward().into(),
+            shelf.size.into(),
+            shelf.depth.into(),
+            shelf.neutral_moves.into(),
+            self.unvisited.into(),
+            Cell::or_missing(self.path().map(<[Move]>::len)),
         ]
     }
 }
 
-/// One of several, with its number.
-struct Numbered<'a>(&'a Line);
-
-impl Serialize for Numbered<'_> {
+impl Serialize for Line {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shelf = &self.found.shelf;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("code", &self.0.code)?;
-        self.0.put(&mut map)?;
+        map.serialize_entry("code", &self.code)?;
+        map.serialize_entry("verdict", self.word())?;
+        map.serialize_entry("shelf", &shelf.size)?;
+        map.serialize_entry("reward_exact", self.reward())?;
+        map.serialize_entry("depth", &shelf.depth)?;
+        map.serialize_entry("neutral_moves", &shelf.neutral_moves)?;
+        map.serialize_entry("unvisited", &self.unvisited)?;
+        if let Some(path) = self.path() {
+            map.serialize_entry("path", path)?;
+        }
+        if self.found.stopped {
+            map.serialize_entry("interrupted", &true)?;
+        }
+        map.serialize_entry("actions", shelf.verdict.start.actions())?;
         map.end()
     }
 }
 
 impl Serialize for Certified {
-    /// One code's verdict stands alone; several stand in a list.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        if let ([line], 1) = (&self.verdicts[..], self.codes) {
-            line.put(&mut map)?;
-            return map.end();
-        }
-        let list: Vec<Numbered> = self.verdicts.iter().map(Numbered).collect();
-        map.serialize_entry("verdicts", &list)?;
+        map.serialize_entry("verdicts", &self.verdicts)?;
         if self.interrupted() {
             map.serialize_entry("interrupted", &true)?;
         }
@@ -307,8 +285,8 @@ impl Serialize for Certified {
     }
 }
 
-impl Report for Certified {
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+impl Certified {
+    fn table(&self) -> Table {
         let heads = [
             "code",
             "verdict",
@@ -320,52 +298,56 @@ impl Report for Certified {
             "unvisited",
             "path",
         ];
-        let rows: Vec<[String; 9]> = self.verdicts.iter().map(Line::row).collect();
-        summary::write_list(out, heads, &rows, rows.len())?;
+        Table::of_numbers(heads).rows(self.verdicts.iter().map(Line::row))
+    }
+}
+
+impl Report for Certified {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.spec())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table()]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table().write_text(out)?;
         let count = |kind| {
-            let of = self.verdicts.iter().filter(|line| line.verdict == kind);
+            let of = self.verdicts.iter().filter(|line| line.word() == kind);
             format!("{} {kind}", of.count())
         };
         let counts = ["optimal", "certified", "bounded", "escapes"].map(count);
         writeln!(out, "\n{}", counts.join(", "))?;
-        let free = self
-            .verdicts
-            .iter()
-            .filter(|line| line.verdict == "bounded");
+        let free = self.verdicts.iter().filter(|line| line.word() == "bounded");
         if let Some(most) = free.map(|line| line.unvisited).max().filter(|&n| n > 0) {
             writeln!(
                 out,
                 "a cell that no rollout consults may take any action: {most} of them alone make \
                  a shelf of {}^{most} codes",
-                self.q
+                self.class.q()
             )?;
         }
-        match &self.verdicts[..] {
-            [line] => line.write_path(out),
-            _ => Ok(()),
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.verdicts.len() < self.codes || self.verdicts.iter().any(|line| line.stopped)
-    }
-}
-
-impl Line {
-    fn write_path(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Some(path) = &self.path else {
+        let [line] = &self.verdicts[..] else {
+            return Ok(());
+        };
+        let Some(path) = line.path() else {
             return Ok(());
         };
         writeln!(out)?;
-        let row = |step: &Step| {
+        let row = |m: &Move| {
             [
-                step.cell.to_string(),
-                step.from.to_string(),
-                step.to.to_string(),
-                summary::fraction(step.reward_exact.clone()),
+                m.cell.into(),
+                m.from.into(),
+                m.to.into(),
+                (&m.reward).into(),
             ]
         };
-        let rows: Vec<[String; 4]> = path.iter().map(row).collect();
-        summary::write_list(out, ["cell", "from", "to", "J then"], &rows, rows.len())
+        let table = Table::of_numbers(["cell", "from", "to", "J then"]);
+        table.rows(path.iter().map(row)).write_text(out)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.verdicts.len() < self.codes || self.verdicts.iter().any(|line| line.found.stopped)
     }
 }

@@ -2,56 +2,68 @@
 //!
 //! J is the exact reward of a code; it is recorded after every sweep.
 
-mod record;
-mod walk;
-
 use std::io::{self, Write};
-use std::ops::Not;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::chain::{self, ChainError, Kernel, Order, Schedule, TemperingError};
-use foldglass::class::ClassError;
-use foldglass::count::CountError;
+use foldglass::chain::{Kernel, Order, Schedule};
+use foldglass::policy::PolicyForm;
 use foldglass::stats::Summary;
+use foldglass::{Class, ClassSpec, Policy};
+use foldglass_study::method::{put, put_some};
+use foldglass_study::tables::Source;
+use foldglass_study::{Fields, Record, claims};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
 
+use super::cavi::write_lines;
+use super::series::{self, Series, real, text};
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::files;
-use crate::flags::{ClassArgs, names, positive, temperature};
-use crate::output::{Report, number};
-use crate::progress::{self, Progress};
+use crate::flags::table::one_code;
+use crate::flags::{ClassArgs, count, temperature};
+use crate::output::{Report, Stream};
+use crate::progress::say;
+use crate::report::{Cell, Format, Table};
 use crate::summary;
-use record::Record;
-use walk::{Heat, Outcome, Plan, Tempered, Walk};
 
 /// The flags of `chain`.
 #[derive(Debug, Args)]
 pub struct ChainArgs {
     /// How a cell is resampled: metropolis (a proposal uniform over all actions) or heat-bath (a
     /// draw from the conditional)
-    #[arg(long, value_name = "KERNEL", value_parser = kernel)]
+    #[arg(short, long, value_name = "KERNEL")]
     kernel: Kernel,
     #[command(flatten)]
     heat: HeatArgs,
     /// Sweeps of each chain
-    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
-    sweeps: usize,
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    sweeps: u64,
     /// Independent chains
-    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
-    chains: usize,
+    #[arg(short = 'r', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    chains: u64,
     /// A sweep's order: step (random steps, each as a block), forward (first step to last) or cell
-    /// (a random permutation of the cells) [default: step, under --tied cell]
-    #[arg(long, value_name = "ORDER", value_parser = order)]
+    /// (a random permutation of the cells) [default: step; cell under --tied and where step blocks
+    /// are not exact]
+    #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
-    /// Start from this code, {"actions":[..]}, in place of random ones; - reads stdin
+    /// Start from this code in place of random ones: a code file, FILE#N for one of several, - for
+    /// stdin
     #[arg(long, value_name = "FILE", conflicts_with = "ladder")]
-    start: Option<PathBuf>,
+    start: Option<Source>,
     /// Write J after every sweep to this file as JSON Lines, a chain a line: {"chain":..,
     /// "denominator":"..","rewards":["..",..]}, the rewards as numerators (of a ladder, the coldest)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Record every N-th sweep only
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "record")]
+    #[arg(allow_negative_numbers = true)]
+    record_every: u64,
+    /// Write how often each cell had each action, over the second half of the sweeps of all chains,
+    /// to this file, as a policy
+    #[arg(long, value_name = "FILE")]
+    marginals: Option<PathBuf>,
     #[command(flatten)]
     class: ClassArgs,
 }
@@ -61,7 +73,7 @@ pub struct ChainArgs {
 #[group(required = true, multiple = false)]
 struct HeatArgs {
     /// The temperature, at least 0; at 0 no loss is accepted
-    #[arg(long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
     tau: Option<f64>,
     /// Another temperature each sweep: geometric:FROM,TO,SWEEPS or linear:FROM,TO,SWEEPS, then TO
     #[arg(long, value_name = "SCHEDULE", allow_hyphen_values = true)]
@@ -84,192 +96,263 @@ fn ladder(text: &str) -> Result<Ladder, String> {
     }
 }
 
-impl HeatArgs {
-    fn heat(&self) -> Heat {
-        match (self.tau, self.anneal, &self.ladder) {
-            (Some(tau), ..) => Heat::Schedule(Schedule::Constant(tau)),
-            (_, Some(schedule), _) => Heat::Schedule(schedule),
-            (_, _, Some(Ladder(ladder))) => Heat::Ladder(ladder.clone()),
-            (None, None, None) => unreachable!("clap requires one of the three"),
-        }
-    }
-}
-
-fn kernel(text: &str) -> Result<Kernel, String> {
-    names::find(&Kernel::NAMES, text)
-}
-
-fn order(text: &str) -> Result<Order, String> {
-    names::find(&Order::NAMES, text)
-}
-
 impl ChainArgs {
     /// Runs the chains.
     pub fn run(&self, settings: &Settings) -> Result<Sampled, Error> {
-        let class = self.class.class(settings.seed)?;
-        let start = self.start.as_ref().map(|path| files::code(path, &class));
-        let plan = Plan {
-            class: &class,
-            settings: self.settings(),
-            start: start.transpose()?,
-            seed: settings.seed,
-            heat: self.heat.heat(),
-            sweeps: self.sweeps,
-            recorded: self.record.is_some(),
-        };
-        let groups = plan.groups(self.chains);
-        let threads = progress::threads(settings.threads, groups.len());
-        let probe = |each| plan.begin(groups[0].clone(), each).map(drop);
-        let fit = progress::fitting(threads, self.class.allowance(), probe, lacks_memory);
-        let (threads, each) = fit.map_err(|error| self.refuse(error))?;
-        let mut record = self.record.as_deref().map(Record::create).transpose()?;
-        let steps = self.chains as u64 * self.sweeps as u64;
-        let progress = Progress::new(steps, "sweeps");
-        let mut chains = Vec::with_capacity(self.chains);
-        let mut tempered = Vec::new();
-        let job = |number: usize| {
-            let numbers = groups[number].clone();
-            let begun = plan.begin(numbers.clone(), each);
-            let chains = begun.map_err(|error| self.refuse(error))?;
-            Ok(plan.finish(chains, numbers, &progress))
-        };
-        let take = |group: Vec<Walk>| {
-            for walk in group {
-                if let Some(record) = &mut record {
-                    record.write(&walk)?;
-                }
-                chains.push(walk.outcome);
-                tempered.extend(walk.tempered);
+        let mut fields = self.fields();
+        let class = match &self.start {
+            None => self.class.class(settings.seed)?,
+            Some(source) => {
+                let (class, code) = one_code(source, &self.class, settings.seed)?;
+                put(&mut fields, "start", json!({ "actions": code.actions() }));
+                class
             }
-            Ok(())
         };
-        progress::in_order(threads, groups.len(), job, take)?;
-        Ok(Sampled {
-            interrupted: chains.len() < self.chains,
-            chains,
-            tempering: self.heat.ladder.clone().map(|Ladder(ladder)| Tempering {
-                ladder,
-                runs: tempered,
-            }),
-        })
+        self.explain_order(&class);
+        let flag = |key: &str| format!("--{}", key.replace('_', "-"));
+        let series = series::run(
+            "chain",
+            fields,
+            self.chains,
+            &class,
+            &self.class,
+            settings,
+            flag,
+        );
+        let series = series.map_err(|error| self.refuse(error, &class))?;
+        if let Some(path) = &self.record {
+            self.write_record(path, &series)?;
+        }
+        if let Some(path) = &self.marginals {
+            write_marginals(path, &class, &series)?;
+        }
+        Ok(Sampled { series })
     }
 
-    fn settings(&self) -> chain::Settings {
-        let default = if self.class.tied {
-            Order::Cell
-        } else {
-            Order::Step
-        };
-        chain::Settings {
-            kernel: self.kernel,
-            order: self.order.unwrap_or(default),
+    fn fields(&self) -> Fields {
+        let mut fields = Fields::new();
+        put(&mut fields, "kernel", self.kernel);
+        put_some(&mut fields, "order", self.order);
+        put_some(&mut fields, "tau", self.heat.tau);
+        put_some(&mut fields, "anneal", self.heat.anneal);
+        let ladder = self.heat.ladder.as_ref().map(|ladder| &ladder.0);
+        put_some(&mut fields, "ladder", ladder);
+        put(&mut fields, "sweeps", self.sweeps);
+        put_some(
+            &mut fields,
+            "trace_every",
+            self.record.as_ref().map(|_| self.record_every),
+        );
+        put(&mut fields, "keep_marginals", self.marginals.is_some());
+        put(&mut fields, "keep_code", true);
+        fields
+    }
+
+    /// Says when the order is not the usual one, and why.
+    fn explain_order(&self, class: &Class) {
+        if self.order.is_none() && Order::of(class) == Order::Cell && !class.shape().tied {
+            say(
+                "step blocks are not exact at this length (rewards are finer than 52 bits): \
+                 sweeps go by cells, as with --order cell",
+            );
         }
     }
 
-    fn refuse(&self, error: TemperingError) -> Error {
-        match out_of_memory(&error) {
-            Some(error) => Error::Class(error.clone()),
-            None => {
-                let order = names::of(&Order::NAMES, self.settings().order);
-                Error::Usage(format!("--order {order}: {error}"))
+    /// Names the flag that would help.
+    fn refuse(&self, error: Error, class: &Class) -> Error {
+        let Some(order) = self.order.filter(|order| *order != Order::Cell) else {
+            return error;
+        };
+        let Error::Study(inner) = &error else {
+            return error;
+        };
+        match (&**inner, Order::of(class)) {
+            (foldglass_study::Error::Study { problem, .. }, Order::Cell) => {
+                Error::Usage(format!("--order {order}: {problem}; use --order cell"))
             }
+            _ => error,
         }
     }
-}
 
-fn out_of_memory(error: &TemperingError) -> Option<&ClassError> {
-    match error {
-        TemperingError::Chain(
-            ChainError::Class(error) | ChainError::Count(CountError::TooLarge(error)),
-        ) => Some(error),
-        _ => None,
+    fn write_record(&self, path: &Path, series: &Series) -> Result<(), Error> {
+        let line = |record: &Record| {
+            json!({
+                "chain": record.run,
+                "every": self.record_every,
+                "denominator": record.result.get("denominator"),
+                "rewards": record.result.get("trace"),
+            })
+        };
+        write_lines(path, series.records.iter().map(line))
     }
 }
 
-fn lacks_memory(error: &TemperingError) -> bool {
-    out_of_memory(error).is_some_and(progress::is_too_large)
+/// Writes the share of each action at each cell, over all chains, as a policy.
+fn write_marginals(path: &Path, class: &Class, series: &Series) -> Result<(), Error> {
+    let mut counts = vec![0u64; class.cells() * class.q()];
+    for record in &series.records {
+        let own = record.result.get("marginals").and_then(Value::as_array);
+        let own = own.into_iter().flatten().filter_map(Value::as_u64);
+        counts.iter_mut().zip(own).for_each(|(sum, n)| *sum += n);
+    }
+    let share = |row: &[u64]| -> Vec<f64> {
+        let sum: u64 = row.iter().sum();
+        row.iter().map(|&n| n as f64 / sum.max(1) as f64).collect()
+    };
+    let rows: Vec<Vec<f64>> = counts.chunks_exact(class.q()).map(share).collect();
+    let policy = Policy::from_rows(class, &rows).map_err(|error| {
+        Error::Failed(format!(
+            "no chain was finished, so there are no marginals: {error}"
+        ))
+    })?;
+    Ok(claims::write(path, &PolicyForm::from(&policy))?)
 }
 
 /// What the chains came to.
-#[derive(Serialize)]
 pub struct Sampled {
-    chains: Vec<Outcome>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tempering: Option<Tempering>,
-    #[serde(skip_serializing_if = "Not::not")]
-    interrupted: bool,
+    series: Series,
 }
 
-/// What a ladder did, a run for each chain.
-#[derive(Serialize)]
-struct Tempering {
-    ladder: Vec<f64>,
-    runs: Vec<Tempered>,
+/// A chain in the JSON: the contract's keys.
+struct Chain<'a>(&'a Record);
+
+/// Results that have files of their own, or stand under `tempering`.
+const NOT_REPORTED: [&str; 6] = [
+    "trace",
+    "denominator",
+    "marginals",
+    "swap_rates",
+    "round_trips",
+    "mean_rewards",
+];
+
+impl Serialize for Chain<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("chain", &self.0.run)?;
+        for (key, value) in &self.0.result {
+            if !NOT_REPORTED.contains(&&key[..]) {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Sampled {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let records = &self.series.records;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("chains", &Stream(|| records.iter().map(Chain)))?;
+        if let Some(ladder) = self.series.settings.get("ladder") {
+            let run = |record: &Record| {
+                let part = |key| record.result.get(key);
+                json!({
+                    "swap_rates": part("swap_rates"),
+                    "round_trips": part("round_trips"),
+                    "mean_rewards": part("mean_rewards"),
+                })
+            };
+            let runs: Vec<Value> = records.iter().map(run).collect();
+            map.serialize_entry("tempering", &json!({ "ladder": ladder, "runs": runs }))?;
+        }
+        if self.series.interrupted {
+            map.serialize_entry("interrupted", &true)?;
+        }
+        map.end()
+    }
+}
+
+impl Sampled {
+    fn table<'a>(&self, chains: impl Iterator<Item = &'a Record>) -> Table {
+        let heads = ["chain", "J", "exact", "mean J", "stationary after"];
+        let row = |record: &Record| {
+            let stationary = record.result.get("sweeps_to_stationary");
+            [
+                record.run.into(),
+                real(record, "reward").into(),
+                Cell::Exact(text(record, "reward_exact")),
+                real(record, "mean_reward").into(),
+                Cell::or_missing(stationary.and_then(Value::as_u64)),
+            ]
+        };
+        Table::of_numbers(heads).rows(chains.map(row))
+    }
+
+    /// A line for each rung, averaged over the runs.
+    fn tempering(&self) -> Option<(Table, u64)> {
+        let ladder = self.series.settings.get("ladder")?.as_array()?;
+        let records = &self.series.records;
+        let mean = |key: &str, rung: usize| {
+            let of = |record: &Record| record.result.get(key)?.as_array()?.get(rung)?.as_f64();
+            let values: Vec<f64> = records.iter().filter_map(of).collect();
+            Cell::or_missing(Summary::of(&values).map(|summary| summary.mean))
+        };
+        let row = |(rung, tau): (usize, &Value)| {
+            [
+                rung.into(),
+                tau.as_f64().unwrap_or(f64::NAN).into(),
+                mean("mean_rewards", rung),
+                mean("swap_rates", rung),
+            ]
+        };
+        let table = Table::of_numbers(["rung", "tau", "mean J", "swaps with the next"]);
+        let trips = records
+            .iter()
+            .filter_map(|r| r.result.get("round_trips")?.as_u64());
+        Some((table.rows(ladder.iter().enumerate().map(row)), trips.sum()))
+    }
 }
 
 impl Report for Sampled {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.series.class.clone())
+    }
+
+    fn settings(&self) -> Option<Fields> {
+        Some(self.series.settings.clone())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        let mut tables = vec![self.table(self.series.records.iter())];
+        tables.extend(self.tempering().map(|(table, _)| table));
+        tables
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let all = |of: fn(&Outcome) -> f64| self.chains.iter().map(of).collect::<Vec<f64>>();
-        let stationary = self.chains.iter().filter_map(|c| c.sweeps_to_stationary);
+        let series = &self.series;
         let quantities = [
-            ("reward J", all(|chain| chain.reward)),
-            ("mean J, second half", all(|chain| chain.mean_reward)),
+            ("reward J", series.numbers("reward")),
+            ("mean J, second half", series.numbers("mean_reward")),
             (
                 "sweeps to stationary",
-                stationary.map(|n| n as f64).collect(),
+                series.numbers("sweeps_to_stationary"),
             ),
         ];
         summary::write(out, &quantities)?;
-        let best = self.chains.iter().filter(|c| c.reward_exact == "1/1");
-        writeln!(out, "J exactly 1: {}/{}\n", best.count(), self.chains.len())?;
-        let shown = self.chains.iter().take(summary::LISTED);
-        let rows: Vec<[String; 5]> = shown.map(Outcome::row).collect();
-        let heads = ["chain", "J", "exact", "mean J", "stationary after"];
-        summary::write_list(out, heads, &rows, self.chains.len())?;
-        match &self.tempering {
-            Some(tempering) => tempering.write_text(out),
-            None => Ok(()),
+        let count = series.records.len();
+        writeln!(
+            out,
+            "J exactly 1: {}/{count}",
+            series.at_one("reward_exact")
+        )?;
+        let after = series
+            .settings
+            .get("stationary_after")
+            .and_then(Value::as_u64);
+        let after = after.unwrap_or_default();
+        writeln!(out, "stationary: J has not changed for {after} sweeps\n")?;
+        let shown = series.records.iter().take(summary::LISTED);
+        self.table(shown).cut(count, "--json").write_text(out)?;
+        if let Some((table, trips)) = self.tempering() {
+            writeln!(out)?;
+            table.write_text(out)?;
+            writeln!(out, "round trips: {trips}")?;
         }
+        Ok(())
     }
 
     fn interrupted(&self) -> bool {
-        self.interrupted
-    }
-}
-
-impl Tempering {
-    /// A line for each rung, averaged over the runs.
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mean = |of: &dyn Fn(&Tempered) -> Option<f64>| {
-            let values: Vec<f64> = self.runs.iter().filter_map(of).collect();
-            Summary::of(&values).map_or("-".to_owned(), |summary| number(summary.mean))
-        };
-        let row = |(rung, &tau): (usize, &f64)| {
-            [
-                rung.to_string(),
-                number(tau),
-                mean(&|run| Some(run.mean_rewards[rung])),
-                mean(&|run| run.swap_rates.get(rung).copied().flatten()),
-            ]
-        };
-        let rows: Vec<[String; 4]> = self.ladder.iter().enumerate().map(row).collect();
-        writeln!(out)?;
-        let heads = ["rung", "tau", "mean J", "swaps with the next"];
-        summary::write_list(out, heads, &rows, rows.len())?;
-        let trips: u64 = self.runs.iter().map(|run| run.round_trips).sum();
-        writeln!(out, "round trips: {trips}")
-    }
-}
-
-impl Outcome {
-    fn row(&self) -> [String; 5] {
-        let stationary = self.sweeps_to_stationary;
-        [
-            self.number.to_string(),
-            number(self.reward),
-            summary::fraction(self.reward_exact.clone()),
-            number(self.mean_reward),
-            stationary.map_or("-".to_owned(), |sweep| sweep.to_string()),
-        ]
+        self.series.interrupted
     }
 }

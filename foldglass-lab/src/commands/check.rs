@@ -3,22 +3,22 @@
 mod verdicts;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::check::CheckError;
-use foldglass::check::path::{self, Path, PathError};
-use foldglass::check::verdict::{Effort, Verdict};
-use foldglass::class::{Allowance, Class};
-use foldglass::exact::lowest_terms;
+use foldglass::check::path::{PathError, verify};
+use foldglass::check::verdict::Effort;
+use foldglass::{Allowance, Reward};
+use foldglass_study::claims::{self, Claims};
+use foldglass_study::files::Input;
 use serde::Serialize;
 
-use crate::certificate::{Format, PathFile, VerdictFile};
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::files::File;
 use crate::flags::{max_memory, positive};
 use crate::output::Report;
+use crate::progress::Terminal;
 use crate::summary::short;
 
 /// The flags of `check`.
@@ -27,7 +27,8 @@ pub struct CheckArgs {
     /// The files; - reads stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Codes of a bounded shelf whose single-cell changes are all looked at, evenly spaced
+    /// Codes of a bounded shelf whose single-cell changes are all looked at, evenly spaced, the first
+    /// and the last among them
     #[arg(long, value_name = "N", default_value = "200", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     sample: usize,
@@ -40,87 +41,85 @@ pub struct CheckArgs {
     max_memory: Option<Allowance>,
 }
 
-/// A claim that was read.
-enum Claim {
-    Path(Class, Path),
-    Verdicts(Class, Vec<Verdict>),
-}
-
 /// How claims are checked.
-struct Means {
+struct Means<'a> {
     allowance: Allowance,
     threads: Option<usize>,
     effort: Effort,
-}
-
-impl Claim {
-    fn read(file: &File, allowance: Allowance) -> Result<Claim, Error> {
-        match Format::of(file)? {
-            Format::Path => {
-                PathFile::read(file, allowance).map(|(class, path)| Claim::Path(class, path))
-            }
-            Format::Verdict => {
-                let read = VerdictFile::read(file, allowance);
-                read.map(|(class, verdicts)| Claim::Verdicts(class, verdicts))
-            }
-        }
-    }
-
-    /// What holds, or what does not.
-    fn check(&self, file: &str, means: &Means) -> Result<Result<Found, String>, Error> {
-        match self {
-            Claim::Path(class, path) => match path::verify(class, path, means.allowance) {
-                Ok(()) => Ok(Ok(Found::Path {
-                    moves: path.moves.len(),
-                    start_exact: lowest_terms(&path.start_reward),
-                    reward_exact: lowest_terms(&path.reward),
-                })),
-                Err(PathError::Unchecked(CheckError::TooLarge(error))) => Err(error.into()),
-                Err(error) => Ok(Err(error.to_string())),
-            },
-            Claim::Verdicts(class, list) => {
-                let checked = verdicts::check(class, list, file, means)?;
-                Ok(checked.map(|verdicts| Found::Verdicts { verdicts }))
-            }
-        }
-    }
+    observer: &'a Terminal,
 }
 
 impl CheckArgs {
-    /// Reads all files, then checks them one by one.
+    /// Reads and checks the files one by one; one that cannot be read does not keep the others from
+    /// being checked.
     pub fn run(&self, settings: &Settings) -> Result<Checked, Error> {
-        let allowance = self.max_memory.unwrap_or_else(max_memory::available);
-        let mut claims = Vec::with_capacity(self.files.len());
-        for path in &self.files {
-            let file = File::at_or_stdin(path)?;
-            let claim = Claim::read(&file, allowance)?;
-            claims.push((file.name, claim));
-        }
+        let observer = Terminal::new();
         let means = Means {
-            allowance,
+            allowance: self.max_memory.unwrap_or_else(max_memory::available),
             threads: settings.threads,
-            effort: match self.all {
-                true => Effort::All,
-                false => Effort::Sample(self.sample),
+            effort: if self.all {
+                Effort::All
+            } else {
+                Effort::Sample(self.sample)
             },
+            observer: &observer,
         };
         let mut checked = Vec::new();
-        for (file, claim) in claims {
-            let found = match claim.check(&file, &means)? {
-                Ok(found) => found,
-                Err(problem) => Found::Failure { problem },
-            };
-            let holds = !matches!(found, Found::Failure { .. });
-            checked.push(Line { file, holds, found });
+        let mut refused = None;
+        for path in &self.files {
+            match check(path, &means) {
+                Ok(line) => checked.push(line),
+                Err(error @ Error::Stopped(_)) => return Err(error),
+                Err(error) => {
+                    let found = Found::Unread {
+                        error: error.to_string(),
+                    };
+                    checked.push(Line::new(path, found));
+                    refused.get_or_insert(error);
+                }
+            }
         }
-        Ok(Checked { checked })
+        match refused {
+            Some(error) if self.files.len() == 1 => Err(error),
+            refused => Ok(Checked {
+                checked,
+                refused: refused.is_some(),
+            }),
+        }
     }
+}
+
+fn check(path: &Path, means: &Means<'_>) -> Result<Line, Error> {
+    let file = Input::read(path)?;
+    let found = match claims::read(&file, means.allowance)? {
+        Claims::Path(claim) => match verify(&claim, means.allowance) {
+            Ok(()) => Found::Path {
+                moves: claim.moves.len(),
+                start_exact: claim.start_reward,
+                reward_exact: claim.reward,
+            },
+            Err(PathError::Unchecked(CheckError::TooLarge(error))) => return Err(error.into()),
+            Err(error) => Found::Failure {
+                problem: error.to_string(),
+            },
+        },
+        Claims::Verdicts(list) => match verdicts::check(&list, &file.name, means)? {
+            Ok(verdicts) => Found::Verdicts { verdicts },
+            Err(problem) => Found::Failure { problem },
+        },
+    };
+    let mut line = Line::new(path, found);
+    line.file = file.name;
+    Ok(line)
 }
 
 /// What was made of the files.
 #[derive(Serialize)]
 pub struct Checked {
     checked: Vec<Line>,
+    /// Whether some could not be read.
+    #[serde(skip)]
+    refused: bool,
 }
 
 #[derive(Serialize)]
@@ -131,6 +130,16 @@ struct Line {
     found: Found,
 }
 
+impl Line {
+    fn new(path: &Path, found: Found) -> Line {
+        Line {
+            file: path.display().to_string(),
+            holds: matches!(found, Found::Path { .. } | Found::Verdicts { .. }),
+            found,
+        }
+    }
+}
+
 /// What was claimed and is so, or what is not.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -138,10 +147,13 @@ enum Found {
     Failure {
         problem: String,
     },
+    Unread {
+        error: String,
+    },
     Path {
         moves: usize,
-        start_exact: String,
-        reward_exact: String,
+        start_exact: Reward,
+        reward_exact: Reward,
     },
     Verdicts {
         verdicts: Vec<verdicts::Line>,
@@ -152,10 +164,11 @@ impl Report for Checked {
     fn failure(&self) -> Option<String> {
         let failed = |line: &Line| match &line.found {
             Found::Failure { problem } => Some(format!("{} does not hold: {problem}", line.file)),
+            Found::Unread { error } => Some(format!("{} is not checked: {error}", line.file)),
             _ => None,
         };
         let failures: Vec<String> = self.checked.iter().filter_map(failed).collect();
-        (!failures.is_empty()).then(|| failures.join("; "))
+        (self.refused || !failures.is_empty()).then(|| failures.join("; "))
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -163,7 +176,7 @@ impl Report for Checked {
             .iter()
             .try_for_each(|Line { file, found, .. }| match found {
                 // Said on stderr.
-                Found::Failure { .. } => Ok(()),
+                Found::Failure { .. } | Found::Unread { .. } => Ok(()),
                 Found::Path {
                     moves,
                     start_exact,
@@ -171,8 +184,8 @@ impl Report for Checked {
                 } => writeln!(
                     out,
                     "{file} holds: {moves} moves from {} to {}, none lowers J",
-                    short(start_exact),
-                    short(reward_exact)
+                    short(&start_exact.to_string()),
+                    short(&reward_exact.to_string())
                 ),
                 Found::Verdicts { verdicts } => {
                     writeln!(out, "{file} holds: {}", verdicts::text(verdicts))

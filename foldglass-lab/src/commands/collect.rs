@@ -4,16 +4,18 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use foldglass::names;
+use foldglass_study::census::{self, BARRIER_CAP, CensusManifest, Found};
+use foldglass_study::parallel::threads;
+use foldglass_study::{Form, Gathered, gather, write_table};
 use serde::Serialize;
 
-use super::enumerate::BARRIER_CAP;
-use crate::census::{self, Found};
+use super::enumerate::write_found;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::max_memory;
 use crate::output::Report;
-use crate::progress;
-use crate::study::{self, Form, Gathered, say};
+use crate::progress::{Terminal, say};
 
 /// The flags of `collect`.
 #[derive(Debug, Args)]
@@ -21,8 +23,9 @@ pub struct CollectArgs {
     /// The directories that `run` wrote, of one study, or `enumerate`, of one class
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
-    /// The table: NAME.jsonl, NAME.parquet, or NAME for both [default: table in the first DIR]
-    #[arg(long, value_name = "FILE")]
+    /// The table: NAME.jsonl, NAME.csv, NAME.parquet, or NAME for all three [default: table in the
+    /// first DIR]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Make the table of the finished runs although some are missing
     #[arg(long)]
@@ -35,27 +38,27 @@ const NAMED: usize = 5;
 impl CollectArgs {
     /// Writes the table.
     pub fn run(&self, settings: &Settings) -> Result<Merged, Error> {
-        if census::Manifest::is_in(&self.directories[0]) {
+        if CensusManifest::is_in(&self.directories[0]) {
             return self.census(settings);
         }
-        let found = study::gather(&self.directories)?;
-        if found.unreadable > 0 {
-            let lines = found.unreadable;
+        let tables = self.tables()?;
+        let found = gather(&self.directories)?;
+        if found.damaged > 0 {
+            let lines = found.damaged;
             say(&format!("{lines} damaged lines of records are left out"));
         }
-        if !found.missing.is_empty() && !self.partial {
+        if found.missing > 0 && !self.partial {
             return Err(Error::Failed(incomplete(&found)));
         }
-        let mut tables = Vec::new();
-        for (form, path) in self.tables() {
-            study::write_table(&found.records, form, &path)?;
-            tables.push(path);
+        for (form, path) in &tables {
+            write_table(&found.records, *form, path)?;
         }
         Ok(Merged::Study(Collected {
             study: found.manifest.study.name,
             runs: found.records.len(),
-            missing: found.missing,
-            tables,
+            missing: found.missing.to_string(),
+            missing_ids: found.missing_ids,
+            tables: tables.into_iter().map(|(_, path)| path).collect(),
         }))
     }
 
@@ -67,44 +70,44 @@ impl CollectArgs {
                     .to_owned(),
             ));
         }
+        let observer = Terminal::new();
         let (census, tolerance, count) =
-            census::collect(&self.directories, max_memory::available())?;
-        let threads = progress::threads(settings.threads, usize::MAX);
-        let found = Found::new(&census, count, &tolerance, threads, BARRIER_CAP)?;
-        Ok(Merged::Census(Box::new(found)))
+            census::collect(&self.directories, max_memory::available(), &observer)?;
+        let threads = threads(settings.threads, usize::MAX);
+        let found = Found::new(&census, count, &tolerance, threads, BARRIER_CAP, &observer)?;
+        let stopped = || Error::Stopped("stopped while the barriers were measured".to_owned());
+        Ok(Merged::Census(Box::new(found.ok_or_else(stopped)?)))
     }
 
     /// The files to write.
-    fn tables(&self) -> Vec<(Form, PathBuf)> {
-        let out = self
-            .out
-            .clone()
-            .unwrap_or_else(|| self.directories[0].join("table"));
-        let with = |end: &str| {
-            let mut name = out.clone().into_os_string();
-            name.push(end);
-            name.into()
-        };
+    fn tables(&self) -> Result<Vec<(Form, PathBuf)>, Error> {
+        let default = || self.directories[0].join("table");
+        let out = self.out.clone().unwrap_or_else(default);
         match out.extension().and_then(|end| end.to_str()) {
-            Some("jsonl") => vec![(Form::Lines, out)],
-            Some("parquet") => vec![(Form::Parquet, out)],
-            _ => vec![
-                (Form::Lines, with(".jsonl")),
-                (Form::Parquet, with(".parquet")),
-            ],
+            Some(end) => {
+                let form = names::find(&Form::NAMES, end).map_err(|error| {
+                    let path = out.display();
+                    Error::Usage(format!("--out {path}: the extension {error}"))
+                })?;
+                Ok(vec![(form, out)])
+            }
+            None => Ok(Form::NAMES
+                .map(|(end, form)| (form, out.with_extension(end)))
+                .to_vec()),
         }
     }
 }
 
 fn incomplete(found: &Gathered) -> String {
-    let (missing, there) = (found.missing.len(), found.records.len());
-    let mut named = found.missing[..missing.min(NAMED)].join(", ");
-    if missing > NAMED {
+    let ids = &found.missing_ids;
+    let mut named = ids[..ids.len().min(NAMED)].join(", ");
+    if ids.len() > NAMED {
         named += ", ..";
     }
     format!(
-        "{missing} of {} runs are missing: {named}; `foldglass run` does them, --partial leaves them out",
-        missing + there
+        "{} of {} runs are missing: {named}; `foldglass run` does them, --partial leaves them out",
+        found.missing,
+        found.missing + found.records.len() as u128
     )
 }
 
@@ -122,7 +125,7 @@ impl Report for Merged {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Merged::Study(collected) => collected.write_text(out),
-            Merged::Census(found) => found.write_text(out),
+            Merged::Census(found) => write_found(found, out),
         }
     }
 }
@@ -132,15 +135,17 @@ impl Report for Merged {
 pub struct Collected {
     study: String,
     runs: usize,
-    missing: Vec<String>,
+    /// How many runs are missing, and the first of them.
+    missing: String,
+    missing_ids: Vec<String>,
     tables: Vec<PathBuf>,
 }
 
-impl Report for Collected {
+impl Collected {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{} runs of {}", self.runs, self.study)?;
-        if !self.missing.is_empty() {
-            writeln!(out, "{} missing (--json names them)", self.missing.len())?;
+        if self.missing != "0" {
+            writeln!(out, "{} missing (--json names the first)", self.missing)?;
         }
         let mut tables = self.tables.iter();
         tables.try_for_each(|path| writeln!(out, "{}", path.display()))

@@ -4,18 +4,23 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::class::bytes;
-use foldglass::exact::{lowest_terms, parse};
-use foldglass::landscape::census::Census;
+use foldglass::exact;
+use foldglass::memory::Bytes;
+use foldglass::{ClassSpec, Reward};
+use foldglass_study::census::{
+    BARRIER_CAP, CensusOptions, CensusPlan, Counted, Found, Traps, count,
+};
+use foldglass_study::parallel::threads;
+use foldglass_study::{Shard, claims};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::census::{Found, Options, execute, grouped_digits};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive, shard};
-use crate::output::Report;
-use crate::progress;
-use crate::study::Shard;
+use crate::output::{Report, number};
+use crate::progress::Terminal;
+use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `enumerate`.
 #[derive(Debug, Args)]
@@ -24,7 +29,7 @@ pub struct EnumerateArgs {
     /// not sought
     #[arg(long, value_name = "REWARD", default_value = "0", value_parser = tolerance)]
     #[arg(allow_negative_numbers = true)]
-    tolerance: String,
+    tolerance: Reward,
     /// The directory of the finished parts; the same command goes on from there
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -46,123 +51,147 @@ pub struct EnumerateArgs {
     class: ClassArgs,
 }
 
-/// The most codes that are kept to find a barrier.
-pub const BARRIER_CAP: usize = 4_000_000;
-
-fn tolerance(text: &str) -> Result<String, String> {
-    let number = parse(text).map_err(|error| error.to_string())?;
-    let text = lowest_terms(&number);
-    match text.starts_with('-') {
-        false => Ok(text),
-        true => Err("a tolerance is at least 0".to_owned()),
+fn tolerance(text: &str) -> Result<Reward, String> {
+    let number = exact::parse(text).map_err(|error| error.to_string())?;
+    if exact::lowest_terms(&number).starts_with('-') {
+        return Err("a tolerance is at least 0".to_owned());
     }
+    Ok(number.into())
 }
 
 impl EnumerateArgs {
     /// Counts.
-    pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
-        if self.traps.is_some() && self.tolerance != "0/1" {
+    pub fn run(&self, settings: &Settings) -> Result<Enumerated, Error> {
+        if self.traps.is_some() && !self.tolerance.is_zero() {
             return Err(Error::Usage(
                 "--traps: with a --tolerance no traps are sought".to_owned(),
             ));
         }
         let class = self.class.class(settings.seed)?;
-        let allowance = self.class.allowance();
-        let exact = parse(&self.tolerance).expect("it was read");
-        let mut census = Census::new(&class, &exact, allowance)?;
-        let options = Options {
+        let options = CensusOptions {
             out: self.out.clone(),
             shard: self.shard,
-            threads: progress::threads(settings.threads, usize::MAX),
-            allowance,
+            threads: threads(settings.threads, usize::MAX),
+            allowance: self.class.allowance(),
             barrier_cap: self.barrier_cap,
         };
-        if self.dry_run {
-            let threads = options.threads(&census)?;
-            return Ok(Done::Forecast {
-                cells: class.cells(),
-                codes: census.codes().to_string(),
-                parts: census.parts(),
-                threads,
-                memory_bytes: (options.bytes(&census) * threads as u128).to_string(),
-            });
+        let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
+        let done = if self.dry_run {
+            Done::forecast(&plan)
+        } else {
+            self.count(plan, &options)?
+        };
+        if let (Some(path), Done::Found(found)) = (&self.traps, &done) {
+            write_traps(path, &class.spec(), found)?;
         }
-        let count = execute(&mut census, &self.tolerance, &options)?;
-        match (count, &self.out) {
-            (Some(count), _) => {
-                let threads = options.threads(&census)?;
-                let found = Found::new(&census, count, &self.tolerance, threads, self.barrier_cap)?;
-                if let Some(path) = &self.traps {
-                    write_traps(path, &census, &found)?;
-                }
-                Ok(Done::Found(Box::new(found)))
+        Ok(Enumerated {
+            class: class.spec(),
+            done,
+        })
+    }
+
+    fn count(&self, plan: CensusPlan, options: &CensusOptions) -> Result<Done, Error> {
+        let observer = Terminal::new();
+        let threads = plan.threads;
+        match count(plan, options, &observer)? {
+            Counted::Whole(census, count) => {
+                let cap = self.barrier_cap;
+                let found = Found::new(&census, count, &self.tolerance, threads, cap, &observer)?;
+                found
+                    .map(|found| Done::Found(Box::new(found)))
+                    .ok_or_else(|| {
+                        let said =
+                            "stopped while the barriers were measured: all parts are counted";
+                        Error::Stopped(said.to_owned())
+                    })
             }
-            (None, Some(out)) => Ok(Done::Shard {
+            Counted::Shard => Ok(Done::Shard {
                 shard: self.shard.label(),
-                out: out.clone(),
+                out: self.out.clone().unwrap_or_default(),
             }),
-            (None, None) => unreachable!("without --out all parts are counted"),
+            Counted::Stopped { parts, of } => Err(Error::Stopped(match &self.out {
+                Some(out) => format!(
+                    "stopped: {parts} of {of} parts are recorded in {}; the same command goes on \
+                     from there",
+                    out.display()
+                ),
+                None => format!(
+                    "stopped after {parts} of {of} parts, which are not kept: with --out DIR they \
+                     are, and the same command goes on"
+                ),
+            })),
         }
     }
 }
 
-#[derive(Serialize)]
-struct CodesFile {
-    codes: Vec<CodeFile>,
+/// Writes the codes with their class, as `certify` reads them.
+fn write_traps(path: &Path, class: &ClassSpec, found: &Found) -> Result<(), Error> {
+    let codes = found.traps.iter().flat_map(|traps| &traps.codes);
+    let codes: Vec<Value> = codes
+        .map(|code| json!({ "actions": code.actions() }))
+        .collect();
+    Ok(claims::write(
+        path,
+        &json!({ "class": class, "codes": codes }),
+    )?)
 }
 
+/// What `enumerate` did or would do, on which class.
 #[derive(Serialize)]
-struct CodeFile {
-    actions: Vec<u16>,
-}
-
-fn write_traps(path: &Path, census: &Census, found: &Found) -> Result<(), Error> {
-    let traps = found.traps.iter().flat_map(|traps| &traps.list);
-    let code = |trap: &foldglass::landscape::census::Trap| CodeFile {
-        actions: census.code(trap.code).actions().to_vec(),
-    };
-    let file = CodesFile {
-        codes: traps.map(code).collect(),
-    };
-    let text = serde_json::to_vec(&file).expect("plain data");
-    std::fs::write(path, text).map_err(|source| Error::Write {
-        path: path.display().to_string(),
-        source,
-    })
+pub struct Enumerated {
+    #[serde(skip)]
+    class: ClassSpec,
+    #[serde(flatten)]
+    done: Done,
 }
 
 /// What `enumerate` did or would do.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Done {
+enum Done {
     /// All codes are counted.
     Found(Box<Found>),
     /// A shard is counted, and others are not.
-    Shard {
-        /// Which.
-        shard: String,
-        /// Where.
-        out: PathBuf,
-    },
+    Shard { shard: String, out: PathBuf },
     /// Nothing.
     Forecast {
-        /// Cells of the class.
         cells: usize,
-        /// Codes of the class.
         codes: String,
-        /// Parts to count.
+        /// Parts to count, sets of endings included.
         parts: usize,
-        /// Threads.
         threads: usize,
         /// The most that all threads take, the traps and their shelves aside.
         memory_bytes: String,
     },
 }
 
-impl Report for Done {
+impl Done {
+    fn forecast(plan: &CensusPlan) -> Done {
+        Done::Forecast {
+            cells: plan.survey().class().cells(),
+            codes: plan.survey().codes().to_string(),
+            parts: plan.parts(),
+            threads: plan.threads,
+            memory_bytes: plan.bytes.to_string(),
+        }
+    }
+}
+
+impl Report for Enumerated {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.clone())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        match &self.done {
+            Done::Found(found) => found.traps.iter().map(traps_table).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Done::Found(found) => found.write_text(out),
+        match &self.done {
+            Done::Found(found) => write_found(found, out),
             Done::Shard {
                 shard,
                 out: directory,
@@ -183,9 +212,9 @@ impl Report for Done {
                 memory_bytes,
             } => {
                 writeln!(out, "cells    {cells}")?;
-                writeln!(out, "codes    {}", grouped_digits(codes))?;
+                writeln!(out, "codes    {}", grouped(codes))?;
                 writeln!(out, "parts    {parts}")?;
-                let memory = bytes(memory_bytes.parse().ok());
+                let memory = Bytes(memory_bytes.parse().ok());
                 writeln!(
                     out,
                     "memory   at most {memory} on {threads} threads, the traps and their shelves aside"
@@ -195,14 +224,74 @@ impl Report for Done {
     }
 }
 
+/// A count as a person reads it.
+fn grouped(digits: &str) -> String {
+    let number = digits.parse::<dashu_int::UBig>();
+    number.map_or(digits.to_owned(), |number| Cell::Large(number).text())
+}
+
+/// Writes what a census found.
+pub fn write_found(found: &Found, out: &mut dyn Write) -> io::Result<()> {
+    let large = |count: u128| Cell::Large(count.into()).text();
+    writeln!(out, "cells         {}", found.cells)?;
+    writeln!(out, "codes         {}", grouped(&found.codes))?;
+    writeln!(out, "optimal       {}", large(found.optimal))?;
+    let tolerance = match found.tolerance.is_zero() {
+        true => String::new(),
+        false => format!(" (changes up to {} count as none)", found.tolerance),
+    };
+    writeln!(
+        out,
+        "local maxima  {}{tolerance}",
+        large(found.local_maxima)
+    )?;
+    let Some(traps) = &found.traps else {
+        return writeln!(out, "traps         not sought: a tolerance is set");
+    };
+    let shelves = match traps.shelves {
+        0 => String::new(),
+        1 => " (1 shelf, up to the names of tokens)".to_owned(),
+        n => format!(" ({n} shelves, up to the names of tokens)"),
+    };
+    writeln!(out, "traps         {}{shelves}", large(traps.count()))?;
+    if traps.kinds.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    traps_table(traps).write_text(out)
+}
+
+fn traps_table(traps: &Traps) -> Table {
+    let value = |value: Option<&Reward>| match value {
+        Some(value) => Cell::from(format!("{value} = {}", number(value.to_f64()))),
+        None => Cell::from("unknown: --barrier-cap reached"),
+    };
+    let columns = [
+        Column::numbers("traps"),
+        Column::words("reward"),
+        Column::words("barrier"),
+        Column::words("largest single loss on the best way out").key("largest_loss"),
+    ];
+    let rows = traps.kinds.iter().map(|kind| {
+        [
+            Cell::Large(kind.count.into()),
+            value(Some(&kind.reward)),
+            value(kind.barrier.as_ref()),
+            value(kind.loss.as_ref()),
+        ]
+    });
+    Table::new(columns).rows(rows)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_tolerance_is_exact_and_not_negative() {
-        assert_eq!(tolerance("1e-6"), Ok("1/1000000".to_owned()));
-        assert_eq!(tolerance("0"), Ok("0/1".to_owned()));
+        let text = |given: &str| tolerance(given).map(|number| number.to_string());
+        assert_eq!(text("1e-6"), Ok("1/1000000".to_owned()));
+        assert_eq!(text("0"), Ok("0/1".to_owned()));
         for bad in ["-1", "", "x", "nan"] {
             assert!(tolerance(bad).is_err(), "{bad}");
         }

@@ -4,24 +4,21 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::check::path::{Kind, Path};
-use foldglass::class::Class;
+use foldglass::claim::{Kind, Move, Path, PathForm};
 use foldglass::count::{CountError, Counter};
 use foldglass::escape::{self, EscapeError, Outcome, most_moves};
-use foldglass::exact::lowest_terms;
-use foldglass::policy::Code;
-use foldglass::stream::Stream;
+use foldglass::{Class, ClassSpec, Code, Reward, Stream};
+use foldglass_study::claims;
 use serde::{Serialize, Serializer};
 
 use self::segments::Collapsed;
-use super::cells::{key_columns, key_entries};
-use crate::certificate::{self, MoveFile, PathFile};
+use super::cells::{key_entries, key_lines};
 use crate::cli::Settings;
-use crate::columns::Align;
 use crate::error::Error;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
-use crate::flags::{ClassArgs, whole};
+use crate::flags::{ClassArgs, natural, not_negative};
 use crate::output::Report;
+use crate::report::{Cell, Column};
 use crate::summary::{LISTED, short};
 
 mod segments;
@@ -32,44 +29,34 @@ pub struct EscapeArgs {
     #[command(flatten)]
     table: TableArgs,
     /// Write the path to a file that `check` reads
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Walk at random at zero temperature, where the theorem does not apply
     #[arg(long)]
     search: bool,
     /// Changes that --search proposes at most
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = cap)]
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = natural)]
     #[arg(allow_negative_numbers = true, requires = "search")]
     cap: u64,
     /// Differences of dQ that count as none in the test for a local maximum, for --policy
-    #[arg(long, value_name = "X", default_value = "1e-12", value_parser = tolerance)]
+    #[arg(long, value_name = "X", default_value = "1e-12", value_parser = not_negative)]
     #[arg(allow_hyphen_values = true)]
     tolerance: f64,
     /// Print every move
-    #[arg(long)]
+    #[arg(short, long)]
     list: bool,
     #[command(flatten)]
     class: ClassArgs,
 }
 
-fn cap(text: &str) -> Result<u64, String> {
-    whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
-}
-
-fn tolerance(text: &str) -> Result<f64, String> {
-    let number = text.trim().parse().ok();
-    let number = number.filter(|x: &f64| x.is_finite() && *x >= 0.0);
-    number.ok_or("a number of at least 0 is needed, such as 1e-12".to_owned())
-}
-
 impl EscapeArgs {
     /// Reads the code, or makes one of the policy, and leads it on.
     pub fn run(&self, settings: &Settings) -> Result<Escaped, Error> {
-        let class = self.class.class(settings.seed)?;
+        let (class, table) = self.table.read(&self.class, settings.seed)?;
         if !self.search {
             escape::assumptions(&class).map_err(refuse)?;
         }
-        let (code, collapsed) = match self.table.read(&class)? {
+        let (code, collapsed) = match table {
             CodeOrPolicy::Code(code) => (code, None),
             CodeOrPolicy::Policy(policy) => {
                 let found = escape::collapse(&policy, self.tolerance, self.class.allowance());
@@ -77,18 +64,15 @@ impl EscapeArgs {
                 (found.code.clone(), Some(Collapsed(found)))
             }
         };
-        let (path, search) = match self.search {
-            true => {
-                let (path, search) = self.walk(&class, code, settings.seed)?;
-                (path, Some(search))
-            }
-            false => {
-                let path = escape::escape(&class, &code, self.class.allowance());
-                (path.map_err(refuse)?, None)
-            }
+        let (path, search) = if self.search {
+            let (path, search) = self.walk(code, settings.seed)?;
+            (path, Some(search))
+        } else {
+            let path = escape::escape(&code, self.class.allowance());
+            (path.map_err(refuse)?, None)
         };
         if let Some(out) = &self.out {
-            certificate::write(out, &PathFile::of(&class, &path))?;
+            claims::write(out, &PathForm::from(&path))?;
         }
         Ok(Escaped {
             class,
@@ -100,8 +84,8 @@ impl EscapeArgs {
     }
 
     /// Searches at random.
-    fn walk(&self, class: &Class, code: Code, seed: u64) -> Result<(Path, Searched), Error> {
-        let counter = Counter::new(class, code, self.class.allowance());
+    fn walk(&self, code: Code, seed: u64) -> Result<(Path, Searched), Error> {
+        let counter = Counter::new(code, self.class.allowance());
         let counter = counter.map_err(|error| match error {
             CountError::TooLarge(error) => error.into(),
             error => Error::Usage(format!("--search: {error}")),
@@ -149,8 +133,8 @@ struct EscapedForm<'a> {
     collapsed: Option<&'a Collapsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<&'a Searched>,
-    moves: Vec<MoveFile>,
-    reward_exact: String,
+    moves: &'a [Move],
+    reward_exact: &'a Reward,
 }
 
 impl Serialize for Escaped {
@@ -158,21 +142,25 @@ impl Serialize for Escaped {
         let form = EscapedForm {
             collapsed: self.collapsed.as_ref(),
             search: self.search.as_ref(),
-            moves: self.path.moves.iter().map(MoveFile::new).collect(),
-            reward_exact: lowest_terms(&self.path.reward),
+            moves: &self.path.moves,
+            reward_exact: &self.path.reward,
         };
         form.serialize(serializer)
     }
 }
 
 impl Report for Escaped {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.spec())
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(collapsed) = &self.collapsed {
             collapsed.write_text(out)?;
         }
         let path = &self.path;
-        let from = short(&lowest_terms(&path.start_reward));
-        let to = short(&lowest_terms(&path.reward));
+        let from = short(&path.start_reward.to_string());
+        let to = short(&path.reward.to_string());
         writeln!(out, "reward J  {from} to {to}, never lowered")?;
         write!(out, "moves     {}", path.moves.len())?;
         match &self.search {
@@ -214,7 +202,12 @@ impl Escaped {
             Kind::Raise,
         ];
         let moves = &self.path.moves;
-        let count = |kind: &Kind| (*kind, moves.iter().filter(|m| m.kind == *kind).count());
+        let count = |kind: &Kind| {
+            (
+                *kind,
+                moves.iter().filter(|m| m.kind == Some(*kind)).count(),
+            )
+        };
         let counts = all.iter().map(count).filter(|(_, n)| *n > 0);
         let texts: Vec<String> = counts.map(|(kind, n)| format!("{n} {kind}")).collect();
         match texts.is_empty() {
@@ -226,21 +219,22 @@ impl Escaped {
     fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
         let moves = &self.path.moves;
         let shown = if self.list { moves.len() } else { LISTED };
-        let columns = key_columns(&self.class)
-            .add("from", Align::Right, 0)
-            .add("to", Align::Right, 2)
-            .add("kind", Align::Left, Kind::Consolidate.to_string().len())
-            .add("J", Align::Left, 0);
-        columns.write_head(out)?;
+        let kinds = Kind::Consolidate.to_string().len();
+        let lines = key_lines(&self.class)
+            .column(Column::numbers("from"), 0)
+            .column(Column::numbers("to"), 2)
+            .column(Column::words("kind"), kinds)
+            .column(Column::words("J"), 0);
+        lines.write_head(out)?;
         for m in moves.iter().take(shown) {
             let mut entries = key_entries(m.cell, &self.class.key(m.cell)).to_vec();
             entries.extend([
-                m.from.to_string(),
-                m.to.to_string(),
-                m.kind.to_string(),
-                short(&lowest_terms(&m.reward)),
+                m.from.into(),
+                m.to.into(),
+                m.kind.map_or(Cell::Missing, |kind| kind.to_string().into()),
+                Cell::Exact(m.reward.to_string()),
             ]);
-            columns.write_row(out, &entries)?;
+            lines.write_row(out, &entries)?;
         }
         match moves.len().saturating_sub(shown) {
             0 => Ok(()),

@@ -6,18 +6,16 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use foldglass::count::{self, Exact};
-use foldglass::evaluate::Evaluator;
-use foldglass::policy::{Code, Policy};
+use foldglass::{ClassSpec, Code, Evaluator, Policy, Reward, count};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::cells::{key_columns, key_entries};
+use super::cells::{key_entries, key_lines};
 use crate::cli::Settings;
-use crate::columns::Align;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::output::{Report, Stream, number};
+use crate::report::{Cell, Column};
 
 /// The flags of `eval`.
 #[derive(Debug, Args)]
@@ -25,7 +23,7 @@ pub struct EvalArgs {
     #[command(flatten)]
     table: TableArgs,
     /// Print every cell's key, action or row, d and dQ
-    #[arg(long)]
+    #[arg(short, long)]
     list: bool,
     #[command(flatten)]
     class: ClassArgs,
@@ -34,16 +32,16 @@ pub struct EvalArgs {
 impl EvalArgs {
     /// Reads the table and evaluates it.
     pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
-        let class = self.class.class(settings.seed)?;
+        let (class, table) = self.table.read(&self.class, settings.seed)?;
         let mut evaluator = Evaluator::new(&class, self.class.allowance())?;
-        let (policy, code) = match self.table.read(&class)? {
-            CodeOrPolicy::Code(code) => (Policy::deterministic(&class, &code), Some(code)),
+        let (policy, code) = match table {
+            CodeOrPolicy::Code(code) => (Policy::deterministic(&code), Some(code)),
             CodeOrPolicy::Policy(policy) => (policy, None),
         };
         let expected = evaluator.evaluate(&policy);
-        let exact = code.as_ref().map(|code| count::reward(&class, code));
+        let exact = code.as_ref().map(count::reward);
         Ok(Evaluation {
-            reward: exact.as_ref().map_or(expected, Exact::to_f64),
+            reward: exact.as_ref().map_or(expected, Reward::to_f64),
             exact,
             code,
             policy,
@@ -56,7 +54,7 @@ impl EvalArgs {
 /// A policy and all that its evaluation gives.
 pub struct Evaluation {
     reward: f64,
-    exact: Option<Exact>,
+    exact: Option<Reward>,
     code: Option<Code>,
     policy: Policy,
     evaluator: Evaluator,
@@ -71,7 +69,7 @@ impl Serialize for Evaluation {
         let mut object = serializer.serialize_struct("Evaluation", 4)?;
         object.serialize_field("reward", &self.reward)?;
         if let Some(exact) = &self.exact {
-            object.serialize_field("reward_exact", &exact.to_string())?;
+            object.serialize_field("reward_exact", exact)?;
         }
         object.serialize_field("visits", &visits)?;
         object.serialize_field("values", &values)?;
@@ -83,11 +81,15 @@ impl Serialize for Evaluation {
 const LONGEST_SHOWN: usize = 60;
 
 impl Report for Evaluation {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.policy.class().spec())
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let class = self.policy.class();
         let (cells, q) = (class.cells(), class.q());
         let visits = |cell: usize| self.evaluator.visits(cell);
-        let exact = match self.exact.as_ref().map(Exact::to_string) {
+        let exact = match self.exact.as_ref().map(Reward::to_string) {
             Some(fraction) if fraction.len() <= LONGEST_SHOWN => format!(" = {fraction}"),
             Some(_) => " (--json has the exact fraction)".to_owned(),
             None => String::new(),
@@ -124,21 +126,21 @@ impl Evaluation {
             Some(_) => ("action", (q - 1).to_string().len()),
             None => ("row", q * (NUMBER + 1) - 1),
         };
-        let columns = key_columns(class)
-            .add(head, Align::Left, width)
-            .add("d", Align::Left, NUMBER)
-            .add("dQ", Align::Left, 0);
-        columns.write_head(out)?;
+        let lines = key_lines(class)
+            .column(Column::words(head), width)
+            .column(Column::words("d"), NUMBER)
+            .column(Column::words("dQ"), 0);
+        lines.write_head(out)?;
         (0..class.cells()).try_for_each(|cell| {
             let chosen = match &self.code {
-                Some(code) => code.action(cell).to_string(),
-                None => numbers(&self.policy.row(cell)),
+                Some(code) => code.action(cell).into(),
+                None => numbers(&self.policy.row(cell)).into(),
             };
             let mut entries = key_entries(cell, &class.key(cell)).to_vec();
             entries.push(chosen);
-            entries.push(number(self.evaluator.visits(cell)));
-            entries.push(numbers(&self.evaluator.values(cell)));
-            columns.write_row(out, &entries)
+            entries.push(Cell::real(self.evaluator.visits(cell)));
+            entries.push(numbers(&self.evaluator.values(cell)).into());
+            lines.write_row(out, &entries)
         })
     }
 }

@@ -6,34 +6,35 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use foldglass::class::Class;
-use foldglass::count;
 use foldglass::exact::lowest_terms;
 use foldglass::gauge::{
     Canonical, Freedom, Links, Relabelling, agreement, canonical, links, relabelling_between,
 };
-use foldglass::policy::Code;
-use foldglass::quasigroup::Symbol;
-use foldglass::stream::Stream;
+use foldglass::policy::CodeForm;
+use foldglass::{Class, ClassSpec, Code, Reward, Stream, Symbol, count};
+use foldglass_study::claims;
+use foldglass_study::files::Input;
+use foldglass_study::tables::Source;
 use serde::Serialize;
 
-use crate::certificate;
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::files::{self, File};
 use crate::flags::ClassArgs;
+use crate::flags::table::one_code;
 use crate::output::Report;
-use crate::summary::{short, write_list};
+use crate::report::{Cell, Table};
+use crate::summary::short;
 
 /// The flags of `gauge`.
 #[derive(Debug, Args)]
 pub struct GaugeArgs {
-    /// A code: {"actions":[..]}, in the order of `cells`; - reads stdin
+    /// A code file, or any file that holds codes: FILE, FILE#N for one of several, - for stdin; a
+    /// bare {"actions":[..]}, in the order of `cells`, needs the class flags
+    #[arg(short, long, value_name = "FILE")]
+    code: Source,
+    /// A code to compare it with, likewise
     #[arg(long, value_name = "FILE")]
-    code: PathBuf,
-    /// A code to compare it with
-    #[arg(long, value_name = "FILE")]
-    other: Option<PathBuf>,
+    other: Option<Source>,
     /// Relabel the code: random (by --seed), or a file [[..]] with a permutation of the tokens for
     /// each step
     #[arg(long, value_name = "FILE|random")]
@@ -71,7 +72,7 @@ impl Relabel {
             Relabel::Random => return Ok(Relabelling::random(class, &mut Stream::new(seed, 0))),
             Relabel::File(path) => path,
         };
-        let file = File::at(path)?;
+        let file = Input::read(path)?;
         let steps: Vec<Vec<i64>> = file.json(EXPECTED)?;
         Relabelling::new(class, &steps).map_err(|source| Error::Relabelling {
             path: file.name,
@@ -83,45 +84,53 @@ impl Relabel {
 impl GaugeArgs {
     /// Reads the codes and says how they are related.
     pub fn run(&self, settings: &Settings) -> Result<Gauged, Error> {
-        let class = self.class.class(settings.seed)?;
-        let code = files::code(&self.code, &class)?;
+        let (class, code) = one_code(&self.code, &self.class, settings.seed)?;
         let refuse = |source| Error::Relabelling {
-            path: self.code.display().to_string(),
+            path: self.code.path.display().to_string(),
             source,
         };
-        let least = canonical(&class, &code).map_err(refuse)?;
+        let least = canonical(&code).map_err(refuse)?;
         let relabelled = match &self.relabel {
             None => None,
             Some(relabel) => {
                 let g = relabel.read(&class, settings.seed)?;
-                Some(Renamed::new(g.apply(&class, &code), &g))
+                Some(Renamed::new(g.apply(&code), &g))
             }
         };
         let other = match &self.other {
             None => None,
-            Some(path) => Some(self.compare(&class, &code, &files::code(path, &class)?)?),
+            Some(source) => Some(self.compare(&code, source, settings.seed)?),
         };
         if let Some(out) = &self.out {
             let code = relabelled.as_ref().map_or(&least.code, |r| &r.code);
-            certificate::write(out, &files::of_code(code))?;
+            claims::write(out, &CodeForm::from(code))?;
         }
         let freedom = Freedom::of(&class);
         Ok(Gauged {
-            reward_exact: count::reward(&class, &code).to_string(),
+            class: class.spec(),
+            reward_exact: count::reward(&code),
             free_steps: freedom.free(),
             relabellings: freedom.order(class.q()).to_string(),
             canonical: CanonicalForm::new(least),
-            links: links(&class, &code)
-                .map(|links| links.into_iter().map(LinksForm::new).collect()),
+            links: links(&code).map(|links| links.into_iter().map(LinksForm::new).collect()),
             relabelled,
             other,
         })
     }
 
     /// How often another code gives the same answer, and whether it is a relabelling.
-    fn compare(&self, class: &Class, code: &Code, other: &Code) -> Result<Compared, Error> {
-        let found = agreement(class, code, other, self.class.allowance())?;
-        let between = relabelling_between(class, code, other);
+    fn compare(&self, code: &Code, source: &Source, seed: u64) -> Result<Compared, Error> {
+        let (class, other) = one_code(source, &self.class, seed)?;
+        if class != *code.class() {
+            return Err(Error::Usage(format!(
+                "--other {}: it is of {}, and --code of {}",
+                source.path.display(),
+                class.spec(),
+                code.class().spec()
+            )));
+        }
+        let found = agreement(code, &other, self.class.allowance())?;
+        let between = relabelling_between(code, &other);
         let between = between.map_err(|source| Error::Relabelling {
             path: "--other".to_owned(),
             source,
@@ -145,7 +154,9 @@ impl GaugeArgs {
 /// A code, its orbit, and what it is compared with.
 #[derive(Serialize)]
 pub struct Gauged {
-    reward_exact: String,
+    #[serde(skip)]
+    class: ClassSpec,
+    reward_exact: Reward,
     free_steps: usize,
     relabellings: String,
     #[serde(flatten)]
@@ -197,7 +208,7 @@ impl LinksForm {
         }
     }
 
-    fn row(&self) -> [String; 4] {
+    fn row(&self) -> [Cell; 4] {
         let full = self.maps.first().map_or(0, Vec::len);
         let invertible = self.maps.iter().filter(|map| Links::rank(map) == full);
         let mut distinct = self.holonomies.clone().unwrap_or_default();
@@ -205,16 +216,16 @@ impl LinksForm {
         distinct.dedup();
         let reads = full > 1;
         [
-            self.t.map_or("-".to_owned(), |t| t.to_string()),
-            self.maps.len().to_string(),
+            Cell::or_missing(self.t),
+            self.maps.len().into(),
             match reads {
-                true => invertible.count().to_string(),
-                false => "-".to_owned(),
+                true => invertible.count().into(),
+                false => Cell::Missing,
             },
             match (reads, &self.holonomies) {
-                (false, _) => "boundary".to_owned(),
-                (true, None) => "none".to_owned(),
-                (true, Some(_)) => distinct.len().to_string(),
+                (false, _) => "boundary".into(),
+                (true, None) => "none".into(),
+                (true, Some(_)) => distinct.len().into(),
             },
         ]
     }
@@ -253,11 +264,19 @@ struct ByLength {
 }
 
 impl Report for Gauged {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.clone())
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let CanonicalForm {
             orbit, stabiliser, ..
         } = &self.canonical;
-        writeln!(out, "reward J      {}", short(&self.reward_exact))?;
+        writeln!(
+            out,
+            "reward J      {}",
+            short(&self.reward_exact.to_string())
+        )?;
         writeln!(
             out,
             "relabellings  {}, free at {} steps",
@@ -267,6 +286,19 @@ impl Report for Gauged {
             out,
             "orbit         {orbit} codes; {stabiliser} of the relabellings change nothing"
         )?;
+        let canonical = &self.canonical;
+        let shown: Vec<String> = canonical
+            .canonical
+            .iter()
+            .take(SHOWN)
+            .map(Symbol::to_string)
+            .collect();
+        let more = match canonical.canonical.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more (--out and --json have all)"),
+        };
+        writeln!(out, "canonical     {}{more}", shown.join(" "))?;
+        writeln!(out, "reached by    {}", permutations(&canonical.to_canonical))?;
         if let Some(renamed) = &self.relabelled {
             writeln!(out, "relabelled    {}", permutations(&renamed.relabelling))?;
         }
@@ -277,11 +309,19 @@ impl Report for Gauged {
             return writeln!(out, "links         none: more than one token is remembered");
         };
         writeln!(out)?;
-        let rows: Vec<[String; 4]> = links.iter().map(LinksForm::row).collect();
-        let heads = ["t", "links", "invertible", "holonomies"];
-        write_list(out, heads, &rows, rows.len())
+        let table = Table::of_numbers(["t", "links", "invertible", "holonomies"]);
+        table.rows(links.iter().map(LinksForm::row)).write_text(out)?;
+        writeln!(
+            out,
+            "a link is what a step does to the token before it, under one window; its holonomy is \
+             that link\nafter the inverse of the first invertible one: 1 distinct holonomy is a \
+             step that relabelling\nmakes trivial, more are what no renaming of tokens removes"
+        )
     }
 }
+
+/// Actions of the canonical code that are printed.
+const SHOWN: usize = 60;
 
 impl Compared {
     fn write_text(&self, out: &mut dyn Write, cells: usize) -> io::Result<()> {

@@ -5,16 +5,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use foldglass::class::{Allowance, bytes};
+use foldglass::Allowance;
+use foldglass::memory::Bytes;
+use foldglass_study::parallel::threads;
+use foldglass_study::{
+    End, Executed, Forecast, Options, Registry, SeriesForecast, Shard, Study, execute, forecast,
+};
 use serde::Serialize;
 
 use crate::cli::Settings;
-use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::{max_memory, shard};
 use crate::output::Report;
-use crate::progress;
-use crate::study::{self, End, Forecast, Options, Shard, Study, Summary, span};
+use crate::progress::{Terminal, span};
+use crate::report::{Cell, Column, Table};
 
 /// The flags of `run`.
 #[derive(Debug, Args)]
@@ -24,7 +28,7 @@ pub struct RunArgs {
     study: PathBuf,
     /// The directory of the records; finished runs in it are not done again [default: the study's
     /// name]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Do one part of several, such as 2/8; `collect` puts them together
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = shard)]
@@ -60,21 +64,19 @@ impl RunArgs {
                 .unwrap_or_else(|| PathBuf::from(&study.name)),
             base: self.study.parent().unwrap_or(Path::new("")).to_owned(),
             shard: self.shard,
-            threads: progress::threads(settings.threads, usize::MAX),
+            threads: threads(settings.threads, usize::MAX),
             checkpoint_every: self.checkpoint_every,
             allowance: self.max_memory.unwrap_or_else(max_memory::available),
-            stop: progress::interrupted,
         };
-        let name = study.name.clone();
+        let (name, registry, observer) = (study.name.clone(), Registry::default(), Terminal::new());
         if self.dry_run {
-            let forecast = study::forecast(&study, &options)?;
+            let forecast = forecast(&study, &registry, &options, &observer)?;
             return Ok(Done::Forecast {
                 study: name,
                 forecast,
             });
         }
-        progress::hear_interrupts();
-        let summary = study::execute(&study, &options)?;
+        let summary = execute(&study, &registry, &options, &observer)?;
         match summary.end {
             End::Finished => Ok(Done::Summary {
                 study: name,
@@ -84,7 +86,7 @@ impl RunArgs {
             End::Stopped => Err(Error::Stopped(format!(
                 "stopped: {} of {} runs are recorded in {}, what was under way is saved; the same \
                  command goes on from there",
-                summary.before + summary.now,
+                summary.done_before + summary.done_now,
                 summary.runs,
                 summary.records.display()
             ))),
@@ -104,7 +106,7 @@ pub enum Done {
         out: PathBuf,
         /// The rest.
         #[serde(flatten)]
-        summary: Summary,
+        summary: Executed,
     },
     /// Nothing.
     Forecast {
@@ -124,17 +126,17 @@ impl Report for Done {
                 summary,
                 ..
             } => {
-                let Summary {
+                let Executed {
                     records,
                     runs,
-                    before,
-                    now,
+                    done_before,
+                    done_now,
                     ..
                 } = summary;
                 let records = records.display();
                 writeln!(
                     out,
-                    "{runs} runs in {records}: {now} done now, {before} before"
+                    "{runs} runs in {records}: {done_now} done now, {done_before} before"
                 )?;
                 writeln!(
                     out,
@@ -148,30 +150,30 @@ impl Report for Done {
 }
 
 fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
-    let row = |series: &study::SeriesForecast| {
+    let row = |series: &SeriesForecast| -> [Cell; 8] {
         [
-            series.class.clone(),
-            series.cells.to_string(),
-            series.dynamics.clone(),
-            series.kind.to_owned(),
-            series.temperatures.to_string(),
-            series.runs.to_string(),
-            series.finished.to_string(),
-            span(series.seconds),
+            series.class.clone().into(),
+            series.cells.into(),
+            series.dynamics.clone().into(),
+            series.kind.into(),
+            series.points.into(),
+            Cell::Large(series.runs.into()),
+            series.units.into(),
+            span(series.seconds).into(),
         ]
     };
-    let rows: Vec<[String; 8]> = forecast.series.iter().map(row).collect();
-    let heads = [
-        ("class", Align::Left),
-        ("cells", Align::Right),
-        ("dynamics", Align::Left),
-        ("kind", Align::Left),
-        ("taus", Align::Right),
-        ("runs", Align::Right),
-        ("done", Align::Right),
-        ("time of one thread", Align::Right),
+    let columns = [
+        Column::words("class"),
+        Column::numbers("cells"),
+        Column::words("dynamics"),
+        Column::words("kind"),
+        Column::numbers("points"),
+        Column::numbers("runs"),
+        Column::numbers("units left"),
+        Column::numbers("time of one thread"),
     ];
-    write_table(out, heads, &rows)?;
+    let rows = forecast.series.iter().map(row);
+    Table::new(columns).rows(rows).write_text(out)?;
     let Forecast {
         runs,
         finished,
@@ -180,7 +182,7 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
         memory_bytes,
         ..
     } = forecast;
-    let memory = bytes(Some(u128::from(*memory_bytes)));
+    let memory = Bytes::of(u128::from(*memory_bytes));
     let time = span(*seconds);
     writeln!(
         out,

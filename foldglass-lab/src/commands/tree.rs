@@ -5,23 +5,24 @@
 mod drawing;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, BufWriter, Write};
-use std::ops::ControlFlow;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::class::Class;
-use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError, Vienna};
+use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
+use foldglass::{ClassSpec, Reward};
+use foldglass_study::Error as StudyError;
+use foldglass_study::claims::LABEL;
+use foldglass_study::disk::Whole;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::cli::Settings;
-use crate::columns::{Align, write_table};
 use crate::error::Error;
-use crate::flags::{ClassArgs, SquareFlag, positive};
-use crate::output::{Report, Stream, number};
-use crate::progress::{Go, Progress};
+use crate::flags::{ClassArgs, positive};
+use crate::output::{Report, Stream};
+use crate::progress::Terminal;
+use crate::report::{Cell, Table};
 use drawing::Drawing;
 
 /// The flags of `tree`.
@@ -48,41 +49,38 @@ pub struct TreeArgs {
 impl TreeArgs {
     /// Floods the class, and writes the files asked for.
     pub fn run(&self, settings: &Settings) -> Result<Flooded, Error> {
-        if self.orbits && self.class.tied {
+        let class = self.class.class(settings.seed)?;
+        if self.orbits && class.shape().tied {
             return Err(Error::Usage(format!("--orbits: {}", TreeError::TiedOrbits)));
         }
-        let class = self.class.class(settings.seed)?;
         let nodes = if self.orbits {
             Nodes::Orbits
         } else {
             Nodes::Codes
         };
-        let size = Levels::size(&class, nodes).and_then(|size| u64::try_from(size).ok());
-        let progress = Progress::new(size.unwrap_or(0).saturating_mul(3), "visits");
-        let mut watch = |visits| match progress.add(visits) {
-            Go::On => ControlFlow::Continue(()),
-            Go::Stop => ControlFlow::Break(()),
-        };
-        let levels = Levels::new(&class, nodes, self.class.allowance(), &mut watch);
-        let levels = levels.map_err(refuse)?;
-        let exported = self.vienna.as_deref().map(|path| export(&levels, path));
-        let exported = exported.transpose()?;
         // Made before the long part, so that a wrong path is known at once.
-        let create = |path: &PathBuf| match fs::File::create(path) {
+        let create = |path: &PathBuf| match Whole::create(path, LABEL) {
             Ok(file) => Ok((path.clone(), file)),
-            Err(source) => Err(cannot_write(path, source)),
+            Err(source) => Err(StudyError::write(path, source)),
         };
         let svg = self.svg.as_ref().map(create).transpose()?;
-        let tree = levels.tree(&mut watch).map_err(refuse)?;
+        let vienna = self.vienna.as_ref().map(create).transpose()?;
+        let observer = Terminal::new();
+        let levels = Levels::new(&class, nodes, self.class.allowance(), &observer);
+        let levels = levels.map_err(refuse)?;
+        let exported = vienna.map(|(path, file)| export(&levels, &path, file));
+        let exported = exported.transpose()?;
+        let tree = levels.tree(&observer).map_err(refuse)?;
         if let Some((path, mut file)) = svg {
             let drawing = Drawing {
                 tree: &tree,
-                title: self.title(&class),
+                title: self.title()?,
                 orbits: self.orbits,
                 max_leaves: self.max_leaves,
             };
             file.write_all(drawing.draw().as_bytes())
-                .map_err(|source| cannot_write(&path, source))?;
+                .and_then(|()| file.finish())
+                .map_err(|source| StudyError::write(&path, source))?;
         }
         Ok(Flooded {
             tree,
@@ -92,45 +90,31 @@ impl TreeArgs {
     }
 
     /// The class in words.
-    fn title(&self, class: &Class) -> String {
-        let task = match &self.class.square.task {
-            SquareFlag::Named(name) => name.clone(),
-            SquareFlag::File(path) => path.display().to_string(),
-        };
-        let lengths: Vec<String> = class
-            .task()
-            .lengths()
-            .iter()
-            .map(usize::to_string)
-            .collect();
-        let shape = class.shape();
+    fn title(&self) -> Result<String, Error> {
+        let words = self.class.words()?;
+        let lengths: Vec<String> = words.lengths.iter().map(usize::to_string).collect();
+        let [past, future] = words.window;
         let mut title = format!(
-            "{task}, T = {}, inputs {}, window ({},{})",
+            "{}, T = {}, inputs {}, window ({past},{future})",
+            words.task,
             lengths.join(", "),
-            self.class.inputs,
-            shape.window.past,
-            shape.window.future
+            words.inputs,
         );
-        if shape.memory > 1 {
-            title += &format!(", {} tokens remembered", shape.memory);
+        if words.memory > 1 {
+            title += &format!(", {} tokens remembered", words.memory);
         }
-        title + if shape.tied { ", tied" } else { "" }
+        Ok(title + if words.tied { ", tied" } else { "" })
     }
 }
 
 fn refuse(error: TreeError) -> Error {
     match error {
-        TreeError::TooLarge(error) => Error::Class(error),
+        TreeError::TooLarge(error) => error.into(),
         TreeError::Stopped => {
             Error::Stopped("interrupted: a tree needs all codes, so nothing is reported".to_owned())
         }
         other => Error::Usage(other.to_string()),
     }
-}
-
-fn cannot_write(path: &Path, source: io::Error) -> Error {
-    let path = path.display().to_string();
-    Error::Write { path, source }
 }
 
 /// What `barriers` has to be told of the file it reads.
@@ -139,7 +123,7 @@ struct Exported {
     /// Its graph.
     graph: String,
     /// The reward that is one unit of energy.
-    unit: String,
+    unit: Reward,
     #[serde(skip)]
     path: String,
     #[serde(skip)]
@@ -149,16 +133,14 @@ struct Exported {
 /// The whole numbers that a 32-bit float holds.
 const FLOAT: u64 = 1 << 24;
 
-fn export(levels: &Levels, path: &Path) -> Result<Exported, Error> {
+fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Error> {
     let vienna = levels.vienna().ok_or_else(|| {
         Error::Usage("--vienna: `barriers` has letters for at most 26 actions".to_owned())
     })?;
-    let write = |vienna: &Vienna| {
-        let mut out = BufWriter::with_capacity(1 << 16, fs::File::create(path)?);
-        vienna.write(&mut out)?;
-        out.flush()
-    };
-    write(&vienna).map_err(|source| cannot_write(path, source))?;
+    vienna
+        .write(&mut file)
+        .and_then(|()| file.finish())
+        .map_err(|source| StudyError::write(path, source))?;
     Ok(Exported {
         graph: vienna.graph(),
         unit: vienna.unit(),
@@ -177,10 +159,10 @@ pub struct Flooded {
 #[derive(Serialize)]
 struct LeafEntry<'a> {
     id: usize,
-    reward: String,
+    reward: Reward,
     shelf: String,
     actions: &'a [foldglass::quasigroup::Symbol],
-    barrier: Option<String>,
+    barrier: Option<Reward>,
     steepest: String,
     random: f64,
 }
@@ -188,7 +170,7 @@ struct LeafEntry<'a> {
 #[derive(Serialize)]
 struct SaddleEntry<'a> {
     id: usize,
-    reward: String,
+    reward: Reward,
     children: &'a [usize],
 }
 
@@ -205,10 +187,10 @@ impl Serialize for Flooded {
         let leaves = Stream(|| {
             (0..).zip(&tree.leaves).map(|(id, leaf)| LeafEntry {
                 id,
-                reward: tree.fraction(leaf.reward),
+                reward: tree.reward(leaf.reward),
                 shelf: leaf.shelf.to_string(),
                 actions: leaf.code.actions(),
-                barrier: leaf.barrier.map(|barrier| tree.fraction(barrier)),
+                barrier: leaf.barrier.map(|barrier| tree.reward(barrier)),
                 steepest: leaf.steepest.to_string(),
                 random: leaf.random,
             })
@@ -218,7 +200,7 @@ impl Serialize for Flooded {
                 .zip(&tree.saddles)
                 .map(|(id, saddle)| SaddleEntry {
                     id,
-                    reward: tree.fraction(saddle.reward),
+                    reward: tree.reward(saddle.reward),
                     children: &saddle.children,
                 })
         });
@@ -241,6 +223,10 @@ impl Serialize for Flooded {
 }
 
 impl Report for Flooded {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.tree.class().spec())
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let tree = &self.tree;
         let orbits = match self.orbits {
@@ -290,33 +276,33 @@ impl Flooded {
             kind.1 += leaf.steepest;
             kind.2 += leaf.random;
         }
-        let share = |codes: f64| number(codes / tree.codes as f64);
-        let mut rows: Vec<[String; 6]> = Vec::new();
+        let share = |codes: f64| Cell::real(codes / tree.codes as f64);
+        let heads = ["leaves", "reward", "barrier", "shelf", "steepest", "random"];
+        let mut table = Table::of_numbers(heads);
         for (std::cmp::Reverse((reward, barrier, shelf)), (count, steepest, random)) in kinds {
             let barrier = match barrier {
-                u64::MAX => "-".to_owned(),
-                barrier => tree.fraction(barrier),
+                u64::MAX => Cell::Missing,
+                barrier => Cell::Exact(tree.reward(barrier).to_string()),
             };
-            rows.push([
-                count.to_string(),
-                tree.fraction(reward),
+            table.push([
+                count.into(),
+                Cell::Exact(tree.reward(reward).to_string()),
                 barrier,
-                shelf.to_string(),
+                Cell::Large(shelf.into()),
                 share(steepest as f64),
                 share(random),
             ]);
         }
         let stuck = &tree.stuck;
-        rows.push([
-            "stuck".to_owned(),
-            "-".to_owned(),
-            "-".to_owned(),
-            stuck.maxima.to_string(),
+        table.push([
+            "stuck".into(),
+            Cell::Missing,
+            Cell::Missing,
+            Cell::Large(stuck.maxima.into()),
             share(stuck.steepest as f64),
             share(stuck.random),
         ]);
-        let heads = ["leaves", "reward", "barrier", "shelf", "steepest", "random"];
-        table(out, &heads, &rows)?;
+        table.write_text(out)?;
         writeln!(
             out,
             "\nsteepest and random: the share of all codes that ascent brings to these leaves; stuck \
@@ -333,21 +319,12 @@ impl Flooded {
         let row = |(std::cmp::Reverse((reward, joins)), count): (_, usize)| {
             let joins: usize = joins;
             [
-                count.to_string(),
-                self.tree.fraction(reward),
-                joins.to_string(),
+                count.into(),
+                Cell::Exact(self.tree.reward(reward).to_string()),
+                joins.into(),
             ]
         };
-        let rows: Vec<[String; 3]> = kinds.into_iter().map(row).collect();
-        table(out, &["saddles", "reward", "joins"], &rows)
+        let table = Table::of_numbers(["saddles", "reward", "joins"]);
+        table.rows(kinds.into_iter().map(row)).write_text(out)
     }
-}
-
-/// Numbers under heads.
-fn table<const N: usize>(
-    out: &mut dyn Write,
-    heads: &[&str; N],
-    rows: &[[String; N]],
-) -> io::Result<()> {
-    write_table(out, heads.map(|head| (head, Align::Right)), rows)
 }

@@ -1,43 +1,118 @@
 //! Turns the class flags, common to all tabular commands, into a class.
+//!
+//! Where a file brings its class, the flags may be left out; those that are given must not
+//! contradict it.
+
+use std::path::Path;
 
 use clap::Args;
-use foldglass::class::{Allowance, Class, ClassError, Shape, Window};
-use foldglass::task::{Task, TaskError};
+use foldglass::class::WIDEST;
+use foldglass::{Allowance, Class, ClassSpec};
+use foldglass_study::tables::Tables;
+use foldglass_study::{ClassWords, words};
 
-use super::inputs::InputsFlag;
-use super::shape::{self, Lengths};
-use super::{SquareArgs, max_memory};
+use super::{max_memory, positive, whole};
 use crate::error::Error;
+use crate::progress::say;
+
+/// The flag that names the multiplication table.
+#[derive(Debug, Clone, Args)]
+pub struct TaskArg {
+    /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q,
+    /// random:Q:SEED, products such as z:2*s:3, or a JSON file, as file:PATH or PATH.json
+    #[arg(long, value_name = "TASK")]
+    pub task: String,
+}
 
 /// The flags that state a task and what a policy may depend on.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Class")]
 pub struct ClassArgs {
-    /// The multiplication table.
-    #[command(flatten)]
-    pub square: SquareArgs,
+    /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q,
+    /// random:Q:SEED, products such as z:2*s:3, or a JSON file, as file:PATH or PATH.json
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
     /// The lengths T of the inputs, of equal weight: 8, or several as 3,4,5
-    #[arg(long, value_name = "T,..", allow_negative_numbers = true)]
-    pub lengths: Lengths,
-    /// The input symbols read before and after x_t
-    #[arg(long, value_name = "P,F", default_value = "0,0", value_parser = shape::window)]
-    #[arg(allow_hyphen_values = true)]
-    pub window: Window,
+    #[arg(long, value_name = "T,..", allow_negative_numbers = true, value_parser = lengths)]
+    lengths: Option<Lengths>,
+    /// The input symbols read before and after x_t [default: 0,0]
+    #[arg(short, long, value_name = "P,F", value_parser = window, allow_hyphen_values = true)]
+    window: Option<[usize; 2]>,
     /// One table for all steps: t is no part of a cell
     #[arg(long)]
-    pub tied: bool,
-    /// The emitted tokens remembered (n_y)
-    #[arg(long, value_name = "N", default_value = "1", value_parser = shape::memory)]
-    #[arg(allow_negative_numbers = true)]
-    pub memory: usize,
+    tied: bool,
+    /// The emitted tokens remembered (n_y) [default: 1]
+    #[arg(long, value_name = "N", value_parser = memory, allow_negative_numbers = true)]
+    memory: Option<usize>,
     /// The law of the inputs: uniform, markov:K (a symbol repeats with probability K, such as 9/10
     /// or 0.9), or product:FILE (a JSON list with a row of q probabilities per position)
-    #[arg(long, value_name = "LAW", default_value = "uniform")]
-    pub inputs: InputsFlag,
+    /// [default: uniform]
+    #[arg(long, value_name = "LAW", value_parser = law)]
+    inputs: Option<String>,
     /// Refuse what needs more memory, such as 4GiB [default: what is available]
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
-    pub max_memory: Option<Allowance>,
+    max_memory: Option<Allowance>,
+}
+
+/// What `--lengths` holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Lengths(Vec<usize>);
+
+fn lengths(text: &str) -> Result<Lengths, String> {
+    let one = |part: &str| {
+        let part = part.trim();
+        let refusal = || format!("'{part}' is no length: write 8, or several as 3,4,5");
+        whole(part).ok_or_else(refusal)
+    };
+    text.split(',')
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map(Lengths)
+}
+
+fn window(text: &str) -> Result<[usize; 2], String> {
+    let side = |part: &str| whole(part.trim()).filter(|&n| n <= WIDEST);
+    let sides = text.split_once(',');
+    match sides.map(|(past, future)| (side(past), side(future))) {
+        Some((Some(past), Some(future))) => Ok([past, future]),
+        _ => Err(format!(
+            "write P,F, the symbols read before and after x_t, such as 0,3 (each 0 to {WIDEST})"
+        )),
+    }
+}
+
+fn memory(text: &str) -> Result<usize, String> {
+    let number = positive(text).ok().filter(|&n| n <= WIDEST);
+    number.ok_or(format!("a policy remembers 1 to {WIDEST} tokens"))
+}
+
+fn law(text: &str) -> Result<String, String> {
+    match words::check_law(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(foldglass_study::Error::Inputs { problem, .. }) => Err(problem),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Uniform random squares of more symbols take seconds.
+const SLOW_SQUARE: usize = 300;
+
+/// Says that a random square takes its time.
+pub fn warn_of_random(task: &str) {
+    let symbols = task.strip_prefix("random:").and_then(|rest| rest.split(':').next());
+    let symbols: Option<usize> = symbols.and_then(whole);
+    if let Some(q) = symbols.filter(|&q| q >= SLOW_SQUARE) {
+        say(&format!(
+            "drawing a uniform Latin square of {q} symbols takes a while (q^3 steps; `task --json` \
+             writes it, file:PATH reads it back)"
+        ));
+    }
+}
+
+/// Where files that flags name are found from.
+fn here() -> &'static Path {
+    Path::new("")
 }
 
 impl ClassArgs {
@@ -46,33 +121,134 @@ impl ClassArgs {
         self.max_memory.unwrap_or_else(max_memory::available)
     }
 
-    /// Lays out the class; `seed` is that of a random square without its own.
-    pub fn class(&self, seed: u64) -> Result<Class, Error> {
-        let square = self.square.square(seed)?;
-        let law = self.inputs.law()?;
-        let allowance = self.allowance();
-        check_lengths(&self.lengths.0, square.q(), allowance)?;
-        let refuse = |source| {
-            let flag = match source {
-                TaskError::Inputs(_) => format!("--inputs {}", self.inputs),
-                _ => "--lengths".to_owned(),
+    /// The class in words.
+    pub fn words(&self) -> Result<ClassWords, Error> {
+        let (Some(task), Some(Lengths(lengths))) = (&self.task, &self.lengths) else {
+            let missing = match (&self.task, &self.lengths) {
+                (None, None) => "--task and --lengths are",
+                (None, Some(_)) => "--task is",
+                _ => "--lengths is",
             };
-            Error::Task { flag, source }
+            return Err(Error::Usage(format!(
+                "{missing} needed to state a class, such as --task quasigroup --lengths 8"
+            )));
         };
-        let task = Task::new(square, &law, &self.lengths.0).map_err(refuse)?;
-        let shape = Shape {
-            window: self.window,
-            memory: self.memory,
-            tied: self.tied,
+        let [past, future] = self.window.unwrap_or([0, 0]);
+        let words = ClassWords::new(task, lengths)
+            .window(past, future)
+            .tied(self.tied);
+        Ok(ClassWords {
+            memory: self.memory.unwrap_or(1),
+            inputs: self.inputs.clone().unwrap_or(words.inputs.clone()),
+            ..words
+        })
+    }
+
+    /// What the flags describe; `seed` is that of a random square without its own.
+    pub fn spec(&self, seed: u64) -> Result<ClassSpec, Error> {
+        let words = self.words()?;
+        warn_of_random(&words.task);
+        Ok(words.spec(here(), seed)?)
+    }
+
+    /// Lays out the class that the flags state.
+    pub fn class(&self, seed: u64) -> Result<Class, Error> {
+        Ok(self.spec(seed)?.lay_out(self.allowance())?)
+    }
+
+    /// Lays out the class of a file's tables, or where it has none that of the flags.
+    pub fn class_of(&self, tables: &Tables, seed: u64) -> Result<Class, Error> {
+        let Some(own) = tables.class()? else {
+            return self.class(seed).map_err(|error| match error {
+                Error::Usage(message) => Error::Usage(format!(
+                    "{} does not state its class: {message}",
+                    tables.name()
+                )),
+                other => other,
+            });
         };
-        Ok(Class::new(task, shape, allowance)?)
+        let contradicted = self.contradicted(own, seed)?;
+        if !contradicted.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} is of {own}, which {} contradicts: leave it out, the file has its class",
+                tables.name(),
+                contradicted.join(", ")
+            )));
+        }
+        Ok(own.lay_out(self.allowance())?)
+    }
+
+    /// The flags that are given and do not fit a class.
+    fn contradicted(&self, own: &ClassSpec, seed: u64) -> Result<Vec<String>, Error> {
+        let mut flags = Vec::new();
+        let mut compare = |same: bool, flag: String| {
+            if !same {
+                flags.push(flag);
+            }
+        };
+        if let Some(task) = &self.task {
+            let square = words::square(task, here(), seed)?;
+            compare(square == own.square, format!("--task {task}"));
+        }
+        if let Some(Lengths(lengths)) = &self.lengths {
+            let mut sorted = lengths.clone();
+            sorted.sort_unstable();
+            let texts: Vec<String> = lengths.iter().map(usize::to_string).collect();
+            compare(
+                sorted == own.lengths,
+                format!("--lengths {}", texts.join(",")),
+            );
+        }
+        let shape = own.shape;
+        if let Some([past, future]) = self.window {
+            let same = [past, future] == [shape.window.past, shape.window.future];
+            compare(same, format!("--window {past},{future}"));
+        }
+        compare(!self.tied || shape.tied, "--tied".to_owned());
+        if let Some(memory) = self.memory {
+            compare(memory == shape.memory, format!("--memory {memory}"));
+        }
+        if let Some(inputs) = &self.inputs {
+            let law = words::law(inputs, here())?;
+            compare(law == own.inputs, format!("--inputs {inputs}"));
+        }
+        Ok(flags)
     }
 }
 
-/// Refuses lengths whose denominators q, q^2 .. q^T, which a task keeps, do not fit.
-pub fn check_lengths(lengths: &[usize], q: usize, allowance: Allowance) -> Result<(), ClassError> {
-    let longest = lengths.iter().max().map_or(0, |&t| t as u128);
-    let bits = (longest * longest / 2).checked_mul(u128::from(q.ilog2()));
-    let needed = bits.map(|bits| bits / 8);
-    allowance.check(&format!("a task of length {longest}"), needed)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_a_list_of_whole_numbers() {
+        let read = |text: &str| lengths(text).map(|lengths| lengths.0);
+        assert_eq!(read("8"), Ok(vec![8]));
+        assert_eq!(read("3,4, 5"), Ok(vec![3, 4, 5]));
+        for (bad, part) in [
+            ("", "''"),
+            ("3,", "''"),
+            ("3,x", "'x'"),
+            ("-1", "'-1'"),
+            ("2.5", "'2.5'"),
+        ] {
+            assert!(read(bad).unwrap_err().contains(part), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_two_whole_numbers() {
+        assert_eq!(window("2,1"), Ok([2, 1]));
+        for bad in ["", "1", "1,", "1,2,3", "-1,0", "a,b", "1025,0"] {
+            assert!(window(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_memory_is_at_least_one_token() {
+        assert_eq!(memory("2"), Ok(2));
+        for bad in ["0", "-1", "1025", "two"] {
+            assert!(memory(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Reads `--max-memory` and asks the machine what it has.
 
-use foldglass::class::Allowance;
+use foldglass::Allowance;
 
 const UNITS: [(&str, u64); 10] = [
     ("", 1),

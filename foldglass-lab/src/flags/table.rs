@@ -1,24 +1,23 @@
 //! Reads the code or the policy that a command is about.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use foldglass::class::Class;
-use foldglass::policy::{Code, Policy};
+use foldglass::{Class, Code, Policy};
+use foldglass_study::tables::{Source, Tables};
 
+use super::ClassArgs;
 use crate::error::Error;
-use crate::files;
 
 /// The flags that name one.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct TableArgs {
-    /// A code: {"actions":[..]}, in the order of `cells`; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    code: Option<PathBuf>,
-    /// A policy: {"rows":[[..]]}, in the order of `cells`; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    policy: Option<PathBuf>,
+    /// A code file, or any file that holds codes: FILE, FILE#N for one of several, - for stdin; a
+    /// bare {"actions":[..]}, in the order of `cells`, needs the class flags
+    #[arg(short, long, value_name = "FILE")]
+    code: Option<Source>,
+    /// A policy file, likewise; a bare {"rows":[[..]]} needs the class flags
+    #[arg(short, long, value_name = "FILE")]
+    policy: Option<Source>,
 }
 
 /// What they name.
@@ -30,12 +29,47 @@ pub enum CodeOrPolicy {
 }
 
 impl TableArgs {
-    /// Reads it.
-    pub fn read(&self, class: &Class) -> Result<CodeOrPolicy, Error> {
+    /// Reads it, and its class.
+    pub fn read(&self, class: &ClassArgs, seed: u64) -> Result<(Class, CodeOrPolicy), Error> {
         match (&self.code, &self.policy) {
-            (Some(path), _) => Ok(CodeOrPolicy::Code(files::code(path, class)?)),
-            (None, Some(path)) => Ok(CodeOrPolicy::Policy(files::policy(path, class)?)),
+            (Some(source), _) => {
+                let (class, code) = one_code(source, class, seed)?;
+                Ok((class, CodeOrPolicy::Code(code)))
+            }
+            (None, Some(source)) => {
+                let (class, policy) = one_policy(source, class, seed)?;
+                Ok((class, CodeOrPolicy::Policy(policy)))
+            }
             (None, None) => unreachable!("clap requires one of the two"),
         }
+    }
+}
+
+/// The one code of a file, and its class.
+pub fn one_code(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class, Code), Error> {
+    let tables = Tables::codes(source)?;
+    check_single(&tables)?;
+    let class = class.class_of(&tables, seed)?;
+    let code = tables.as_codes(&class)?.swap_remove(0);
+    Ok((class, code))
+}
+
+/// The one policy of a file, and its class.
+pub fn one_policy(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class, Policy), Error> {
+    let tables = Tables::policies(source)?;
+    check_single(&tables)?;
+    let class = class.class_of(&tables, seed)?;
+    let policy = tables.as_policies(&class)?.swap_remove(0);
+    Ok((class, policy))
+}
+
+fn check_single(tables: &Tables) -> Result<(), Error> {
+    match tables.len() {
+        1 => Ok(()),
+        count => Err(Error::Usage(format!(
+            "{} holds {count}: FILE#N takes one of them, #0 to #{}",
+            tables.name(),
+            count - 1
+        ))),
     }
 }

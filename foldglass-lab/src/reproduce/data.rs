@@ -1,23 +1,37 @@
 //! Reads the numbers of an item off the records of its studies.
+//!
+//! With [`super::studies`] and [`super::landscape`] this is all of `reproduce` that knows the study
+//! engine: items ask for ends, rewards after a sweep, last changes and temperatures.
 
 use std::path::Path;
 
-use foldglass::class::{Allowance, Class};
-use foldglass::policy::Code;
 use foldglass::stats::Proportion;
+use foldglass::{Allowance, Class, Code};
+use foldglass_study::{Error as StudyError, Fields, Record, Study, gather};
+use serde_json::Value;
 
-use super::compare::Measured;
+use super::item::Quantity;
 use super::landscape::Landscape;
-use super::studies::{CHAINS_TIED, Source};
+use super::measured::Measured;
+use super::studies::{CHAINS_TIED, Scale, Source};
 use crate::error::Error;
-use crate::study::{self, ChainOutcome, Outcome, Record, Study};
 
-/// The records of the studies of an item.
+/// The records of the items.
 #[derive(Debug, Default)]
 pub struct Data {
-    studies: Vec<(Source, Study, Vec<Record>)>,
-    /// What tab:trapsexist measures beside them.
+    studies: Vec<Recorded>,
+    /// The records of censuses and verdicts.
     pub landscape: Landscape,
+}
+
+/// The records of a study.
+#[derive(Debug)]
+struct Recorded {
+    source: Source,
+    study: Study,
+    records: Vec<Record>,
+    /// Runs without a record.
+    missing: usize,
 }
 
 /// The rewards of runs.
@@ -43,38 +57,94 @@ impl Sample {
         })
     }
 
-    /// Both together.
+    /// Both, as numbers of a class by the kind of its runs.
+    pub fn quantities(&self, class: &'static str, kind: &str) -> [Quantity; 2] {
+        [
+            Quantity::new(class, format!("J, {kind}"), self.mean()),
+            Quantity::new(class, format!("at 1, {kind}"), self.at_one()),
+        ]
+    }
+
+    /// Both samples together.
     pub fn extend(&mut self, other: &Sample) {
         self.rewards.extend(&other.rewards);
         self.ones += other.ones;
     }
 
-    fn push(&mut self, exact: &str, reward: f64) {
-        self.rewards.push(reward);
-        self.ones += u64::from(exact == "1/1");
+    /// Adds a reward, if it is there under these names.
+    fn push(&mut self, fields: &Fields, reward: &str, exact: &str) {
+        if let Some(value) = fields.get(reward).and_then(Value::as_f64) {
+            self.rewards.push(value);
+            let exact = fields.get(exact).and_then(Value::as_str);
+            self.ones += u64::from(exact == Some("1/1"));
+        }
     }
 }
 
 impl Data {
-    /// Takes in a study, without records where its directory is not given.
-    pub fn add(
-        &mut self,
-        source: Source,
-        study: Study,
-        directory: Option<&Path>,
-    ) -> Result<(), Error> {
-        let records = match directory {
-            Some(directory) => study::gather(&[directory.to_owned()])?.records,
-            None => Vec::new(),
+    /// Reads the records of studies in the directory of a reproduction; a study of which there are
+    /// none is left out.
+    pub fn read(
+        directory: &Path,
+        sources: &[Source],
+        scale: Scale,
+        seed: u64,
+    ) -> Result<Data, Error> {
+        let mut data = Data {
+            landscape: Landscape::read(directory)?,
+            ..Data::default()
         };
-        self.studies.push((source, study, records));
-        Ok(())
+        for &source in sources {
+            let place = directory.join(source.name);
+            if !place.exists() {
+                continue;
+            }
+            let found = gather(std::slice::from_ref(&place))?;
+            if found.manifest.study != source.study(scale, seed) {
+                let problem = format!(
+                    "it holds another study than the {} that this version runs",
+                    source.name
+                );
+                return Err(StudyError::study(place, problem).into());
+            }
+            data.studies.push(Recorded {
+                source,
+                study: found.manifest.study,
+                records: found.records,
+                missing: usize::try_from(found.missing).unwrap_or(usize::MAX),
+            });
+        }
+        Ok(data)
     }
 
-    fn of(&self, source: Source) -> (&Study, &[Record]) {
-        let found = self.studies.iter().find(|(other, ..)| *other == source);
-        let (_, study, records) = found.expect("a study of the item");
-        (study, records)
+    /// Studies of which nothing is recorded yet.
+    #[cfg(test)]
+    pub fn planned(sources: &[Source], scale: Scale) -> Data {
+        let recorded = |&source: &Source| Recorded {
+            source,
+            study: source.study(scale, 0),
+            records: Vec::new(),
+            missing: 0,
+        };
+        Data {
+            studies: sources.iter().map(recorded).collect(),
+            landscape: Landscape::default(),
+        }
+    }
+
+    /// Whether there are records of a study.
+    pub fn has(&self, source: Source) -> bool {
+        self.studies.iter().any(|study| study.source == source)
+    }
+
+    /// Runs of a study that have no record yet.
+    pub fn missing(&self, source: Source) -> usize {
+        self.of(source).missing
+    }
+
+    fn of(&self, source: Source) -> &Recorded {
+        let found = self.studies.iter().find(|study| study.source == source);
+        found.expect("a study of the item")
     }
 
     /// The records of a class; of a chain only those whose dynamics begins with `dynamics`.
@@ -84,24 +154,22 @@ impl Data {
         class: &str,
         dynamics: &str,
     ) -> impl Iterator<Item = &Record> {
-        let (_, records) = self.of(source);
         let own = move |record: &&Record| {
-            record.class.id == class && record.dynamics.starts_with(dynamics)
+            record.class_id == class && record.dynamics.starts_with(dynamics)
         };
-        records.iter().filter(own)
+        self.of(source).records.iter().filter(own)
     }
 
     /// How the runs of a class ended, at one temperature or at all.
     pub fn ends(&self, source: Source, class: &str, dynamics: &str, tau: Option<f64>) -> Sample {
         let mut sample = Sample::default();
         for record in self.records(source, class, dynamics) {
-            if tau.is_some_and(|tau| tau != record.tau) {
+            let own = record.settings.get("tau").and_then(Value::as_f64);
+            if tau.is_some_and(|tau| Some(tau) != own) {
                 continue;
             }
-            match &record.result {
-                Outcome::Cavi(end) => sample.push(&end.greedy_exact, end.greedy_reward),
-                Outcome::Chain(end) => sample.push(&end.reward_exact, end.reward),
-            }
+            sample.push(&record.result, "greedy_reward", "greedy_exact");
+            sample.push(&record.result, "reward", "reward_exact");
         }
         sample
     }
@@ -115,42 +183,26 @@ impl Data {
         };
         let wrong =
             |problem: String| Error::Failed(format!("the records of tied chains: {problem}"));
-        let class = first.class.class(Path::new(""), first.seed, allowance);
-        let class = class.map_err(wrong)?;
+        let class = first.class.lay_out(allowance)?;
         let code = |record: &&Record| {
-            let Outcome::Chain(ChainOutcome {
-                actions: Some(actions),
-                ..
-            }) = &record.result
-            else {
+            let Some(actions) = record.result.get("actions").and_then(Value::as_array) else {
                 return Err(wrong(format!("{} has no code", record.id)));
             };
-            let actions: Vec<i64> = actions.iter().map(|&action| action.into()).collect();
+            let actions: Vec<i64> = actions.iter().filter_map(Value::as_i64).collect();
             Code::new(&class, &actions).map_err(|error| wrong(error.to_string()))
         };
         let codes = records.iter().map(code).collect::<Result<_, Error>>()?;
         Ok(Some((class, codes)))
     }
 
-    fn chains(
-        &self,
-        source: Source,
-        class: &str,
-        dynamics: &str,
-    ) -> impl Iterator<Item = &ChainOutcome> {
-        self.records(source, class, dynamics)
-            .filter_map(|record| match &record.result {
-                Outcome::Chain(end) => Some(end),
-                Outcome::Cavi(_) => None,
-            })
-    }
-
     /// J of the chains of a class after a sweep.
     pub fn after(&self, source: Source, class: &str, dynamics: &str, sweep: usize) -> Sample {
         let mut sample = Sample::default();
-        for end in self.chains(source, class, dynamics) {
-            if let Some(mark) = end.checkpoints.iter().find(|mark| mark.sweep == sweep) {
-                sample.push(&mark.reward_exact, mark.reward);
+        for record in self.records(source, class, dynamics) {
+            let marks = record.result.get("checkpoints").and_then(Value::as_array);
+            let marks = marks.into_iter().flatten().filter_map(Value::as_object);
+            for mark in marks.filter(|mark| mark.get("sweep") == Some(&Value::from(sweep))) {
+                sample.push(mark, "reward", "reward_exact");
             }
         }
         sample
@@ -158,20 +210,23 @@ impl Data {
 
     /// The sweeps at which J of the chains of a class last changed.
     pub fn last_changes(&self, source: Source, class: &str, dynamics: &str) -> Vec<f64> {
-        let chains = self.chains(source, class, dynamics);
-        chains.map(|end| end.last_change as f64).collect()
+        let records = self.records(source, class, dynamics);
+        let change = |record: &Record| record.result.get("last_change").and_then(Value::as_f64);
+        records.filter_map(change).collect()
     }
 
     /// The temperatures at which a class is run.
     pub fn temperatures(&self, source: Source, class: &str) -> Vec<f64> {
-        let (study, _) = self.of(source);
+        let study = &self.of(source).study;
         let classes = |dynamics| {
             study
                 .classes_of(dynamics)
                 .any(|n| study.classes[n].id == class)
         };
         let own = study.dynamics.iter().filter(|dynamics| classes(dynamics));
-        own.flat_map(|dynamics| dynamics.tau.iter().copied())
+        own.flat_map(|dynamics| &dynamics.axes)
+            .filter(|axis| axis.name == "tau")
+            .flat_map(|axis| axis.values.iter().filter_map(Value::as_f64))
             .collect()
     }
 }

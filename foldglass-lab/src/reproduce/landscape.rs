@@ -1,44 +1,106 @@
-//! Takes the censuses of tab:trapsexist and certifies the tied endpoints.
+//! Takes the censuses of tab:trapsexist and certifies the tied endpoints, and reads what they gave.
 //!
-//! The censuses take a moment and are taken anew each time. A certificate may take minutes: each is
-//! kept in a file, which `foldglass check` verifies, and read back the next time.
+//! In the directory of a reproduction, `censuses/` has a file a census, `certificates/` a file an
+//! endpoint, which `foldglass check` verifies, and `verdicts.json` what the certificates say. What
+//! is there is not done again.
 
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use foldglass::check::verdict::{Claim, Verdict};
-use foldglass::class::{Allowance, Class, Shape};
-use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::landscape::census::Census;
+use foldglass::claim::{Finding, Verdict};
 use foldglass::landscape::shelf::{Search, Workers};
-use foldglass::policy::Code;
-use foldglass::quasigroup::LatinSquare;
-use foldglass::task::Task;
+use foldglass::{Allowance, Class, Code, Reward};
+use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
+use foldglass_study::claims::{self, Claims, VerdictWriter};
+use foldglass_study::files::Input;
+use foldglass_study::{ClassWords, Error as StudyError, Shard};
+use serde::{Deserialize, Serialize};
 
+use super::files::{read_json, write_json};
 use super::studies::Scale;
-use crate::census::{self, Found};
-use crate::certificate::{VerdictFile, VerdictWriter};
 use crate::error::Error;
-use crate::files::File;
-use crate::progress::{Go, Progress};
-use crate::study::Shard;
+use crate::progress::Terminal;
 
-/// The lengths of correlated parity, with the names of their classes.
-pub const PARITIES: [(&str, usize); 5] = [
-    ("parity k=9/10 T=4", 4),
-    ("parity k=9/10 T=5", 5),
-    ("parity k=9/10 T=6", 6),
-    ("parity k=9/10 T=7", 7),
-    ("parity k=9/10 T=8", 8),
-];
+/// A census of parity with a window of (0,0).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recipe {
+    /// T.
+    pub length: usize,
+    /// The probability k with which a symbol repeats.
+    pub repeat: &'static str,
+    /// Changes up to this count as none.
+    pub tolerance: &'static str,
+}
 
-/// The length at which the paper's number of local maxima is another.
-pub const LOOSE_LENGTH: usize = 8;
+/// What a census found, as it is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CensusRecord {
+    version: String,
+    length: usize,
+    repeat: String,
+    tolerance: String,
+    /// Cells of the class.
+    pub cells: usize,
+    /// Codes of the class.
+    pub codes: String,
+    /// Codes of reward 1.
+    pub optimal: String,
+    /// Codes below that no single change raises.
+    pub local_maxima: String,
+    /// The traps; not sought where there is a tolerance.
+    pub traps: Option<TrapsRecord>,
+}
 
-/// What is counted there beside.
-pub const LOOSE: &str = "local maxima, changes up to 1e-6 counted as none";
+/// What was found of the traps; several fractions stand in a line, the highest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrapsRecord {
+    /// How many.
+    pub traps: String,
+    /// Their rewards.
+    pub rewards: String,
+    /// The largest losses by a single change on the best ways out.
+    pub largest_losses: String,
+    /// The drops below the traps on them.
+    pub barriers: String,
+}
+
+/// What was said of an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// The chain's number.
+    pub run: usize,
+    /// The verdict's name.
+    pub verdict: String,
+    /// Codes of the shelf.
+    pub shelf: usize,
+    /// The most changes from the endpoint to one of them.
+    pub depth: usize,
+}
+
+/// What is recorded of the landscape.
+#[derive(Debug, Default)]
+pub struct Landscape {
+    censuses: Vec<CensusRecord>,
+    /// Verdicts on the endpoints of the tied chains.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// The file of verdicts.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Verdicts {
+    version: String,
+    /// The most codes of a shelf that were visited.
+    cap: usize,
+    endpoints: Vec<Endpoint>,
+}
+
+const CENSUSES: &str = "censuses";
+const CERTIFICATES: &str = "certificates";
+const VERDICTS: &str = "verdicts.json";
 
 const BARRIER_CAP: usize = 1_000_000;
 
@@ -46,164 +108,213 @@ const BARRIER_CAP: usize = 1_000_000;
 const CAP: usize = 100_000;
 const QUICK_CAP: usize = 300;
 
-/// What tab:trapsexist measures.
-#[derive(Debug, Default)]
-pub struct Landscape {
-    found: Vec<(usize, Found)>,
-    /// Local maxima at [`LOOSE_LENGTH`], with a tolerance.
-    pub loose: Option<String>,
-    /// Traps at that length, the inputs not correlated.
-    pub uncorrelated: Option<String>,
-    /// Verdicts on the endpoints of the tied chains.
-    pub verdicts: Vec<Endpoint>,
-}
-
-/// What was said of an endpoint.
-#[derive(Debug)]
-pub struct Endpoint {
-    /// The verdict's name.
-    pub verdict: &'static str,
-    /// Codes of the shelf.
-    pub shelf: usize,
-    /// The most changes from the endpoint to one of them.
-    pub depth: usize,
+/// How the work is done; none of it shows in the results.
+#[derive(Debug, Clone, Copy)]
+pub struct Means {
+    /// Threads.
+    pub threads: usize,
+    /// The memory that may be taken.
+    pub allowance: Allowance,
 }
 
 impl Landscape {
-    /// What the census of a length found.
-    pub fn of(&self, length: usize) -> Option<&Found> {
-        let found = self.found.iter().find(|(other, _)| *other == length);
-        found.map(|(_, found)| found)
-    }
-
-    /// Takes the censuses.
-    pub fn enumerate(&mut self, threads: usize, allowance: Allowance) -> Result<(), Error> {
-        let count = |length, repeat: &str, tolerance: &str| -> Result<Found, Error> {
-            let number = |text| parse(text).expect("a number");
-            let law = InputLaw::Markov(number(repeat));
-            let square = LatinSquare::cyclic(2).expect("two symbols");
-            let task = Task::new(square, &law, &[length]).expect("a task");
-            let class = Class::new(task, Shape::untied(0, 0), allowance)?;
-            let mut census = Census::new(&class, &number(tolerance), allowance)?;
-            let options = census::Options {
-                out: None,
-                shard: Shard::WHOLE,
-                threads,
-                allowance,
-                barrier_cap: BARRIER_CAP,
-            };
-            let all = census::execute(&mut census, tolerance, &options)?;
-            let all = all.expect("the whole was counted");
-            Found::new(&census, all, tolerance, threads, BARRIER_CAP)
-        };
-        for (_, length) in PARITIES {
-            self.found.push((length, count(length, "9/10", "0/1")?));
-        }
-        self.loose = Some(count(LOOSE_LENGTH, "9/10", "1/1000000")?.local_maxima);
-        let uncorrelated = count(LOOSE_LENGTH, "1/2", "0/1")?;
-        self.uncorrelated = uncorrelated.traps.map(|traps| traps.traps);
-        Ok(())
-    }
-
-    /// Certifies endpoints, or reads what was said of them before.
-    pub fn certify(
-        &mut self,
-        class: &Class,
-        endpoints: &[Code],
-        scale: Scale,
-        directory: &Path,
-        (threads, allowance): (usize, Allowance),
-    ) -> Result<(), Error> {
-        fs::create_dir_all(directory).map_err(|source| Error::Write {
-            path: directory.display().to_string(),
-            source,
-        })?;
-        let cap = match scale {
-            Scale::Full => CAP,
-            Scale::Quick => QUICK_CAP,
-        };
-        let progress = Progress::open();
-        let mut workers = Workers::new(class, threads, allowance)
-            .map_err(|error| Error::Failed(error.to_string()))?;
-        for (run, endpoint) in endpoints.iter().enumerate() {
-            let path = directory.join(format!("tied-{run}.json"));
-            if let Some(known) = read(&path, class, endpoint, cap, allowance) {
-                self.verdicts.push(known);
-                continue;
+    /// Reads what is recorded in the directory of a reproduction.
+    pub fn read(directory: &Path) -> Result<Landscape, Error> {
+        let mut censuses = Vec::new();
+        let files = fs::read_dir(directory.join(CENSUSES)).into_iter().flatten();
+        for file in files.flatten() {
+            let path = file.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "json")
+            {
+                censuses.extend(read_json(&path, "a record of a census")?);
             }
-            let mut search = Search::new(&mut workers, endpoint.clone(), cap);
-            search.explore(&mut workers, |status| {
-                let said = format!(
-                    "endpoint {} of {}: {} codes on its shelf, {} searched",
-                    run + 1,
-                    endpoints.len(),
-                    status.found,
-                    status.explored
-                );
-                match progress.say(said) {
-                    Go::On => ControlFlow::Continue(()),
-                    Go::Stop => ControlFlow::Break(()),
+        }
+        let path = directory.join(VERDICTS);
+        let verdicts: Option<Verdicts> = read_json(&path, "a record of verdicts")?;
+        Ok(Landscape {
+            censuses,
+            endpoints: verdicts.unwrap_or_default().endpoints,
+        })
+    }
+
+    /// What a census found, if it was taken.
+    pub fn census(&self, recipe: &Recipe) -> Option<&CensusRecord> {
+        self.censuses.iter().find(|record| record.is_of(recipe))
+    }
+}
+
+impl CensusRecord {
+    fn is_of(&self, recipe: &Recipe) -> bool {
+        let Recipe {
+            length,
+            repeat,
+            tolerance,
+        } = *recipe;
+        (self.length, &self.repeat[..], &self.tolerance[..]) == (length, repeat, tolerance)
+    }
+
+    fn new(recipe: &Recipe, found: &Found) -> CensusRecord {
+        CensusRecord {
+            version: VERSION.to_owned(),
+            length: recipe.length,
+            repeat: recipe.repeat.to_owned(),
+            tolerance: recipe.tolerance.to_owned(),
+            cells: found.cells,
+            codes: found.codes.clone(),
+            optimal: found.optimal.to_string(),
+            local_maxima: found.local_maxima.to_string(),
+            traps: found.traps.as_ref().map(TrapsRecord::new),
+        }
+    }
+}
+
+impl TrapsRecord {
+    fn new(traps: &Traps) -> TrapsRecord {
+        let line = |values: Vec<(Option<Reward>, u128)>| {
+            let words = values
+                .into_iter()
+                .map(|(value, _)| value.map_or("unknown".to_owned(), |value| value.to_string()));
+            let words: Vec<String> = words.collect();
+            match words.is_empty() {
+                true => "none".to_owned(),
+                false => words.join(", "),
+            }
+        };
+        TrapsRecord {
+            traps: traps.count().to_string(),
+            rewards: line(traps.by(|kind| Some(kind.reward.clone()))),
+            largest_losses: line(traps.by(|kind| kind.loss.clone())),
+            barriers: line(traps.by(|kind| kind.barrier.clone())),
+        }
+    }
+}
+
+/// Records of another version are made anew.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Takes the censuses that are not recorded yet.
+pub fn enumerate(
+    recipes: &[Recipe],
+    directory: &Path,
+    means: Means,
+    observer: &Terminal,
+) -> Result<(), Error> {
+    let known = Landscape::read(directory)?;
+    for recipe in recipes {
+        let record = known.census(recipe);
+        if record.is_some_and(|record| record.version == VERSION) {
+            continue;
+        }
+        let record = CensusRecord::new(recipe, &take(recipe, means, observer)?);
+        let plain = |fraction: &str| fraction.replace('/', "-");
+        let name = format!(
+            "parity-T{}-k{}-tolerance{}.json",
+            recipe.length,
+            plain(recipe.repeat),
+            plain(recipe.tolerance)
+        );
+        write_json(&directory.join(CENSUSES).join(name), &record)?;
+    }
+    Ok(())
+}
+
+fn take(recipe: &Recipe, means: Means, observer: &Terminal) -> Result<Found, Error> {
+    let Means { threads, allowance } = means;
+    let words = ClassWords::new("parity", &[recipe.length]);
+    let words = words.inputs(&format!("markov:{}", recipe.repeat));
+    let class = words.spec(Path::new(""), 0)?.lay_out(allowance)?;
+    let tolerance: Reward = recipe.tolerance.parse().expect("a number");
+    let options = CensusOptions {
+        out: None,
+        shard: Shard::WHOLE,
+        threads,
+        allowance,
+        barrier_cap: BARRIER_CAP,
+    };
+    let plan = CensusPlan::new(&class, &tolerance, &options)?;
+    let stopped = || Error::Stopped("stopped in a census; the same command goes on".to_owned());
+    let Counted::Whole(census, all) = count(plan, &options, observer)? else {
+        return Err(stopped());
+    };
+    let found = Found::new(&census, all, &tolerance, threads, BARRIER_CAP, observer)?;
+    found.ok_or_else(stopped)
+}
+
+/// Certifies endpoints, or reads their certificates, and records what they say.
+pub fn certify(
+    class: &Class,
+    codes: &[Code],
+    scale: Scale,
+    directory: &Path,
+    means: Means,
+    observer: &Terminal,
+) -> Result<(), Error> {
+    let cap = match scale {
+        Scale::Full => CAP,
+        Scale::Quick => QUICK_CAP,
+    };
+    let certificates = directory.join(CERTIFICATES);
+    fs::create_dir_all(&certificates).map_err(|source| StudyError::write(&certificates, source))?;
+    let mut workers = Workers::new(class, means.threads, means.allowance)?;
+    let mut verdicts = Verdicts {
+        version: VERSION.to_owned(),
+        cap,
+        endpoints: Vec::new(),
+    };
+    for (run, code) in codes.iter().enumerate() {
+        let path = certificates.join(format!("tied-{run}.json"));
+        let known = || known(&path, code, cap, means.allowance);
+        let verdict = match known() {
+            Some(verdict) => verdict,
+            None => {
+                observer.stage(format!("endpoint {} of {}", run + 1, codes.len()));
+                let mut search = Search::new(&mut workers, code.clone(), cap);
+                search.explore(&mut workers, observer);
+                if !search.is_over() {
+                    return Err(Error::Stopped(format!(
+                        "stopped: {run} of {} endpoints have verdicts in {}; the same command \
+                         goes on from there",
+                        codes.len(),
+                        certificates.display()
+                    )));
                 }
-            });
-            if !search.is_over() {
-                return Err(Error::Stopped(format!(
-                    "stopped: {run} of {} endpoints have verdicts in {}; the same command goes on \
-                     from there",
-                    endpoints.len(),
-                    directory.display()
-                )));
+                write(&path, &search.finish().verdict)?;
+                known().ok_or_else(|| {
+                    Error::Failed(format!("{} does not hold what was written", path.display()))
+                })?
             }
-            let shelf = search.finish();
-            // A file that was not finished has another name.
-            let unfinished = path.with_extension("tmp");
-            let mut writer = VerdictWriter::create(&unfinished, class)?;
-            writer.write(endpoint, &shelf)?;
-            writer.finish()?;
-            fs::rename(&unfinished, &path).map_err(|source| Error::Write {
-                path: path.display().to_string(),
-                source,
-            })?;
-            let known = read(&path, class, endpoint, cap, allowance);
-            self.verdicts.push(known.ok_or_else(|| {
-                Error::Failed(format!("{} does not hold what was written", path.display()))
-            })?);
-        }
-        Ok(())
+        };
+        verdicts.endpoints.push(endpoint(run, &verdict));
+        write_json(&directory.join(VERDICTS), &verdicts)?;
     }
+    Ok(())
+}
+
+/// Writes a certificate, whole or not at all.
+fn write(path: &Path, verdict: &Verdict) -> Result<(), Error> {
+    let mut writer = VerdictWriter::create(path, &verdict.start.class().spec())?;
+    writer.write(verdict)?;
+    Ok(writer.finish()?)
 }
 
 /// A verdict that was written before, if it is one on this code with this cap.
-fn read(
-    path: &Path,
-    class: &Class,
-    endpoint: &Code,
-    cap: usize,
-    allowance: Allowance,
-) -> Option<Endpoint> {
-    let file = File::at(path).ok()?;
-    let (of, verdicts) = VerdictFile::read(&file, allowance).ok()?;
-    let [verdict] = &verdicts[..] else {
+fn known(path: &Path, code: &Code, cap: usize, allowance: Allowance) -> Option<Verdict> {
+    let file = Input::read(path).ok()?;
+    let Claims::Verdicts(verdicts) = claims::read(&file, allowance).ok()? else {
         return None;
     };
-    let same = of == *class && verdict.start == *endpoint;
-    let capped = matches!(verdict.claim, Claim::Bounded { cap: other, .. } if other != cap);
-    (same && !capped).then(|| summary(verdict))
+    let [verdict] = <[Verdict; 1]>::try_from(verdicts).ok()?;
+    let capped = matches!(verdict.finding, Finding::Bounded { cap: other, .. } if other != cap);
+    (verdict.start == *code && !capped).then_some(verdict)
 }
 
-fn summary(verdict: &Verdict) -> Endpoint {
-    let (name, nodes) = match &verdict.claim {
-        Claim::Optimal => ("optimal", &[][..]),
-        Claim::Certified { nodes } => ("certified", &nodes[..]),
-        Claim::Bounded { nodes, .. } => ("bounded", &nodes[..]),
-        Claim::Escapes { .. } => ("escapes", &[][..]),
-    };
-    let mut depths = vec![0];
-    for node in nodes {
-        depths.push(depths[node.parent] + 1);
-    }
+fn endpoint(run: usize, verdict: &Verdict) -> Endpoint {
     Endpoint {
-        verdict: name,
-        shelf: depths.len(),
-        depth: depths.into_iter().max().unwrap_or(0),
+        run,
+        verdict: verdict.finding.name().to_owned(),
+        shelf: verdict.finding.nodes().len() + 1,
+        depth: verdict.depth(),
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! They are files of `foldglass run`: copy one and change it.
 
-use crate::study::{Method, Study};
+use foldglass_study::{Dynamics, Study};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A study by its name, with its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +52,8 @@ const ALL: [Source; 8] = [
 ];
 
 /// How much is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// A smoke test: few seeds, and the long chains cut short.
     Quick,
@@ -77,7 +80,7 @@ const QUICK_WIDE_RUNS: u64 = 2;
 const QUICK_SCAN_RUNS: u64 = 1;
 
 /// The most sweeps of a chain on them.
-const QUICK_SWEEPS: usize = 1_000;
+const QUICK_SWEEPS: u64 = 1_000;
 
 impl Source {
     /// The study at a scale. `seed` is that of the reproduction: every study has its own, or runs of
@@ -94,25 +97,33 @@ impl Source {
 }
 
 fn shrink(study: &mut Study) {
-    let is_narrow = |n: usize| study.classes[n].window == [0, 0];
+    let is_narrow = |n: usize| study.classes[n].words.window == [0, 0];
     let narrow: Vec<bool> = study
         .dynamics
         .iter()
         .map(|dynamics| study.classes_of(dynamics).all(is_narrow))
         .collect();
     for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
-        dynamics.runs = dynamics.runs.min(match (narrow, dynamics.tau.len()) {
+        dynamics.runs = dynamics.runs.min(match (narrow, dynamics.points().len()) {
             (true, _) => QUICK_RUNS,
             (false, 1) => QUICK_WIDE_RUNS,
             (false, _) => QUICK_SCAN_RUNS,
         });
-        match &mut dynamics.method {
-            Method::Chain(chain) if !narrow => {
-                chain.sweeps = chain.sweeps.min(QUICK_SWEEPS);
-                chain.checkpoints.retain(|&sweep| sweep <= chain.sweeps);
-            }
-            _ => {}
+        if !narrow {
+            cut_sweeps(dynamics);
         }
+    }
+}
+
+/// Cuts the chains of a dynamics short; others have no sweeps.
+fn cut_sweeps(dynamics: &mut Dynamics) {
+    let Some(sweeps) = dynamics.settings.get("sweeps").and_then(Value::as_u64) else {
+        return;
+    };
+    let sweeps = sweeps.min(QUICK_SWEEPS);
+    dynamics.settings.insert("sweeps".to_owned(), sweeps.into());
+    if let Some(Value::Array(marks)) = dynamics.settings.get_mut("checkpoints") {
+        marks.retain(|mark| mark.as_u64().is_some_and(|sweep| sweep <= sweeps));
     }
 }
 
@@ -150,7 +161,7 @@ mod tests {
                     quick.id,
                     source.name
                 );
-                assert_eq!(quick.tau, full.tau);
+                assert_eq!(quick.axes, full.axes);
             }
         }
     }

@@ -3,9 +3,8 @@
 use crate::{class, least_operations, median_peak, median_time, median_times};
 use foldglass::cavi::{self, Runs};
 use foldglass::chain::{self, Chains, Kernel, Order, random_code};
-use foldglass::class::{Allowance, Class, Shape};
 use foldglass::count::{self, Counter};
-use foldglass::stream::Stream;
+use foldglass::{Allowance, Class, Reward, Shape, Stream};
 use std::time::{Duration, Instant};
 
 /// No change of a reward is as small as this, so chains accept no loss.
@@ -110,7 +109,7 @@ fn actions_per_second(class: &Class, number: u64) -> f64 {
     let q = class.q();
     let mut stream = Stream::new(1, number);
     let code = random_code(class, &mut stream);
-    let mut counter = Counter::new(class, code, Allowance::default()).unwrap();
+    let mut counter = Counter::new(code, Allowance::default()).unwrap();
     let mut rewards = vec![0; q];
     let moves = WARM_UP * class.cells();
     let start = Instant::now();
@@ -123,7 +122,7 @@ fn actions_per_second(class: &Class, number: u64) -> f64 {
         }
     }
     let rate = (moves * q) as f64 / start.elapsed().as_secs_f64();
-    let reward = count::reward(class, counter.code());
-    assert_eq!(reward.num, counter.reward().into(), "the climb kept count");
+    let kept = Reward::new(counter.reward(), counter.denominator());
+    assert_eq!(count::reward(counter.code()), kept, "the climb kept count");
     rate
 }

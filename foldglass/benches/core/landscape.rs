@@ -1,12 +1,9 @@
 //! Times complete censuses of correlated parity: every code, every trap, the barriers of all shelves.
 
 use crate::median_time;
-use foldglass::class::{Allowance, Class, Shape};
-use foldglass::exact;
-use foldglass::inputs::InputLaw;
-use foldglass::landscape::census::{Census, Count};
-use foldglass::quasigroup::LatinSquare;
-use foldglass::task::Task;
+use foldglass::landscape::census::{Count, Demands, Survey};
+use foldglass::watch::Tally;
+use foldglass::{Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Unwatched, exact};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,23 +85,24 @@ fn traps(count: &Count) -> u128 {
 
 /// A whole census, from its plan to the barrier of the last shelf.
 fn take(class: &Class, threads: usize) -> Count {
-    let tolerance = exact::parse("0").unwrap();
-    let mut census = Census::new(class, &tolerance, Allowance::default()).unwrap();
-    let mut all = Count::default();
+    let survey = Survey::new(class, &Reward::ZERO, Allowance::default()).unwrap();
+    let tally = Tally::new(&Unwatched, "parts", None);
+    let (mut all, mut demands) = (Count::default(), Demands::default());
     let endings = share(
         threads,
-        census.endings(),
-        || census.visitor(|| false),
+        survey.endings(),
+        || survey.visitor(&tally),
         |visitor, ending| visitor.ending(ending).expect("nobody stops it"),
     );
-    for (count, demands) in endings {
+    for (count, demanded) in endings {
         all += count;
-        census.learn(demands);
+        demands += demanded;
     }
+    let census = survey.learned(demands);
     let parts = share(
         threads,
         census.parts(),
-        || census.visitor(|| false),
+        || census.visitor(&tally),
         |visitor, part| visitor.part(part).expect("nobody stops it"),
     );
     parts.into_iter().for_each(|count| all += count);
@@ -114,7 +112,7 @@ fn take(class: &Class, threads: usize) -> Count {
         threads,
         shelves.len(),
         || (),
-        |(), shelf| census.barrier(shelves[shelf], usize::MAX, || false),
+        |(), shelf| census.barrier(shelves[shelf], usize::MAX, &tally),
     );
     assert!(
         barriers.iter().all(|barrier| barrier > &Some(0)),

@@ -8,12 +8,7 @@ mod dynamics;
 mod landscape;
 mod peak;
 
-use foldglass::class::{Allowance, Class, Shape};
-use foldglass::evaluate::Evaluator;
-use foldglass::inputs::InputLaw;
-use foldglass::policy::Policy;
-use foldglass::quasigroup::LatinSquare;
-use foldglass::task::Task;
+use foldglass::{Allowance, Class, Evaluator, InputLaw, LatinSquare, Policy, Shape, Task};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

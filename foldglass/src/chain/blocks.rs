@@ -4,9 +4,10 @@
 //! below 2^53), through the same passes that evaluate policies. Only messages that a change has
 //! made stale are renewed.
 
-use super::{ChainError, Kernel, Order, Settings, accepts, resample};
-use crate::class::{Allowance, Class};
+use super::{ChainError, Kernel, MOST_BITS, Order, Settings, accepts, resample};
+use crate::class::Class;
 use crate::evaluate::{Passes, Scale, Wants};
+use crate::memory::Allowance;
 use crate::policy::{Code, Table};
 use crate::stream::Stream;
 use dashu_int::ops::BitTest;
@@ -50,7 +51,7 @@ impl Blocks {
             return Err(ChainError::BlocksUnderTying);
         }
         let denominator = class.task().denominator();
-        if denominator.bit_len() > 52 {
+        if denominator.bit_len() > MOST_BITS {
             return Err(ChainError::TooFine {
                 bits: denominator.bit_len(),
             });
@@ -149,9 +150,10 @@ impl Blocks {
             let gain = |action| values[at(action)] - values[at(present)];
             let action = if together {
                 let proposal = self.proposals[i].into();
-                match proposal != present && accepts(tau, gain(proposal), stream) {
-                    true => proposal,
-                    false => present,
+                if proposal != present && accepts(tau, gain(proposal), stream) {
+                    proposal
+                } else {
+                    present
                 }
             } else {
                 resample(kernel, tau, q, present, stream, gain)

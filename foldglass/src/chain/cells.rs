@@ -1,8 +1,8 @@
 //! Sweeps a chain cell by cell in a random permutation, in any class, tied ones included.
 
 use super::{Kernel, resample};
-use crate::class::{Allowance, Class};
 use crate::count::{CountError, Counter};
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::stream::Stream;
 
@@ -15,18 +15,14 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub fn new(
-        class: &Class,
-        kernel: Kernel,
-        code: Code,
-        allowance: Allowance,
-    ) -> Result<Cells, CountError> {
+    pub fn new(kernel: Kernel, code: Code, allowance: Allowance) -> Result<Cells, CountError> {
+        let (q, cells) = (code.class().q(), code.class().cells());
         Ok(Cells {
             kernel,
-            q: class.q(),
-            counter: Counter::new(class, code, allowance)?,
-            order: (0..class.cells() as u32).collect(),
-            rewards: vec![0; class.q()],
+            q,
+            counter: Counter::new(code, allowance)?,
+            order: (0..cells as u32).collect(),
+            rewards: vec![0; q],
         })
     }
 

@@ -126,6 +126,9 @@ fn shortest(tau: f64) -> String {
     }
 }
 
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Schedule);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,9 @@
 //! of [`Chains`]; at any time each rung holds one replica. The rungs together sample the product of
 //! the Gibbs measures exp(J / tau_k) over their sums: sweeps keep each factor, swaps the product.
 
-use super::{ChainError, Chains, Settings, State};
-use crate::class::{Allowance, Class};
+use super::{ChainError, Chains, Order, Settings, State};
+use crate::class::Class;
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::stats::Proportion;
 use crate::stream::Stream;
@@ -45,6 +46,7 @@ pub enum TemperingError {
 
 /// Which end of the ladder a replica has been at last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Leg {
     /// None since the start.
     Unknown,
@@ -57,6 +59,7 @@ pub enum Leg {
 /// All that tempering needs to go on later, with the ladder, settings and number it was started
 /// with.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TemperingState {
     /// The chains, in groups that share vectors.
     pub groups: Vec<State>,
@@ -89,10 +92,9 @@ pub struct TemperingState {
 ///
 /// ```
 /// use foldglass::chain::{Kernel, Order, Settings, Tempering};
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let settings = Settings { kernel: Kernel::HeatBath, order: Order::Step };
 /// let ladder = [0.0, 0.02, 0.04, 0.08];
 /// let mut tempering = Tempering::new(&class, settings, &ladder, 1, 0, Allowance::default()).unwrap();
@@ -157,6 +159,12 @@ impl Tempering {
             legs,
             trips: vec![0; ladder.len()],
         })
+    }
+
+    /// The bytes that a ladder of so many rungs takes.
+    pub fn bytes(class: &Class, order: Order, rungs: usize) -> Option<u128> {
+        let (together, each) = Chains::needs(class, order);
+        each?.checked_mul(rungs.div_ceil(together) as u128)
     }
 
     /// Takes tempering up again where `state` left it.

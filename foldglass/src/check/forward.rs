@@ -23,9 +23,9 @@ pub(super) struct Forward {
 }
 
 impl Forward {
-    pub fn new(class: &Class, code: Code) -> Forward {
+    pub fn new(code: Code) -> Forward {
         let mut forward = Forward {
-            class: class.clone(),
+            class: code.class().clone(),
             code,
             reward: UBig::ZERO,
             consulted: Vec::new(),

@@ -1,72 +1,13 @@
-//! States a path of single-cell changes that never lowers J, and checks it (paper, thm. 4.1).
+//! Re-verifies a path of single-cell changes that never lowers J (paper, thm. 4.1).
 
 use super::forward::Forward;
 use super::{CheckError, Rollouts};
-use crate::class::{Allowance, Class};
-use crate::exact::lowest_terms;
+use crate::claim::{Kind, Move, Path};
+use crate::exact::Reward;
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
-use dashu_ratio::RBig;
-use std::fmt;
 use thiserror::Error;
-
-/// Why a path makes a move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// A cell takes the token that is best for the state it leads to (App. E, step 1).
-    Consolidate,
-    /// A cell that no input consults is set for a state that will be led there (App. E, step 2).
-    Prepare,
-    /// A state leaves a token it shares for one of its own (App. E, step 2).
-    Reroute,
-    /// A cell of the last step takes the right answer (App. E, corollary).
-    Finish,
-    /// J stays what it is.
-    Neutral,
-    /// J rises.
-    Raise,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Consolidate => "consolidate",
-            Kind::Prepare => "prepare",
-            Kind::Reroute => "reroute",
-            Kind::Finish => "finish",
-            Kind::Neutral => "neutral",
-            Kind::Raise => "raise",
-        })
-    }
-}
-
-/// One change of one cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
-    /// The cell.
-    pub cell: usize,
-    /// Its action before.
-    pub from: Symbol,
-    /// Its action after.
-    pub to: Symbol,
-    /// Why it is made.
-    pub kind: Kind,
-    /// J after it.
-    pub reward: RBig,
-}
-
-/// A claim: from a code, these moves lead to a reward, and none of them lowers J.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Path {
-    /// The code it starts from.
-    pub start: Code,
-    /// Its reward.
-    pub start_reward: RBig,
-    /// The moves, in their order.
-    pub moves: Vec<Move>,
-    /// The reward it ends at.
-    pub reward: RBig,
-}
 
 /// What is wrong with a path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -150,11 +91,12 @@ const MOST_STEPS: u128 = 1 << 24;
 /// What a code earns, input by input or, where those are too many, state by state.
 enum Engine {
     Rollouts(Rollouts),
-    Forward(Forward, RBig),
+    Forward(Forward),
 }
 
 impl Engine {
-    fn new(class: &Class, code: &Code, allowance: Allowance) -> Result<Engine, CheckError> {
+    fn new(code: &Code, allowance: Allowance) -> Result<Engine, CheckError> {
+        let class = code.class();
         let task = class.task();
         let length = task.longest();
         let inputs = u32::try_from(length).ok();
@@ -162,39 +104,39 @@ impl Engine {
         let steps = inputs.and_then(|inputs| inputs.checked_mul(length as u128));
         let wide = u128::try_from(task.denominator()).is_err();
         if wide || steps.is_none_or(|steps| steps > MOST_STEPS) {
-            let share = RBig::from_parts(1.into(), task.denominator());
-            return Ok(Engine::Forward(Forward::new(class, code.clone()), share));
+            return Ok(Engine::Forward(Forward::new(code.clone())));
         }
-        Rollouts::new(class, code.clone(), allowance).map(Engine::Rollouts)
+        Rollouts::new(code.clone(), allowance).map(Engine::Rollouts)
     }
 
     fn code(&self) -> &Code {
         match self {
             Engine::Rollouts(rollouts) => rollouts.code(),
-            Engine::Forward(forward, _) => forward.code(),
+            Engine::Forward(forward) => forward.code(),
         }
     }
 
-    fn reward(&self) -> RBig {
+    fn reward(&self) -> Reward {
         match self {
-            Engine::Rollouts(rollouts) => {
-                RBig::from_parts(rollouts.reward().into(), rollouts.denominator().into())
+            Engine::Rollouts(rollouts) => Reward::new(rollouts.reward(), rollouts.denominator()),
+            Engine::Forward(forward) => {
+                let whole = forward.code().class().task().denominator();
+                Reward::new(forward.reward().clone(), whole)
             }
-            Engine::Forward(forward, share) => RBig::from(forward.reward().clone()) * share,
         }
     }
 
     fn is_consulted(&mut self, cell: usize) -> bool {
         match self {
             Engine::Rollouts(rollouts) => rollouts.consulted(cell) > 0,
-            Engine::Forward(forward, _) => forward.is_consulted(cell),
+            Engine::Forward(forward) => forward.is_consulted(cell),
         }
     }
 
     fn set(&mut self, cell: usize, action: Symbol) {
         match self {
             Engine::Rollouts(rollouts) => rollouts.set(cell, action),
-            Engine::Forward(forward, _) => forward.set(cell, action),
+            Engine::Forward(forward) => forward.set(cell, action),
         }
     }
 }
@@ -203,28 +145,26 @@ impl Engine {
 ///
 /// ```
 /// use foldglass::check::path::verify;
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::escape::escape;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
-/// let mut path = escape(&class, &zero, Allowance::default()).unwrap();
-/// assert_eq!(verify(&class, &path, Allowance::default()), Ok(()));
+/// let mut path = escape(&zero, Allowance::default()).unwrap();
+/// assert_eq!(verify(&path, Allowance::default()), Ok(()));
 /// path.moves.remove(0);
-/// assert!(verify(&class, &path, Allowance::default()).is_err());
+/// assert!(verify(&path, Allowance::default()).is_err());
 /// ```
 ///
 /// # Panics
-/// If the path belongs to another class.
-pub fn verify(class: &Class, path: &Path, allowance: Allowance) -> Result<(), PathError> {
-    let mut engine = Engine::new(class, &path.start, allowance)?;
+/// If a move has a cell or an action that the class has not.
+pub fn verify(path: &Path, allowance: Allowance) -> Result<(), PathError> {
+    let mut engine = Engine::new(&path.start, allowance)?;
     let mut reward = engine.reward();
     if reward != path.start_reward {
         return Err(PathError::Start {
-            stated: lowest_terms(&path.start_reward),
-            found: lowest_terms(&reward),
+            stated: path.start_reward.to_string(),
+            found: reward.to_string(),
         });
     }
     for (number, m) in (1..).zip(&path.moves) {
@@ -232,15 +172,15 @@ pub fn verify(class: &Class, path: &Path, allowance: Allowance) -> Result<(), Pa
     }
     if reward != path.reward {
         return Err(PathError::End {
-            stated: lowest_terms(&path.reward),
-            found: lowest_terms(&reward),
+            stated: path.reward.to_string(),
+            found: reward.to_string(),
         });
     }
     Ok(())
 }
 
 /// Makes a move if it is what it states; gives J after it.
-fn step(engine: &mut Engine, number: usize, m: &Move, before: RBig) -> Result<RBig, PathError> {
+fn step(engine: &mut Engine, number: usize, m: &Move, before: Reward) -> Result<Reward, PathError> {
     let (cell, found) = (m.cell, engine.code().action(m.cell));
     if found != m.from {
         return Err(PathError::From {
@@ -257,33 +197,33 @@ fn step(engine: &mut Engine, number: usize, m: &Move, before: RBig) -> Result<RB
             action: m.to,
         });
     }
-    let unfit = |why| PathError::Kind {
-        number,
-        kind: m.kind,
-        why,
-    };
-    if m.kind == Kind::Prepare && engine.is_consulted(cell) {
-        return Err(unfit("an input consults the cell"));
+    let unfit = |kind, why| PathError::Kind { number, kind, why };
+    if m.kind == Some(Kind::Prepare) && engine.is_consulted(cell) {
+        return Err(unfit(Kind::Prepare, "an input consults the cell"));
     }
     engine.set(cell, m.to);
     let after = engine.reward();
     if after != m.reward {
         return Err(PathError::Reward {
             number,
-            stated: lowest_terms(&m.reward),
-            found: lowest_terms(&after),
+            stated: m.reward.to_string(),
+            found: after.to_string(),
         });
     }
     if after < before {
         return Err(PathError::Lowers {
             number,
-            before: lowest_terms(&before),
-            after: lowest_terms(&after),
+            before: before.to_string(),
+            after: after.to_string(),
         });
     }
     match m.kind {
-        Kind::Finish | Kind::Raise if after == before => Err(unfit("J stays what it is")),
-        Kind::Neutral if after > before => Err(unfit("J rises")),
+        Some(kind @ (Kind::Finish | Kind::Raise)) if after == before => {
+            Err(unfit(kind, "J stays what it is"))
+        }
+        Some(kind @ (Kind::Neutral | Kind::Prepare)) if after > before => {
+            Err(unfit(kind, "J rises"))
+        }
         _ => Ok(after),
     }
 }

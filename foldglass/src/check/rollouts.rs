@@ -4,7 +4,8 @@
 //! is the cell's, and of them those whose rollout has the cell in its row. Weights are integers.
 
 use super::CheckError;
-use crate::class::{Allowance, Class};
+use crate::class::Class;
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
@@ -37,13 +38,11 @@ struct Length {
 ///
 /// ```
 /// use foldglass::check::Rollouts;
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let mut rollouts = Rollouts::new(&class, copy, Allowance::default()).unwrap();
+/// let mut rollouts = Rollouts::new(copy, Allowance::default()).unwrap();
 /// assert_eq!((rollouts.reward(), rollouts.denominator()), (4, 8));
 /// let mut rewards = [0; 2];
 /// rollouts.rewards(9, &mut rewards);
@@ -68,7 +67,7 @@ pub struct Rollouts {
 }
 
 /// The bytes that the rollouts of a class take; none from 2^128 on.
-fn bytes(class: &Class) -> Option<u128> {
+pub fn bytes(class: &Class) -> Option<u128> {
     let input =
         size_of::<Symbol>() + size_of::<u128>() + size_of::<bool>() + size_of::<(usize, usize)>();
     let mut needed = 0u128;
@@ -82,15 +81,8 @@ fn bytes(class: &Class) -> Option<u128> {
 
 impl Rollouts {
     /// Rolls out every input of a code, if the memory that takes is allowed.
-    ///
-    /// # Panics
-    /// If the code belongs to another class.
-    pub fn new(class: &Class, code: Code, allowance: Allowance) -> Result<Rollouts, CheckError> {
-        assert_eq!(
-            code.actions().len(),
-            class.cells(),
-            "a code of another class"
-        );
+    pub fn new(code: Code, allowance: Allowance) -> Result<Rollouts, CheckError> {
+        let class = &code.class().clone();
         let what = format!(
             "rolling out every input of a class of {} cells",
             class.cells()

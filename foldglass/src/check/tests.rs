@@ -1,14 +1,20 @@
 //! Compares the checker's second engine with the definition.
 
 use super::forward::Forward;
-use crate::class::{Allowance, Class, Shape, Window};
+use crate::class::{Class, Shape, Window};
 use crate::count::reference::reward_by_rollouts;
-use crate::exact::parse;
+use crate::exact::{Reward, parse};
 use crate::inputs::InputLaw;
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::{LatinSquare, Symbol};
 use crate::stream::Stream;
 use crate::task::Task;
+
+fn earned(forward: &Forward) -> Reward {
+    let whole = forward.code().class().task().denominator();
+    Reward::new(forward.reward().clone(), whole)
+}
 
 #[test]
 fn weights_passed_forward_earn_what_the_definition_says() {
@@ -34,15 +40,15 @@ fn weights_passed_forward_earn_what_the_definition_says() {
                 };
                 let class = Class::new(task.unwrap(), shape, Allowance::default()).unwrap();
                 let code = Code::from_fn(&class, |_| stream.below(3) as Symbol);
-                let mut forward = Forward::new(&class, code.clone());
-                assert_eq!(*forward.reward(), reward_by_rollouts(&class, &code).num);
+                let mut forward = Forward::new(code.clone());
+                assert_eq!(earned(&forward), reward_by_rollouts(&code));
                 let mut changed = code;
                 for _ in 0..4 {
                     let cell = stream.below(class.cells() as u32) as usize;
                     let action = stream.below(3) as Symbol;
                     changed.set(cell, action);
                     forward.set(cell, action);
-                    assert_eq!(*forward.reward(), reward_by_rollouts(&class, &changed).num);
+                    assert_eq!(earned(&forward), reward_by_rollouts(&changed));
                 }
             }
         }

@@ -16,84 +16,22 @@ mod codes;
 mod error;
 
 use super::Rollouts;
-use crate::class::{Allowance, Class};
-use crate::exact::lowest_terms;
-use crate::policy::Code;
+use crate::claim::{Finding, Kind, Move, Node, Verdict};
+use crate::class::Class;
+use crate::exact::Reward;
+use crate::memory::Allowance;
 use crate::quasigroup::Symbol;
+use crate::watch::{Observer, Tally};
 use codes::Codes;
-use dashu_ratio::RBig;
-use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub use error::VerdictError;
 
-/// A code, as another one with one cell changed. Codes are numbered; number 0 is the start. They
-/// are listed in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Node {
-    /// The number of the other code, which is smaller.
-    pub parent: usize,
-    /// The cell that differs.
-    pub cell: usize,
-    /// Its action here.
-    pub action: Symbol,
-}
-
-/// One change of one cell on a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
-    /// The cell.
-    pub cell: usize,
-    /// Its action before.
-    pub from: Symbol,
-    /// Its action after.
-    pub to: Symbol,
-    /// J after it.
-    pub reward: RBig,
-}
-
-/// What is said of a code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Claim {
-    /// J is 1.
-    Optimal,
-    /// These and the start are the whole shelf, and it has no exit.
-    Certified {
-        /// Code i is `nodes[i - 1]`.
-        nodes: Vec<Node>,
-    },
-    /// These and the start are on the shelf and have no exit, but the shelf is larger.
-    Bounded {
-        /// Their number, the start included.
-        cap: usize,
-        /// Code i is `nodes[i - 1]`.
-        nodes: Vec<Node>,
-        /// One more code of the shelf.
-        beyond: Node,
-    },
-    /// There is a path to a higher reward that never lowers J.
-    Escapes {
-        /// Its moves, of which the last alone raises J.
-        moves: Vec<Move>,
-    },
-}
-
-/// A code, its reward and what is said of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
-    /// The code.
-    pub start: Code,
-    /// Its reward.
-    pub reward: RBig,
-    /// What is said of it.
-    pub claim: Claim,
-}
-
 /// How many codes of a bounded shelf have all their single-cell changes looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// At most so many, evenly spaced, the first among them.
+    /// At most so many, evenly spaced, the first and the last among them.
     Sample(usize),
     /// Every one.
     All,
@@ -119,53 +57,51 @@ pub struct Checked {
     pub looked_at: usize,
 }
 
-/// Checks a verdict; `go_on` hears how many codes were gone through, of how many.
+/// Checks a verdict; the observer hears how many codes were gone through, of how many.
 ///
 /// ```
-/// use foldglass::check::verdict::{Claim, Effort, Settings, Verdict, check};
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// use std::ops::ControlFlow;
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[1]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::check::verdict::{Effort, Settings, check};
+/// use foldglass::claim::{Finding, Verdict};
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Reward, Shape, Unwatched};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let (effort, threads, each) = (Effort::All, 1, Allowance::default());
 /// let settings = Settings { effort, threads, each };
 /// let mut verdict = Verdict {
 ///     start: Code::new(&class, &[0, 1]).unwrap(),
-///     reward: 1.into(),
-///     claim: Claim::Optimal,
+///     reward: Reward::ONE,
+///     finding: Finding::Optimal,
 /// };
-/// assert!(check(&class, &verdict, settings, |_, _| ControlFlow::Continue(())).is_ok());
+/// assert!(check(&verdict, settings, &Unwatched).is_ok());
 /// verdict.start = Code::new(&class, &[1, 1]).unwrap();
-/// let error = check(&class, &verdict, settings, |_, _| ControlFlow::Continue(())).unwrap_err();
+/// let error = check(&verdict, settings, &Unwatched).unwrap_err();
 /// assert_eq!(error.to_string(), "J of the code is 1/2, not 1/1");
 /// ```
 ///
 /// # Panics
-/// If the code belongs to another class, a cell or action of a move is none of the class, or there
-/// are no threads.
+/// If a cell or action of a move is none of the class, or there are no threads.
 pub fn check(
-    class: &Class,
     verdict: &Verdict,
     settings: Settings,
-    go_on: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
+    observer: &dyn Observer,
 ) -> Result<Checked, VerdictError> {
-    let mut rollouts = Rollouts::new(class, verdict.start.clone(), settings.each)?;
+    assert!(settings.threads > 0, "at least one thread");
+    let class = verdict.start.class();
+    let mut rollouts = Rollouts::new(verdict.start.clone(), settings.each)?;
     check_reward(&rollouts, &verdict.reward, || "the code".to_owned())?;
     let is_one = rollouts.reward() == rollouts.denominator();
-    let (nodes, beyond) = match &verdict.claim {
-        Claim::Optimal if is_one => {
+    let (nodes, beyond) = match &verdict.finding {
+        Finding::Optimal if is_one => {
             return Ok(Checked {
                 codes: 1,
                 looked_at: 0,
             });
         }
-        Claim::Optimal => return Err(VerdictError::NotOptimal(reward(&rollouts))),
+        Finding::Optimal => return Err(VerdictError::NotOptimal(reward(&rollouts).to_string())),
         _ if is_one => return Err(VerdictError::Optimal),
-        Claim::Escapes { moves } => return check_path(&mut rollouts, moves),
-        Claim::Certified { nodes } => (nodes, None),
-        Claim::Bounded { cap, nodes, beyond } => {
+        Finding::Escapes { moves } => return check_path(&mut rollouts, moves),
+        Finding::Certified { nodes } => (nodes, None),
+        Finding::Bounded { cap, nodes, beyond } => {
             let codes = nodes.len() + 1;
             if *cap != codes {
                 return Err(VerdictError::Cap { cap: *cap, codes });
@@ -186,7 +122,7 @@ pub fn check(
         looked_at,
         codes,
     };
-    shelf.check(&rollouts, settings.threads, go_on)?;
+    shelf.check(&rollouts, settings.threads, observer)?;
     Ok(Checked {
         codes: shelf.codes.len(),
         looked_at,
@@ -198,36 +134,7 @@ fn check_path(rollouts: &mut Rollouts, moves: &[Move]) -> Result<Checked, Verdic
         return Err(VerdictError::NoPath);
     }
     for (number, m) in (1..).zip(moves) {
-        let &Move { cell, from, to, .. } = m;
-        let is = rollouts.code().action(cell);
-        if is != from || from == to {
-            return Err(VerdictError::NoMove {
-                number,
-                cell,
-                from,
-                to,
-                is,
-            });
-        }
-        let (before, said) = (rollouts.reward(), reward(rollouts));
-        rollouts.set(cell, to);
-        let after = rollouts.reward();
-        let wanted = match number == moves.len() {
-            true if after <= before => "the last move must raise J",
-            false if after != before => "only the last move may change J",
-            _ => {
-                check_reward(rollouts, &m.reward, || {
-                    format!("the code after move {number}")
-                })?;
-                continue;
-            }
-        };
-        return Err(VerdictError::WrongMove {
-            number,
-            before: said,
-            after: reward(rollouts),
-            wanted,
-        });
+        check_move(rollouts, number, m, number == moves.len())?;
     }
     Ok(Checked {
         codes: moves.len() + 1,
@@ -235,28 +142,74 @@ fn check_path(rollouts: &mut Rollouts, moves: &[Move]) -> Result<Checked, Verdic
     })
 }
 
-fn ratio(rollouts: &Rollouts, numerator: u128) -> RBig {
-    RBig::from_parts(numerator.into(), rollouts.denominator().into())
+/// Makes a move if it is what it states; the last one alone raises J.
+fn check_move(
+    rollouts: &mut Rollouts,
+    number: usize,
+    m: &Move,
+    last: bool,
+) -> Result<(), VerdictError> {
+    let &Move { cell, from, to, .. } = m;
+    let is = rollouts.code().action(cell);
+    if is != from || from == to {
+        return Err(VerdictError::NoMove {
+            number,
+            cell,
+            from,
+            to,
+            is,
+        });
+    }
+    let before = reward(rollouts);
+    rollouts.set(cell, to);
+    let after = reward(rollouts);
+    let wanted = if last && after <= before {
+        Some("the last move must raise J")
+    } else if !last && after != before {
+        Some("only the last move may change J")
+    } else if m
+        .kind
+        .is_some_and(|kind| kind != if last { Kind::Raise } else { Kind::Neutral })
+    {
+        Some("the last move is a raise, the others are neutral")
+    } else {
+        None
+    };
+    if let Some(wanted) = wanted {
+        return Err(VerdictError::WrongMove {
+            number,
+            before: before.to_string(),
+            after: after.to_string(),
+            wanted,
+        });
+    }
+    check_reward(rollouts, &m.reward, || {
+        format!("the code after move {number}")
+    })
 }
 
-/// J in lowest terms.
-fn reward(rollouts: &Rollouts) -> String {
-    lowest_terms(&ratio(rollouts, rollouts.reward()))
+fn ratio(rollouts: &Rollouts, numerator: u128) -> Reward {
+    Reward::new(numerator, rollouts.denominator())
+}
+
+fn reward(rollouts: &Rollouts) -> Reward {
+    ratio(rollouts, rollouts.reward())
 }
 
 fn check_reward(
     rollouts: &Rollouts,
-    claimed: &RBig,
+    claimed: &Reward,
     place: impl Fn() -> String,
 ) -> Result<(), VerdictError> {
-    match ratio(rollouts, rollouts.reward()) == *claimed {
-        true => Ok(()),
-        false => Err(VerdictError::Reward {
-            place: place(),
-            found: reward(rollouts),
-            claimed: lowest_terms(claimed),
-        }),
+    let found = reward(rollouts);
+    if found == *claimed {
+        return Ok(());
     }
+    Err(VerdictError::Reward {
+        place: place(),
+        found: found.to_string(),
+        claimed: claimed.to_string(),
+    })
 }
 
 /// A shelf to check, code by code.
@@ -278,8 +231,9 @@ impl Shelf<'_> {
         &self,
         rollouts: &Rollouts,
         threads: usize,
-        go_on: impl Fn(usize, usize) -> ControlFlow<()> + Sync,
+        observer: &dyn Observer,
     ) -> Result<(), VerdictError> {
+        let tally = Tally::new(observer, "codes", Some(self.codes.len() as u64));
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = AtomicBool::new(false);
         let failed: Mutex<Option<(usize, VerdictError)>> = Mutex::new(None);
@@ -298,8 +252,8 @@ impl Shelf<'_> {
                         *first = Some((number, error));
                     }
                 }
-                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                if go_on(done, self.codes.len()).is_break() {
+                done.fetch_add(1, Ordering::Relaxed);
+                if tally.add(1).is_break() {
                     stopped.store(true, Ordering::Relaxed);
                 }
             }
@@ -316,10 +270,16 @@ impl Shelf<'_> {
         }
     }
 
-    /// Whether all changes of a code are looked at.
+    /// Whether all changes of a code are looked at: so many, evenly spaced, the first and the last
+    /// among them.
     fn is_looked_at(&self, number: usize) -> bool {
-        let before = |number: usize| (number * self.looked_at).div_ceil(self.listed);
-        number < self.listed && before(number) < before(number + 1)
+        if self.looked_at <= 1 {
+            return number < self.looked_at;
+        }
+        // The n-th of them is code n (listed - 1) / (looked_at - 1), rounded down.
+        let (gaps, last) = (self.looked_at - 1, self.listed - 1);
+        let nearest = (number * gaps).div_ceil(last);
+        number < self.listed && nearest * last / gaps == number
     }
 
     fn check_code(&self, rollouts: &mut Rollouts, number: usize) -> Result<(), VerdictError> {
@@ -339,7 +299,7 @@ impl Shelf<'_> {
                         number,
                         cell,
                         action,
-                        reward: lowest_terms(&ratio(rollouts, reward)),
+                        reward: ratio(rollouts, reward).to_string(),
                     });
                 }
                 if reward == self.level && action != rollouts.code().action(cell) {
@@ -354,8 +314,8 @@ impl Shelf<'_> {
     /// before, if the list goes as far.
     fn check_listed(&self, number: usize, cell: usize, action: Symbol) -> Result<(), VerdictError> {
         let here = Node {
-            parent: number,
-            cell,
+            parent: number as u32,
+            cell: cell as u32,
             action,
         };
         match self.codes.find(here) {
@@ -371,6 +331,41 @@ impl Shelf<'_> {
                 action,
             }),
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::{ClassSpec, Shape};
+    use crate::policy::Code;
+    use crate::quasigroup::LatinSquare;
+
+    #[test]
+    fn a_sample_is_evenly_spaced_from_the_first_to_the_last_code_listed() {
+        let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
+        let class = spec.lay_out(Allowance::default()).unwrap();
+        let start = Code::from_fn(&class, |_| 0);
+        let codes = || Codes::new(&class, &start, &[], None).unwrap();
+        for listed in 1..=40 {
+            for looked_at in 0..=listed {
+                let shelf = Shelf {
+                    class: &class,
+                    level: 0,
+                    end: None,
+                    listed,
+                    looked_at,
+                    codes: codes(),
+                };
+                let seen: Vec<usize> = (0..=listed).filter(|&n| shelf.is_looked_at(n)).collect();
+                assert_eq!(seen.len(), looked_at, "of {listed}: {seen:?}");
+                assert!(looked_at == 0 || seen[0] == 0);
+                assert!(looked_at < 2 || seen[looked_at - 1] == listed - 1);
+                let gaps: Vec<usize> = seen.windows(2).map(|pair| pair[1] - pair[0]).collect();
+                let (least, most) = (gaps.iter().min(), gaps.iter().max());
+                assert!(most.unwrap_or(&0) - least.unwrap_or(&0) <= 1, "{seen:?}");
+            }
         }
     }
 }

@@ -3,22 +3,15 @@
 //! This is what the fast counts, and every certificate, are checked against. It knows the task, the
 //! inputs' weights and which cell a rollout consults, and nothing else of this crate.
 
-use super::Exact;
 use crate::class::Class;
+use crate::exact::Reward;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
 
 /// J of a code: the weight of all inputs whose rollout ends on the fold. Takes q^T rollouts.
-///
-/// # Panics
-/// If the code belongs to another class.
-pub fn reward_by_rollouts(class: &Class, code: &Code) -> Exact {
-    assert_eq!(
-        code.actions().len(),
-        class.cells(),
-        "a code of another class"
-    );
+pub fn reward_by_rollouts(code: &Code) -> Reward {
+    let class = code.class();
     let task = class.task();
     let mut num = UBig::ZERO;
     for &length in task.lengths() {
@@ -29,10 +22,7 @@ pub fn reward_by_rollouts(class: &Class, code: &Code) -> Exact {
             }
         }
     }
-    Exact {
-        num,
-        den: task.denominator(),
-    }
+    Reward::new(num, task.denominator())
 }
 
 /// Every sequence of q symbols of a length, in ascending order.

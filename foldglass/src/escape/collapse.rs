@@ -6,9 +6,9 @@
 //! of the same step do.
 
 use super::EscapeError;
-use crate::class::Allowance;
 use crate::count;
 use crate::evaluate::Evaluator;
+use crate::memory::Allowance;
 use crate::policy::{Code, Policy};
 use crate::quasigroup::Symbol;
 use crate::stream::Stream;
@@ -75,12 +75,10 @@ pub struct Collapse {
 /// several cells together raise J: the uniform policy is one. Codes drawn from it tell.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::escape::{Standing, collapse};
-/// use foldglass::policy::Policy;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, LatinSquare, Policy, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
 /// assert_eq!(found.segments.len(), class.cells());
 /// assert!(matches!(found.standing, Standing::Saddle(_)));
@@ -153,7 +151,7 @@ fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64)
     let rewards = (0..DRAWN).map(|number| {
         let mut stream = Stream::new(0, number);
         let code = Code::from_fn(class, |cell| drawn(&policy.row(cell), &mut stream));
-        count::reward(class, &code).to_f64()
+        count::reward(&code).to_f64()
     });
     let differs = |other: &f64| (other - reward).abs() > tolerance.max(ROUNDING);
     rewards

@@ -1,11 +1,11 @@
 //! Walks at random among codes of equal reward until one can be raised (paper, section 4.1: the
 //! dynamics at vanishing temperature), where no theorem gives a path.
 
-use crate::check::path::{Kind, Move, Path};
+use crate::claim::{Kind, Move, Path};
 use crate::count::Counter;
+use crate::exact::Reward;
 use crate::quasigroup::Symbol;
 use crate::stream::Stream;
-use dashu_ratio::RBig;
 
 /// How far a search came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,16 +33,13 @@ pub struct Search {
 /// that do not lower J, until J = 1.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::count::Counter;
 /// use foldglass::escape::{Outcome, search};
-/// use foldglass::policy::Code;
-/// use foldglass::stream::Stream;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(1, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
-/// let counter = Counter::new(&class, zero, Allowance::default()).unwrap();
+/// let counter = Counter::new(zero, Allowance::default()).unwrap();
 /// let found = search(counter, 100_000, &mut Stream::new(1, 0));
 /// assert_eq!(found.outcome, Outcome::Optimum);
 /// ```
@@ -50,7 +47,7 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
     let (cells, q) = (counter.class().cells() as u32, counter.class().q() as u32);
     let (start, first) = (counter.code().clone(), counter.reward());
     let denominator = counter.denominator();
-    let fraction = |num: u128| RBig::from_parts(num.into(), denominator.into());
+    let fraction = |num: u128| Reward::new(num, denominator);
     let (mut moves, mut raised, mut proposals) = (Vec::new(), 0, 0);
     let mut rewards = vec![0; q as usize];
     while counter.reward() < denominator && proposals < cap {
@@ -64,9 +61,10 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
             continue;
         }
         counter.set(cell, to);
-        let kind = match then > now {
-            true => Kind::Raise,
-            false => Kind::Neutral,
+        let kind = if then > now {
+            Kind::Raise
+        } else {
+            Kind::Neutral
         };
         moves.push((cell, from, to, kind, then));
         if kind == Kind::Raise {
@@ -79,7 +77,7 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
         cell,
         from,
         to,
-        kind,
+        kind: Some(kind),
         reward: fraction(reward),
     };
     Search {

@@ -3,7 +3,8 @@
 //! The rollouts of both codes on one input form one chain: the symbols that later windows still see
 //! and the tokens that each code remembers. Its weights are passed forward, at a cost linear in T.
 
-use crate::class::{Allowance, Class, ClassError};
+use crate::class::Class;
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use dashu_int::UBig;
@@ -26,34 +27,22 @@ type Pair = (usize, usize, usize, Symbol);
 /// The probability that two codes give the same answer, right or wrong.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::exact::lowest_terms;
 /// use foldglass::gauge::agreement;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let found = agreement(&class, &zero, &copy, Allowance::default()).unwrap();
+/// let found = agreement(&zero, &copy, Allowance::default()).unwrap();
 /// assert_eq!(lowest_terms(&found.overall), "1/2");
 /// ```
 ///
 /// # Panics
-/// If a code belongs to another class.
-pub fn agreement(
-    class: &Class,
-    a: &Code,
-    b: &Code,
-    allowance: Allowance,
-) -> Result<Agreement, ClassError> {
-    for code in [a, b] {
-        assert_eq!(
-            code.actions().len(),
-            class.cells(),
-            "a code of another class"
-        );
-    }
+/// If the codes belong to different classes.
+pub fn agreement(a: &Code, b: &Code, allowance: Allowance) -> Result<Agreement, TooLarge> {
+    let class = a.class();
+    assert!(class == b.class(), "codes of one class");
     let mut sizes = class.groups().iter().map(|group| {
         let pairs = (group.cells as u128).checked_mul(group.histories as u128)?;
         pairs.checked_mul(96 * class.q() as u128)

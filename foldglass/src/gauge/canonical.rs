@@ -35,25 +35,16 @@ struct Survivor {
 /// The least code that a code can be relabelled to.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::gauge::canonical;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let found = canonical(&class, &copy).unwrap();
+/// let found = canonical(&copy).unwrap();
 /// assert_eq!(found.orbit, 8u32.into());
 /// ```
-///
-/// # Panics
-/// If the code belongs to another class.
-pub fn canonical(class: &Class, code: &Code) -> Result<Canonical, GaugeError> {
-    assert_eq!(
-        code.actions().len(),
-        class.cells(),
-        "a code of another class"
-    );
+pub fn canonical(code: &Code) -> Result<Canonical, GaugeError> {
+    let class = code.class();
     let (q, steps) = (class.q(), class.task().longest());
     let freedom = Freedom::of(class);
     let fixed = |t: usize| (freedom.fixed[t] && freedom.class_of[t] == t).then(|| identity(q));
@@ -80,7 +71,7 @@ pub fn canonical(class: &Class, code: &Code) -> Result<Canonical, GaugeError> {
     let decided = |&class: &usize| survivor.decided[class].clone().expect("every step emits");
     let relabelling = Relabelling(freedom.class_of.iter().map(decided).collect());
     Ok(Canonical {
-        code: relabelling.apply(class, code),
+        code: relabelling.apply(code),
         relabelling,
         orbit: freedom.order(q) / &survivor.count,
         stabiliser: survivor.count,
@@ -202,13 +193,10 @@ fn merge(survivors: Vec<Survivor>, read: &[bool]) -> Vec<Survivor> {
 /// A relabelling that makes one code of another, if there is one.
 ///
 /// # Panics
-/// If a code belongs to another class.
-pub fn relabelling_between(
-    class: &Class,
-    from: &Code,
-    to: &Code,
-) -> Result<Option<Relabelling>, GaugeError> {
-    let (a, b) = (canonical(class, from)?, canonical(class, to)?);
+/// If the codes belong to different classes.
+pub fn relabelling_between(from: &Code, to: &Code) -> Result<Option<Relabelling>, GaugeError> {
+    assert!(from.class() == to.class(), "codes of one class");
+    let (a, b) = (canonical(from)?, canonical(to)?);
     let same = a.code == b.code;
     Ok(same.then(|| b.relabelling.inverse().after(&a.relabelling)))
 }

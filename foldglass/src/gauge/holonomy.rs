@@ -8,7 +8,6 @@
 //! At t = 1 nothing is read: what is emitted there is the boundary term.
 
 use super::{cells_by_window, inverse};
-use crate::class::Class;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 
@@ -40,29 +39,20 @@ impl Links {
 /// The links of a code of a class with one remembered token; none where more are remembered.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
 /// use foldglass::gauge::links;
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// let task = Task::new(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[2], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let fold = Code::from_fn(&class, |cell| {
 ///     let key = class.key(cell);
 ///     key.y[0].map_or(key.x[0].unwrap(), |y| (y + key.x[0].unwrap()) % 3)
 /// });
-/// let links = links(&class, &fold).unwrap();
+/// let links = links(&fold).unwrap();
 /// // Adding 2 and taking 0 away again: a cycle of the tokens.
 /// assert_eq!(links[1].holonomies[2], [2, 0, 1]);
 /// ```
-///
-/// # Panics
-/// If the code belongs to another class.
-pub fn links(class: &Class, code: &Code) -> Option<Vec<Links>> {
-    assert_eq!(
-        code.actions().len(),
-        class.cells(),
-        "a code of another class"
-    );
+pub fn links(code: &Code) -> Option<Vec<Links>> {
+    let class = code.class();
     if class.shape().memory > 1 {
         return None;
     }

@@ -28,14 +28,15 @@ mod walker;
 
 use super::packed::{Packed, Packing};
 use super::rungs::Rungs;
-use crate::class::{Allowance, Class, ClassError};
+use crate::class::Class;
 use crate::count::weight::{Whole, Width};
-use crate::exact;
+use crate::exact::Reward;
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
+use crate::watch::Tally;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
-use dashu_ratio::RBig;
 use descent::{Descent, Stretch};
 use std::ops::{AddAssign, Range};
 use thiserror::Error;
@@ -50,7 +51,7 @@ pub enum CensusError {
     /// A tied class.
     #[error(
         "a tied class is not enumerated: the last step cannot be solved apart from the others; \
-         `certify` examines single codes of it"
+         single codes of it can be certified"
     )]
     Tied,
     /// More codes than are counted in 128 bits.
@@ -71,7 +72,7 @@ pub enum CensusError {
     },
     /// More memory than allowed.
     #[error(transparent)]
-    TooLarge(#[from] ClassError),
+    TooLarge(#[from] TooLarge),
 }
 
 /// A trap, up to the names of its tokens.
@@ -127,8 +128,8 @@ struct Part {
     code: Packed,
 }
 
-/// A census of the codes of a class, cut into parts that can be counted in any order.
-pub struct Census {
+/// What all visits of the codes of a class share.
+struct Frame {
     class: Class,
     packing: Packing,
     /// A change up to this, over the denominator, does not count as one.
@@ -138,6 +139,15 @@ pub struct Census {
     tables: Tables,
     endings: Vec<Part>,
     parts: Vec<Part>,
+}
+
+/// A census in preparation: its endings are visited first, and [`Survey::learned`] makes a
+/// [`Census`] of what they demand.
+pub struct Survey(Frame);
+
+/// A census of the codes of a class, cut into parts that can be counted in any order.
+pub struct Census {
+    frame: Frame,
     demands: Demands,
 }
 
@@ -148,8 +158,8 @@ enum Tables {
 
 /// Evaluates an expression with the tables of either width.
 macro_rules! with {
-    ($census:expr, $rungs:ident => $body:expr) => {
-        match &$census.tables {
+    ($frame:expr, $rungs:ident => $body:expr) => {
+        match &$frame.tables {
             Tables::Narrow($rungs) => $body,
             Tables::Wide($rungs) => $body,
         }
@@ -167,36 +177,41 @@ const MOST_PARTS: f64 = 262_144.0;
 /// Codes that a walker keeps in mind.
 const KEPT: usize = 1 << 21;
 
-impl Census {
+impl Survey {
     /// Prepares the census of a class; a change of the reward by up to `tolerance` counts as none.
-    /// All endings have to be visited before the parts are counted: see [`Census::learn`].
     ///
     /// ```
-    /// use foldglass::class::{Allowance, Class, Shape};
-    /// use foldglass::landscape::census::{Census, Count};
-    /// use foldglass::{exact, inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-    /// let law = InputLaw::Markov(exact::parse("9/10").unwrap());
-    /// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &[4]).unwrap();
-    /// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
-    /// let mut census = Census::new(&class, &exact::parse("0").unwrap(), Allowance::default()).unwrap();
-    /// let mut all = Count::default();
-    /// for ending in 0..census.endings() {
-    ///     let (count, demands) = census.visitor(|| false).ending(ending).unwrap();
+    /// use foldglass::landscape::census::{Count, Demands, Survey};
+    /// use foldglass::watch::{Tally, Unwatched};
+    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Reward, Shape, exact};
+    /// let spec = ClassSpec {
+    ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
+    ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
+    /// };
+    /// let class = spec.lay_out(Allowance::default()).unwrap();
+    /// let survey = Survey::new(&class, &Reward::ZERO, Allowance::default()).unwrap();
+    /// let tally = Tally::new(&Unwatched, "parts", None);
+    /// let (mut all, mut demands) = (Count::default(), Demands::default());
+    /// let mut visitor = survey.visitor(&tally);
+    /// for ending in 0..survey.endings() {
+    ///     let (count, demanded) = visitor.ending(ending).unwrap();
     ///     all += count;
-    ///     census.learn(demands);
+    ///     demands += demanded;
     /// }
-    /// let mut visitor = census.visitor(|| false);
+    /// drop(visitor);
+    /// let census = survey.learned(demands);
+    /// let mut visitor = census.visitor(&tally);
     /// (0..census.parts()).for_each(|part| all += visitor.part(part).unwrap());
     /// assert_eq!((all.optimal, all.local_maxima), (8, 648));
     /// assert_eq!(all.traps.iter().map(|trap| trap.weight).sum::<u128>(), 8);
-    /// let barrier = census.barrier(all.traps[0].shelf, 1000, || false).unwrap();
-    /// assert_eq!(census.fraction(barrier), "1/25");
+    /// let barrier = census.barrier(all.traps[0].shelf, 1000, &tally).unwrap();
+    /// assert_eq!(census.reward(barrier).to_string(), "1/25");
     /// ```
     pub fn new(
         class: &Class,
-        tolerance: &RBig,
+        tolerance: &Reward,
         allowance: Allowance,
-    ) -> Result<Census, CensusError> {
+    ) -> Result<Survey, CensusError> {
         let (q, cells) = (class.q(), class.cells());
         if class.shape().tied {
             return Err(CensusError::Tied);
@@ -221,21 +236,103 @@ impl Census {
                 return Err(CensusError::TooFine { bits });
             }
         };
-        let tolerance = (tolerance * RBig::from(denominator)).floor();
-        let mut census = Census {
+        let mut frame = Frame {
             class: class.clone(),
             packing,
-            tolerance: u128::try_from(tolerance).unwrap_or(0),
+            tolerance: u128::try_from(tolerance.over(&denominator)).unwrap_or(u128::MAX >> 2),
             tracker: tracker(class),
             tables,
             endings: Vec::new(),
             parts: Vec::new(),
-            demands: Demands::default(),
         };
-        with!(census, rungs => (census.endings, census.parts) = census.plan(rungs));
-        Ok(census)
+        with!(frame, rungs => (frame.endings, frame.parts) = frame.plan(rungs));
+        Ok(Survey(frame))
     }
 
+    /// The class.
+    pub fn class(&self) -> &Class {
+        &self.0.class
+    }
+
+    /// The number of codes.
+    pub fn codes(&self) -> UBig {
+        UBig::from(self.0.class.q()).pow(self.0.class.cells())
+    }
+
+    /// The number of sets of endings.
+    pub fn endings(&self) -> usize {
+        self.0.endings.len()
+    }
+
+    /// The number of parts that the census will have.
+    pub fn parts(&self) -> usize {
+        self.0.parts.len()
+    }
+
+    /// The most bytes that a visitor takes, beyond the traps it finds and the shelf it searches.
+    pub fn bytes(&self) -> u128 {
+        KEPT as u128 * 2 * 32
+    }
+
+    /// A visitor of endings, for one thread; it remembers from one to the next what saves it time.
+    /// Now and then it asks whether to stop.
+    pub fn visitor<'a>(&'a self, tally: &'a Tally<'a>) -> EndingVisitor<'a> {
+        EndingVisitor(Either::new(&self.0, None, tally))
+    }
+
+    /// The census, once all endings are visited: `demands` are those of all of them together.
+    pub fn learned(self, demands: Demands) -> Census {
+        Census {
+            frame: self.0,
+            demands,
+        }
+    }
+}
+
+impl Census {
+    /// The class.
+    pub fn class(&self) -> &Class {
+        &self.frame.class
+    }
+
+    /// The number of parts.
+    pub fn parts(&self) -> usize {
+        self.frame.parts.len()
+    }
+
+    /// A visitor of parts, for one thread; it remembers from one to the next what saves it time. Now
+    /// and then it asks whether to stop.
+    pub fn visitor<'a>(&'a self, tally: &'a Tally<'a>) -> PartVisitor<'a> {
+        PartVisitor(Either::new(&self.frame, Some(&self.demands), tally))
+    }
+
+    /// The escape barrier of a shelf: the least, over all paths to a higher reward, of the largest
+    /// drop below its own. None if more than `cap` codes had to be visited to know it, or if it was
+    /// to stop.
+    pub fn barrier(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
+        with!(self.frame, rungs => Walker::new(&self.frame, rungs, tally).barrier(shelf, cap))
+    }
+
+    /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
+    /// change. None as for [`Census::barrier`].
+    pub fn largest_loss(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
+        with!(self.frame, rungs => Walker::new(&self.frame, rungs, tally).largest_loss(shelf, cap))
+    }
+
+    /// The reward, or the difference of two, of a numerator.
+    pub fn reward(&self, numerator: u128) -> Reward {
+        Reward::new(numerator, self.frame.class.task().denominator())
+    }
+
+    /// A packed code.
+    pub fn code(&self, packed: u128) -> Code {
+        let mut actions = vec![0; self.frame.class.cells()];
+        self.frame.packing.unpack(packed, &mut actions);
+        Code::from_fn(&self.frame.class, |cell| actions[cell])
+    }
+}
+
+impl Frame {
     /// Cuts the work into sets of endings and parts.
     fn plan<W: Whole>(&self, rungs: &Rungs<W>) -> (Vec<Part>, Vec<Part>) {
         let last = rungs.rungs.len() - 1;
@@ -318,71 +415,6 @@ impl Census {
         (descent, weight)
     }
 
-    /// The class.
-    pub fn class(&self) -> &Class {
-        &self.class
-    }
-
-    /// The number of codes.
-    pub fn codes(&self) -> UBig {
-        UBig::from(self.class.q()).pow(self.class.cells())
-    }
-
-    /// The number of sets of endings.
-    pub fn endings(&self) -> usize {
-        self.endings.len()
-    }
-
-    /// The number of parts.
-    pub fn parts(&self) -> usize {
-        self.parts.len()
-    }
-
-    /// Takes note of what a set of endings demands. The parts can be counted when this was done for
-    /// all of them.
-    pub fn learn(&mut self, demands: Demands) {
-        self.demands += demands;
-    }
-
-    /// The most bytes that a visitor takes, beyond the traps it finds and the shelf it searches.
-    pub fn bytes(&self) -> u128 {
-        KEPT as u128 * 2 * 32
-    }
-
-    /// A visitor of codes, for one thread; it remembers from one part to the next what saves it
-    /// time. Now and then it asks whether to stop.
-    pub fn visitor(&self, stop: fn() -> bool) -> Visitor<'_> {
-        Visitor(match &self.tables {
-            Tables::Narrow(rungs) => Either::Narrow(self, Visit::new(self, rungs, stop)),
-            Tables::Wide(rungs) => Either::Wide(self, Visit::new(self, rungs, stop)),
-        })
-    }
-
-    /// The escape barrier of a shelf: the least, over all paths to a higher reward, of the largest
-    /// drop below its own. None if more than `cap` codes had to be visited to know it, or if it was
-    /// to stop.
-    pub fn barrier(&self, shelf: u128, cap: usize, stop: fn() -> bool) -> Option<u128> {
-        with!(self, rungs => Walker::new(self, rungs, stop).barrier(shelf, cap))
-    }
-
-    /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
-    /// change. None as for [`Census::barrier`].
-    pub fn largest_loss(&self, shelf: u128, cap: usize, stop: fn() -> bool) -> Option<u128> {
-        with!(self, rungs => Walker::new(self, rungs, stop).largest_loss(shelf, cap))
-    }
-
-    /// A number over the denominator of all rewards, in lowest terms.
-    pub fn fraction(&self, numerator: u128) -> String {
-        exact::fraction(&UBig::from(numerator), &self.class.task().denominator())
-    }
-
-    /// A packed code.
-    pub fn code(&self, packed: u128) -> Code {
-        let mut actions = vec![0; self.class.cells()];
-        self.packing.unpack(packed, &mut actions);
-        Code::from_fn(&self.class, |cell| actions[cell])
-    }
-
     /// How many codes the rungs before one have.
     fn codes_before<W: Whole>(&self, rungs: &Rungs<W>, rung: usize) -> u128 {
         let cells = rungs.rungs[rung].cells.start as u32;
@@ -403,37 +435,54 @@ fn tracker(class: &Class) -> Vec<Symbol> {
     (0..class.cells()).map(action).collect()
 }
 
-/// Visits the codes of a census, on one thread.
-pub struct Visitor<'a>(Either<'a>);
+/// Visits the endings of a census, on one thread.
+pub struct EndingVisitor<'a>(Either<'a>);
+
+/// Counts the parts of a census, on one thread.
+pub struct PartVisitor<'a>(Either<'a>);
 
 enum Either<'a> {
-    Narrow(&'a Census, Visit<'a, i64>),
-    Wide(&'a Census, Visit<'a, i128>),
+    Narrow(&'a Frame, Visit<'a, i64>),
+    Wide(&'a Frame, Visit<'a, i128>),
 }
 
-impl Visitor<'_> {
+impl<'a> Either<'a> {
+    fn new(frame: &'a Frame, demands: Option<&'a Demands>, tally: &'a Tally<'a>) -> Either<'a> {
+        match &frame.tables {
+            Tables::Narrow(rungs) => {
+                Either::Narrow(frame, Visit::new(frame, demands, rungs, tally))
+            }
+            Tables::Wide(rungs) => Either::Wide(frame, Visit::new(frame, demands, rungs, tally)),
+        }
+    }
+
+    fn visit(&mut self, part: impl Fn(&'a Frame) -> &'a Part) -> Option<(Count, Demands)> {
+        match self {
+            Either::Narrow(frame, visit) => visit.part(part(frame)),
+            Either::Wide(frame, visit) => visit.part(part(frame)),
+        }
+    }
+}
+
+impl EndingVisitor<'_> {
     /// Visits a set of endings: what it demands, and the optima and traps it decides. None when it
     /// was stopped.
     ///
     /// # Panics
     /// If there is no such set.
     pub fn ending(&mut self, number: usize) -> Option<(Count, Demands)> {
-        match &mut self.0 {
-            Either::Narrow(census, visit) => visit.part(&census.endings[number]),
-            Either::Wide(census, visit) => visit.part(&census.endings[number]),
-        }
+        self.0.visit(|frame| &frame.endings[number])
     }
+}
 
+impl PartVisitor<'_> {
     /// Counts the codes of one part. Traps are sought only where the tolerance is zero. None when it
     /// was stopped.
     ///
     /// # Panics
     /// If there is no such part.
     pub fn part(&mut self, number: usize) -> Option<Count> {
-        let found = match &mut self.0 {
-            Either::Narrow(census, visit) => visit.part(&census.parts[number]),
-            Either::Wide(census, visit) => visit.part(&census.parts[number]),
-        };
+        let found = self.0.visit(|frame| &frame.parts[number]);
         found.map(|(count, _)| count)
     }
 }

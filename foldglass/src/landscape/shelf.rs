@@ -15,108 +15,45 @@
 mod nodes;
 mod workers;
 
-use crate::class::Allowance;
-use crate::count::{CountError, Exact};
+use crate::claim::{Finding, Kind, Move, Node, Verdict};
+use crate::count::CountError;
+use crate::exact::Reward;
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
+use crate::watch::{Observer, Progress};
 use nodes::Nodes;
-use std::ops::ControlFlow;
 use workers::{Sight, Wish};
 
 pub use workers::Workers;
-
-/// A code of a shelf: another one, found earlier, with one cell changed. Codes are numbered as they
-/// are found; number 0 is the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Node {
-    /// The number of the other code.
-    pub parent: u32,
-    /// The cell that differs.
-    pub cell: u32,
-    /// Its action here.
-    pub action: Symbol,
-}
-
-/// A change of one cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Change {
-    /// The cell.
-    pub cell: usize,
-    /// Its action before.
-    pub from: Symbol,
-    /// Its action after.
-    pub to: Symbol,
-}
-
-/// What a search says of its start.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// J = 1.
-    Optimal,
-    /// The whole shelf was found, and has no exit.
-    Certified,
-    /// The codes found have no exit, but the shelf is larger.
-    Bounded {
-        /// A code of the shelf that is none of those found.
-        beyond: Node,
-    },
-    /// There is an exit.
-    Escapes {
-        /// Neutral changes from the start to the nearest exit, then one that raises J.
-        path: Vec<Change>,
-        /// J at its end.
-        reward: Exact,
-    },
-}
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shelf {
     /// What that says of the start.
     pub verdict: Verdict,
-    /// J of every code of the shelf.
-    pub reward: Exact,
-    /// The codes but for the start: code i is `nodes[i - 1]`. At an optimal start none are looked
-    /// for.
-    pub nodes: Vec<Node>,
+    /// The codes found, the start included. At an optimal start none are looked for.
+    pub size: usize,
     /// The most changes that the shortest path to one of them takes.
     pub depth: usize,
     /// Single-cell changes of the start that leave J as it is.
     pub neutral_moves: usize,
 }
 
-impl Shelf {
-    /// The number of codes found, the start included.
-    pub fn size(&self) -> usize {
-        self.nodes.len() + 1
-    }
-}
-
-/// How far a search is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// Codes found.
-    pub found: usize,
-    /// Codes whose changes were all looked at.
-    pub explored: usize,
-}
-
 /// A search in progress.
 ///
 /// ```
-/// use foldglass::class::{Allowance, Class, Shape};
-/// use foldglass::landscape::shelf::{Search, Verdict, Workers};
-/// use foldglass::policy::Code;
-/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// use std::ops::ControlFlow;
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// use foldglass::claim::Finding;
+/// use foldglass::landscape::shelf::{Search, Workers};
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut workers = Workers::new(&class, 2, Allowance::default())?;
 /// let mut search = Search::new(&mut workers, copy, 1000);
-/// search.explore(&mut workers, |_| ControlFlow::Continue(()));
-/// let shelf = search.finish();
-/// assert!(matches!(shelf.verdict, Verdict::Escapes { path, .. } if path.len() == 2));
+/// search.explore(&mut workers, &Unwatched);
+/// let found = search.finish().verdict.finding;
+/// assert!(matches!(found, Finding::Escapes { moves } if moves.len() == 2));
 /// # Ok::<(), foldglass::count::CountError>(())
 /// ```
 pub struct Search {
@@ -128,8 +65,18 @@ pub struct Search {
     neutral_moves: usize,
     /// The first code of the shelf found beyond the cap.
     beyond: Option<Node>,
-    /// A code, a change that raises its J, and J after that.
-    exit: Option<(usize, Change, u128)>,
+    exit: Option<Exit>,
+}
+
+/// A change that raises J.
+#[derive(Debug, Clone, Copy)]
+struct Exit {
+    /// The code it changes.
+    node: usize,
+    cell: usize,
+    to: Symbol,
+    /// The numerator of J after it.
+    reward: u128,
 }
 
 /// Refuses a cap whose codes do not fit.
@@ -147,6 +94,10 @@ impl Search {
         assert!(
             (1..=u32::MAX as usize).contains(&cap),
             "a cap from 1 to 2^32 - 1"
+        );
+        assert!(
+            workers.class() == start.class(),
+            "a code of the workers' class"
         );
         let (reward, denominator) = workers.reward(&start);
         let mut search = Search {
@@ -169,13 +120,10 @@ impl Search {
         search
     }
 
-    /// Goes on until the verdict is known, or until told to stop.
-    pub fn explore(
-        &mut self,
-        workers: &mut Workers,
-        mut go_on: impl FnMut(Status) -> ControlFlow<()>,
-    ) {
-        while !self.is_over() && go_on(self.status()).is_continue() {
+    /// Goes on until the verdict is known, or until told to stop. The observer hears how many of the
+    /// codes found so far were looked at.
+    pub fn explore(&mut self, workers: &mut Workers, observer: &dyn Observer) {
+        while !self.is_over() && observer.hear(self.progress()).is_continue() {
             let end = self.nodes.len().min(self.explored + workers.together());
             // Beyond the cap no codes are kept, and only an exit is news.
             let wish = match self.beyond {
@@ -190,11 +138,12 @@ impl Search {
         }
     }
 
-    /// How far it is.
-    pub fn status(&self) -> Status {
-        Status {
-            found: self.nodes.len(),
-            explored: self.explored,
+    fn progress(&self) -> Progress<'static> {
+        Progress {
+            unit: "codes of the shelf",
+            done: self.explored as u64,
+            all: Some(self.nodes.len() as u64),
+            share: None,
         }
     }
 
@@ -210,8 +159,12 @@ impl Search {
     /// Takes in what was seen at the next code.
     fn take(&mut self, sight: &Sight) {
         if let Some((cell, to, reward)) = sight.raising {
-            let from = self.nodes.code(self.explored).action(cell);
-            self.exit = Some((self.explored, Change { cell, from, to }, reward));
+            self.exit = Some(Exit {
+                node: self.explored,
+                cell,
+                to,
+                reward,
+            });
             return;
         }
         let parent = self.explored as u32;
@@ -237,36 +190,53 @@ impl Search {
     /// What was found. A search that was stopped is one with a smaller cap: the codes whose changes
     /// it has looked at are found, the next one is beyond them.
     pub fn finish(mut self) -> Shelf {
-        let verdict = match self.exit {
-            _ if self.is_optimal() => Verdict::Optimal,
-            Some((node, change, reward)) => {
-                let mut path = self.nodes.path(node);
-                path.push(change);
-                let reward = self.exact(reward);
-                Verdict::Escapes { path, reward }
-            }
-            None => {
-                let next = self.nodes.list().get(self.explored - 1).copied();
-                self.nodes.truncate(self.explored);
-                match next.or(self.beyond) {
-                    Some(beyond) => Verdict::Bounded { beyond },
-                    None => Verdict::Certified,
-                }
-            }
+        let reward = Reward::new(self.reward, self.denominator);
+        let moves = self.exit.map(|exit| self.moves(exit, &reward));
+        if moves.is_none() && !self.is_optimal() {
+            self.beyond = self
+                .nodes
+                .list()
+                .get(self.explored - 1)
+                .copied()
+                .or(self.beyond);
+            self.nodes.truncate(self.explored);
+        }
+        let (size, depth) = (self.nodes.len(), self.nodes.depth());
+        let start = self.nodes.start().clone();
+        let optimal = self.is_optimal();
+        let nodes = self.nodes.into_list();
+        let finding = match (moves, self.beyond) {
+            _ if optimal => Finding::Optimal,
+            (Some(moves), _) => Finding::Escapes { moves },
+            (None, None) => Finding::Certified { nodes },
+            (None, Some(beyond)) => Finding::Bounded {
+                cap: size,
+                nodes,
+                beyond,
+            },
         };
         Shelf {
-            verdict,
-            reward: self.exact(self.reward),
-            depth: self.nodes.path(self.nodes.len() - 1).len(),
+            verdict: Verdict {
+                start,
+                reward,
+                finding,
+            },
+            size,
+            depth,
             neutral_moves: self.neutral_moves,
-            nodes: self.nodes.into_list(),
         }
     }
 
-    fn exact(&self, numerator: u128) -> Exact {
-        Exact {
-            num: numerator.into(),
-            den: self.denominator.into(),
-        }
+    /// The neutral moves to a code with an exit, and the one that raises J.
+    fn moves(&self, exit: Exit, reward: &Reward) -> Vec<Move> {
+        let mut moves = self.nodes.path(exit.node, reward);
+        moves.push(Move {
+            cell: exit.cell,
+            from: self.nodes.code(exit.node).action(exit.cell),
+            to: exit.to,
+            kind: Some(Kind::Raise),
+            reward: Reward::new(exit.reward, self.denominator),
+        });
+        moves
     }
 }

@@ -28,11 +28,12 @@ mod numbering;
 mod rewards;
 mod vienna;
 
-use crate::class::{Allowance, Class, ClassError};
+use crate::class::Class;
 use crate::count::CountError;
-use crate::exact;
+use crate::exact::Reward;
+use crate::memory::{Allowance, TooLarge};
 use crate::policy::Code;
-use dashu_int::UBig;
+use crate::watch::{Observer, Progress, Unwatched};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
@@ -61,8 +62,8 @@ pub enum TreeError {
     },
     /// More memory than allowed.
     #[error(transparent)]
-    TooLarge(#[from] ClassError),
-    /// The caller's watch ended it.
+    TooLarge(#[from] TooLarge),
+    /// The observer ended it.
     #[error("the flood was stopped")]
     Stopped,
 }
@@ -147,21 +148,21 @@ impl Tree {
     /// Floods a class.
     ///
     /// ```
-    /// use foldglass::class::{Allowance, Class, Shape};
     /// use foldglass::landscape::tree::{Nodes, Tree};
-    /// use foldglass::{exact, inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-    /// let law = InputLaw::Markov(exact::parse("9/10").unwrap());
-    /// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &[4]).unwrap();
-    /// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, exact};
+    /// let spec = ClassSpec {
+    ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
+    ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
+    /// };
+    /// let class = spec.lay_out(Allowance::default()).unwrap();
     /// let tree = Tree::new(&class, Nodes::Orbits, Allowance::default()).unwrap();
     /// let [optimum, trap] = &tree.leaves[..] else { panic!("two leaves") };
     /// assert_eq!((optimum.shelf, optimum.barrier), (8, None));
-    /// assert_eq!(tree.fraction(trap.reward), "9/10");
-    /// assert_eq!(trap.barrier.map(|barrier| tree.fraction(barrier)).as_deref(), Some("1/25"));
+    /// assert_eq!(tree.reward(trap.reward).to_string(), "9/10");
+    /// assert_eq!(tree.reward(trap.barrier.unwrap()).to_string(), "1/25");
     /// ```
     pub fn new(class: &Class, nodes: Nodes, allowance: Allowance) -> Result<Tree, TreeError> {
-        let mut go_on = |_| ControlFlow::Continue(());
-        Levels::new(class, nodes, allowance, &mut go_on)?.tree(&mut go_on)
+        Levels::new(class, nodes, allowance, &Unwatched)?.tree(&Unwatched)
     }
 
     /// The class.
@@ -169,26 +170,31 @@ impl Tree {
         &self.class
     }
 
-    /// A number over the denominator of all rewards, in lowest terms.
-    pub fn fraction(&self, numerator: u64) -> String {
-        exact::fraction(&UBig::from(numerator), &self.class.task().denominator())
+    /// The reward, or the difference of two, of a numerator.
+    pub fn reward(&self, numerator: u64) -> Reward {
+        Reward::new(numerator, self.class.task().denominator())
     }
 }
 
-/// What is told how many nodes were visited since it was last told, and says whether to go on.
-pub type Watch<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
-
-/// Tells a watch, but not of every node.
-struct Pace<'a, 'b> {
-    watch: &'a mut Watch<'b>,
+/// Tells an observer of visits, but not of every one.
+struct Pace<'a> {
+    observer: &'a dyn Observer,
+    done: u64,
+    all: u64,
     untold: u64,
 }
 
-impl<'a, 'b> Pace<'a, 'b> {
+impl<'a> Pace<'a> {
     const OFTEN: u64 = 1 << 14;
 
-    fn new(watch: &'a mut Watch<'b>) -> Pace<'a, 'b> {
-        Pace { watch, untold: 0 }
+    /// A node is visited three times in all: once for its reward, twice by the flood.
+    fn new(observer: &'a dyn Observer, nodes: u64, done: u64) -> Pace<'a> {
+        Pace {
+            observer,
+            done,
+            all: 3 * nodes,
+            untold: 0,
+        }
     }
 
     fn visited(&mut self, nodes: u64) -> Result<(), TreeError> {
@@ -196,7 +202,14 @@ impl<'a, 'b> Pace<'a, 'b> {
         if self.untold < Self::OFTEN {
             return Ok(());
         }
-        match (self.watch)(std::mem::take(&mut self.untold)) {
+        self.done += std::mem::take(&mut self.untold);
+        let progress = Progress {
+            unit: "visits",
+            done: self.done,
+            all: Some(self.all),
+            share: None,
+        };
+        match self.observer.hear(progress) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(TreeError::Stopped),
         }

@@ -50,16 +50,18 @@ impl fmt::Display for InitialLaw {
     }
 }
 
+#[cfg(feature = "serde")]
+crate::serde_as_text!(InitialLaw);
+
 impl InitialLaw {
     /// Draws one distribution.
     pub fn draw(self, stream: &mut Stream, row: &mut [f64]) {
         match self {
             InitialLaw::UNorm => row.iter_mut().for_each(|p| *p = stream.uniform()),
-            InitialLaw::Dirichlet(a) => row.iter_mut().for_each(|p| *p = gamma(stream, a)),
+            InitialLaw::Dirichlet(a) => return dirichlet(stream, a, row),
             InitialLaw::LogitNormal(s) => {
-                row.iter_mut().for_each(|p| *p = s * normal(stream));
-                let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                row.iter_mut().for_each(|p| *p = (*p - most).exp());
+                row.iter_mut().for_each(|p| *p = normal(stream));
+                soften(row, s);
             }
         }
         let sum: f64 = row.iter().sum();
@@ -67,17 +69,54 @@ impl InitialLaw {
     }
 }
 
+/// exp(scale z), up to a common factor that makes the largest 1. Where the scale is too large for
+/// scale z to be a number, all but the largest are 0.
+fn soften(row: &mut [f64], scale: f64) {
+    let largest = |row: &[f64]| row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let most = largest(row);
+    let scaled = |z: f64| scale * z - scale * most;
+    let safe = |z: f64| scale * (z - most);
+    let finite = row.iter().all(|z| (scale * z).is_finite());
+    row.iter_mut()
+        .for_each(|z| *z = if finite { scaled(*z) } else { safe(*z) }.exp());
+}
+
+/// Gamma variates, normalised. For a small parameter they are far below the range of f64: then
+/// their logarithms are.
+fn dirichlet(stream: &mut Stream, a: f64, row: &mut [f64]) {
+    let mut logs = vec![0.0; row.len()];
+    for (p, log) in row.iter_mut().zip(&mut logs) {
+        (*p, *log) = gamma(stream, a);
+    }
+    let sum: f64 = row.iter().sum();
+    if sum >= LEAST_SUM {
+        row.iter_mut().for_each(|p| *p /= sum);
+        return;
+    }
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    row.iter_mut()
+        .zip(logs)
+        .for_each(|(p, log)| *p = (log - most).exp());
+    let sum: f64 = row.iter().sum();
+    row.iter_mut().for_each(|p| *p /= sum);
+}
+
+/// Sums of gamma variates below this may have lost digits.
+const LEAST_SUM: f64 = 1e-250;
+
 /// A standard normal, by Box and Muller's transform (its first half, so that a draw has no memory).
 fn normal(stream: &mut Stream) -> f64 {
     let radius = (-2.0 * stream.uniform().ln()).sqrt();
     radius * (std::f64::consts::TAU * stream.uniform()).cos()
 }
 
-/// A gamma variate of shape `a` and scale 1, by Marsaglia and Tsang's method; below 1, by the
-/// product of one of shape a + 1 with a power of a uniform.
-fn gamma(stream: &mut Stream, a: f64) -> f64 {
+/// A gamma variate of shape `a` and scale 1, and its logarithm, by Marsaglia and Tsang's method;
+/// below 1, by the product of one of shape a + 1 with a power of a uniform.
+fn gamma(stream: &mut Stream, a: f64) -> (f64, f64) {
     if a < 1.0 {
-        return gamma(stream, a + 1.0) * stream.uniform().powf(1.0 / a);
+        let (above, log) = gamma(stream, a + 1.0);
+        let uniform = stream.uniform();
+        return (above * uniform.powf(1.0 / a), log + uniform.ln() / a);
     }
     let d = a - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();
@@ -85,7 +124,7 @@ fn gamma(stream: &mut Stream, a: f64) -> f64 {
         let x = normal(stream);
         let v = (1.0 + c * x).powi(3);
         if v > 0.0 && stream.uniform().ln() < 0.5 * x * x + d - d * v + d * v.ln() {
-            return d * v;
+            return (d * v, (d * v).ln());
         }
     }
 }
@@ -125,6 +164,21 @@ mod tests {
                 (got / want - 1.0).abs() < 0.05,
                 "a = {a}: {got} against {want}"
             );
+        }
+    }
+
+    /// With a parameter near 0 nearly all of a row's weight is on one action, each as often.
+    #[test]
+    fn small_parameters_still_draw_distributions() {
+        for law in ["dirichlet:0.003", "dirichlet:0.001", "dirichlet:1e-300"] {
+            let list = draws(law.parse().unwrap());
+            for action in 0..3 {
+                let mean = list.iter().map(|row| row[action]).sum::<f64>() / list.len() as f64;
+                assert!((mean - 1.0 / 3.0).abs() < 0.012, "{law}: mean {mean}");
+            }
+        }
+        for row in draws(InitialLaw::LogitNormal(1e308)) {
+            assert_eq!(row.iter().filter(|p| **p == 1.0).count(), 1);
         }
     }
 

@@ -1,10 +1,9 @@
 //! Visits every code of a small class, by the definitions.
 
-use foldglass::class::{Allowance, Class, Shape};
 use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::task::Task;
+use foldglass::landscape::census::{Census, Count, Demands, Survey};
+use foldglass::watch::Tally;
+use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Unwatched};
 use std::collections::{BinaryHeap, HashSet};
 
 /// Every code of a class with its reward, by the definition.
@@ -139,6 +138,26 @@ impl All {
         }
         unreachable!("the optimum is higher")
     }
+}
+
+/// A whole census, on one thread.
+pub fn census(class: &Class, tolerance: &str) -> (Census, Count) {
+    let tolerance = tolerance.parse().unwrap();
+    let survey = Survey::new(class, &tolerance, Allowance::default()).unwrap();
+    let tally = Tally::new(&Unwatched, "parts", None);
+    let (mut all, mut demands) = (Count::default(), Demands::default());
+    for ending in 0..survey.endings() {
+        let (count, demanded) = survey.visitor(&tally).ending(ending).unwrap();
+        all += count;
+        demands += demanded;
+    }
+    let census = survey.learned(demands);
+    let mut visitor = census.visitor(&tally);
+    for part in 0..census.parts() {
+        all += visitor.part(part).unwrap();
+    }
+    drop(visitor);
+    (census, all)
 }
 
 pub fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {

@@ -1,9 +1,7 @@
 //! Generates random small classes and evaluates them input by input, as the definitions say.
 
-use foldglass::class::{Allowance, CellKey, Class, Shape, Window};
-use foldglass::inputs::InputLaw;
-use foldglass::quasigroup::{LatinSquare, Symbol};
-use foldglass::task::Task;
+use foldglass::class::CellKey;
+use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};
 use proptest::prelude::*;
 use std::collections::HashMap;
 

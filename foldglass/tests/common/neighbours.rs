@@ -1,8 +1,6 @@
 //! Lists the codes that differ from one in a single cell.
 
-use foldglass::class::Class;
-use foldglass::policy::Code;
-use foldglass::quasigroup::Symbol;
+use foldglass::{Class, Code, Symbol};
 
 /// All codes with one cell changed, by cell, then by action.
 pub fn neighbours(class: &Class, code: &Code) -> Vec<Code> {

@@ -1,17 +1,16 @@
 //! Checks the verdicts of a file one after the other.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 
-use foldglass::check::verdict::{self, Claim, Settings, Verdict, VerdictError};
-use foldglass::check::{CheckError, Rollouts};
-use foldglass::class::{Class, ClassError};
-use foldglass::policy::Code;
+use foldglass::check::verdict::{self, Effort, Settings, VerdictError};
+use foldglass::check::{self, CheckError};
+use foldglass::claim::Verdict;
+use foldglass::memory::TooLarge;
+use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
 
 use super::Means;
 use crate::error::Error;
-use crate::progress::{self, Go, Progress};
 
 /// What was gone through for a verdict.
 #[derive(Serialize)]
@@ -21,47 +20,43 @@ pub struct Line {
     codes: usize,
     /// Codes of which every single-cell change was looked at.
     looked_at: usize,
+    /// Whether some codes of the shelf were not looked at: the claim holds as far as they go.
+    sampled: bool,
 }
 
 /// Checks the verdicts of `file`: what holds, or what does not.
 pub fn check(
-    class: &Class,
     list: &[Verdict],
     file: &str,
-    means: &Means,
+    means: &Means<'_>,
 ) -> Result<Result<Vec<Line>, String>, Error> {
-    let threads = progress::threads(means.threads, usize::MAX);
-    let zeros = || Code::from_fn(class, |_| 0);
-    let probe = |each| Rollouts::new(class, zeros(), each).map(drop);
-    let lacks_memory = |error: &CheckError| matches!(error, CheckError::TooLarge(_));
-    let fit = progress::fitting(threads, means.allowance, probe, lacks_memory);
-    let (threads, each) = match fit {
-        Ok(fit) => fit,
-        Err(CheckError::TooLarge(error)) => return Err(too_large(file, error)),
-        Err(error) => return Ok(Err(error.to_string())),
-    };
+    let class = list[0].start.class();
+    let what = "checking a verdict";
+    let asked = threads(means.threads, usize::MAX);
+    let fit = fitting(asked, what, check::bytes(class), means.allowance);
+    let threads = fit.map_err(|error| too_large(file, error))?;
     let settings = Settings {
         effort: means.effort,
         threads,
-        each,
+        each: means.allowance.shared(threads),
     };
-    let progress = Progress::open();
     let mut lines = Vec::with_capacity(list.len());
     for (number, verdict) in list.iter().enumerate() {
-        let say = |done: usize, all: usize| {
-            let count = list.len();
-            let text = format!("{file}: verdict {number} of {count}, {done} of {all} codes");
-            match progress.say(text) {
-                Go::On => ControlFlow::Continue(()),
-                Go::Stop => ControlFlow::Break(()),
+        means
+            .observer
+            .stage(format!("{file}: verdict {number} of {}", list.len()));
+        match verdict::check(verdict, settings, means.observer) {
+            Ok(verdict::Checked { codes, looked_at }) => {
+                let listed = verdict.finding.nodes().len() + 1;
+                lines.push(Line {
+                    verdict: verdict.finding.name(),
+                    codes,
+                    looked_at,
+                    sampled: means.effort != Effort::All
+                        && verdict.finding.name() == "bounded"
+                        && looked_at < listed,
+                });
             }
-        };
-        match verdict::check(class, verdict, settings, say) {
-            Ok(verdict::Checked { codes, looked_at }) => lines.push(Line {
-                verdict: name(&verdict.claim),
-                codes,
-                looked_at,
-            }),
             Err(VerdictError::Stopped) => {
                 return Err(Error::Stopped(format!(
                     "interrupted at verdict {number} of {}: {file} is not checked",
@@ -78,49 +73,58 @@ pub fn check(
 }
 
 /// Names the file: the class that is too large is described in it.
-fn too_large(file: &str, error: ClassError) -> Error {
-    Error::Content {
+fn too_large(file: &str, error: TooLarge) -> Error {
+    let problem = Error::from(error).to_string();
+    let error = foldglass_study::Error::Content {
         path: file.to_owned(),
         expected: "a verdict file that can be checked in this memory",
-        problem: Error::from(error).to_string(),
-    }
+        problem,
+    };
+    error.into()
 }
 
-fn name(claim: &Claim) -> &'static str {
-    match claim {
-        Claim::Optimal => "optimal",
-        Claim::Certified { .. } => "certified",
-        Claim::Bounded { .. } => "bounded",
-        Claim::Escapes { .. } => "escapes",
-    }
+/// Verdicts, codes and codes looked at of one kind.
+#[derive(Default)]
+struct Sums {
+    verdicts: usize,
+    codes: usize,
+    looked_at: usize,
 }
 
 /// How many verdicts of each kind hold, and how much of bounded shelves was looked at.
 pub fn text(lines: &[Line]) -> String {
-    // By kind: verdicts, codes, codes looked at.
-    let mut kinds: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, Sums> = BTreeMap::new();
     for line in lines {
         let sums = kinds.entry(line.verdict).or_default();
-        let parts = [1, line.codes, line.looked_at];
-        sums.iter_mut().zip(parts).for_each(|(sum, n)| *sum += n);
+        sums.verdicts += 1;
+        sums.codes += line.codes;
+        sums.looked_at += line.looked_at;
     }
-    let part = |(kind, [count, codes, looked_at]): (&str, [usize; 3])| match kind {
-        "certified" => {
-            format!("{count} certified, every single-cell change of {codes} codes looked at")
+    let part = |(kind, sums): (&str, Sums)| {
+        let Sums {
+            verdicts,
+            codes,
+            looked_at,
+        } = sums;
+        match kind {
+            "certified" => {
+                format!("{verdicts} certified, every single-cell change of {codes} codes looked at")
+            }
+            "bounded" => {
+                // Each has one code beyond its cap, which is on the shelf and no more is said of.
+                let codes = codes - verdicts;
+                let more = if looked_at < codes {
+                    " (sampled: --all looks at every one)"
+                } else {
+                    ""
+                };
+                format!(
+                    "{verdicts} bounded, every single-cell change looked at for {looked_at} of \
+                     {codes} codes{more}"
+                )
+            }
+            _ => format!("{verdicts} {kind}"),
         }
-        "bounded" => {
-            // Each has one code beyond its cap, which is on the shelf and no more is said of.
-            let codes = codes - count;
-            let more = match looked_at < codes {
-                true => " (--all looks at every one)",
-                false => "",
-            };
-            format!(
-                "{count} bounded, every single-cell change looked at for {looked_at} of {codes} \
-                 codes{more}"
-            )
-        }
-        _ => format!("{count} {kind}"),
     };
     kinds.into_iter().map(part).collect::<Vec<_>>().join("; ")
 }

@@ -1,8 +1,9 @@
 //! Holds the codes that a verdict lists, and tells them apart by all cells that differ from the
 //! start.
 
-use super::{Node, VerdictError};
+use super::VerdictError;
 use crate::check::Rollouts;
+use crate::claim::Node;
 use crate::class::Class;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
@@ -44,11 +45,7 @@ impl Codes {
     }
 
     fn add(&mut self, class: &Class, node: Node) -> Result<(), VerdictError> {
-        let Node {
-            parent,
-            cell,
-            action,
-        } = node;
+        let (parent, cell, action) = (node.parent as usize, node.cell as usize, node.action);
         let number = self.len();
         let refuse = |problem: String| VerdictError::NoNode {
             number,
@@ -107,7 +104,7 @@ impl Codes {
 
     /// The number of a code and how it is listed, if it is there.
     pub fn find(&self, node: Node) -> Option<(usize, Option<Node>)> {
-        let own = self.changed(node.parent, node.cell, node.action);
+        let own = self.changed(node.parent as usize, node.cell as usize, node.action);
         let number = *self.numbers.get(&own)?;
         let place = number.checked_sub(1);
         Some((number, place.map(|place| self.nodes[place])))

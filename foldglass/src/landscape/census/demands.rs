@@ -17,6 +17,7 @@ type Condition = (usize, Vec<i128>);
 /// Sets of conditions, by the last forgetting rung, with the number of codes of the endings that
 /// make them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Demands(BTreeMap<usize, BTreeMap<Vec<Condition>, u128>>);
 
 impl AddAssign for Demands {
@@ -98,11 +99,11 @@ impl<W: Whole + Ord> Compiled<W> {
         for ((cell, row), holds) in self.conditions.iter().zip(&mut self.holds) {
             *holds = rung.arriving(alpha, *cell, row) + tolerance >= W::zero();
         }
-        let met = |(set, weight): &(Vec<usize>, u128)| match set.iter().all(|&n| self.holds[n]) {
-            true => *weight,
-            false => 0,
-        };
-        self.sets.iter().map(met).sum()
+        let met = self
+            .sets
+            .iter()
+            .filter(|(set, _)| set.iter().all(|&n| self.holds[n]));
+        met.map(|(_, weight)| weight).sum()
     }
 }
 

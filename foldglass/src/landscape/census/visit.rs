@@ -3,11 +3,12 @@
 use super::demands::{Compiled, Demands};
 use super::descent::{Descent, forgets};
 use super::walker::{Search, Walker};
-use super::{Aim, Census, Count, Part, Trap};
+use super::{Aim, Count, Frame, Part, Trap};
 use crate::count::weight::Whole;
 use crate::landscape::packed::relabel;
 use crate::landscape::rungs::{Rung, Rungs};
 use crate::quasigroup::Symbol;
+use crate::watch::Tally;
 use dashu_int::UBig;
 use std::mem::take;
 
@@ -21,9 +22,11 @@ struct Last<W> {
 }
 
 pub(super) struct Visit<'a, W> {
-    census: &'a Census,
+    census: &'a Frame,
+    /// What all endings demand; none while they are visited.
+    learned: Option<&'a Demands>,
     rungs: &'a Rungs<W>,
-    stop: fn() -> bool,
+    tally: &'a Tally<'a>,
     stopped: bool,
     solved: u64,
     beta: Vec<W>,
@@ -37,12 +40,18 @@ pub(super) struct Visit<'a, W> {
 }
 
 impl<'a, W: Whole + Ord> Visit<'a, W> {
-    pub fn new(census: &'a Census, rungs: &'a Rungs<W>, stop: fn() -> bool) -> Visit<'a, W> {
+    pub fn new(
+        census: &'a Frame,
+        learned: Option<&'a Demands>,
+        rungs: &'a Rungs<W>,
+        tally: &'a Tally<'a>,
+    ) -> Visit<'a, W> {
         let last = rungs.rungs.last().map_or(0, |rung| rung.cells.len());
         Visit {
             census,
+            learned,
             rungs,
-            stop,
+            tally,
             stopped: false,
             solved: 0,
             beta: rungs.beta(),
@@ -51,7 +60,7 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
                 allowed: vec![Vec::new(); last],
                 spare: Vec::new(),
             },
-            walker: Walker::new(census, rungs, stop),
+            walker: Walker::new(census, rungs, tally),
             compiled: rungs.rungs.iter().map(|_| None).collect(),
             count: Count::default(),
             demands: Demands::default(),
@@ -66,7 +75,7 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
             Aim::Beginnings => {
                 let (first, end) = (part.stretch.first, part.stretch.end);
                 let rung = &self.rungs.rungs[end];
-                let demands = &self.census.demands;
+                let demands = self.learned.expect("beginnings are visited after endings");
                 let compiled = self.compiled[end].get_or_insert_with(|| demands.compile(end));
                 // What is before a forgetting rung may be anything.
                 let weight = weight * self.census.codes_before(self.rungs, first);
@@ -155,7 +164,7 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
     /// Counts a code, or an ending, whose last step is not raised.
     fn conclude(&mut self, part: &Part, alpha: &[W], actions: &[Symbol], reward: W, weight: u128) {
         self.solved += 1;
-        if self.solved.is_multiple_of(STOP_EVERY) && (self.stop)() {
+        if self.solved.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
             self.stopped = true;
             return;
         }

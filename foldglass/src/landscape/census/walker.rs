@@ -3,11 +3,12 @@
 //! Codes that differ in the names of their tokens only are one code here: relabelling keeps all
 //! rewards, so a path from one is a path from the other.
 
-use super::{Census, KEPT};
+use super::{Frame, KEPT};
 use crate::count::weight::Whole;
 use crate::landscape::packed::{Packed, relabel};
 use crate::landscape::rungs::{Rung, Rungs};
 use crate::quasigroup::Symbol;
+use crate::watch::Tally;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
@@ -17,7 +18,7 @@ pub(super) enum Search {
     Free,
     /// None can; the least code met.
     Trapped(Packed),
-    /// The user stopped it.
+    /// It was stopped.
     Stopped,
 }
 
@@ -29,9 +30,9 @@ const STRAYING: usize = 32;
 
 /// Walks from code to code, up to the names of tokens.
 pub(super) struct Walker<'a, W> {
-    census: &'a Census,
+    census: &'a Frame,
     rungs: &'a Rungs<W>,
-    stop: fn() -> bool,
+    tally: &'a Tally<'a>,
     alpha: Vec<W>,
     beta: Vec<W>,
     actions: Vec<Symbol>,
@@ -44,12 +45,12 @@ pub(super) struct Walker<'a, W> {
 }
 
 impl<'a, W: Whole + Ord> Walker<'a, W> {
-    pub fn new(census: &'a Census, rungs: &'a Rungs<W>, stop: fn() -> bool) -> Walker<'a, W> {
+    pub fn new(census: &'a Frame, rungs: &'a Rungs<W>, tally: &'a Tally<'a>) -> Walker<'a, W> {
         let cells = census.class.cells();
         Walker {
             census,
             rungs,
-            stop,
+            tally,
             alpha: rungs.alpha(),
             beta: rungs.beta(),
             actions: vec![0; cells],
@@ -180,7 +181,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         let mut known = HashSet::from([code]);
         let mut next = 0;
         while next < shelf.len() {
-            if next.is_multiple_of(STOP_EVERY) && (self.stop)() {
+            if next.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
                 return Search::Stopped;
             }
             self.go(shelf[next]);
@@ -231,7 +232,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
                 return Some(spent);
             }
             steps += 1;
-            let stopped = steps.is_multiple_of(STOP_EVERY) && (self.stop)();
+            let stopped = steps.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break();
             if cheapest.len() > cap || stopped {
                 return None;
             }

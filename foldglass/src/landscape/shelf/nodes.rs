@@ -3,7 +3,8 @@
 //! A code is known by its *changes*: the cells whose action is not that of the start, ascending,
 //! with their actions. A hash finds the codes that may be equal to a new one; the changes decide.
 
-use super::{Change, Node};
+use crate::claim::{Kind, Move, Node};
+use crate::exact::Reward;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use std::collections::HashMap;
@@ -91,8 +92,13 @@ impl Nodes {
         code
     }
 
-    /// The changes that lead from the start to a code, one after the other.
-    pub fn path(&self, number: usize) -> Vec<Change> {
+    /// The start.
+    pub fn start(&self) -> &Code {
+        &self.start
+    }
+
+    /// The moves that lead from the start to a code, one after the other; all leave J at `reward`.
+    pub fn path(&self, number: usize, reward: &Reward) -> Vec<Move> {
         let mut numbers = vec![number];
         while let Some(node) = numbers[numbers.len() - 1].checked_sub(1) {
             numbers.push(self.list[node].parent as usize);
@@ -104,9 +110,25 @@ impl Nodes {
             let (cell, to) = (node.cell as usize, node.action);
             let from = code.action(cell);
             code.set(cell, to);
-            Change { cell, from, to }
+            Move {
+                cell,
+                from,
+                to,
+                kind: Some(Kind::Neutral),
+                reward: reward.clone(),
+            }
         };
         numbers.into_iter().rev().map(step).collect()
+    }
+
+    /// How many changes lead from the start to the last code: codes are found nearest first.
+    pub fn depth(&self) -> usize {
+        let (mut depth, mut number) = (0, self.len() - 1);
+        while number > 0 {
+            number = self.list[number - 1].parent as usize;
+            depth += 1;
+        }
+        depth
     }
 
     /// Adds a code, unless it is there; `changes` are those of its parent.
@@ -160,8 +182,9 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::class::{Allowance, Class, Shape};
+    use crate::class::{Class, Shape};
     use crate::inputs::InputLaw;
+    use crate::memory::Allowance;
     use crate::quasigroup::LatinSquare;
     use crate::stream::Stream;
     use crate::task::Task;
@@ -199,9 +222,9 @@ mod tests {
         for (number, code) in all.iter().enumerate() {
             assert_eq!(nodes.code(number), *code);
             let mut walked = all[0].clone();
-            for Change { cell, from, to } in nodes.path(number) {
-                assert_eq!(walked.action(cell), from);
-                walked.set(cell, to);
+            for m in nodes.path(number, &Reward::ZERO) {
+                assert_eq!(walked.action(m.cell), m.from);
+                walked.set(m.cell, m.to);
             }
             assert_eq!(walked, *code);
         }

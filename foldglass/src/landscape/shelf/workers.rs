@@ -1,8 +1,9 @@
 //! Looks at the single-cell changes of many codes at once.
 
 use super::nodes::Nodes;
-use crate::class::{Allowance, Class};
+use crate::class::Class;
 use crate::count::{CountError, Counter};
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use std::ops::Range;
@@ -50,7 +51,7 @@ impl Workers {
     pub fn new(class: &Class, threads: usize, allowance: Allowance) -> Result<Workers, CountError> {
         assert!(threads > 0, "at least one thread");
         let each = Allowance(allowance.0 / threads as u128);
-        let counter = |_| Counter::new(class, Code::from_fn(class, |_| 0), each);
+        let counter = |_| Counter::new(Code::from_fn(class, |_| 0), each);
         Ok(Workers {
             class: class.clone(),
             counters: (0..threads).map(counter).collect::<Result<_, _>>()?,

@@ -79,7 +79,7 @@ pub(super) fn random(
     levels: &Levels,
     ends: &[u32],
     leaves: usize,
-    pace: &mut Pace<'_, '_>,
+    pace: &mut Pace<'_>,
 ) -> Result<(Vec<f64>, f64), TreeError> {
     let level = &levels.level;
     let mut walker = Walker::new(levels);

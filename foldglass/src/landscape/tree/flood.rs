@@ -63,7 +63,7 @@ pub(super) struct Flood {
     stuck: Stuck,
 }
 
-pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_, '_>) -> Result<Flood, TreeError> {
+pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeError> {
     let level = &levels.level;
     let mut walker = Walker::new(levels);
     let mut components = Components::new(levels.nodes());

@@ -1,9 +1,11 @@
 //! Sorts all codes of a class by their reward (paper, App. G.6).
 
 use super::numbering::{Numbering, Span};
-use super::{Nodes, Pace, Tree, TreeError, Watch, climb, flood, rewards};
-use crate::class::{Allowance, Class};
+use super::{Nodes, Pace, Tree, TreeError, climb, flood, rewards};
+use crate::class::Class;
 use crate::landscape::rungs::Rungs;
+use crate::memory::Allowance;
+use crate::watch::Observer;
 use dashu_int::ops::BitTest;
 use std::ops::Range;
 
@@ -35,12 +37,12 @@ impl Levels {
         Numbering::size(class.q(), &spans(class, nodes))
     }
 
-    /// Computes all rewards. The watch hears of every node once.
+    /// Computes all rewards: a third of all visits.
     pub fn new(
         class: &Class,
         nodes: Nodes,
         allowance: Allowance,
-        watch: &mut Watch<'_>,
+        observer: &dyn Observer,
     ) -> Result<Levels, TreeError> {
         let tied = class.shape().tied;
         if tied && nodes == Nodes::Orbits {
@@ -70,7 +72,7 @@ impl Levels {
         };
         let numbering = Numbering::new(class.q(), spans);
         let mut rewards = Vec::with_capacity(size as usize);
-        let pace = &mut Pace::new(watch);
+        let pace = &mut Pace::new(observer, size as u64, 0);
         match &rungs {
             Some(rungs) => rewards::untied(rungs, &numbering, &mut rewards, pace)?,
             None => rewards::any(class, &mut rewards, rest, pace)?,
@@ -93,9 +95,10 @@ impl Levels {
         self.level.len() as u32
     }
 
-    /// Floods the codes. The watch hears of every node twice.
-    pub fn tree(&self, watch: &mut Watch<'_>) -> Result<Tree, TreeError> {
-        let pace = &mut Pace::new(watch);
+    /// Floods the codes: two thirds of all visits.
+    pub fn tree(&self, observer: &dyn Observer) -> Result<Tree, TreeError> {
+        let nodes = u64::from(self.nodes());
+        let pace = &mut Pace::new(observer, nodes, nodes);
         let flood = flood::flood(self, pace)?;
         let random = climb::random(self, &flood.ends, flood.joins.leaves(), pace)?;
         Ok(flood.tree(self, random))

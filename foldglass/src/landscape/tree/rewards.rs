@@ -2,9 +2,10 @@
 
 use super::numbering::Numbering;
 use super::{Pace, TreeError};
-use crate::class::{Allowance, Class};
+use crate::class::Class;
 use crate::count::Counter;
 use crate::landscape::rungs::Rungs;
+use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 
@@ -14,7 +15,7 @@ pub(super) fn untied(
     rungs: &Rungs<i64>,
     numbering: &Numbering,
     rewards: &mut Vec<u64>,
-    pace: &mut Pace<'_, '_>,
+    pace: &mut Pace<'_>,
 ) -> Result<(), TreeError> {
     let last = rungs.rungs.last().map_or(0, |rung| rung.cells.len());
     let mut descent = Descent {
@@ -28,17 +29,17 @@ pub(super) fn untied(
     descent.descend(0)
 }
 
-struct Descent<'a, 'b, 'c> {
+struct Descent<'a, 'b> {
     rungs: &'a Rungs<i64>,
     numbering: &'a Numbering,
     alpha: Vec<i64>,
     /// By cell of the last rung and action.
     earned: Vec<i64>,
     rewards: &'a mut Vec<u64>,
-    pace: &'a mut Pace<'b, 'c>,
+    pace: &'a mut Pace<'b>,
 }
 
-impl Descent<'_, '_, '_> {
+impl Descent<'_, '_> {
     fn descend(&mut self, number: usize) -> Result<(), TreeError> {
         let rungs = self.rungs;
         let rung = &rungs.rungs[number];
@@ -98,10 +99,10 @@ pub(super) fn any(
     class: &Class,
     rewards: &mut Vec<u64>,
     allowance: Allowance,
-    pace: &mut Pace<'_, '_>,
+    pace: &mut Pace<'_>,
 ) -> Result<(), TreeError> {
     let (q, last) = (class.q(), class.cells() - 1);
-    let mut counter = Counter::new(class, Code::from_fn(class, |_| 0), allowance)?;
+    let mut counter = Counter::new(Code::from_fn(class, |_| 0), allowance)?;
     let mut row = vec![0; q];
     loop {
         counter.rewards(last, &mut row);

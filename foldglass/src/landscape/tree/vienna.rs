@@ -14,9 +14,8 @@
 //! reward meet before they meet a higher one, all but the first of them have a lower barrier there.
 
 use super::levels::Levels;
-use crate::exact;
+use crate::exact::Reward;
 use crate::quasigroup::Symbol;
-use dashu_int::UBig;
 use std::io::{self, Write};
 
 /// A landscape as `barriers` reads it.
@@ -51,9 +50,8 @@ impl Levels {
 
 impl Vienna<'_> {
     /// The reward that is one unit of energy.
-    pub fn unit(&self) -> String {
-        let denominator = self.levels.class.task().denominator();
-        exact::fraction(&UBig::from(self.unit), &denominator)
+    pub fn unit(&self) -> Reward {
+        Reward::new(self.unit, self.levels.class.task().denominator())
     }
 
     /// What `barriers` has to be told about the graph: `Q2`, `Q3`, ..

@@ -1,0 +1,109 @@
+//! Does the runs of one series in memory: what `cavi` and `chain` are.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foldglass::{Class, ClassSpec};
+use foldglass_study::method::Settings as MethodSettings;
+use foldglass_study::parallel::threads;
+use foldglass_study::{
+    Dynamics, End, Fields, Options, Record, Registry, Shard, Study, execute_in_memory,
+};
+use serde_json::Value;
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::flags::ClassArgs;
+use crate::progress::Terminal;
+
+/// Finished runs of one series.
+pub struct Series {
+    /// The class.
+    pub class: ClassSpec,
+    /// All settings of the runs.
+    pub settings: Fields,
+    /// The runs, in the order of their numbers.
+    pub records: Vec<Record>,
+    /// Whether the user stopped it, so that some are missing.
+    pub interrupted: bool,
+}
+
+/// Does `runs` runs of a kind; `flag_of` names the flag of a setting in messages.
+pub fn run(
+    kind: &str,
+    fields: Fields,
+    runs: u64,
+    class: &Class,
+    args: &ClassArgs,
+    settings: &Settings,
+    flag_of: impl Fn(&str) -> String,
+) -> Result<Series, Error> {
+    let registry = Registry::default();
+    let method = registry.find(kind).expect("a method of this program");
+    let recipe = method.recipe(
+        class,
+        MethodSettings::new(method.kind(), &fields, Path::new("")),
+    );
+    let recipe = recipe.map_err(|error| {
+        let flag = flag_of(&error.key);
+        let problem = error.problem.strip_prefix(&format!("{} = ", error.key));
+        Error::Usage(match problem {
+            Some(problem) => format!("{flag} {problem}"),
+            None => format!("{flag}: {}", error.problem),
+        })
+    })?;
+    let resolved = recipe.settings();
+    // Runs of one point: the streams are those of the seed.
+    let dynamics = Dynamics {
+        common_random_numbers: true,
+        ..Dynamics::new(kind, kind, fields, runs)
+    };
+    let spec = class.spec();
+    let study = Study::of(kind, spec.clone(), dynamics, settings.seed);
+    let options = Options {
+        out: PathBuf::new(),
+        base: PathBuf::new(),
+        shard: Shard::WHOLE,
+        threads: threads(settings.threads, usize::MAX),
+        checkpoint_every: Duration::MAX,
+        allowance: args.allowance(),
+    };
+    let observer = Terminal::new();
+    let (records, end) = execute_in_memory(&study, &registry, &options, &observer)?;
+    Ok(Series {
+        class: spec,
+        settings: resolved,
+        records,
+        interrupted: end == End::Stopped,
+    })
+}
+
+impl Series {
+    /// A result of every run.
+    pub fn numbers(&self, key: &str) -> Vec<f64> {
+        let of = |record: &Record| record.result.get(key).and_then(Value::as_f64);
+        self.records.iter().filter_map(of).collect()
+    }
+
+    /// How many runs have an exact result of 1.
+    pub fn at_one(&self, key: &str) -> usize {
+        let one = Value::from("1/1");
+        let is = |record: &&Record| record.result.get(key) == Some(&one);
+        self.records.iter().filter(is).count()
+    }
+}
+
+/// A result of a run.
+pub fn real(record: &Record, key: &str) -> f64 {
+    record
+        .result
+        .get(key)
+        .and_then(Value::as_f64)
+        .unwrap_or(f64::NAN)
+}
+
+/// A result of a run as text.
+pub fn text(record: &Record, key: &str) -> String {
+    let value = record.result.get(key).and_then(Value::as_str);
+    value.unwrap_or_default().to_owned()
+}

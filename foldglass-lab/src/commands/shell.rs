@@ -1,0 +1,97 @@
+//! Writes shell completions and man pages from the definition of the command line.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use foldglass_study::Error as StudyError;
+use foldglass_study::claims::LABEL;
+use foldglass_study::disk::replace;
+use serde::Serialize;
+
+use crate::cli::Cli;
+use crate::error::Error;
+use crate::output::Report;
+
+/// The flags of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell: bash, elvish, fish, powershell or zsh
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// A script for a shell.
+#[derive(Serialize)]
+pub struct Completions {
+    shell: String,
+    script: String,
+}
+
+impl CompletionsArgs {
+    /// Makes the script.
+    pub fn run(&self) -> Completions {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "foldglass", &mut script);
+        Completions {
+            shell: self.shell.to_string(),
+            script: String::from_utf8_lossy(&script).into_owned(),
+        }
+    }
+}
+
+impl Report for Completions {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.script.as_bytes())
+    }
+}
+
+/// The flags of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The directory to write them to, a page a command
+    #[arg(value_name = "DIR", default_value = ".")]
+    directory: PathBuf,
+}
+
+/// Pages that were written.
+#[derive(Serialize)]
+pub struct Pages {
+    pages: Vec<PathBuf>,
+}
+
+impl ManArgs {
+    /// Writes the pages.
+    pub fn run(&self) -> Result<Pages, Error> {
+        let directory = &self.directory;
+        std::fs::create_dir_all(directory).map_err(|source| StudyError::write(directory, source))?;
+        let mut whole = Cli::command();
+        whole.build();
+        let mut commands = vec![("foldglass".to_owned(), whole.clone())];
+        let own = whole.get_subcommands().filter(|command| command.get_name() != "help");
+        commands.extend(own.map(|command| {
+            let name = format!("foldglass-{}", command.get_name());
+            (name, command.clone())
+        }));
+        let mut pages = Vec::new();
+        for (name, command) in commands {
+            let path = directory.join(format!("{name}.1"));
+            let mut page = Vec::new();
+            let man = clap_mangen::Man::new(command).title(name);
+            let rendered = man.render(&mut page);
+            rendered
+                .and_then(|()| replace(&path, LABEL, &page))
+                .map_err(|source| StudyError::write(&path, source))?;
+            pages.push(path);
+        }
+        Ok(Pages { pages })
+    }
+}
+
+impl Report for Pages {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut pages = self.pages.iter();
+        pages.try_for_each(|page| writeln!(out, "{}", page.display()))
+    }
+}

@@ -1,0 +1,151 @@
+//! Sums up the records of a study, point by point.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use foldglass::stats::{Interval, Proportion};
+use foldglass_study::disk::replace;
+use foldglass_study::method::shown;
+use foldglass_study::{Error as StudyError, PointSummary, Registry, claims, gather, summarize};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::output::Report;
+use crate::progress::say;
+use crate::report::{Cell, Column, Digits, Format, Table};
+
+/// The flags of `summary`.
+#[derive(Debug, Args)]
+pub struct SummaryArgs {
+    /// The directories that `run` wrote, of one study
+    #[arg(value_name = "DIR", required = true)]
+    directories: Vec<PathBuf>,
+    /// The result to sum up, such as entropy [default: the reward by which a method is judged]
+    #[arg(long, value_name = "RESULT")]
+    of: Option<String>,
+    /// Write the table to this file, by its extension: .txt, .json, .csv, .md or .tex
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl SummaryArgs {
+    /// Reads the records and sums them up.
+    pub fn run(&self, _: &Settings) -> Result<Summed, Error> {
+        let format = match &self.out {
+            Some(path) => Some(
+                Format::of_path(path).map_err(|error| Error::Usage(format!("--out: {error}")))?,
+            ),
+            None => None,
+        };
+        let found = gather(&self.directories)?;
+        if found.damaged > 0 {
+            say(&format!(
+                "{} damaged lines of records are left out",
+                found.damaged
+            ));
+        }
+        if found.missing > 0 {
+            say(&format!("{} runs are not done yet", found.missing));
+        }
+        let registry = Registry::default();
+        let points = summarize(&found.records, &registry, self.of.as_deref());
+        if points.is_empty() && !found.records.is_empty() {
+            let mut names: Vec<&str> = found.records[0].result.keys().map(|k| &k[..]).collect();
+            names.sort_unstable();
+            return Err(Error::Usage(format!(
+                "--of {}: the runs have no such number: {}",
+                self.of.as_deref().unwrap_or("-"),
+                names.join(", ")
+            )));
+        }
+        let summed = Summed {
+            study: found.manifest.study.name,
+            points,
+        };
+        if let (Some(path), Some(format)) = (&self.out, format) {
+            write(&summed.table(), format, path)?;
+        }
+        Ok(summed)
+    }
+}
+
+/// Writes a table to a file, whole or not at all.
+pub fn write(table: &Table, format: Format, path: &Path) -> Result<(), Error> {
+    let mut content = Vec::new();
+    table.write(format, &mut content).map_err(Error::Output)?;
+    let written = replace(path, claims::LABEL, &content);
+    Ok(written.map_err(|source| StudyError::write(path, source))?)
+}
+
+/// The points of a study.
+#[derive(Serialize)]
+pub struct Summed {
+    study: String,
+    points: Vec<PointSummary>,
+}
+
+impl Summed {
+    fn table(&self) -> Table {
+        let columns = [
+            Column::words("class"),
+            Column::words("method"),
+            Column::words("parameters"),
+            Column::words("quantity"),
+            Column::numbers("runs"),
+            Column::numbers("mean"),
+            Column::numbers("95 % interval").key("interval"),
+            Column::numbers("at 1"),
+            Column::numbers("min"),
+            Column::numbers("median"),
+            Column::numbers("p90"),
+            Column::numbers("max"),
+        ];
+        Table::new(columns)
+            .titled(self.study.clone())
+            .rows(self.points.iter().map(row))
+    }
+}
+
+fn row(point: &PointSummary) -> [Cell; 12] {
+    let one = |(name, value): (&String, &Value)| format!("{name}={}", shown(value));
+    let parameters: Vec<String> = point.parameters.iter().map(one).collect();
+    let digits = Digits::Short;
+    let interval = point.low.zip(point.high).map(|(low, high)| Cell::Interval {
+        interval: Interval { low, high },
+        digits,
+    });
+    let at_one = point.at_one.map(|successes| Proportion {
+        successes,
+        trials: point.runs,
+    });
+    [
+        point.class.clone().into(),
+        point.method.clone().into(),
+        parameters.join(" ").into(),
+        point.quantity.clone().into(),
+        point.runs.into(),
+        Cell::MeanSd {
+            mean: digits.of(point.mean),
+            sd: point.sd.map(|sd| Digits::Significant(3).of(sd)),
+        },
+        interval.unwrap_or(Cell::Missing),
+        Cell::or_missing(at_one),
+        point.min.into(),
+        point.median.into(),
+        point.p90.into(),
+        point.max.into(),
+    ]
+}
+
+impl Report for Summed {
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table()]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table().write_text(out)
+    }
+}

@@ -1,0 +1,220 @@
+//! Says what a census found: counts, the traps' rewards and barriers.
+
+use std::collections::BTreeMap;
+
+use foldglass::landscape::census::{Census, Count, Trap};
+use foldglass::watch::{Observer, Tally};
+use foldglass::{Code, Reward};
+use serde::ser::{SerializeStruct, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::parallel::in_order;
+
+/// What a census found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Cells of the class.
+    pub cells: usize,
+    /// Codes of the class.
+    pub codes: String,
+    /// Codes of reward 1.
+    pub optimal: u128,
+    /// Codes below that no single change raises by more than the tolerance.
+    pub local_maxima: u128,
+    /// Changes up to this counted as none.
+    pub tolerance: Reward,
+    /// Those of the local maxima that are traps; not sought where there is a tolerance.
+    pub traps: Option<Traps>,
+}
+
+/// What was found of the traps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traps {
+    /// By reward, barrier and loss, the highest first.
+    pub kinds: Vec<TrapKind>,
+    /// Shelves, up to the names of tokens.
+    pub shelves: usize,
+    /// A code of each, up to the names of tokens.
+    pub codes: Vec<Code>,
+}
+
+/// Traps of one reward, barrier and largest loss.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TrapKind {
+    /// Their reward.
+    pub reward: Reward,
+    /// Their escape barrier; none where too many codes would have to be visited to know it.
+    pub barrier: Option<Reward>,
+    /// The largest loss by a single change on the best way out; none likewise.
+    pub loss: Option<Reward>,
+    /// How many codes.
+    #[serde(with = "decimal")]
+    pub count: u128,
+}
+
+mod decimal {
+    //! Counts that may pass 2^53 are decimal strings.
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    pub fn serialize<S: Serializer>(count: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(count)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+impl Found {
+    /// Measures the barriers on several threads, visiting up to `cap` codes for each, and puts all
+    /// together. None when it was stopped.
+    pub fn new(
+        census: &Census,
+        count: Count,
+        tolerance: &Reward,
+        threads: usize,
+        cap: usize,
+        observer: &dyn Observer,
+    ) -> Result<Option<Found>, Error> {
+        let class = census.class();
+        let traps = if tolerance.is_zero() {
+            match Traps::new(census, count.traps, threads, cap, observer)? {
+                Some(traps) => Some(traps),
+                None => return Ok(None),
+            }
+        } else {
+            None
+        };
+        let codes = dashu_int::UBig::from(class.q()).pow(class.cells());
+        Ok(Some(Found {
+            cells: class.cells(),
+            codes: codes.to_string(),
+            optimal: count.optimal,
+            local_maxima: count.local_maxima,
+            tolerance: tolerance.clone(),
+            traps,
+        }))
+    }
+}
+
+/// Adds the weights of equal keys, the highest key first.
+fn grouped<K: Ord>(all: impl IntoIterator<Item = (K, u128)>) -> Vec<(K, u128)> {
+    let mut sums: BTreeMap<K, u128> = BTreeMap::new();
+    for (key, weight) in all {
+        *sums.entry(key).or_default() += weight;
+    }
+    sums.into_iter().rev().collect()
+}
+
+impl Traps {
+    fn new(
+        census: &Census,
+        mut list: Vec<Trap>,
+        threads: usize,
+        cap: usize,
+        observer: &dyn Observer,
+    ) -> Result<Option<Traps>, Error> {
+        list.sort();
+        let on_shelf = |trap: &Trap| ((trap.reward, trap.shelf), trap.weight);
+        let shelves = grouped(list.iter().map(on_shelf));
+        let tally = Tally::new(observer, "barriers", Some(shelves.len() as u64));
+        let measure = |n: usize| {
+            let ((reward, shelf), weight) = shelves[n];
+            let barrier = census.barrier(shelf, cap, &tally);
+            let loss = census.largest_loss(shelf, cap, &tally);
+            if tally.add(1).is_break() {
+                return Ok(None);
+            }
+            let exact = |value: u128| census.reward(value);
+            let key = (exact(reward), barrier.map(exact), loss.map(exact));
+            Ok(Some((key, weight)))
+        };
+        let mut measured = Vec::new();
+        in_order(threads, shelves.len(), measure, |kind| {
+            measured.push(kind);
+            Ok(())
+        })?;
+        if measured.len() < shelves.len() {
+            return Ok(None);
+        }
+        let kind = |((reward, barrier, loss), count)| TrapKind {
+            reward,
+            barrier,
+            loss,
+            count,
+        };
+        Ok(Some(Traps {
+            kinds: grouped(measured).into_iter().map(kind).collect(),
+            shelves: shelves.len(),
+            codes: list.iter().map(|trap| census.code(trap.code)).collect(),
+        }))
+    }
+
+    /// How many codes are traps.
+    pub fn count(&self) -> u128 {
+        self.kinds.iter().map(|kind| kind.count).sum()
+    }
+
+    /// How many have each value of something, the highest first.
+    pub fn by<T: Ord + Clone>(&self, of: impl Fn(&TrapKind) -> T) -> Vec<(T, u128)> {
+        grouped(self.kinds.iter().map(|kind| (of(kind), kind.count)))
+    }
+}
+
+#[derive(Serialize)]
+struct ByReward {
+    reward: Reward,
+    count: String,
+}
+
+#[derive(Serialize)]
+struct ByBarrier {
+    barrier: Option<Reward>,
+    count: String,
+}
+
+#[derive(Serialize)]
+struct ByLoss {
+    loss: Option<Reward>,
+    count: String,
+}
+
+impl Serialize for Found {
+    /// The object of the contract.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Found", 11)?;
+        object.serialize_field("cells", &self.cells)?;
+        object.serialize_field("codes", &self.codes)?;
+        object.serialize_field("optimal", &self.optimal.to_string())?;
+        object.serialize_field("local_maxima", &self.local_maxima.to_string())?;
+        if !self.tolerance.is_zero() {
+            object.serialize_field("tolerance", &self.tolerance)?;
+        }
+        if let Some(traps) = &self.traps {
+            let rewards = traps.by(|kind| kind.reward.clone());
+            let rewards = rewards.into_iter().map(|(reward, count)| ByReward {
+                reward,
+                count: count.to_string(),
+            });
+            let barriers = traps.by(|kind| kind.barrier.clone());
+            let barriers = barriers.into_iter().map(|(barrier, count)| ByBarrier {
+                barrier,
+                count: count.to_string(),
+            });
+            let losses = traps.by(|kind| kind.loss.clone());
+            let losses = losses.into_iter().map(|(loss, count)| ByLoss {
+                loss,
+                count: count.to_string(),
+            });
+            object.serialize_field("traps", &traps.count().to_string())?;
+            object.serialize_field("trap_rewards", &rewards.collect::<Vec<_>>())?;
+            object.serialize_field("barriers", &barriers.collect::<Vec<_>>())?;
+            object.serialize_field("largest_losses", &losses.collect::<Vec<_>>())?;
+            object.serialize_field("shelves", &traps.shelves)?;
+            object.serialize_field("kinds", &traps.kinds)?;
+        }
+        object.end()
+    }
+}

@@ -1,0 +1,113 @@
+//! Reads and writes the files of claims: paths, and verdicts as they come.
+
+use std::io::Write;
+use std::path::Path;
+
+use foldglass::Allowance;
+use foldglass::claim::{
+    self, PATH_FORMAT, PathForm, VERDICT_FORMAT, Verdict, VerdictForm, VerdictsForm,
+};
+use foldglass::class::ClassSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{Whole, replace};
+use crate::error::Error;
+use crate::files::Input;
+
+/// The claims of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claims {
+    /// A path that never lowers J.
+    Path(claim::Path),
+    /// Verdicts on codes of one class, at least one.
+    Verdicts(Vec<Verdict>),
+}
+
+#[derive(Deserialize)]
+struct Opening {
+    format: String,
+}
+
+const EXPECTED: &str = "a claim file ({\"format\":\"foldglass-path/1\",..} or \
+                        {\"format\":\"foldglass-verdict/1\",..})";
+
+/// Reads the claims of a file; whether they are true is not checked here.
+pub fn read(file: &Input, allowance: Allowance) -> Result<Claims, Error> {
+    let refuse = |source| Error::Claim {
+        path: file.name.clone(),
+        source: Box::new(source),
+    };
+    let Opening { format } = file.object(EXPECTED)?;
+    match &format[..] {
+        PATH_FORMAT => {
+            let form: PathForm = file.object(EXPECTED)?;
+            form.path(allowance).map(Claims::Path).map_err(refuse)
+        }
+        VERDICT_FORMAT => {
+            let form: VerdictsForm = file.object(EXPECTED)?;
+            form.verdicts(allowance)
+                .map(Claims::Verdicts)
+                .map_err(refuse)
+        }
+        _ => Err(refuse(claim::ClaimError::Format(format))),
+    }
+}
+
+/// Tells the processes apart that write files of their own.
+pub const LABEL: &str = "out";
+
+/// Writes a value to a file as JSON, whole or not at all.
+pub fn write(path: &Path, content: &impl Serialize) -> Result<(), Error> {
+    let mut text = serde_json::to_vec(content).map_err(|error| Error::write(path, error.into()))?;
+    text.push(b'\n');
+    replace(path, LABEL, &text).map_err(|source| Error::write(path, source))
+}
+
+/// A file of verdicts, written as they come; it takes its name when it is finished.
+pub struct VerdictWriter {
+    path: std::path::PathBuf,
+    file: Whole,
+    count: usize,
+}
+
+impl VerdictWriter {
+    /// Begins a file for verdicts on codes of a class.
+    pub fn create(path: &Path, class: &ClassSpec) -> Result<VerdictWriter, Error> {
+        let file = Whole::create(path, LABEL).map_err(|source| Error::write(path, source))?;
+        let mut writer = VerdictWriter {
+            path: path.to_owned(),
+            file,
+            count: 0,
+        };
+        let class = serde_json::to_string(class).expect("plain data");
+        let opening = format!("{{\"format\":\"{VERDICT_FORMAT}\",\"class\":{class},\"verdicts\":[");
+        writer.put(opening.as_bytes())?;
+        Ok(writer)
+    }
+
+    /// Writes a verdict.
+    pub fn write(&mut self, verdict: &Verdict) -> Result<(), Error> {
+        let mut text = if self.count == 0 { "\n" } else { ",\n" }
+            .as_bytes()
+            .to_vec();
+        self.count += 1;
+        serde_json::to_writer(&mut text, &VerdictForm::from(verdict)).expect("plain data");
+        self.put(&text)
+    }
+
+    /// Closes the file and gives it its name.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.put(b"\n]}\n")?;
+        let path = self.path;
+        self.file
+            .finish()
+            .map_err(|source| Error::write(&path, source))
+    }
+
+    fn put(&mut self, text: &[u8]) -> Result<(), Error> {
+        let path = &self.path;
+        self.file
+            .write_all(text)
+            .map_err(|source| Error::write(path, source))
+    }
+}

@@ -1,0 +1,147 @@
+//! Writes files so that a crash, a full disk or a kill at any moment leaves the old one or the new
+//! one, whole.
+//!
+//! A link is followed, and what it leads to is replaced. What is no regular file (a device, a pipe)
+//! is written to as it is: there is nothing to keep whole. A directory is refused.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the names of files being written end with.
+const UNFINISHED: &str = ".tmp";
+
+/// Numbers the files that this process writes, so that two threads never share a name.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// A file that takes its name only when it is finished.
+pub struct Whole {
+    /// Where it will be; links are followed.
+    path: PathBuf,
+    /// Where it is meanwhile; none where it is written in place.
+    unfinished: Option<PathBuf>,
+    file: Option<BufWriter<File>>,
+}
+
+impl Whole {
+    /// Begins a file; `label` tells the processes apart that may write the same one.
+    pub fn create(path: &Path, label: &str) -> io::Result<Whole> {
+        let path = follow(path)?;
+        let in_place = match fs::metadata(&path) {
+            Ok(there) if there.is_dir() => {
+                return Err(io::Error::new(
+                    io::ErrorKind::IsADirectory,
+                    "it is a directory: name a file",
+                ));
+            }
+            Ok(there) => !there.is_file(),
+            Err(_) => false,
+        };
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it names a directory: name a file in it",
+            ));
+        }
+        let unfinished = (!in_place).then(|| unfinished(&path, label));
+        let file = match &unfinished {
+            Some(unfinished) => File::create(unfinished)?,
+            None => File::options().write(true).open(&path)?,
+        };
+        Ok(Whole {
+            path,
+            unfinished,
+            file: Some(BufWriter::with_capacity(1 << 16, file)),
+        })
+    }
+
+    /// Gives it its name; it is on disk when this returns.
+    pub fn finish(mut self) -> io::Result<()> {
+        let mut file = self.file.take().expect("it is open until here");
+        file.flush()?;
+        let Some(unfinished) = self.unfinished.clone() else {
+            return Ok(());
+        };
+        file.get_ref().sync_all()?;
+        drop(file);
+        fs::rename(&unfinished, &self.path)?;
+        self.unfinished = None;
+        sync_directory(directory_of(&self.path));
+        Ok(())
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.as_mut().expect("it is open").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().expect("it is open").flush()
+    }
+}
+
+impl Drop for Whole {
+    /// What was not finished leaves nothing behind.
+    fn drop(&mut self) {
+        if let Some(unfinished) = &self.unfinished {
+            let _ = fs::remove_file(unfinished);
+        }
+    }
+}
+
+/// Writes a file whole or not at all.
+pub fn replace(path: &Path, label: &str, content: &[u8]) -> io::Result<()> {
+    let mut file = Whole::create(path, label)?;
+    file.write_all(content)?;
+    file.finish()
+}
+
+/// Where a path leads when it is a link, also to nothing yet.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..40 {
+        match fs::symlink_metadata(&path) {
+            Ok(there) if there.is_symlink() => {
+                let to = fs::read_link(&path)?;
+                path = directory_of(&path).join(to);
+            }
+            _ => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn unfinished(path: &Path, label: &str) -> PathBuf {
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    // Long names stay within what file systems take.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(40).collect();
+    path.with_file_name(format!("{name}.{process}-{number}.{label}{UNFINISHED}"))
+}
+
+/// Removes what a process with this label did not finish in a directory.
+pub fn remove_unfinished(directory: &Path, label: &str) {
+    let end = format!(".{label}{UNFINISHED}");
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().ends_with(&end) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Makes new names in a directory survive a power cut, where the system can.
+pub fn sync_directory(directory: &Path) {
+    if let Ok(directory) = File::open(directory) {
+        let _ = directory.sync_all();
+    }
+}

@@ -1,0 +1,181 @@
+//! Says why a study, a file or a census is refused or fails.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use foldglass::check::CheckError;
+use foldglass::claim::ClaimError;
+use foldglass::class::SpecError;
+use foldglass::count::CountError;
+use foldglass::landscape::census::CensusError;
+use foldglass::memory::TooLarge;
+use foldglass::policy::TableError;
+use foldglass::quasigroup::SquareError;
+use thiserror::Error;
+
+/// Why something is refused or fails.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// No such task.
+    #[error("task {name}: {source}{file}", file = match .source {
+        SquareError::UnknownName { .. } => "; or a table in a file: file:PATH, PATH.json",
+        _ => "",
+    })]
+    Square {
+        /// The name or the file.
+        name: String,
+        /// What is wrong with it.
+        source: SquareError,
+    },
+    /// No law of the inputs.
+    #[error("inputs {given}: {problem}")]
+    Inputs {
+        /// What was given.
+        given: String,
+        /// What is accepted.
+        problem: String,
+    },
+    /// No class.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// More memory than allowed.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The codes of a class are not enumerated.
+    #[error(transparent)]
+    Census(CensusError),
+    /// Rewards that are not counted.
+    #[error(transparent)]
+    Count(CountError),
+    /// A file that cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file that cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// What was computed cannot be kept.
+    #[error(
+        "cannot write {path}: {source}; all runs recorded so far are safe, and the same command goes on"
+    )]
+    Keep {
+        /// The file or directory.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A content that is not what it should be.
+    #[error("{path} is not {expected}: {problem}")]
+    Content {
+        /// The file.
+        path: String,
+        /// What it should be, with its form.
+        expected: &'static str,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// A table that does not fit the class.
+    #[error("{path}: {source}")]
+    Table {
+        /// The file.
+        path: String,
+        /// What does not fit.
+        source: TableError,
+    },
+    /// A claim that is none.
+    #[error("{path} is no claim: {source}")]
+    Claim {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: Box<ClaimError>,
+    },
+    /// A claim that cannot be checked here.
+    #[error("{path}: {source}")]
+    Check {
+        /// The file.
+        path: String,
+        /// Why.
+        source: CheckError,
+    },
+    /// A study, or what is kept of one, is refused.
+    #[error("{place}: {problem}")]
+    Study {
+        /// The file, or the part of it.
+        place: String,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// Another process works on the same file.
+    #[error(
+        "another foldglass is writing {path}: let it finish, or choose another directory or shard"
+    )]
+    Locked {
+        /// The file.
+        path: String,
+    },
+    /// Something that should hold does not.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<CensusError> for Error {
+    fn from(error: CensusError) -> Error {
+        match error {
+            CensusError::TooLarge(error) => Error::TooLarge(error),
+            other => Error::Census(other),
+        }
+    }
+}
+
+impl From<CountError> for Error {
+    fn from(error: CountError) -> Error {
+        match error {
+            CountError::TooLarge(error) => Error::TooLarge(error),
+            other => Error::Count(other),
+        }
+    }
+}
+
+impl Error {
+    /// Of a file that cannot be read.
+    pub fn read(path: &Path, source: io::Error) -> Error {
+        Error::Read {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
+    /// Of a file that cannot be written.
+    pub fn write(path: &Path, source: io::Error) -> Error {
+        Error::Write {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
+    /// Of a file that keeps results.
+    pub fn keep(path: &Path, source: io::Error) -> Error {
+        Error::Keep {
+            path: path.display().to_string(),
+            source,
+        }
+    }
+
+    /// Of a directory or a file of a study.
+    pub fn study(place: impl Into<PathBuf>, problem: String) -> Error {
+        Error::Study {
+            place: place.into().display().to_string(),
+            problem,
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Does the runs of a study that are not done yet, on several threads.
+
+use std::collections::HashSet;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use foldglass::Allowance;
+use foldglass::memory::Bytes;
+use foldglass::watch::Observer;
+use serde::Serialize;
+
+use crate::checkpoint::{Checkpoints, Found};
+use crate::disk::remove_unfinished;
+use crate::error::Error;
+use crate::journal::{self, Journal};
+use crate::manifest::Key;
+use crate::method::{self, Registry};
+use crate::pace::{Pace, weight};
+use crate::plan::{Plan, Shard, Unit};
+use crate::record::Record;
+use crate::spec::Study;
+
+/// How a study is executed; none of it shows in the records.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The directory of the records.
+    pub out: PathBuf,
+    /// Where files that the study names are found from.
+    pub base: PathBuf,
+    /// The part of the study to do.
+    pub shard: Shard,
+    /// Threads.
+    pub threads: usize,
+    /// Units that take longer are saved this often.
+    pub checkpoint_every: Duration,
+    /// The memory that may be taken.
+    pub allowance: Allowance,
+}
+
+/// What an execution came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Executed {
+    /// The file of the records.
+    pub records: PathBuf,
+    /// Runs of the shard.
+    pub runs: u64,
+    /// Those that were done before.
+    pub done_before: u64,
+    /// Those that were done now.
+    pub done_now: u64,
+    /// How it ended.
+    #[serde(skip)]
+    pub end: End,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All runs of the shard are done.
+    Finished,
+    /// It was stopped; the same call goes on.
+    Stopped,
+}
+
+/// The runs of a study that its directory has records of.
+pub fn done(plan: &Plan, out: &Path, observer: &dyn Observer) -> Result<HashSet<Key>, Error> {
+    let mut done = HashSet::new();
+    let mut damaged = 0;
+    if out.is_dir() {
+        for path in journal::files(out, "records")? {
+            damaged += journal::read_records(&path, &plan.manifest, &plan.index, |key, _| {
+                done.insert(key);
+                Ok(())
+            })?;
+        }
+    }
+    if damaged > 0 {
+        observer.notice(&format!(
+            "{damaged} damaged lines of records are left out; their runs are done again"
+        ));
+    }
+    Ok(done)
+}
+
+/// Units to do, and how many runs there are of them and how many are done.
+pub(crate) struct Work {
+    /// What is left, in the order of the study.
+    pub units: Vec<Unit>,
+    pub runs: u64,
+    pub finished: u64,
+}
+
+impl Work {
+    /// The work of a shard. Its list enters the memory that is allowed.
+    pub fn of(
+        plan: &Plan,
+        shard: Shard,
+        done: &HashSet<Key>,
+        allowance: Allowance,
+    ) -> Result<Work, Error> {
+        let count = plan.unit_count().div_ceil(shard.of as u128);
+        let bytes = count.checked_mul(2 * size_of::<Unit>() as u128);
+        allowance.check(&format!("a list of {count} units of runs"), bytes)?;
+        let mut work = Work {
+            units: Vec::new(),
+            runs: 0,
+            finished: 0,
+        };
+        for unit in shard.share(plan.units()) {
+            work.runs += unit.numbers.end - unit.numbers.start;
+            work.finished += unit.keys().filter(|key| done.contains(key)).count() as u64;
+            work.units.extend(unit.left(done));
+        }
+        Ok(work)
+    }
+}
+
+/// The threads that work and memory allow.
+pub(crate) fn threads(plan: &Plan, units: &[Unit], options: &Options) -> usize {
+    let needed = |unit: &Unit| plan.of(unit).1.recipe.bytes().unwrap_or(u128::MAX);
+    let largest = units.iter().map(needed).max().unwrap_or(0);
+    let room = options.allowance.0 / largest.max(1);
+    let fitting = usize::try_from(room).unwrap_or(usize::MAX);
+    options.threads.min(fitting).min(units.len()).max(1)
+}
+
+/// Does the runs of a study, or of its shard, that are not done yet. May be interrupted at any
+/// moment, and called again.
+pub fn execute(
+    study: &Study,
+    registry: &Registry,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Executed, Error> {
+    let plan = Plan::new(study, registry, &options.base, options.allowance)?;
+    let out = &options.out;
+    let label = options.shard.label();
+    // Before anything is written: a directory of another study stays as it is.
+    let done = done(&plan, out, observer)?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
+    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
+    let records = out.join(options.shard.file("records"));
+    let (journal, dropped) = Journal::open(&records)?;
+    if dropped > 0 {
+        let path = records.display();
+        observer.notice(&format!(
+            "{path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
+        ));
+    }
+    remove_unfinished(out, &label);
+    let checkpoints = Checkpoints::new(out, &label);
+    checkpoints.tidy();
+    plan.manifest
+        .write(out, &label)
+        .map_err(|source| Error::keep(out, source))?;
+    for unit in options.shard.share(plan.units()) {
+        if unit.left(&done).is_none() {
+            checkpoints.forget(&plan, &unit);
+        }
+    }
+    let kept = OnDisk {
+        plan: &plan,
+        done: &done,
+        checkpoints: &checkpoints,
+        directory: out,
+        journal: Mutex::new(journal),
+        finished: AtomicU64::new(0),
+    };
+    let execution = Execution::new(&plan, &work, options, observer, &kept);
+    let end = execution.run(work.units, options)?;
+    checkpoints.close();
+    Ok(Executed {
+        records,
+        runs: work.runs,
+        done_before: work.finished,
+        done_now: kept.finished.load(Ordering::Relaxed),
+        end,
+    })
+}
+
+/// Does a study in memory: what its runs came to, in their order, and how it ended. Where it was
+/// stopped, the finished runs are there.
+pub fn execute_in_memory(
+    study: &Study,
+    registry: &Registry,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<(Vec<Record>, End), Error> {
+    let plan = Plan::new(study, registry, &options.base, options.allowance)?;
+    let done = HashSet::new();
+    let held = held_bytes(&plan);
+    let what = format!("holding the results of {} runs", plan.index.runs());
+    options.allowance.check(&what, held)?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
+    let kept = InMemory {
+        plan: &plan,
+        records: Mutex::new(Vec::new()),
+    };
+    let execution = Execution::new(&plan, &work, options, observer, &kept);
+    let end = execution.run(work.units, options)?;
+    let mut records = kept
+        .records
+        .into_inner()
+        .expect("no panic while it was held");
+    records.sort_by_key(|(key, _)| *key);
+    Ok((records.into_iter().map(|(_, record)| record).collect(), end))
+}
+
+/// About what a record takes beside the tables that it keeps.
+const RECORD: u128 = 4096;
+
+/// What a number of a table takes that a record keeps.
+const ENTRY: u128 = 40;
+
+/// The bytes of all records of a study, those of kept codes, policies and traces included.
+fn held_bytes(plan: &Plan) -> Option<u128> {
+    let mut bytes = 0u128;
+    for series in &plan.series {
+        let (cells, q) = (series.class.cells() as u128, series.class.q() as u128);
+        for point in &series.points {
+            let entries = point.recipe.kept(cells, q);
+            let each = RECORD.checked_add(entries.checked_mul(ENTRY)?)?;
+            bytes = bytes.checked_add(each.checked_mul(series.runs.into())?)?;
+        }
+    }
+    Some(bytes)
+}
+
+/// Where units in progress and records are kept.
+trait Keep: Sync {
+    /// The state of a unit that was saved, and the numbers of its runs.
+    fn find(&self, unit: &Unit, observer: &dyn Observer) -> Option<(Unit, Vec<u8>)>;
+
+    /// Saves a unit in progress.
+    fn save(&self, unit: &Unit, state: Vec<u8>) -> Result<(), Error>;
+
+    /// Records what a unit came to; says how many runs are new.
+    fn record(&self, unit: &Unit, outcomes: Vec<method::Outcome>) -> Result<u64, Error>;
+}
+
+struct OnDisk<'a> {
+    plan: &'a Plan,
+    done: &'a HashSet<Key>,
+    checkpoints: &'a Checkpoints,
+    directory: &'a Path,
+    journal: Mutex<Journal>,
+    finished: AtomicU64,
+}
+
+impl Keep for OnDisk<'_> {
+    fn find(&self, unit: &Unit, observer: &dyn Observer) -> Option<(Unit, Vec<u8>)> {
+        match self.checkpoints.find(self.plan, unit) {
+            Found::Nothing => None,
+            Found::State(numbers, state) => {
+                let whole = Unit {
+                    numbers,
+                    ..unit.clone()
+                };
+                Some((whole, state))
+            }
+            Found::Useless(path) => {
+                let path = path.display();
+                observer.notice(&format!(
+                    "{path} is damaged or of another study: its runs begin anew"
+                ));
+                None
+            }
+        }
+    }
+
+    fn save(&self, unit: &Unit, state: Vec<u8>) -> Result<(), Error> {
+        let saved = self.checkpoints.save(self.plan, unit, state);
+        saved.map_err(|source| Error::keep(&self.directory.join("checkpoints"), source))
+    }
+
+    fn record(&self, unit: &Unit, outcomes: Vec<method::Outcome>) -> Result<u64, Error> {
+        let records = self.plan.records(unit, outcomes);
+        let new: Vec<&Record> = unit
+            .keys()
+            .zip(&records)
+            .filter(|(key, _)| !self.done.contains(key))
+            .map(|(_, record)| record)
+            .collect();
+        let count = new.len() as u64;
+        let mut journal = self.journal.lock().expect("no panic while it is held");
+        journal.append(new)?;
+        drop(journal);
+        self.checkpoints.forget(self.plan, unit);
+        self.finished.fetch_add(count, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+struct InMemory<'a> {
+    plan: &'a Plan,
+    records: Mutex<Vec<(Key, Record)>>,
+}
+
+impl Keep for InMemory<'_> {
+    fn find(&self, _: &Unit, _: &dyn Observer) -> Option<(Unit, Vec<u8>)> {
+        None
+    }
+
+    fn save(&self, _: &Unit, _: Vec<u8>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn record(&self, unit: &Unit, outcomes: Vec<method::Outcome>) -> Result<u64, Error> {
+        let records = unit.keys().zip(self.plan.records(unit, outcomes));
+        let mut kept = self.records.lock().expect("no panic while it is held");
+        let before = kept.len();
+        kept.extend(records);
+        Ok((kept.len() - before) as u64)
+    }
+}
+
+/// An execution in progress.
+struct Execution<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    observer: &'a dyn Observer,
+    kept: &'a dyn Keep,
+    pace: Pace<'a>,
+    threads: usize,
+    stopped: AtomicBool,
+}
+
+/// Between two looks at the clock, unless units are saved more often.
+const SLICE: Duration = Duration::from_millis(50);
+
+impl<'a> Execution<'a> {
+    fn new(
+        plan: &'a Plan,
+        work: &Work,
+        options: &'a Options,
+        observer: &'a dyn Observer,
+        kept: &'a dyn Keep,
+    ) -> Execution<'a> {
+        Execution {
+            threads: threads(plan, &work.units, options),
+            pace: Pace::new(plan, &work.units, work.finished, work.runs, observer),
+            plan,
+            options,
+            observer,
+            kept,
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Does the units on all threads, the longest first, so that none is left alone at the end.
+    fn run(&self, mut units: Vec<Unit>, options: &Options) -> Result<End, Error> {
+        let work = |unit: &Unit| {
+            weight(self.plan, unit.series) * self.plan.of(unit).1.recipe.steps() as f64
+        };
+        units.sort_by(|a, b| work(b).total_cmp(&work(a)));
+        if self.threads < options.threads.min(units.len()) {
+            let (memory, asked) = (Bytes::of(options.allowance.0), options.threads);
+            self.observer.notice(&format!(
+                "{} threads in place of {asked}: more do not fit in {memory}",
+                self.threads
+            ));
+        }
+        let next = AtomicUsize::new(0);
+        let worker = || -> Result<End, Error> {
+            while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.is_stopped() || self.unit(unit)? == End::Stopped {
+                    return Ok(End::Stopped);
+                }
+            }
+            Ok(End::Finished)
+        };
+        let failing = || worker().inspect_err(|_| self.stop());
+        let ends: Vec<Result<End, Error>> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(failing)).collect();
+            let join =
+                |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
+            workers.into_iter().map(join).collect()
+        });
+        let ends: Vec<End> = ends.into_iter().collect::<Result<_, Error>>()?;
+        let stopped = ends.contains(&End::Stopped);
+        Ok(if stopped { End::Stopped } else { End::Finished })
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Takes an observer's answer.
+    fn heed(&self, answer: ControlFlow<()>) {
+        if answer.is_break() {
+            self.stop();
+        }
+    }
+
+    /// Does a unit to its end, or saves it when it is stopped.
+    fn unit(&self, left: &Unit) -> Result<End, Error> {
+        let (unit, mut job) = self.begin(left)?;
+        self.pace.skip(unit.series, job.done());
+        let mut saved = Instant::now();
+        let mut steps = 1;
+        let slice = SLICE.min(self.options.checkpoint_every);
+        while !job.is_finished() {
+            if self.is_stopped() {
+                self.kept.save(&unit, job.save())?;
+                return Ok(End::Stopped);
+            }
+            if saved.elapsed() >= self.options.checkpoint_every {
+                self.kept.save(&unit, job.save())?;
+                saved = Instant::now();
+            }
+            let (begun, before) = (Instant::now(), job.done());
+            job.advance(steps);
+            let took = begun.elapsed();
+            self.heed(self.pace.note(unit.series, job.done() - before, took));
+            steps = match took {
+                took if took < slice / 2 => steps * 2,
+                took if took > slice * 2 => (steps / 2).max(1),
+                _ => steps,
+            };
+        }
+        let all = self.plan.of(&unit).1.recipe.steps();
+        self.pace.skip(unit.series, all.saturating_sub(job.done()));
+        let new = self.kept.record(&unit, job.outcomes())?;
+        self.heed(self.pace.finish(new));
+        Ok(End::Finished)
+    }
+
+    /// Begins a unit, or takes it up where it was saved.
+    fn begin(&self, left: &Unit) -> Result<(Unit, Box<dyn method::Unit>), Error> {
+        let (series, point) = self.plan.of(left);
+        let allowance = self.options.allowance;
+        let refuse = |problem: String| Error::Study {
+            place: format!(
+                "dynamics \"{}\" on class \"{}\"",
+                series.dynamics, series.class_id
+            ),
+            problem,
+        };
+        if let Some((unit, state)) = self.kept.find(left, self.observer) {
+            let streams = self.plan.streams(&unit);
+            match point.recipe.resume(streams, &state, allowance) {
+                Ok(job) => return Ok((unit, job)),
+                Err(problem) => self.observer.notice(&format!(
+                    "a saved state cannot be read ({problem}): its runs begin anew"
+                )),
+            }
+        }
+        let job = point.recipe.begin(self.plan.streams(left), allowance);
+        Ok((left.clone(), job.map_err(refuse)?))
+    }
+}

@@ -1,0 +1,106 @@
+//! Reads the JSON files that a user names, within bounds.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use foldglass::memory::Bytes;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+use crate::error::Error;
+
+/// The largest file that is read.
+pub const LARGEST: u64 = 1 << 32;
+
+/// The most that is read of a pipe or a device, which may be endless.
+pub const LARGEST_STREAM: u64 = 1 << 30;
+
+/// A file that was read and not yet understood.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Its name, for messages.
+    pub name: String,
+    content: Vec<u8>,
+}
+
+impl Input {
+    /// Reads the file at `path`, or stdin where it is `-`.
+    pub fn read(path: &Path) -> Result<Input, Error> {
+        if path == Path::new("-") {
+            return Input::from("stdin".to_owned(), std::io::stdin().lock(), LARGEST_STREAM);
+        }
+        let failed = |source| Error::read(path, source);
+        let file = std::fs::File::open(path).map_err(failed)?;
+        let regular = file.metadata().map_err(failed)?.is_file();
+        let most = if regular { LARGEST } else { LARGEST_STREAM };
+        Input::from(path.display().to_string(), file, most)
+    }
+
+    fn from(name: String, from: impl Read, most: u64) -> Result<Input, Error> {
+        let mut content = Vec::new();
+        let read = from.take(most + 1).read_to_end(&mut content);
+        match read {
+            Ok(_) if content.len() as u64 > most => Err(Error::Content {
+                path: name,
+                expected: "a file that can be read",
+                problem: format!("it is larger than {}, or endless", Bytes::of(most.into())),
+            }),
+            Ok(_) => Ok(Input { name, content }),
+            Err(source) => Err(Error::Read { path: name, source }),
+        }
+    }
+
+    /// A content that is already here.
+    pub fn of(name: &str, content: Vec<u8>) -> Input {
+        Input {
+            name: name.to_owned(),
+            content,
+        }
+    }
+
+    /// Whether the JSON in it is a list.
+    pub fn is_list(&self) -> bool {
+        self.content.trim_ascii_start().first() == Some(&b'[')
+    }
+
+    /// Reads the JSON in it; `expected` says what it should be, with its form.
+    pub fn json<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
+        serde_json::from_slice(&self.content)
+            .map_err(|problem| self.is_not(expected, plain(&problem)))
+    }
+
+    /// Reads the JSON values in it, one after the other, such as JSON Lines.
+    pub fn values<T: DeserializeOwned>(&self, expected: &'static str) -> Result<Vec<T>, Error> {
+        let values = serde_json::Deserializer::from_slice(&self.content).into_iter();
+        values
+            .collect::<Result<_, serde_json::Error>>()
+            .map_err(|problem| self.is_not(expected, plain(&problem)))
+    }
+
+    /// Reads the JSON object in it. What derives `Deserialize` would take the list of its fields
+    /// as well.
+    pub fn object<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
+        if self.is_list() {
+            self.json::<HashMap<String, IgnoredAny>>(expected)?;
+        }
+        self.json(expected)
+    }
+
+    /// The error that says what is wrong with the content.
+    pub fn is_not(&self, expected: &'static str, problem: String) -> Error {
+        Error::Content {
+            path: self.name.clone(),
+            expected,
+            problem,
+        }
+    }
+}
+
+/// What serde says, without the types of the program, which a user does not know.
+pub fn plain(problem: &serde_json::Error) -> String {
+    let mut text = problem.to_string();
+    for whole in ["i64", "u16", "u32", "u64", "usize"] {
+        text = text.replace(&format!("expected {whole}"), "expected a whole number");
+    }
+    text.replace("expected f64", "expected a number")
+}

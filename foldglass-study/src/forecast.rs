@@ -1,0 +1,119 @@
+//! Says what an execution would do, and about how long it would take.
+
+use std::time::{Duration, Instant};
+
+use foldglass::watch::Observer;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::execute::{Options, Work, done, threads};
+use crate::method::Registry;
+use crate::plan::{Plan, Unit};
+use crate::spec::Study;
+
+/// What an execution would do.
+#[derive(Debug, Serialize)]
+pub struct Forecast {
+    /// Runs of the shard.
+    pub runs: u64,
+    /// Those that are done.
+    pub finished: u64,
+    /// Threads that would work.
+    pub threads: usize,
+    /// The time it would take, at most where runs may stop early.
+    pub seconds: f64,
+    /// The memory it would take.
+    pub memory_bytes: u64,
+    /// Dynamics by dynamics on each class.
+    pub series: Vec<SeriesForecast>,
+}
+
+/// What would be done of a dynamics on a class.
+#[derive(Debug, Serialize)]
+pub struct SeriesForecast {
+    /// The class.
+    pub class: String,
+    /// Its cells.
+    pub cells: usize,
+    /// The dynamics.
+    pub dynamics: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Points.
+    pub points: usize,
+    /// Runs of the study.
+    pub runs: u128,
+    /// Units of the shard that are to do.
+    pub units: usize,
+    /// The time of one thread for them.
+    pub seconds: f64,
+}
+
+/// How long a series is tried out.
+const TRIAL: Duration = Duration::from_millis(100);
+
+/// Looks at what is left to do and tries every dynamics on every class for a moment. Writes
+/// nothing.
+pub fn forecast(
+    study: &Study,
+    registry: &Registry,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Forecast, Error> {
+    let plan = Plan::new(study, registry, &options.base, options.allowance)?;
+    let done = done(&plan, &options.out, observer)?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
+    let mut list = Vec::new();
+    let mut longest: f64 = 0.0;
+    for (number, series) in plan.series.iter().enumerate() {
+        let own = |unit: &&Unit| unit.series == number;
+        let units = work.units.iter().filter(own).count();
+        let each = match work.units.iter().find(own) {
+            Some(unit) => trial(&plan, unit, options)?,
+            None => 0.0,
+        };
+        longest = longest.max(each);
+        list.push(SeriesForecast {
+            class: series.class_id.clone(),
+            cells: series.class.cells(),
+            dynamics: series.dynamics.clone(),
+            kind: series.kind,
+            points: series.points.len(),
+            runs: u128::from(series.runs) * series.points.len() as u128,
+            units,
+            seconds: each * units as f64,
+        });
+    }
+    let threads = threads(&plan, &work.units, options);
+    let seconds: f64 = list.iter().map(|series| series.seconds).sum();
+    let needed = |unit: &Unit| plan.of(unit).1.recipe.bytes().unwrap_or(u128::MAX);
+    let memory = work.units.iter().map(needed).max().unwrap_or(0);
+    let list_bytes = (work.units.len() * size_of::<Unit>()) as u128;
+    let memory = memory
+        .saturating_mul(threads as u128)
+        .saturating_add(list_bytes);
+    Ok(Forecast {
+        runs: work.runs,
+        finished: work.finished,
+        threads,
+        seconds: (seconds / threads as f64).max(longest),
+        memory_bytes: u64::try_from(memory).unwrap_or(u64::MAX),
+        series: list,
+    })
+}
+
+/// The seconds of a unit, from those of its first steps.
+fn trial(plan: &Plan, unit: &Unit, options: &Options) -> Result<f64, Error> {
+    let (series, point) = plan.of(unit);
+    let begun = point.recipe.begin(plan.streams(unit), options.allowance);
+    let mut job = begun.map_err(|problem| Error::Study {
+        place: format!("class \"{}\"", series.class_id),
+        problem,
+    })?;
+    let begun = Instant::now();
+    while begun.elapsed() < TRIAL && !job.is_finished() {
+        job.advance(1);
+    }
+    let each = begun.elapsed().as_secs_f64() / job.done().max(1) as f64;
+    Ok(each * point.recipe.steps() as f64)
+}

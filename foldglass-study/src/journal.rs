@@ -1,0 +1,229 @@
+//! Appends sealed lines to a file, whole ones only, and reads them back.
+//!
+//! A line is on disk before the next unit begins. What a crash leaves of a line is dropped when the
+//! file is opened again, and a line whose seal is broken is left out; their runs are simply done
+//! again.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::disk::sync_directory;
+use crate::error::Error;
+use crate::manifest::{Index, Key, Manifest};
+use crate::record::{Record, seal, unseal};
+
+/// A file of lines that this process alone writes.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Journal {
+    /// Opens a file for this process alone, and drops a line that was not finished; says how many
+    /// bytes it dropped.
+    pub fn open(path: &Path) -> Result<(Journal, u64), Error> {
+        let failed = |source| Error::keep(path, source);
+        let new = !path.exists();
+        let mut file = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let path = path.display().to_string();
+                return Err(Error::Locked { path });
+            }
+            // A file system without locks: two processes are then the user's own care.
+            Err(TryLockError::Error(_)) => {}
+        }
+        if new {
+            sync_directory(path.parent().unwrap_or(Path::new(".")));
+        }
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(failed)?;
+        let length = whole_lines(&content).len() as u64;
+        let dropped = content.len() as u64 - length;
+        if dropped > 0 {
+            file.set_len(length)
+                .and_then(|()| file.sync_all())
+                .map_err(failed)?;
+        }
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let path = path.to_owned();
+        Ok((Journal { path, file, length }, dropped))
+    }
+
+    /// Appends values as sealed lines; they are on disk when it returns.
+    pub fn append<'a, T: Serialize + 'a>(
+        &mut self,
+        values: impl IntoIterator<Item = &'a T>,
+    ) -> Result<(), Error> {
+        let mut lines = Vec::new();
+        for value in values {
+            lines.extend(seal(value));
+            lines.push(b'\n');
+        }
+        let written = self
+            .file
+            .write_all(&lines)
+            .and_then(|()| self.file.sync_data());
+        if let Err(source) = written {
+            // What was written of them would stand in the way of the next ones.
+            let _ = self.file.set_len(self.length);
+            return Err(Error::keep(&self.path, source));
+        }
+        self.length += lines.len() as u64;
+        Ok(())
+    }
+}
+
+/// A content without the line it ends in the middle of.
+fn whole_lines(content: &[u8]) -> &[u8] {
+    let end = content.iter().rposition(|&byte| byte == b'\n');
+    &content[..end.map_or(0, |end| end + 1)]
+}
+
+/// The files of a directory whose names begin and end so, in their order.
+pub fn files(directory: &Path, begin: &str) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::read(directory, source);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let text = name.to_string_lossy();
+        if text.starts_with(begin) && text.ends_with(".jsonl") {
+            files.push(directory.join(name));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Hands every whole line of a file to `take`, with its number from 1; says how many were damaged.
+pub fn read<T: DeserializeOwned>(
+    path: &Path,
+    mut take: impl FnMut(usize, T) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    let content = fs::read(path).map_err(|source| Error::read(path, source))?;
+    let mut damaged = 0;
+    let lines = whole_lines(&content).split(|&byte| byte == b'\n');
+    for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.is_empty()) {
+        let value = unseal(line).and_then(|content| serde_json::from_slice(&content).ok());
+        match value {
+            Some(value) => take(number, value)?,
+            None => damaged += 1,
+        }
+    }
+    Ok(damaged)
+}
+
+/// Hands every record of a file to `take`, with its run. A record of another study or version is
+/// refused.
+pub fn read_records(
+    path: &Path,
+    manifest: &Manifest,
+    index: &Index,
+    mut take: impl FnMut(Key, Record) -> Result<(), Error>,
+) -> Result<usize, Error> {
+    read(path, |number, record: Record| {
+        let key = manifest
+            .place(index, &record)
+            .map_err(|problem| Error::Study {
+                place: format!("{} line {number}", path.display()),
+                problem,
+            })?;
+        take(key, record)
+    })
+}
+
+/// What was found of a study.
+#[derive(Debug)]
+pub struct Gathered {
+    /// The study.
+    pub manifest: Manifest,
+    /// The records, in the order of the study.
+    pub records: Vec<Record>,
+    /// The runs that have none.
+    pub missing: u128,
+    /// The ids of the first of them.
+    pub missing_ids: Vec<String>,
+    /// Lines that were damaged.
+    pub damaged: usize,
+}
+
+/// Missing runs that are named.
+const NAMED: usize = 1000;
+
+/// Reads the records of a study from its directories. Equal ones count once; different ones of the
+/// same run are refused.
+pub fn gather(directories: &[PathBuf]) -> Result<Gathered, Error> {
+    let mut all: BTreeMap<Key, (Record, PathBuf)> = BTreeMap::new();
+    let mut damaged = 0;
+    let manifest = same_manifest(directories)?;
+    let index = Index::new(&manifest.study);
+    for directory in directories {
+        for path in files(directory, "records")? {
+            damaged += read_records(&path, &manifest, &index, |key, record| {
+                let (first, place) = all
+                    .entry(key)
+                    .or_insert_with(|| (record.clone(), path.clone()));
+                if *first == record {
+                    return Ok(());
+                }
+                Err(Error::Failed(format!(
+                    "two records of {} differ, one in {} and one in {}: keep one",
+                    record.id,
+                    place.display(),
+                    path.display()
+                )))
+            })?;
+        }
+    }
+    let missing = index.keys().filter(|key| !all.contains_key(key));
+    Ok(Gathered {
+        missing_ids: missing.take(NAMED).map(|key| index.id(key)).collect(),
+        missing: index.runs() - all.len() as u128,
+        records: all.into_values().map(|(record, _)| record).collect(),
+        manifest,
+        damaged,
+    })
+}
+
+fn same_manifest(directories: &[PathBuf]) -> Result<Manifest, Error> {
+    let manifest = Manifest::read(&directories[0])?;
+    for directory in &directories[1..] {
+        if Manifest::read(directory)? != manifest {
+            let first = directories[0].display();
+            let problem = format!("it holds another study than {first}, or another state of it");
+            return Err(Error::study(directory, problem));
+        }
+    }
+    Ok(manifest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_was_not_finished_is_no_part_of_the_content() {
+        for (content, whole) in [
+            ("", ""),
+            ("{\"a\":", ""),
+            ("{}\n{}\n", "{}\n{}\n"),
+            ("{}\n{\"a\"", "{}\n"),
+            ("{}\n\0\0\0", "{}\n"),
+        ] {
+            assert_eq!(whole_lines(content.as_bytes()), whole.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Runs studies of RLVR landscapes: many runs, recorded so that they outlive any interruption.
+//!
+//! A [`Study`] is data, read from TOML or built in memory: classes x dynamics x parameters x run
+//! numbers. A dynamics names a [`Method`], which the caller registers. [`execute`] does what is not
+//! done yet: runs that go together are a unit, long units save their state now and then, and the
+//! records of a unit are on disk before the next one begins. [`gather`] reads them back in the order
+//! of the study, [`write_table`] makes a table of them, [`summarize`] sums them up. [`census`] counts
+//! all codes of a class in the same way.
+//!
+//! A directory of a study holds `study.json` (the study), `records.jsonl` or, for a shard,
+//! `records-I-of-N.jsonl` (a sealed line a finished run) and `checkpoints/` (units in progress).
+//!
+//! No terminal here: progress and stopping go through a [`foldglass::Observer`], errors are types.
+//!
+//! ```
+//! use foldglass::{Allowance, Unwatched};
+//! use foldglass_study::{Options, Registry, Shard, Study, execute, gather, summarize};
+//!
+//! let text = "name = \"example\"
+//!     [[class]]
+//!     task = \"parity\"
+//!     lengths = 4
+//!     [[dynamics]]
+//!     kind = \"chain\"
+//!     kernel = \"metropolis\"
+//!     tau = 1e-13
+//!     sweeps = 200
+//!     runs = 4";
+//! let study = Study::parse(text, 0).unwrap();
+//! let out = std::env::temp_dir().join(format!("foldglass-example-{}", std::process::id()));
+//! let options = Options {
+//!     out: out.clone(),
+//!     base: "".into(),
+//!     shard: Shard::WHOLE,
+//!     threads: 1,
+//!     checkpoint_every: std::time::Duration::from_secs(30),
+//!     allowance: Allowance::default(),
+//! };
+//! let registry = Registry::default();
+//! execute(&study, &registry, &options, &Unwatched)?;
+//! let records = gather(&[out.clone()])?.records;
+//! assert_eq!(summarize(&records, &registry, None)[0].at_one, Some(4));
+//! # std::fs::remove_dir_all(out).unwrap();
+//! # Ok::<(), foldglass_study::Error>(())
+//! ```
+
+pub mod census;
+mod checkpoint;
+pub mod claims;
+pub mod disk;
+mod error;
+mod execute;
+pub mod files;
+mod forecast;
+mod hash;
+mod journal;
+mod manifest;
+pub mod method;
+pub mod methods;
+mod pace;
+pub mod parallel;
+mod plan;
+mod record;
+mod spec;
+mod summary;
+mod table;
+pub mod tables;
+pub mod words;
+
+pub use error::Error;
+pub use execute::{End, Executed, Options, execute, execute_in_memory};
+pub use forecast::{Forecast, SeriesForecast, forecast};
+pub use journal::{Gathered, gather};
+pub use manifest::Manifest;
+pub use method::{Fields, Method, Outcome, Registry};
+pub use plan::Shard;
+pub use record::{Record, SCHEMA, VERSION};
+pub use spec::{Axis, Dynamics, Parameters, Study, StudyClass};
+pub use summary::{LEVEL, PointSummary, summarize};
+pub use table::{Form, write as write_table};
+pub use words::ClassWords;

@@ -1,0 +1,281 @@
+//! Defines what a method of a study is: one file implements [`Method`], the caller registers it.
+//!
+//! A method reads its settings for a class into a [`Recipe`], which begins units: runs that go
+//! together. The engine advances units, saves and resumes them, and records their outcomes; it knows
+//! nothing of what they do.
+
+use std::ops::Range;
+use std::path::Path;
+
+use foldglass::{Allowance, Class};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::files::plain;
+
+/// Settings or results by their keys.
+pub type Fields = Map<String, Value>;
+
+/// What a run came to, by the names of its columns.
+pub type Outcome = Fields;
+
+/// A kind of run.
+pub trait Method: Send + Sync {
+    /// The word that studies have for it.
+    fn kind(&self) -> &'static str;
+
+    /// The result that summaries are made of, and its exact form where it has one.
+    fn headline(&self) -> Headline;
+
+    /// Reads the settings of one point (every parameter has one value) for a class.
+    fn recipe(
+        &self,
+        class: &Class,
+        settings: Settings<'_>,
+    ) -> Result<Box<dyn Recipe>, SettingError>;
+}
+
+/// The columns by which a method's runs are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headline {
+    /// A number, such as `reward`.
+    pub value: &'static str,
+    /// The same as an exact fraction.
+    pub exact: Option<&'static str>,
+}
+
+/// What runs of one point do.
+pub trait Recipe: Send + Sync {
+    /// All settings, those left out included, as records state them.
+    fn settings(&self) -> Fields;
+
+    /// How many runs go together: those whose numbers, divided by this, are equal.
+    fn together(&self) -> u64;
+
+    /// The steps of a run, at most.
+    fn steps(&self) -> u64;
+
+    /// The bytes that a unit takes.
+    fn bytes(&self) -> Option<u128>;
+
+    /// How many numbers the outcome of a run keeps, on a class of so many cells and symbols, beside
+    /// the few that every outcome has.
+    fn kept(&self, cells: u128, q: u128) -> u128 {
+        let _ = (cells, q);
+        0
+    }
+
+    /// Begins the runs with these numbers, all of one unit.
+    fn begin(&self, stream: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String>;
+
+    /// Takes a unit up where [`Unit::save`] left it.
+    fn resume(
+        &self,
+        stream: Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<Box<dyn Unit>, String>;
+}
+
+/// Where the runs of a unit draw their random numbers from: run n from stream n of the seed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Streams {
+    /// The seed.
+    pub seed: u64,
+    /// The numbers of the runs.
+    pub numbers: Range<u64>,
+}
+
+/// Runs in progress.
+pub trait Unit: Send {
+    /// Steps done.
+    fn done(&self) -> u64;
+
+    /// Whether it is at its end.
+    fn is_finished(&self) -> bool;
+
+    /// Does up to this many steps more.
+    fn advance(&mut self, steps: u64);
+
+    /// What [`Recipe::resume`] needs.
+    fn save(&self) -> Vec<u8>;
+
+    /// What the runs came to, in the order of their numbers.
+    fn outcomes(&mut self) -> Vec<Outcome>;
+}
+
+/// A setting that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{problem}")]
+pub struct SettingError {
+    /// The key at fault.
+    pub key: String,
+    /// What is wrong with it, the key and its value included.
+    pub problem: String,
+}
+
+impl SettingError {
+    /// A key whose value is not what is needed.
+    pub fn needs(key: &str, value: impl std::fmt::Display, needed: &str) -> SettingError {
+        SettingError {
+            key: key.to_owned(),
+            problem: format!("{key} = {value}: {needed} is needed"),
+        }
+    }
+}
+
+/// The settings that a method reads key by key; keys that nobody asked for are refused.
+pub struct Settings<'a> {
+    kind: &'static str,
+    fields: &'a Fields,
+    base: &'a Path,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Settings<'a> {
+    /// Those of a kind; files they name are found from `base`.
+    pub fn new(kind: &'static str, fields: &'a Fields, base: &'a Path) -> Settings<'a> {
+        Settings {
+            kind,
+            fields,
+            base,
+            known: Vec::new(),
+        }
+    }
+
+    /// Where files are found from.
+    pub fn base(&self) -> &'a Path {
+        self.base
+    }
+
+    /// The value of a key, if it is given.
+    pub fn get<T: DeserializeOwned>(
+        &mut self,
+        key: &'static str,
+    ) -> Result<Option<T>, SettingError> {
+        self.known.push(key);
+        let Some(value) = self.fields.get(key) else {
+            return Ok(None);
+        };
+        let read = serde_json::from_value(value.clone());
+        read.map(Some).map_err(|error| SettingError {
+            key: key.to_owned(),
+            problem: format!("{key} = {}: {}", shown(value), plain(&error)),
+        })
+    }
+
+    /// The value of a key, or another.
+    pub fn or<T: DeserializeOwned>(
+        &mut self,
+        key: &'static str,
+        default: T,
+    ) -> Result<T, SettingError> {
+        Ok(self.get(key)?.unwrap_or(default))
+    }
+
+    /// The value of a key that must be given.
+    pub fn need<T: DeserializeOwned>(&mut self, key: &'static str) -> Result<T, SettingError> {
+        self.get(key)?.ok_or_else(|| SettingError {
+            key: key.to_owned(),
+            problem: format!("the key `{key}` is missing"),
+        })
+    }
+
+    /// The value of a key, if `met` by it.
+    pub fn check(
+        &self,
+        met: bool,
+        key: &str,
+        value: impl std::fmt::Display,
+        needed: &str,
+    ) -> Result<(), SettingError> {
+        if met {
+            return Ok(());
+        }
+        Err(SettingError::needs(key, value, needed))
+    }
+
+    /// Refuses keys that nobody asked for.
+    pub fn finish(self) -> Result<(), SettingError> {
+        let foreign = self
+            .fields
+            .keys()
+            .find(|key| !self.known.contains(&&key[..]));
+        let Some(key) = foreign else {
+            return Ok(());
+        };
+        let (kind, own) = (self.kind, self.known.join(", "));
+        Err(SettingError {
+            key: key.clone(),
+            problem: format!("`{key}` is no key of kind \"{kind}\", whose own are {own}"),
+        })
+    }
+}
+
+/// A value as a person wrote it.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("\"{text}\""),
+        Value::Number(number) => number.as_f64().map_or(number.to_string(), |n| {
+            if number.is_f64() {
+                number_name(n)
+            } else {
+                number.to_string()
+            }
+        }),
+        other => other.to_string(),
+    }
+}
+
+/// A number as ids have it: `1e-10`, `0`.
+pub fn number_name(number: f64) -> String {
+    let text = format!("{number:?}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
+/// Adds a field.
+pub fn put(fields: &mut Fields, key: &str, value: impl Serialize) {
+    let value = serde_json::to_value(value).expect("plain data");
+    fields.insert(key.to_owned(), value);
+}
+
+/// Adds a field, if there is a value for it.
+pub fn put_some(fields: &mut Fields, key: &str, value: Option<impl Serialize>) {
+    if let Some(value) = value {
+        put(fields, key, value);
+    }
+}
+
+/// The methods that studies may name.
+pub struct Registry(Vec<Box<dyn Method>>);
+
+impl Default for Registry {
+    /// Tabular RLVR and Monte Carlo.
+    fn default() -> Registry {
+        let mut registry = Registry(Vec::new());
+        registry.register(crate::methods::Cavi::damped());
+        registry.register(crate::methods::Cavi::gradient());
+        registry.register(crate::methods::Chain);
+        registry
+    }
+}
+
+impl Registry {
+    /// Adds a method; it takes the place of one of the same kind.
+    pub fn register(&mut self, method: impl Method + 'static) {
+        self.0.retain(|other| other.kind() != method.kind());
+        self.0.push(Box::new(method));
+    }
+
+    /// The method of a kind.
+    pub fn find(&self, kind: &str) -> Result<&dyn Method, SettingError> {
+        let found = self.0.iter().find(|method| method.kind() == kind);
+        found.map(|method| &**method).ok_or_else(|| {
+            let kinds: Vec<String> = self.0.iter().map(|m| format!("\"{}\"", m.kind())).collect();
+            let needed = format!("one of {}", kinds.join(", "));
+            SettingError::needs("kind", format!("\"{kind}\""), &needed)
+        })
+    }
+}

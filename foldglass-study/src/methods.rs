@@ -1,0 +1,28 @@
+//! Implements the methods that studies know from the start.
+
+mod cavi;
+mod chain;
+mod walk;
+
+pub use cavi::Cavi;
+pub use chain::Chain;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// A setting in the words of the command line, or as a table.
+pub(crate) struct Worded<T>(pub T);
+
+impl<'de, T> Deserialize<'de> for Worded<T>
+where
+    T: DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Worded<T>, D::Error> {
+        let read = match Value::deserialize(deserializer)? {
+            Value::String(text) => text.parse().map_err(|error: T::Err| error.to_string()),
+            other => serde_json::from_value(other).map_err(|error| crate::files::plain(&error)),
+        };
+        read.map(Worded).map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,421 @@
+//! Runs tabular RLVR as a method of studies (paper, sections 2.1, G.4 and G.5).
+
+use foldglass::cavi::{self, HOTTEST, Quench, Resets, Rule, Runs};
+use foldglass::policy::InitialLaw;
+use foldglass::{Allowance, Class, Policy};
+use serde::{Deserialize, Serialize};
+
+use super::Worded;
+use crate::hash::digest;
+use crate::method::{
+    Fields, Headline, Method, Outcome, Recipe, SettingError, Settings, Streams, Unit, number_name,
+    put, put_some,
+};
+use crate::tables::{Source, Tables};
+
+/// Damped coordinate ascent (`cavi`), or the exact softmax policy gradient (`gradient`).
+pub struct Cavi {
+    kind: &'static str,
+}
+
+impl Cavi {
+    /// Kind `cavi`.
+    pub fn damped() -> Cavi {
+        Cavi { kind: "cavi" }
+    }
+
+    /// Kind `gradient`.
+    pub fn gradient() -> Cavi {
+        Cavi { kind: "gradient" }
+    }
+}
+
+/// What a run does and keeps.
+#[derive(Clone)]
+struct Plan {
+    class: Class,
+    settings: cavi::Settings,
+    start: Option<Policy>,
+    /// The residual at which a run stops.
+    stop_at_convergence: Option<f64>,
+    trace_every: Option<u64>,
+    keep_code: bool,
+    keep_policy: bool,
+}
+
+impl Method for Cavi {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn headline(&self) -> Headline {
+        Headline {
+            value: "greedy_reward",
+            exact: Some("greedy_exact"),
+        }
+    }
+
+    fn recipe(
+        &self,
+        class: &Class,
+        mut settings: Settings<'_>,
+    ) -> Result<Box<dyn Recipe>, SettingError> {
+        let tau = temperature(&mut settings, "tau")?;
+        let iterations: usize = settings.need("iterations")?;
+        let rule = rule(self.kind, &mut settings)?;
+        let initial = settings.or("init", InitialLaw::UNorm)?;
+        let quench = settings.get::<Worded<Quench>>("quench")?.map(|q| q.0);
+        if let Some(quench) = quench {
+            check_temperature(&settings, "quench.tau", quench.tau)?;
+        }
+        let resets = settings.get::<Worded<Resets>>("resets")?.map(|r| r.0);
+        if let Some(resets) = resets {
+            check_share(&settings, "resets.share", resets.share)?;
+            check_positive(&settings, "resets.every", resets.every as u64)?;
+        }
+        let plan = Plan {
+            class: class.clone(),
+            settings: cavi::Settings {
+                initial,
+                rule,
+                tau,
+                iterations,
+                quench,
+                resets,
+            },
+            start: start(class, &mut settings)?,
+            stop_at_convergence: settings.get("stop_at_convergence")?,
+            trace_every: settings.get("trace_every")?,
+            keep_code: settings.or("keep_code", false)?,
+            keep_policy: settings.or("keep_policy", false)?,
+        };
+        if let Some(residual) = plan.stop_at_convergence {
+            let met = residual.is_finite() && residual >= 0.0;
+            let needed = "a residual of at least 0";
+            settings.check(met, "stop_at_convergence", residual, needed)?;
+        }
+        if let Some(every) = plan.trace_every {
+            check_positive(&settings, "trace_every", every)?;
+        }
+        settings.finish()?;
+        Ok(Box::new(plan))
+    }
+}
+
+fn rule(kind: &str, settings: &mut Settings<'_>) -> Result<Rule, SettingError> {
+    if kind == "gradient" {
+        let step: f64 = settings.need("step")?;
+        let met = step.is_finite() && step > 0.0;
+        settings.check(met, "step", step, "a number above 0")?;
+        return Ok(Rule::Gradient { step });
+    }
+    let Rule::Cavi { damping, share } = Rule::PAPER else {
+        unreachable!("the paper's rule is CAVI")
+    };
+    let damping = settings.or("damping", damping)?;
+    let share = settings.or("share", share)?;
+    check_share(settings, "damping", damping)?;
+    check_share(settings, "share", share)?;
+    Ok(Rule::Cavi { damping, share })
+}
+
+/// The policy that runs start from: a table in place, or a file.
+fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, SettingError> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        File(String),
+        Rows { rows: Vec<Vec<f64>> },
+    }
+    let refuse = |problem: String| SettingError {
+        key: "start".to_owned(),
+        problem: format!("start: {problem}"),
+    };
+    let policy = match settings.get("start")? {
+        None => return Ok(None),
+        Some(Given::Rows { rows }) => {
+            Policy::from_rows(class, &rows).map_err(|error| refuse(error.to_string()))?
+        }
+        Some(Given::File(name)) => {
+            let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
+            source.path = settings.base().join(source.path);
+            let tables = Tables::policies(&source).map_err(|error| refuse(error.to_string()))?;
+            let read = tables.as_policies(class);
+            let mut read = read.map_err(|error| refuse(error.to_string()))?;
+            read.swap_remove(0)
+        }
+    };
+    Ok(Some(policy))
+}
+
+/// The temperature of a key that must be given.
+pub(super) fn temperature(
+    settings: &mut Settings<'_>,
+    key: &'static str,
+) -> Result<f64, SettingError> {
+    let tau = settings.need(key)?;
+    check_temperature(settings, key, tau)?;
+    Ok(tau)
+}
+
+/// Refuses what is no temperature.
+pub(super) fn check_temperature(
+    settings: &Settings<'_>,
+    key: &str,
+    tau: f64,
+) -> Result<(), SettingError> {
+    let met = (0.0..=HOTTEST).contains(&tau);
+    let needed = "a number of at least 0 and at most 1e300";
+    settings.check(met, key, number_name(tau), needed)
+}
+
+fn check_share(settings: &Settings<'_>, key: &str, share: f64) -> Result<(), SettingError> {
+    let met = (0.0..=1.0).contains(&share);
+    settings.check(met, key, share, "a number from 0 to 1")
+}
+
+/// Refuses 0.
+pub(super) fn check_positive(
+    settings: &Settings<'_>,
+    key: &str,
+    number: u64,
+) -> Result<(), SettingError> {
+    settings.check(number > 0, key, number, "a whole number of at least 1")
+}
+
+impl Recipe for Plan {
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        let cavi::Settings {
+            initial,
+            rule,
+            tau,
+            iterations,
+            quench,
+            resets,
+        } = &self.settings;
+        put(&mut fields, "tau", tau);
+        put(&mut fields, "iterations", iterations);
+        put(&mut fields, "init", initial);
+        match rule {
+            Rule::Cavi { damping, share } => {
+                put(&mut fields, "damping", damping);
+                put(&mut fields, "share", share);
+            }
+            Rule::Gradient { step } => put(&mut fields, "step", step),
+        }
+        put_some(&mut fields, "quench", *quench);
+        put_some(&mut fields, "resets", *resets);
+        put_some(&mut fields, "stop_at_convergence", self.stop_at_convergence);
+        put_some(&mut fields, "start", self.start.as_ref().map(digest_of));
+        fields
+    }
+
+    fn together(&self) -> u64 {
+        Runs::side_by_side(&self.class) as u64
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.length() as u64
+    }
+
+    fn bytes(&self) -> Option<u128> {
+        Runs::bytes(&self.class, self.settings.rule)
+    }
+
+    fn kept(&self, cells: u128, q: u128) -> u128 {
+        let trace = self.trace_every.map_or(0, |every| self.steps() / every);
+        let code = if self.keep_code { cells } else { 0 };
+        let policy = if self.keep_policy { cells * q } else { 0 };
+        u128::from(trace) + code + policy
+    }
+
+    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+        let Streams { seed, numbers } = streams;
+        let count = (numbers.end - numbers.start) as usize;
+        let runs = match &self.start {
+            None => Runs::new(&self.class, self.settings, seed, numbers, allowance),
+            Some(policy) => Runs::starting_at(policy, self.settings, seed, numbers, allowance),
+        };
+        let mut progress = InProgress {
+            plan: self.clone(),
+            runs: runs.map_err(|error| error.to_string())?,
+            kept: vec![Kept::default(); count],
+        };
+        progress.look();
+        Ok(Box::new(progress))
+    }
+
+    fn resume(
+        &self,
+        streams: Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<Box<dyn Unit>, String> {
+        let Streams { seed, numbers } = streams;
+        let (state, kept): (cavi::State, Vec<Kept>) =
+            postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let runs = Runs::resume(&self.class, self.settings, seed, numbers, &state, allowance);
+        Ok(Box::new(InProgress {
+            plan: self.clone(),
+            runs: runs.map_err(|error| error.to_string())?,
+            kept,
+        }))
+    }
+}
+
+fn digest_of(policy: &Policy) -> String {
+    let cells = 0..policy.class().cells();
+    let bytes: Vec<u8> = cells
+        .flat_map(|cell| policy.row(cell))
+        .flat_map(f64::to_le_bytes)
+        .collect();
+    digest(&bytes)
+}
+
+/// What is kept of a run while those beside it go on.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Kept {
+    /// J of the policies so far, each before its iteration.
+    trace: Vec<f64>,
+    /// How it ended, where it converged before its last iteration.
+    end: Option<End>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct End {
+    iterations: u64,
+    greedy: Vec<u16>,
+    greedy_exact: foldglass::Reward,
+    expected_reward: f64,
+    entropy: f64,
+    residual: f64,
+    policy: Option<Vec<Vec<f64>>>,
+}
+
+/// Runs look whether they have converged this often.
+const LOOK_EVERY: u64 = 10;
+
+struct InProgress {
+    plan: Plan,
+    runs: Runs,
+    kept: Vec<Kept>,
+}
+
+impl InProgress {
+    /// Keeps how the runs stand that have just converged: those beside them go on, and they with
+    /// them.
+    fn look(&mut self) {
+        let Some(residual) = self.plan.stop_at_convergence else {
+            return;
+        };
+        if !self.done().is_multiple_of(LOOK_EVERY) {
+            return;
+        }
+        self.runs.measure();
+        for run in 0..self.kept.len() {
+            if self.kept[run].end.is_none() && self.runs.residual(run) <= residual {
+                self.kept[run].end = Some(self.end(run));
+            }
+        }
+    }
+
+    /// How a run stands, as last measured.
+    fn end(&mut self, run: usize) -> End {
+        let cavi::Outcome {
+            greedy,
+            greedy_reward,
+            expected_reward,
+            entropy,
+            residual,
+        } = self.runs.outcome(run);
+        let policy = || {
+            let policy = self.runs.policy(run);
+            let cells = 0..policy.class().cells();
+            cells.map(|cell| policy.row(cell)).collect()
+        };
+        End {
+            iterations: self.runs.done() as u64,
+            greedy: greedy.actions().to_vec(),
+            greedy_exact: greedy_reward,
+            expected_reward,
+            entropy,
+            residual,
+            policy: self.plan.keep_policy.then(policy),
+        }
+    }
+
+    /// Notes J of the policies before the iteration that was just done.
+    fn trace(&mut self) {
+        let Some(every) = self.plan.trace_every else {
+            return;
+        };
+        let before = self.runs.done() as u64 - 1;
+        if !before.is_multiple_of(every) {
+            return;
+        }
+        for (run, kept) in self.kept.iter_mut().enumerate() {
+            if kept.end.is_none() {
+                kept.trace.push(self.runs.expected_reward(run));
+            }
+        }
+    }
+}
+
+impl Unit for InProgress {
+    fn done(&self) -> u64 {
+        self.runs.done() as u64
+    }
+
+    fn is_finished(&self) -> bool {
+        self.done() == self.plan.steps() || self.kept.iter().all(|kept| kept.end.is_some())
+    }
+
+    fn advance(&mut self, steps: u64) {
+        for _ in 0..steps {
+            if self.is_finished() {
+                return;
+            }
+            self.runs.advance(1);
+            self.trace();
+            self.look();
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        postcard::to_stdvec(&(self.runs.state(), &self.kept)).expect("plain data")
+    }
+
+    fn outcomes(&mut self) -> Vec<Outcome> {
+        self.runs.measure();
+        let count = self.kept.len();
+        let one = |run: usize| {
+            let end = match self.kept[run].end.take() {
+                Some(end) => end,
+                None => self.end(run),
+            };
+            outcome(&self.plan, end, &self.kept[run].trace)
+        };
+        (0..count).map(one).collect()
+    }
+}
+
+fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
+    let mut fields = Fields::new();
+    put(&mut fields, "greedy_reward", end.greedy_exact.to_f64());
+    put(&mut fields, "greedy_exact", &end.greedy_exact);
+    put(&mut fields, "expected_reward", end.expected_reward);
+    put(&mut fields, "entropy", end.entropy);
+    put(&mut fields, "residual", end.residual);
+    if plan.stop_at_convergence.is_some() {
+        put(&mut fields, "iterations_done", end.iterations);
+    }
+    if plan.keep_code {
+        put(&mut fields, "greedy", &end.greedy);
+    }
+    put_some(&mut fields, "rows", end.policy);
+    if plan.trace_every.is_some() {
+        put(&mut fields, "trace", trace);
+    }
+    fields
+}

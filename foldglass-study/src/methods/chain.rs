@@ -1,0 +1,485 @@
+//! Runs Monte Carlo chains as a method of studies: at a temperature, annealed, or on a ladder
+//! (paper, section 2.2 and G).
+
+use foldglass::chain::{self, Chains, Kernel, Order, Schedule, Tempering, TemperingState};
+use foldglass::{Allowance, Class, Code};
+use serde::{Deserialize, Serialize};
+
+use super::cavi::{check_positive, check_temperature, temperature};
+use super::walk::Walk;
+use crate::hash::digest;
+use crate::method::{
+    Fields, Headline, Method, Outcome, Recipe, SettingError, Settings, Streams, Unit, put, put_some,
+};
+use crate::tables::{Source, Tables};
+
+/// Kind `chain`.
+pub struct Chain;
+
+/// J that has not changed for this many sweeps is stationary, where the study says no other.
+const STATIONARY: u64 = 5_000;
+
+/// How long a chain goes, and what is kept of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Keeping {
+    /// The most sweeps.
+    pub sweeps: u64,
+    /// The sweeps, ascending, after which J is recorded.
+    pub checkpoints: Vec<u64>,
+    /// Stop once J has not changed for this many sweeps.
+    pub stop_when_stationary: Option<u64>,
+    /// Stop once J is 1.
+    pub stop_at_optimum: bool,
+    /// Record J after every so many sweeps.
+    pub trace_every: Option<u64>,
+    /// Record how often the second half had each action of each cell.
+    pub marginals: bool,
+    /// Record the last code.
+    pub code: bool,
+}
+
+impl Keeping {
+    /// The sweeps for which J must not change to be stationary.
+    pub fn stationary(&self) -> u64 {
+        self.stop_when_stationary.unwrap_or(STATIONARY)
+    }
+}
+
+/// The temperatures of a chain.
+#[derive(Debug, Clone, PartialEq)]
+enum Heat {
+    /// One a sweep.
+    Schedule(Schedule),
+    /// Several at a time, the coldest first, with swaps between them: parallel tempering.
+    Ladder(Vec<f64>),
+}
+
+#[derive(Clone)]
+struct Plan {
+    class: Class,
+    settings: chain::Settings,
+    heat: Heat,
+    start: Option<Code>,
+    keeping: Keeping,
+}
+
+impl Method for Chain {
+    fn kind(&self) -> &'static str {
+        "chain"
+    }
+
+    fn headline(&self) -> Headline {
+        Headline {
+            value: "reward",
+            exact: Some("reward_exact"),
+        }
+    }
+
+    fn recipe(
+        &self,
+        class: &Class,
+        mut settings: Settings<'_>,
+    ) -> Result<Box<dyn Recipe>, SettingError> {
+        let kernel: Kernel = settings.need("kernel")?;
+        let order: Option<Order> = settings.get("order")?;
+        let plan = Plan {
+            class: class.clone(),
+            settings: chain::Settings {
+                kernel,
+                order: order.unwrap_or_else(|| Order::of(class)),
+            },
+            heat: heat(&mut settings)?,
+            start: start(class, &mut settings)?,
+            keeping: keeping(&mut settings)?,
+        };
+        settings.finish()?;
+        if plan.start.is_some() && matches!(plan.heat, Heat::Ladder(_)) {
+            return Err(SettingError {
+                key: "start".to_owned(),
+                problem: "start with a ladder: the replicas of a ladder start at random".to_owned(),
+            });
+        }
+        Ok(Box::new(plan))
+    }
+}
+
+/// Exactly one of tau, anneal and ladder says how hot the chains are.
+fn heat(settings: &mut Settings<'_>) -> Result<Heat, SettingError> {
+    let anneal: Option<Schedule> = settings.get("anneal")?;
+    let ladder: Option<Vec<f64>> = settings.get("ladder")?;
+    let tau: Option<f64> = settings.get("tau")?;
+    match (anneal, ladder, tau) {
+        (None, None, Some(_)) => Ok(Heat::Schedule(Schedule::Constant(temperature(
+            settings, "tau",
+        )?))),
+        (Some(schedule), None, None) => Ok(Heat::Schedule(schedule)),
+        (None, Some(ladder), None) => {
+            for &tau in &ladder {
+                check_temperature(settings, "ladder", tau)?;
+            }
+            let met = !ladder.is_empty() && ladder.is_sorted();
+            let given = format!("{ladder:?}");
+            settings.check(met, "ladder", given, "temperatures, the coldest first,")?;
+            Ok(Heat::Ladder(ladder))
+        }
+        (None, None, None) => Err(SettingError {
+            key: "tau".to_owned(),
+            problem: "the key `tau` is missing (or `anneal`, or `ladder`)".to_owned(),
+        }),
+        (anneal, ..) => Err(SettingError {
+            key: if anneal.is_some() { "anneal" } else { "ladder" }.to_owned(),
+            problem:
+                "tau, anneal and ladder exclude each other: one of them says how hot chains are"
+                    .to_owned(),
+        }),
+    }
+}
+
+/// The code that chains start from: actions in place, or a file.
+fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Code>, SettingError> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        File(String),
+        Actions { actions: Vec<i64> },
+    }
+    let refuse = |problem: String| SettingError {
+        key: "start".to_owned(),
+        problem: format!("start: {problem}"),
+    };
+    let code = match settings.get("start")? {
+        None => return Ok(None),
+        Some(Given::Actions { actions }) => {
+            Code::new(class, &actions).map_err(|error| refuse(error.to_string()))?
+        }
+        Some(Given::File(name)) => {
+            let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
+            source.path = settings.base().join(source.path);
+            let tables = Tables::codes(&source).map_err(|error| refuse(error.to_string()))?;
+            let read = tables.as_codes(class);
+            let mut read = read.map_err(|error| refuse(error.to_string()))?;
+            read.swap_remove(0)
+        }
+    };
+    Ok(Some(code))
+}
+
+fn keeping(settings: &mut Settings<'_>) -> Result<Keeping, SettingError> {
+    let keeping = Keeping {
+        sweeps: settings.need("sweeps")?,
+        checkpoints: settings.or("checkpoints", Vec::new())?,
+        stop_when_stationary: settings.get("stop_when_stationary")?,
+        stop_at_optimum: settings.or("stop_at_optimum", false)?,
+        trace_every: settings.get("trace_every")?,
+        marginals: settings.or("keep_marginals", false)?,
+        code: settings.or("keep_code", false)?,
+    };
+    check_positive(settings, "sweeps", keeping.sweeps)?;
+    for (key, number) in [
+        ("stop_when_stationary", keeping.stop_when_stationary),
+        ("trace_every", keeping.trace_every),
+    ] {
+        if let Some(number) = number {
+            check_positive(settings, key, number)?;
+        }
+    }
+    let list = &keeping.checkpoints;
+    let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
+    let within = list.iter().all(|s| (1..=keeping.sweeps).contains(s));
+    let needed = format!(
+        "sweeps in ascending order, each from 1 to {}",
+        keeping.sweeps
+    );
+    let given = format!("{list:?}");
+    settings.check(ascending && within, "checkpoints", given, &needed)?;
+    Ok(keeping)
+}
+
+impl Recipe for Plan {
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        put(&mut fields, "kernel", self.settings.kernel);
+        put(&mut fields, "order", self.settings.order);
+        match &self.heat {
+            Heat::Schedule(Schedule::Constant(tau)) => put(&mut fields, "tau", tau),
+            Heat::Schedule(schedule) => put(&mut fields, "anneal", schedule),
+            Heat::Ladder(ladder) => put(&mut fields, "ladder", ladder),
+        }
+        let keeping = &self.keeping;
+        put(&mut fields, "sweeps", keeping.sweeps);
+        put(&mut fields, "stationary_after", keeping.stationary());
+        put_some(
+            &mut fields,
+            "stop_when_stationary",
+            keeping.stop_when_stationary,
+        );
+        put(&mut fields, "stop_at_optimum", keeping.stop_at_optimum);
+        let start = self.start.as_ref().map(|code| {
+            let bytes = code
+                .actions()
+                .iter()
+                .flat_map(|action| action.to_le_bytes());
+            digest(&bytes.collect::<Vec<u8>>())
+        });
+        put_some(&mut fields, "start", start);
+        fields
+    }
+
+    fn together(&self) -> u64 {
+        match self.heat {
+            Heat::Schedule(_) => Chains::needs(&self.class, self.settings.order).0 as u64,
+            Heat::Ladder(_) => 1,
+        }
+    }
+
+    fn steps(&self) -> u64 {
+        self.keeping.sweeps
+    }
+
+    fn bytes(&self) -> Option<u128> {
+        match &self.heat {
+            Heat::Schedule(_) => Chains::needs(&self.class, self.settings.order).1,
+            Heat::Ladder(ladder) => {
+                Tempering::bytes(&self.class, self.settings.order, ladder.len())
+            }
+        }
+    }
+
+    fn kept(&self, cells: u128, q: u128) -> u128 {
+        let keeping = &self.keeping;
+        let trace = keeping.trace_every.map_or(0, |every| keeping.sweeps / every);
+        let code = if keeping.code { cells } else { 0 };
+        let marginals = if keeping.marginals { cells * q } else { 0 };
+        u128::from(trace) + code + marginals
+    }
+
+    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+        let (class, settings, Streams { seed, numbers }) = (&self.class, self.settings, streams);
+        let walkers = match (&self.heat, &self.start) {
+            (Heat::Ladder(ladder), _) => {
+                let number = numbers.start;
+                let ladder = Tempering::new(class, settings, ladder, seed, number, allowance);
+                Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
+            }
+            (Heat::Schedule(_), None) => {
+                let chains = Chains::new(class, settings, seed, numbers.clone(), allowance);
+                Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
+            }
+            (Heat::Schedule(_), Some(code)) => {
+                let codes = numbers.clone().map(|_| code.clone()).collect();
+                let chains = Chains::starting_at(settings, codes, seed, numbers.clone(), allowance);
+                Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
+            }
+        };
+        let places = match &self.heat {
+            Heat::Schedule(_) => (numbers.end - numbers.start) as usize,
+            Heat::Ladder(ladder) => ladder.len(),
+        };
+        let denominator = walkers.denominator();
+        let walk = |place| Walk::new(&self.keeping, walkers.reward(place), denominator);
+        let mut progress = InProgress {
+            plan: self.clone(),
+            walks: (0..places).map(walk).collect(),
+            walkers,
+            done: 0,
+        };
+        progress.keep_codes();
+        Ok(Box::new(progress))
+    }
+
+    fn resume(
+        &self,
+        streams: Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<Box<dyn Unit>, String> {
+        let (class, settings, Streams { seed, numbers }) = (&self.class, self.settings, streams);
+        let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let walkers = match (&self.heat, saved.state) {
+            (Heat::Ladder(ladder), State::Ladder(state)) => {
+                let number = numbers.start;
+                let ladder =
+                    Tempering::resume(class, settings, ladder, seed, number, &state, allowance);
+                Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
+            }
+            (Heat::Schedule(_), State::Chains(state)) => {
+                let chains = Chains::resume(class, settings, seed, numbers, &state, allowance);
+                Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
+            }
+            _ => return Err("the state is of another kind of chain".to_owned()),
+        };
+        Ok(Box::new(InProgress {
+            plan: self.clone(),
+            walkers,
+            walks: saved.walks,
+            done: saved.done,
+        }))
+    }
+}
+
+/// Chains in progress.
+enum Walkers {
+    Chains(Box<Chains>),
+    Ladder(Box<Tempering>),
+}
+
+#[derive(Serialize, Deserialize)]
+enum State {
+    Chains(chain::State),
+    Ladder(TemperingState),
+}
+
+/// What a unit needs to go on later.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    state: State,
+    walks: Vec<Walk>,
+    done: u64,
+}
+
+impl Walkers {
+    /// The numerator of J of a chain, or at a rung.
+    fn reward(&self, place: usize) -> u128 {
+        match self {
+            Walkers::Chains(chains) => chains.reward(place),
+            Walkers::Ladder(ladder) => ladder.reward(place),
+        }
+    }
+
+    fn denominator(&self) -> u128 {
+        match self {
+            Walkers::Chains(chains) => chains.denominator(),
+            Walkers::Ladder(ladder) => ladder.denominator(),
+        }
+    }
+
+    fn code(&self, place: usize) -> &Code {
+        match self {
+            Walkers::Chains(chains) => chains.code(place),
+            Walkers::Ladder(ladder) => ladder.code(place),
+        }
+    }
+}
+
+struct InProgress {
+    plan: Plan,
+    walkers: Walkers,
+    /// A walk a chain, or a rung.
+    walks: Vec<Walk>,
+    done: u64,
+}
+
+impl InProgress {
+    fn sweep(&mut self) {
+        match (&mut self.walkers, &self.plan.heat) {
+            (Walkers::Chains(chains), Heat::Schedule(schedule)) => {
+                chains.sweep(&vec![schedule.tau(self.done); self.walks.len()]);
+            }
+            (Walkers::Ladder(ladder), _) => ladder.sweep(),
+            (Walkers::Chains(_), Heat::Ladder(_)) => unreachable!("a ladder was begun"),
+        }
+        self.done += 1;
+        let denominator = self.walkers.denominator();
+        for (place, walk) in self.walks.iter_mut().enumerate() {
+            let (reward, code) = (self.walkers.reward(place), self.walkers.code(place));
+            walk.note(&self.plan.keeping, reward, denominator, code);
+        }
+        self.keep_codes();
+    }
+
+    /// Keeps the codes of chains that have just stopped: those beside them may go on, and they with
+    /// them.
+    fn keep_codes(&mut self) {
+        if !self.plan.keeping.code {
+            return;
+        }
+        for (place, walk) in self.walks.iter_mut().enumerate() {
+            if walk.stopped() && walk.code.is_none() {
+                walk.code = Some(self.walkers.code(place).actions().to_vec());
+            }
+        }
+    }
+
+    fn outcome(&self, walk: &Walk) -> Outcome {
+        let (keeping, denominator) = (&self.plan.keeping, self.walkers.denominator());
+        let reward = walk.reward(denominator);
+        let mut fields = Fields::new();
+        put(&mut fields, "reward", reward.to_f64());
+        put(&mut fields, "reward_exact", &reward);
+        put(&mut fields, "mean_reward", walk.mean(keeping, denominator));
+        put(&mut fields, "sweeps_done", walk.sweeps);
+        put(&mut fields, "last_change", walk.last_change);
+        put(
+            &mut fields,
+            "sweeps_to_stationary",
+            walk.stationary(keeping),
+        );
+        put(&mut fields, "sweeps_to_optimum", walk.optimum);
+        if !keeping.checkpoints.is_empty() {
+            put(&mut fields, "checkpoints", walk.marks(keeping, denominator));
+        }
+        if keeping.trace_every.is_some() {
+            let trace: Vec<String> = walk.trace.iter().map(u128::to_string).collect();
+            put(&mut fields, "denominator", denominator.to_string());
+            put(&mut fields, "trace", trace);
+        }
+        if keeping.marginals {
+            put(&mut fields, "marginals", &walk.counts);
+        }
+        put_some(&mut fields, "actions", walk.code.as_ref());
+        if let Walkers::Ladder(ladder) = &self.walkers {
+            let rates: Vec<Option<f64>> = ladder.swaps().iter().map(|pair| pair.rate()).collect();
+            let trips: u64 = ladder.trips().iter().sum();
+            let mean = |walk: &Walk| walk.mean(keeping, denominator);
+            let means: Vec<f64> = self.walks.iter().map(mean).collect();
+            put(&mut fields, "swap_rates", rates);
+            put(&mut fields, "round_trips", trips);
+            put(&mut fields, "mean_rewards", means);
+        }
+        fields
+    }
+}
+
+impl Unit for InProgress {
+    fn done(&self) -> u64 {
+        self.done
+    }
+
+    fn is_finished(&self) -> bool {
+        // Of a ladder the coldest rung is what is asked for.
+        let stopped = match self.walkers {
+            Walkers::Chains(_) => self.walks.iter().all(Walk::stopped),
+            Walkers::Ladder(_) => self.walks[0].stopped(),
+        };
+        stopped || self.done == self.plan.keeping.sweeps
+    }
+
+    fn advance(&mut self, steps: u64) {
+        for _ in 0..steps {
+            if self.is_finished() {
+                return;
+            }
+            self.sweep();
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = Saved {
+            state: match &self.walkers {
+                Walkers::Chains(chains) => State::Chains(chains.state()),
+                Walkers::Ladder(ladder) => State::Ladder(ladder.state()),
+            },
+            walks: self.walks.clone(),
+            done: self.done,
+        };
+        postcard::to_stdvec(&saved).expect("plain data")
+    }
+
+    fn outcomes(&mut self) -> Vec<Outcome> {
+        let walks = match self.walkers {
+            Walkers::Chains(_) => &self.walks[..],
+            Walkers::Ladder(_) => &self.walks[..1],
+        };
+        walks.iter().map(|walk| self.outcome(walk)).collect()
+    }
+}

@@ -1,0 +1,441 @@
+//! Lays out the classes of a study and splits its runs into units.
+//!
+//! Runs of one point whose numbers lie in one group of those that go together make a unit. What a
+//! run comes to does not depend on its unit.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::Path;
+
+use foldglass::class::ClassSpec;
+use foldglass::{Allowance, Class};
+use serde_json::json;
+
+use crate::error::Error;
+use crate::hash::{digest, fnv};
+use crate::manifest::{Index, Key, Manifest};
+use crate::method::{Fields, Outcome, Recipe, Registry, Settings, Streams};
+use crate::record::Record;
+use crate::spec::{Parameters, Problem, Study, Table};
+
+/// A study whose classes are laid out.
+pub struct Plan {
+    /// The study, as it is kept beside its records.
+    pub manifest: Manifest,
+    /// Its runs by their ids.
+    pub index: Index,
+    /// Its pairs of class and dynamics.
+    pub series: Vec<Series>,
+}
+
+/// All runs of one dynamics on one class.
+pub struct Series {
+    /// The class as the study names it.
+    pub class_id: String,
+    /// Its task in the study's words.
+    pub task: String,
+    /// The class.
+    pub class: Class,
+    /// What it is made of.
+    pub spec: ClassSpec,
+    /// The id of the dynamics.
+    pub dynamics: String,
+    /// The kind of its method.
+    pub kind: &'static str,
+    /// Runs at each point.
+    pub runs: u64,
+    /// The points.
+    pub points: Vec<Point>,
+}
+
+/// Runs with one value of each parameter.
+pub struct Point {
+    /// The values.
+    pub parameters: Parameters,
+    /// The seed of its streams.
+    pub seed: u64,
+    /// What a run does.
+    pub recipe: Box<dyn Recipe>,
+}
+
+/// Runs that go together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// Their pair of class and dynamics.
+    pub series: usize,
+    /// The number of their point.
+    pub point: usize,
+    /// Their numbers.
+    pub numbers: Range<u64>,
+}
+
+/// One of several parts of a study, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which.
+    pub number: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl Shard {
+    /// All.
+    pub const WHOLE: Shard = Shard { number: 1, of: 1 };
+
+    /// Its name in those of files.
+    pub fn label(self) -> String {
+        format!("{}-of-{}", self.number, self.of)
+    }
+
+    /// The name of its file of lines.
+    pub(crate) fn file(self, begin: &str) -> String {
+        match self {
+            Shard::WHOLE => format!("{begin}.jsonl"),
+            _ => format!("{begin}-{}.jsonl", self.label()),
+        }
+    }
+
+    /// Its share of things that stand in a row: every `of`-th.
+    pub fn share<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+        all.skip(self.number - 1).step_by(self.of)
+    }
+}
+
+impl Plan {
+    /// Lays out the classes; files are found from `base`.
+    pub fn new(
+        study: &Study,
+        registry: &Registry,
+        base: &Path,
+        allowance: Allowance,
+    ) -> Result<Plan, Error> {
+        let refuse = |problem: String| Error::Study {
+            place: format!("study \"{}\"", study.name),
+            problem,
+        };
+        study.checked().map_err(refuse)?;
+        let explain = |problem: Problem| refuse(study.explain(&problem));
+        let pairs = study.pairs();
+        let mut classes: Vec<Option<(ClassSpec, Class)>> = vec![None; study.classes.len()];
+        for &(n, _) in &pairs {
+            if classes[n].is_none() {
+                let class = lay_out(study, n, base, allowance).map_err(explain)?;
+                classes[n] = Some(class);
+            }
+        }
+        let mut series = Vec::with_capacity(pairs.len());
+        for &(class, dynamics) in &pairs {
+            let (spec, laid) = classes[class].clone().expect("laid out above");
+            let planning = Planning {
+                study,
+                registry,
+                base,
+                allowance,
+            };
+            series.push(
+                planning
+                    .series(class, dynamics, spec, laid)
+                    .map_err(explain)?,
+            );
+        }
+        let recipes = pairs
+            .iter()
+            .zip(&series)
+            .map(|(&(_, dynamics), series)| recipe(study, dynamics, series))
+            .collect();
+        Ok(Plan {
+            index: Index::new(study),
+            manifest: Manifest::new(study.clone(), recipes),
+            series,
+        })
+    }
+
+    /// All units, in the order of the study.
+    pub fn units(&self) -> impl Iterator<Item = Unit> {
+        self.series.iter().enumerate().flat_map(|(number, series)| {
+            series
+                .points
+                .iter()
+                .enumerate()
+                .flat_map(move |(point, at)| {
+                    let (together, runs) = (at.recipe.together(), series.runs);
+                    let units = runs.div_ceil(together);
+                    (0..units).map(move |unit| Unit {
+                        series: number,
+                        point,
+                        numbers: unit * together..((unit + 1).saturating_mul(together)).min(runs),
+                    })
+                })
+        })
+    }
+
+    /// How many units there are.
+    pub fn unit_count(&self) -> u128 {
+        let of = |series: &Series| -> u128 {
+            let points = series.points.iter();
+            points
+                .map(|point| u128::from(series.runs.div_ceil(point.recipe.together())))
+                .sum()
+        };
+        self.series.iter().map(of).sum()
+    }
+
+    /// The series of a unit, and its point.
+    pub fn of(&self, unit: &Unit) -> (&Series, &Point) {
+        let series = &self.series[unit.series];
+        (series, &series.points[unit.point])
+    }
+
+    /// The random streams of a unit.
+    pub fn streams(&self, unit: &Unit) -> Streams {
+        Streams {
+            seed: self.of(unit).1.seed,
+            numbers: unit.numbers.clone(),
+        }
+    }
+
+    /// The records of a unit's runs.
+    pub fn records(&self, unit: &Unit, outcomes: Vec<Outcome>) -> Vec<Record> {
+        let (series, point) = self.of(unit);
+        let record = |(key, result): (Key, Outcome)| Record {
+            schema: self.manifest.schema,
+            foldglass: self.manifest.foldglass.clone(),
+            study: self.manifest.study.name.clone(),
+            recipe: self.manifest.recipes[unit.series].clone(),
+            id: self.index.id(key),
+            class_id: series.class_id.clone(),
+            task: series.task.clone(),
+            class: series.spec.clone(),
+            cells: series.class.cells(),
+            dynamics: series.dynamics.clone(),
+            kind: series.kind.to_owned(),
+            parameters: point.parameters.fields(),
+            settings: point.recipe.settings(),
+            seed: point.seed,
+            run: key.run,
+            result,
+        };
+        unit.keys().zip(outcomes).map(record).collect()
+    }
+}
+
+fn lay_out(
+    study: &Study,
+    number: usize,
+    base: &Path,
+    allowance: Allowance,
+) -> Result<(ClassSpec, Class), Problem> {
+    let class = &study.classes[number];
+    let refuse = |text: String| Problem {
+        table: Table::Class(class.table),
+        key: None,
+        text,
+    };
+    let spec = match &class.spec {
+        Some(spec) => spec.clone(),
+        None => {
+            let spec = class.words.spec(base, study.seed);
+            spec.map_err(|error| refuse(error.to_string()))?
+        }
+    };
+    let laid = spec.lay_out(allowance);
+    let laid = laid.map_err(|error| refuse(error.to_string()))?;
+    Ok((spec, laid))
+}
+
+/// What a series is planned from.
+struct Planning<'a> {
+    study: &'a Study,
+    registry: &'a Registry,
+    base: &'a Path,
+    allowance: Allowance,
+}
+
+impl Planning<'_> {
+    fn series(
+        &self,
+        class: usize,
+        number: usize,
+        spec: ClassSpec,
+        laid: Class,
+    ) -> Result<Series, Problem> {
+        let dynamics = &self.study.dynamics[number];
+        let table = Table::Dynamics(number);
+        let refuse = |error| Problem::of(table, error);
+        let method = self.registry.find(&dynamics.kind).map_err(refuse)?;
+        let mut points = Vec::new();
+        for parameters in dynamics.points() {
+            let mut fields: Fields = dynamics.settings.clone();
+            fields.extend(parameters.fields());
+            let settings = Settings::new(method.kind(), &fields, self.base);
+            let recipe = method.recipe(&laid, settings).map_err(refuse)?;
+            let what = format!("a unit of {} cells", laid.cells());
+            let fits = self.allowance.check(&what, recipe.bytes());
+            fits.map_err(|error| Problem {
+                table,
+                key: None,
+                text: error.to_string(),
+            })?;
+            let seed = dynamics.seed.unwrap_or(self.study.seed);
+            let seed = match dynamics.common_random_numbers {
+                true => seed,
+                false => point_seed(seed, &spec, &dynamics.id, &parameters),
+            };
+            points.push(Point {
+                parameters,
+                seed,
+                recipe,
+            });
+        }
+        let class = &self.study.classes[class];
+        Ok(Series {
+            class_id: class.id.clone(),
+            task: class.words.task.clone(),
+            class: laid,
+            spec,
+            dynamics: dynamics.id.clone(),
+            kind: method.kind(),
+            runs: dynamics.runs,
+            points,
+        })
+    }
+}
+
+/// The seed of a point: another for every class, dynamics and value of the parameters, and the same
+/// whatever else a study holds.
+fn point_seed(seed: u64, class: &ClassSpec, dynamics: &str, parameters: &Parameters) -> u64 {
+    let text = json!([seed, class, dynamics, parameters.name()]).to_string();
+    fnv(text.as_bytes()) as u64
+}
+
+/// What a run comes to depends on this, its point and its number.
+fn recipe(study: &Study, dynamics: usize, series: &Series) -> String {
+    let dynamics = &study.dynamics[dynamics];
+    let seed = dynamics.seed.unwrap_or(study.seed);
+    let starts: Vec<_> = series
+        .points
+        .iter()
+        .map(|point| point.recipe.settings().get("start").cloned())
+        .collect();
+    // The class as it was read: a file may have changed behind its name. Runs and points may be
+    // added to a study without making its records those of another.
+    let start = starts.first().cloned().flatten();
+    let text = json!([
+        seed,
+        dynamics.common_random_numbers,
+        dynamics.id,
+        dynamics.kind,
+        dynamics.settings,
+        start,
+        series.spec
+    ]);
+    digest(text.to_string().as_bytes())
+}
+
+impl Unit {
+    /// Its runs.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        let (series, point) = (self.series, self.point);
+        self.numbers
+            .clone()
+            .map(move |run| Key { series, point, run })
+    }
+
+    /// The part of it, from the first run that is not done to the last; none when all are.
+    pub fn left(&self, done: &HashSet<Key>) -> Option<Unit> {
+        let mut left = self
+            .keys()
+            .filter(|key| !done.contains(key))
+            .map(|key| key.run);
+        let first = left.next()?;
+        let last = left.last().unwrap_or(first);
+        Some(Unit {
+            numbers: first..last + 1,
+            ..self.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(runs: u64, tau: &str) -> Plan {
+        let text = format!(
+            "name = \"s\"\nseed = 1\n[[class]]\nid = \"z\"\ntask = \"z:3\"\nlengths = [3]\n\
+             [[dynamics]]\nid = \"d\"\nkind = \"cavi\"\ntau = {tau}\nruns = {runs}\niterations = 3\n"
+        );
+        let study = Study::parse(&text, 0).unwrap();
+        let registry = Registry::default();
+        Plan::new(&study, &registry, Path::new(""), Allowance::default()).unwrap()
+    }
+
+    #[test]
+    fn units_cover_every_run_once_in_order() {
+        let plan = plan(20, "[1e-10, 0]");
+        let keys: Vec<Key> = plan
+            .units()
+            .flat_map(|unit| unit.keys().collect::<Vec<_>>())
+            .collect();
+        assert_eq!(keys, plan.index.keys().collect::<Vec<_>>());
+        assert_eq!((plan.units().count(), plan.unit_count()), (6, 6));
+        assert!(keys.is_sorted());
+    }
+
+    #[test]
+    fn ids_are_read_back() {
+        let plan = plan(9, "[1e-10, 0]");
+        for key in plan.index.keys() {
+            assert_eq!(plan.index.find(&plan.index.id(key)), Some(key));
+        }
+        assert_eq!(
+            plan.index.id(plan.index.keys().next().unwrap()),
+            "z/d/tau=1e-10/0"
+        );
+        for bad in [
+            "",
+            "z/d/tau=1e-10/9",
+            "z/d/tau=1e-9/0",
+            "z/e/tau=0/0",
+            "z/d/0/0",
+            "z/d/tau=0/+1",
+        ] {
+            assert_eq!(plan.index.find(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn more_runs_and_points_leave_recipes_and_streams_as_they_are() {
+        let (few, many) = (plan(3, "[1e-10]"), plan(30, "[0, 1e-10]"));
+        assert_eq!(few.manifest.recipes, many.manifest.recipes);
+        let seeds = |plan: &Plan| -> Vec<u64> {
+            let points = plan.series[0].points.iter();
+            points.map(|point| point.seed).collect()
+        };
+        assert_eq!(seeds(&few)[0], seeds(&many)[1]);
+        assert_ne!(seeds(&many)[0], seeds(&many)[1]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_unit_reaches_from_the_first_run_not_done_to_the_last() {
+        let unit = plan(8, "0").units().next().unwrap();
+        let done = |runs: &[usize]| -> HashSet<Key> {
+            let keys: Vec<Key> = unit.keys().collect();
+            runs.iter().map(|&run| keys[run]).collect()
+        };
+        let left = |runs: &[usize]| unit.left(&done(runs)).map(|unit| unit.numbers);
+        assert_eq!(left(&[]), Some(0..8));
+        assert_eq!(left(&[0, 1, 4, 7]), Some(2..7));
+        assert_eq!(left(&[0, 1, 2, 3, 4, 5, 6]), Some(7..8));
+        assert_eq!(left(&[0, 1, 2, 3, 4, 5, 6, 7]), None);
+    }
+
+    #[test]
+    fn more_runs_than_memory_holds_are_counted_without_listing_them() {
+        let plan = plan(u64::MAX, "0");
+        assert_eq!(plan.unit_count(), u128::from(u64::MAX).div_ceil(8));
+        assert_eq!(plan.index.runs(), u128::from(u64::MAX));
+        let first = plan.units().next().unwrap();
+        assert_eq!(first.numbers, 0..8);
+    }
+}

@@ -1,0 +1,105 @@
+//! Writes the records of a study as one table: JSON Lines, CSV, or Parquet with a column a field.
+
+mod columns;
+mod parquet;
+
+use std::path::Path;
+
+use crate::disk::replace;
+use crate::error::Error;
+use crate::record::Record;
+use columns::{Column, Values, columns};
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A record a line.
+    Lines,
+    /// Comma-separated values, lists as JSON.
+    Csv,
+    /// For pandas, polars, DuckDB.
+    Parquet,
+}
+
+impl Form {
+    /// All, with what the names of their files end with.
+    pub const NAMES: [(&str, Form); 3] = [
+        ("jsonl", Form::Lines),
+        ("csv", Form::Csv),
+        ("parquet", Form::Parquet),
+    ];
+}
+
+/// Writes the records to a file, in their order.
+pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), Error> {
+    let content = match form {
+        Form::Lines => lines(records),
+        Form::Csv => csv(&columns(records)),
+        Form::Parquet => {
+            parquet::write(&columns(records)).map_err(|error| Error::Failed(error.to_string()))?
+        }
+    };
+    replace(path, "table", &content).map_err(|source| Error::keep(path, source))
+}
+
+fn lines(records: &[Record]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for record in records {
+        serde_json::to_writer(&mut lines, record).expect("plain data");
+        lines.push(b'\n');
+    }
+    lines
+}
+
+fn csv(columns: &[Column]) -> Vec<u8> {
+    let mut text = String::new();
+    let heads: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    text += &heads.join(",");
+    text += "\r\n";
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    for row in 0..rows {
+        let entries: Vec<String> = columns
+            .iter()
+            .map(|c| quoted(&c.values.text(row)))
+            .collect();
+        text += &entries.join(",");
+        text += "\r\n";
+    }
+    text.into_bytes()
+}
+
+/// An entry, in quotes where it needs them (RFC 4180).
+fn quoted(entry: &str) -> String {
+    if entry.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", entry.replace('"', "\"\""));
+    }
+    entry.to_owned()
+}
+
+impl Values {
+    /// An entry as text; nothing where there is none.
+    fn text(&self, row: usize) -> String {
+        let list = |numbers: &Option<Vec<String>>| match numbers {
+            Some(numbers) => format!("[{}]", numbers.join(",")),
+            None => String::new(),
+        };
+        match self {
+            Values::Text(values) => values[row].clone().unwrap_or_default(),
+            Values::Whole(values) => values[row].map_or(String::new(), |n| n.to_string()),
+            Values::Number(values) => values[row].map_or(String::new(), |n| format!("{n:?}")),
+            Values::Flag(values) => values[row].map_or(String::new(), |flag| flag.to_string()),
+            Values::Wholes(values) => list(&values[row].as_ref().map(|numbers| {
+                let texts = numbers
+                    .iter()
+                    .map(|n| n.map_or("null".into(), |n| n.to_string()));
+                texts.collect()
+            })),
+            Values::Numbers(values) => list(&values[row].as_ref().map(|numbers| {
+                let texts = numbers
+                    .iter()
+                    .map(|n| n.map_or("null".into(), |n| format!("{n:?}")));
+                texts.collect()
+            })),
+        }
+    }
+}

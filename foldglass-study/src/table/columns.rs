@@ -1,0 +1,190 @@
+//! Makes typed columns of records: what a row has no value for is null.
+//!
+//! A setting that is a table gives a column a key (`quench_tau`); J after sweeps gives `reward_at_N`.
+//! Whole numbers are signed, so that differences of columns do not wrap.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::method::Fields;
+use crate::record::Record;
+
+/// A column of the table.
+pub struct Column {
+    pub name: String,
+    pub values: Values,
+}
+
+/// The entries of a column.
+pub enum Values {
+    Text(Vec<Option<String>>),
+    Whole(Vec<Option<i64>>),
+    Number(Vec<Option<f64>>),
+    Flag(Vec<Option<bool>>),
+    Wholes(Vec<Option<Vec<Option<i64>>>>),
+    Numbers(Vec<Option<Vec<Option<f64>>>>),
+}
+
+impl Values {
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Text(list) => list.len(),
+            Values::Whole(list) => list.len(),
+            Values::Number(list) => list.len(),
+            Values::Flag(list) => list.len(),
+            Values::Wholes(list) => list.len(),
+            Values::Numbers(list) => list.len(),
+        }
+    }
+}
+
+/// What stands in every table, in this order.
+const FIRST: [&str; 17] = [
+    "study",
+    "id",
+    "class",
+    "task",
+    "lengths",
+    "window_past",
+    "window_future",
+    "tied",
+    "memory",
+    "inputs",
+    "q",
+    "cells",
+    "dynamics",
+    "kind",
+    "seed",
+    "run",
+    "recipe",
+];
+
+/// The columns of records: those of every table, then settings, then results, by name.
+pub fn columns(records: &[Record]) -> Vec<Column> {
+    let rows: Vec<[BTreeMap<String, Value>; 3]> = records.iter().map(row).collect();
+    let mut list = Vec::new();
+    for name in FIRST {
+        let of = |row: &[BTreeMap<String, Value>; 3]| row[0].get(name).cloned();
+        list.extend(column(name, rows.iter().map(of).collect()));
+    }
+    for part in [1, 2] {
+        let mut names: Vec<&String> = rows.iter().flat_map(|row| row[part].keys()).collect();
+        names.sort_by_key(|name| natural(name));
+        names.dedup();
+        for name in names {
+            let of = |row: &[BTreeMap<String, Value>; 3]| row[part].get(name).cloned();
+            list.extend(column(name, rows.iter().map(of).collect()));
+        }
+    }
+    list
+}
+
+/// `reward_at_20` before `reward_at_100`.
+fn natural(name: &str) -> (String, u64) {
+    let digits = name.rsplit('_').next().and_then(|end| end.parse().ok());
+    match digits {
+        Some(number) => (
+            name.trim_end_matches(|c: char| c.is_ascii_digit())
+                .to_owned(),
+            number,
+        ),
+        None => (name.to_owned(), 0),
+    }
+}
+
+/// The entries of a record: what every table has, settings, results.
+fn row(record: &Record) -> [BTreeMap<String, Value>; 3] {
+    let spec = &record.class;
+    let window = spec.shape.window;
+    let every = [
+        ("study", Value::from(&record.study[..])),
+        ("id", Value::from(&record.id[..])),
+        ("class", Value::from(&record.class_id[..])),
+        ("task", Value::from(&record.task[..])),
+        ("lengths", Value::from(spec.lengths.clone())),
+        ("window_past", Value::from(window.past)),
+        ("window_future", Value::from(window.future)),
+        ("tied", Value::from(spec.shape.tied)),
+        ("memory", Value::from(spec.shape.memory)),
+        ("inputs", Value::from(spec.inputs.to_string())),
+        ("q", Value::from(spec.square.q())),
+        ("cells", Value::from(record.cells)),
+        ("dynamics", Value::from(&record.dynamics[..])),
+        ("kind", Value::from(&record.kind[..])),
+        ("seed", Value::from(record.seed)),
+        ("run", Value::from(record.run)),
+        ("recipe", Value::from(&record.recipe[..])),
+    ];
+    let every = every.map(|(name, value)| (name.to_owned(), value));
+    let (mut settings, mut results) = (BTreeMap::new(), BTreeMap::new());
+    flatten(&record.settings, "", &mut settings);
+    flatten(&record.result, "", &mut results);
+    [BTreeMap::from(every), settings, results]
+}
+
+/// Puts the fields of tables beside each other.
+fn flatten(fields: &Fields, prefix: &str, into: &mut BTreeMap<String, Value>) {
+    for (key, value) in fields {
+        let name = format!("{prefix}{key}");
+        match value {
+            Value::Object(inner) => flatten(inner, &format!("{name}_"), into),
+            Value::Array(marks) if key == "checkpoints" => {
+                for mark in marks.iter().filter_map(Value::as_object) {
+                    let sweep = mark.get("sweep").cloned().unwrap_or_default();
+                    for (quantity, value) in mark.iter().filter(|(key, _)| *key != "sweep") {
+                        into.insert(format!("{quantity}_at_{sweep}"), value.clone());
+                    }
+                }
+            }
+            value => _ = into.insert(name, value.clone()),
+        }
+    }
+}
+
+/// A column of the type that all its entries have; lists of lists have none.
+fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
+    let present: Vec<&Value> = entries.iter().flatten().filter(|v| !v.is_null()).collect();
+    let whole = |value: &Value| value.as_i64().is_some();
+    let items = || {
+        present
+            .iter()
+            .flat_map(|value| value.as_array().into_iter().flatten())
+    };
+    let values = if present.iter().all(|value| whole(value)) {
+        Values::Whole(of(&entries, Value::as_i64))
+    } else if present.iter().all(|value| value.is_number()) {
+        Values::Number(of(&entries, Value::as_f64))
+    } else if present.iter().all(|value| value.is_boolean()) {
+        Values::Flag(of(&entries, Value::as_bool))
+    } else if present.iter().all(|value| value.is_array()) {
+        if items().all(|item| whole(item) || item.is_null()) {
+            Values::Wholes(of(&entries, |value| lists(value, Value::as_i64)))
+        } else if items().all(|item| item.is_number() || item.is_null()) {
+            Values::Numbers(of(&entries, |value| lists(value, Value::as_f64)))
+        } else {
+            Values::Text(of(&entries, |value| Some(value.to_string())))
+        }
+    } else {
+        Values::Text(of(&entries, |value| match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        }))
+    };
+    Some(Column {
+        name: name.to_owned(),
+        values,
+    })
+}
+
+fn of<T>(entries: &[Option<Value>], read: impl Fn(&Value) -> Option<T>) -> Vec<Option<T>> {
+    entries
+        .iter()
+        .map(|value| value.as_ref().and_then(&read))
+        .collect()
+}
+
+fn lists<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Vec<Option<T>>> {
+    Some(value.as_array()?.iter().map(read).collect())
+}

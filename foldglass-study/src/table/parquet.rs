@@ -1,0 +1,126 @@
+//! Writes columns as Parquet, compressed by snappy, with the version in the file's metadata.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use parquet::basic::Compression;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::columns::{Column, Values};
+use crate::record::VERSION;
+
+type Group<'a, 'b> = SerializedRowGroupWriter<'a, &'b mut Vec<u8>>;
+
+pub fn write(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
+    let schema = columns.iter().fold(String::new(), |mut text, column| {
+        let _ = writeln!(text, "{};", kind(&column.values, &column.name));
+        text
+    });
+    // A list is a group, which ends without a semicolon.
+    let schema = schema.replace("};\n", "}\n");
+    let schema = Arc::new(parse_message_type(&format!("message runs {{\n{schema}}}"))?);
+    let version = KeyValue::new("foldglass".to_owned(), VERSION.to_owned());
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(vec![version]))
+        .build();
+    let mut content = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut content, schema, Arc::new(properties))?;
+    if columns
+        .first()
+        .is_some_and(|column| column.values.len() > 0)
+    {
+        let mut group = file.next_row_group()?;
+        for column in columns {
+            put(&mut group, &column.values)?;
+        }
+        group.close()?;
+    }
+    file.close()?;
+    Ok(content)
+}
+
+/// The type of a column in the words of a Parquet schema.
+fn kind(values: &Values, name: &str) -> String {
+    let list = |element: &str| {
+        format!(
+            "OPTIONAL group {name} (LIST) {{ REPEATED group list {{ OPTIONAL {element} element; }} }}"
+        )
+    };
+    match values {
+        Values::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (STRING)"),
+        Values::Whole(_) => format!("OPTIONAL INT64 {name} (INTEGER(64,true))"),
+        Values::Number(_) => format!("OPTIONAL DOUBLE {name}"),
+        Values::Flag(_) => format!("OPTIONAL BOOLEAN {name}"),
+        Values::Wholes(_) => list("INT64"),
+        Values::Numbers(_) => list("DOUBLE"),
+    }
+}
+
+fn put(group: &mut Group<'_, '_>, values: &Values) -> Result<(), ParquetError> {
+    match values {
+        Values::Text(list) => {
+            let bytes = |text: &Option<String>| {
+                text.as_ref()
+                    .map(|text| ByteArray::from(text.as_bytes().to_vec()))
+            };
+            let list: Vec<Option<ByteArray>> = list.iter().map(bytes).collect();
+            scalars::<ByteArrayType>(group, &list)
+        }
+        Values::Whole(list) => scalars::<Int64Type>(group, list),
+        Values::Number(list) => scalars::<DoubleType>(group, list),
+        Values::Flag(list) => scalars::<BoolType>(group, list),
+        Values::Wholes(list) => lists::<Int64Type>(group, list),
+        Values::Numbers(list) => lists::<DoubleType>(group, list),
+    }
+}
+
+fn scalars<T: DataType>(
+    group: &mut Group<'_, '_>,
+    list: &[Option<T::T>],
+) -> Result<(), ParquetError> {
+    let present: Vec<i16> = list.iter().map(|value| value.is_some().into()).collect();
+    let values: Vec<T::T> = list.iter().flatten().cloned().collect();
+    batch::<T>(group, &values, &present, None)
+}
+
+/// Of a list, level 0 is none at all, 1 an empty one, 2 one without a value here, 3 one with.
+fn lists<T: DataType>(
+    group: &mut Group<'_, '_>,
+    list: &[Option<Vec<Option<T::T>>>],
+) -> Result<(), ParquetError> {
+    let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+    for row in list {
+        let items = row.as_deref().unwrap_or_default();
+        if items.is_empty() {
+            defined.push(row.is_some().into());
+            repeated.push(0);
+        }
+        for (place, item) in items.iter().enumerate() {
+            defined.push(if item.is_some() { 3 } else { 2 });
+            repeated.push((place > 0).into());
+            values.extend(item.clone());
+        }
+    }
+    batch::<T>(group, &values, &defined, Some(&repeated))
+}
+
+fn batch<T: DataType>(
+    group: &mut Group<'_, '_>,
+    values: &[T::T],
+    defined: &[i16],
+    repeated: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let mut column = group
+        .next_column()?
+        .expect("a column for each of the schema");
+    column
+        .typed::<T>()
+        .write_batch(values, Some(defined), repeated)?;
+    column.close()
+}

@@ -1,0 +1,364 @@
+//! Finds the codes and policies that files hold, whatever else they hold, with their classes.
+//!
+//! A code stands as `actions`, or as `greedy` in what `cavi --json --actions` prints; a policy as
+//! `rows`. Around it may be a `class` (the object of [`ClassSpec`]), and lists: `codes`, `chains`,
+//! `runs`, `verdicts`, `leaves`, `policies`, a record's `result`. A file may hold several values, one
+//! after the other, as JSON Lines do.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use foldglass::class::ClassSpec;
+use foldglass::{Class, Code, Policy};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::files::{Input, plain};
+
+/// A file, or one of several tables in it: `FILE`, `FILE#3`, `-` for stdin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The file.
+    pub path: PathBuf,
+    /// Which of its tables, from 0; none is all.
+    pub number: Option<usize>,
+}
+
+impl FromStr for Source {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Source, std::convert::Infallible> {
+        let numbered = text.rsplit_once('#').and_then(|(path, number)| {
+            let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            let number = digits.then(|| number.parse().ok()).flatten()?;
+            Some((path, number))
+        });
+        Ok(match numbered {
+            // A file whose own name ends so is that file.
+            Some((path, number)) if !Path::new(text).exists() => Source {
+                path: path.into(),
+                number: Some(number),
+            },
+            _ => Source {
+                path: text.into(),
+                number: None,
+            },
+        })
+    }
+}
+
+/// A table that was found, with the class that its file gives it.
+#[derive(Debug, Clone)]
+struct Found {
+    class: Option<ClassSpec>,
+    table: Value,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Code,
+    Policy,
+}
+
+impl Kind {
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Kind::Code => &["actions", "greedy"],
+            Kind::Policy => &["rows"],
+        }
+    }
+
+    fn expected(self) -> &'static str {
+        match self {
+            Kind::Code => {
+                "a file of codes ({\"format\":\"foldglass-code/1\",\"class\":{..},\"actions\":[..]}, \
+                 {\"actions\":[..]}, {\"codes\":[..]}, what `chain --json`, `cavi --json --actions` \
+                 or `certify --out` writes, records that keep codes, or lines of these)"
+            }
+            Kind::Policy => {
+                "a file of policies ({\"format\":\"foldglass-policy/1\",\"class\":{..},\
+                 \"rows\":[[..]]}, {\"rows\":[[..]]}, what `cavi --policies` or `chain --marginals` \
+                 writes, records that keep policies, or lines of these)"
+            }
+        }
+    }
+}
+
+/// What may hold tables, and objects that hold them.
+const HOLDERS: [&str; 8] = [
+    "codes", "chains", "runs", "verdicts", "leaves", "policies", "result", "policy",
+];
+
+/// The formats that may stand in `format`.
+const FORMATS: [&str; 4] = [
+    foldglass::policy::CODE_FORMAT,
+    foldglass::policy::POLICY_FORMAT,
+    foldglass::claim::PATH_FORMAT,
+    foldglass::claim::VERDICT_FORMAT,
+];
+
+/// The tables of a file, and the class that it gives all of them; none where it gives none.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    name: String,
+    kind: Kind,
+    found: Vec<Found>,
+}
+
+impl Tables {
+    /// The codes of a file.
+    pub fn codes(source: &Source) -> Result<Tables, Error> {
+        Tables::read(source, Kind::Code)
+    }
+
+    /// The policies of a file.
+    pub fn policies(source: &Source) -> Result<Tables, Error> {
+        Tables::read(source, Kind::Policy)
+    }
+
+    fn read(source: &Source, kind: Kind) -> Result<Tables, Error> {
+        Tables::of(&Input::read(&source.path)?, source.number, kind)
+    }
+
+    fn of(file: &Input, number: Option<usize>, kind: Kind) -> Result<Tables, Error> {
+        let refuse = |problem: String| file.is_not(kind.expected(), problem);
+        if file.is_list() {
+            return Err(refuse("it is a list".to_owned()));
+        }
+        let mut found = Vec::new();
+        for value in file.values::<Value>(kind.expected())? {
+            search(&value, kind, None, &mut found).map_err(refuse)?;
+        }
+        if found.is_empty() {
+            return Err(refuse(match kind {
+                Kind::Code => "it holds no code (`cavi --json` has codes with --actions, the \
+                               records of a study with keep_code = true)"
+                    .to_owned(),
+                Kind::Policy => "it holds no policy (the records of a study have some with \
+                                 keep_policy = true)"
+                    .to_owned(),
+            }));
+        }
+        if let Some(number) = number {
+            if number >= found.len() {
+                let last = found.len() - 1;
+                return Err(refuse(format!(
+                    "there is no #{number}: they are #0 to #{last}"
+                )));
+            }
+            found = vec![found.swap_remove(number)];
+        }
+        Ok(Tables {
+            name: file.name.clone(),
+            kind,
+            found,
+        })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Whether there are none; a file without any is refused.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The name of the file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The class that the file gives its tables; none where it gives none. Tables of several classes
+    /// are refused.
+    pub fn class(&self) -> Result<Option<&ClassSpec>, Error> {
+        let mut classes = self.found.iter().map(|found| found.class.as_ref());
+        let first = classes.next().flatten();
+        match classes.all(|class| class == first) {
+            true => Ok(first),
+            false => Err(Error::Content {
+                path: self.name.clone(),
+                expected: "a file of tables of one class",
+                problem: "it holds tables of several: FILE#N takes one of them".to_owned(),
+            }),
+        }
+    }
+
+    /// The codes, as codes of a class.
+    pub fn as_codes(&self, class: &Class) -> Result<Vec<Code>, Error> {
+        let one = |found: &Found| {
+            let actions: Vec<i64> = self.table(&found.table)?;
+            Code::new(class, &actions).map_err(|source| Error::Table {
+                path: self.name.clone(),
+                source,
+            })
+        };
+        self.found.iter().map(one).collect()
+    }
+
+    /// The policies, as policies of a class.
+    pub fn as_policies(&self, class: &Class) -> Result<Vec<Policy>, Error> {
+        let one = |found: &Found| {
+            let rows: Vec<Vec<f64>> = self.table(&found.table)?;
+            Policy::from_rows(class, &rows).map_err(|source| Error::Table {
+                path: self.name.clone(),
+                source,
+            })
+        };
+        self.found.iter().map(one).collect()
+    }
+
+    fn table<T: serde::de::DeserializeOwned>(&self, value: &Value) -> Result<T, Error> {
+        serde_json::from_value(value.clone()).map_err(|error| Error::Content {
+            path: self.name.clone(),
+            expected: self.kind.expected(),
+            problem: plain(&error),
+        })
+    }
+}
+
+/// Looks for tables in a value; `class` is that of what is around it.
+fn search(
+    value: &Value,
+    kind: Kind,
+    class: Option<&ClassSpec>,
+    found: &mut Vec<Found>,
+) -> Result<(), String> {
+    let object = match value {
+        Value::Object(object) => object,
+        Value::Array(list) => {
+            return list
+                .iter()
+                .try_for_each(|value| search(value, kind, class, found));
+        }
+        _ => return Ok(()),
+    };
+    check_format(object)?;
+    let own = own_class(object)?;
+    let class = own.as_ref().or(class);
+    let table = kind.keys().iter().find_map(|key| object.get(*key));
+    if let Some(table @ Value::Array(_)) = table {
+        found.push(Found {
+            class: class.cloned(),
+            table: table.clone(),
+        });
+        return Ok(());
+    }
+    for key in HOLDERS {
+        if let Some(inner @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
+            search(inner, kind, class, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_format(object: &Map<String, Value>) -> Result<(), String> {
+    match object.get("format") {
+        Some(Value::String(format)) if !FORMATS.contains(&&format[..]) => Err(format!(
+            "its format is `{format}`: accepted: {}",
+            FORMATS.join(", ")
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The class that an object states; a record's words beside it do not count.
+fn own_class(object: &Map<String, Value>) -> Result<Option<ClassSpec>, String> {
+    match object.get("class") {
+        Some(class @ Value::Object(_)) => serde_json::from_value(class.clone())
+            .map(Some)
+            .map_err(|error| format!("its class: {}", plain(&error))),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foldglass::policy::CodeForm;
+    use foldglass::{Allowance, LatinSquare, Shape};
+
+    fn class() -> Class {
+        let square = LatinSquare::cyclic(2).unwrap();
+        let spec = ClassSpec::uniform(square, &[2], Shape::untied(0, 0));
+        spec.lay_out(Allowance::default()).unwrap()
+    }
+
+    fn tables(text: &str, number: Option<usize>) -> Result<Tables, Error> {
+        let file = Input::of("codes.json", text.as_bytes().to_vec());
+        Tables::of(&file, number, Kind::Code)
+    }
+
+    #[test]
+    fn codes_are_found_wherever_they_stand() {
+        let code = Code::from_fn(&class(), |cell| (cell % 2) as u16);
+        let own = serde_json::to_string(&CodeForm::from(&code)).unwrap();
+        let spec = serde_json::to_string(&class().spec()).unwrap();
+        let actions = "[0,1,0,1,0,1]";
+        for (text, count, classed) in [
+            (own.clone(), 1, true),
+            (format!("{{\"actions\":{actions}}}"), 1, false),
+            (
+                format!("{{\"codes\":[{{\"actions\":{actions}}},{{\"actions\":{actions}}}]}}"),
+                2,
+                false,
+            ),
+            (
+                format!("{{\"class\":{spec},\"chains\":[{{\"actions\":{actions}}}]}}"),
+                1,
+                true,
+            ),
+            (
+                format!("{{\"class\":{spec},\"runs\":[{{\"greedy\":{actions}}}]}}"),
+                1,
+                true,
+            ),
+            (
+                format!("{{\"class\":{spec},\"result\":{{\"actions\":{actions}}}}}\n{own}\n"),
+                2,
+                true,
+            ),
+        ] {
+            let found = tables(&text, None).unwrap();
+            assert_eq!(found.len(), count, "{text}");
+            assert_eq!(found.class().unwrap().is_some(), classed, "{text}");
+            assert_eq!(found.as_codes(&class()).unwrap()[0], code);
+        }
+    }
+
+    #[test]
+    fn one_of_several_is_taken_by_its_number() {
+        let two = "{\"actions\":[0,0,0,0,0,0]}\n{\"actions\":[1,1,1,1,1,1]}";
+        let second = tables(two, Some(1)).unwrap();
+        assert_eq!(second.as_codes(&class()).unwrap()[0].actions()[0], 1);
+        let problem = tables(two, Some(2)).unwrap_err().to_string();
+        assert!(problem.contains("#0 to #1"), "{problem}");
+        let source: Source = "no-such-file.json#3".parse().unwrap();
+        assert_eq!(
+            (source.path, source.number),
+            ("no-such-file.json".into(), Some(3))
+        );
+    }
+
+    #[test]
+    fn what_holds_no_code_is_refused_with_the_reason() {
+        for (text, said) in [
+            ("{\"runs\":[{\"greedy_reward\":1}]}", "--actions"),
+            ("[1]", "it is a list"),
+            (
+                "{\"format\":\"foldglass-code/9\",\"actions\":[]}",
+                "foldglass-code/9",
+            ),
+            (
+                "{\"class\":{\"square\":[[0]]},\"actions\":[0]}",
+                "its class",
+            ),
+            ("{\"actions\":", "EOF"),
+        ] {
+            let problem = tables(text, None).unwrap_err().to_string();
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Reads a class in the words that flags and studies share: a task by its name or file, a law of
+//! the inputs, lengths, window, tying, memory.
+
+use std::path::Path;
+
+use foldglass::class::ClassSpec;
+use foldglass::exact;
+use foldglass::{InputLaw, LatinSquare, Shape, Window};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::files::Input;
+
+/// A class in words.
+///
+/// ```
+/// use foldglass::Allowance;
+/// use foldglass_study::ClassWords;
+/// let words = ClassWords::new("quasigroup", &[7]).window(0, 3).tied(true);
+/// let class = words.spec("".as_ref(), 0).unwrap().lay_out(Allowance::default()).unwrap();
+/// assert_eq!(class.cells(), 4525);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClassWords {
+    /// The multiplication table: `z:5`, `quasigroup`, `file:PATH`, `PATH.json`.
+    pub task: String,
+    /// The lengths of the inputs, of equal weight.
+    pub lengths: Vec<usize>,
+    /// Symbols read before and after x_t.
+    #[serde(default)]
+    pub window: [usize; 2],
+    /// Whether all steps share one table.
+    #[serde(default)]
+    pub tied: bool,
+    /// Tokens remembered.
+    #[serde(default = "one")]
+    pub memory: usize,
+    /// The law of the inputs: `uniform`, `markov:K`, `product:FILE`.
+    #[serde(default = "uniform")]
+    pub inputs: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn uniform() -> String {
+    "uniform".to_owned()
+}
+
+impl ClassWords {
+    /// The untied class of a task with window (0, 0).
+    pub fn new(task: &str, lengths: &[usize]) -> ClassWords {
+        ClassWords {
+            task: task.to_owned(),
+            lengths: lengths.to_vec(),
+            window: [0, 0],
+            tied: false,
+            memory: 1,
+            inputs: uniform(),
+        }
+    }
+
+    /// The same with another window.
+    pub fn window(mut self, past: usize, future: usize) -> ClassWords {
+        self.window = [past, future];
+        self
+    }
+
+    /// The same, tied or not.
+    pub fn tied(mut self, tied: bool) -> ClassWords {
+        self.tied = tied;
+        self
+    }
+
+    /// The same with another law of the inputs.
+    pub fn inputs(mut self, inputs: &str) -> ClassWords {
+        self.inputs = inputs.to_owned();
+        self
+    }
+
+    /// What it describes. Files are found from `base`; `seed` is that of a random square without
+    /// its own.
+    pub fn spec(&self, base: &Path, seed: u64) -> Result<ClassSpec, Error> {
+        let [past, future] = self.window;
+        let mut lengths = self.lengths.clone();
+        lengths.sort_unstable();
+        Ok(ClassSpec {
+            square: square(&self.task, base, seed)?,
+            lengths,
+            shape: Shape {
+                window: Window { past, future },
+                memory: self.memory,
+                tied: self.tied,
+            },
+            inputs: law(&self.inputs, base)?,
+        })
+    }
+
+    /// A name made from the task and the shape: `z-5_T8_w0-0`.
+    pub fn id(&self) -> String {
+        let lengths: Vec<String> = self.lengths.iter().map(usize::to_string).collect();
+        let [past, future] = self.window;
+        let mut id = format!("{}_T{}_w{past}-{future}", self.task, lengths.join("-"));
+        if self.memory != 1 {
+            id += &format!("_m{}", self.memory);
+        }
+        if self.tied {
+            id += "_tied";
+        }
+        if self.inputs != uniform() {
+            id += &format!("_{}", self.inputs);
+        }
+        plain(&id)
+    }
+}
+
+/// Whether a character may stand in an id.
+pub(crate) fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._+-".contains(c)
+}
+
+/// A text with a dash for every character that may not stand in an id.
+pub(crate) fn plain(text: &str) -> String {
+    let one = |c: char| if is_plain(c) { c } else { '-' };
+    text.chars().map(one).collect()
+}
+
+const SQUARE: &str = "a task file ([[..]] or {\"table\":[[..]]}, rows of whole numbers)";
+
+/// A task file that is an object.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TableFile {
+    table: Vec<Vec<i64>>,
+}
+
+/// The square that a task names, or the table in its file.
+pub fn square(task: &str, base: &Path, seed: u64) -> Result<LatinSquare, Error> {
+    let path = match task.strip_prefix("file:") {
+        Some(path) => path,
+        None if task.ends_with(".json") => task,
+        None => {
+            return LatinSquare::named(task, seed).map_err(|source| Error::Square {
+                name: task.to_owned(),
+                source,
+            });
+        }
+    };
+    let file = Input::read(&base.join(path))?;
+    let rows: Vec<Vec<i64>> = if file.is_list() {
+        file.json(SQUARE)?
+    } else {
+        file.object::<TableFile>(SQUARE)?.table
+    };
+    LatinSquare::from_rows(&rows).map_err(|source| Error::Square {
+        name: file.name,
+        source,
+    })
+}
+
+/// What a law may be.
+const LAWS: &str = "accepted: uniform, markov:K (such as markov:9/10), product:FILE (a JSON list \
+                    with a row of q probabilities per position)";
+
+const PRODUCT: &str = "a product law ([[..]], a row of q probabilities per position, each a number \
+                       or a string such as \"1/3\")";
+
+/// The law that a text states, or that in its file.
+pub fn law(text: &str, base: &Path) -> Result<InputLaw, Error> {
+    let refuse = |problem: String| Error::Inputs {
+        given: text.to_owned(),
+        problem,
+    };
+    match text.split_once(':') {
+        None if text == "uniform" => Ok(InputLaw::Uniform),
+        Some(("markov", k)) => {
+            let k = exact::parse(k).map_err(|error| refuse(error.to_string()))?;
+            Ok(InputLaw::Markov(k))
+        }
+        Some(("product", path)) => product(&Input::read(&base.join(path))?),
+        _ => Err(refuse(LAWS.to_owned())),
+    }
+}
+
+/// Refuses a law that is none by its words alone, before any file is read.
+pub fn check_law(text: &str) -> Result<(), Error> {
+    match text.split_once(':') {
+        Some(("product", _)) => Ok(()),
+        _ => law(text, Path::new("")).map(drop),
+    }
+}
+
+/// The probabilities in a file, by their digits.
+fn product(file: &Input) -> Result<InputLaw, Error> {
+    let rows: Vec<Vec<Box<RawValue>>> = file.json(PRODUCT)?;
+    let probability = |position: usize, symbol: usize, literal: &RawValue| {
+        let text = literal.get();
+        let text = match serde_json::from_str::<String>(text) {
+            Ok(content) => content,
+            Err(_) => text.to_owned(),
+        };
+        exact::parse(&text).map_err(|error| {
+            let place = format!("position {}, symbol {symbol}: {error}", position + 1);
+            file.is_not(PRODUCT, place)
+        })
+    };
+    let row = |(position, row): (usize, &Vec<Box<RawValue>>)| {
+        let entries = row.iter().enumerate();
+        entries
+            .map(|(symbol, literal)| probability(position, symbol, literal))
+            .collect()
+    };
+    let rows: Result<_, Error> = rows.iter().enumerate().map(row).collect();
+    Ok(InputLaw::Product(rows?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probability_keeps_every_digit() {
+        let text = "[[0.1000000000000000055511151231257827, 1e-30, \"1/3\", 1]]";
+        let file = Input::of("law.json", text.as_bytes().to_vec());
+        let InputLaw::Product(rows) = product(&file).unwrap() else {
+            panic!("a product law")
+        };
+        let numbers = ["0.1000000000000000055511151231257827", "1e-30", "1/3", "1"];
+        assert_eq!(rows[0], numbers.map(|n| exact::parse(n).unwrap()));
+        let bad = Input::of("law.json", b"[[true]]".to_vec());
+        assert!(
+            product(&bad)
+                .unwrap_err()
+                .to_string()
+                .contains("position 1")
+        );
+    }
+
+    #[test]
+    fn a_law_without_a_known_name_is_refused() {
+        for bad in [
+            "",
+            "Uniform",
+            "uniform:1",
+            "markov",
+            "markov:",
+            "markov:x",
+            "product",
+        ] {
+            assert!(law(bad, Path::new("")).is_err(), "{bad}");
+            assert!(check_law(bad).is_err(), "{bad}");
+        }
+        assert!(check_law("product:nowhere.json").is_ok());
+    }
+
+    #[test]
+    fn an_id_is_made_from_task_and_shape() {
+        let words = ClassWords::new("z:5", &[3, 4]).window(1, 0).tied(true);
+        assert_eq!(words.id(), "z-5_T3-4_w1-0_tied");
+        assert_eq!(
+            words.inputs("markov:9/10").id(),
+            "z-5_T3-4_w1-0_tied_markov-9-10"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! Hears how far a computation is, and answers whether it goes on.
+//!
+//! One observer serves every engine, whatever shows the progress: a terminal, a notebook, a page.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+/// How far a computation is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress<'a> {
+    /// What is counted, such as `sweeps` or `codes`.
+    pub unit: &'a str,
+    /// How many are done.
+    pub done: u64,
+    /// Of how many, where that is known.
+    pub all: Option<u64>,
+    /// The share of all work that is done, where it is better known than by these numbers.
+    pub share: Option<f64>,
+}
+
+/// Hears of progress from any thread and answers whether to go on. An engine asks several times a
+/// second; it stops soon after the first `Break` and says in its result that it was stopped.
+pub trait Observer: Sync {
+    /// Takes note of it.
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()>;
+
+    /// Takes note of something that a person should know, such as a damaged file left out.
+    fn notice(&self, text: &str) {
+        let _ = text;
+    }
+}
+
+impl<F: Fn(Progress<'_>) -> ControlFlow<()> + Sync> Observer for F {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        self(progress)
+    }
+}
+
+/// Listens to nothing and never stops anything.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl Observer for Unwatched {
+    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Adds up what several threads have done, for an observer that hears of the sum.
+pub struct Tally<'a> {
+    observer: &'a dyn Observer,
+    unit: &'a str,
+    all: Option<u64>,
+    done: Mutex<u64>,
+}
+
+impl<'a> Tally<'a> {
+    /// Counts from nothing.
+    pub fn new(observer: &'a dyn Observer, unit: &'a str, all: Option<u64>) -> Tally<'a> {
+        Tally {
+            observer,
+            unit,
+            all,
+            done: Mutex::new(0),
+        }
+    }
+
+    /// Adds what was just done, which may be nothing, and says whether to go on.
+    pub fn add(&self, more: u64) -> ControlFlow<()> {
+        let done = {
+            let mut done = self.done.lock().expect("no panic while it is held");
+            *done += more;
+            *done
+        };
+        self.observer.hear(Progress {
+            unit: self.unit,
+            done,
+            all: self.all,
+            share: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_of_several_threads_tells_of_every_sum_once() {
+        let heard = Mutex::new(Vec::new());
+        let observer = |progress: Progress<'_>| {
+            assert_eq!((progress.unit, progress.all), ("parts", Some(400)));
+            heard.lock().unwrap().push(progress.done);
+            ControlFlow::Continue(())
+        };
+        let tally = Tally::new(&observer, "parts", Some(400));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..100).for_each(|_| assert!(tally.add(1).is_continue())));
+            }
+        });
+        let mut heard = heard.into_inner().unwrap();
+        heard.sort_unstable();
+        assert!(heard.into_iter().eq(1..=400));
+    }
+
+    #[test]
+    fn a_tally_passes_on_what_its_observer_answers() {
+        let stop = |progress: Progress<'_>| {
+            if progress.done < 7 {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        };
+        let tally = Tally::new(&stop, "codes", None);
+        assert!(tally.add(0).is_continue() && tally.add(6).is_continue());
+        assert!(tally.add(1).is_break() && tally.add(0).is_break());
+        assert!(
+            Tally::new(&Unwatched, "codes", None)
+                .add(u64::MAX)
+                .is_continue()
+        );
+    }
+}
