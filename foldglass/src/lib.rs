@@ -35,7 +35,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod aligned;
+#![deny(unsafe_code)]
+
 pub mod cavi;
 pub mod chain;
 pub mod check;
@@ -46,6 +47,7 @@ pub mod evaluate;
 pub mod exact;
 pub mod gauge;
 pub mod inputs;
+#[allow(unsafe_code)]
 mod kernels;
 pub mod landscape;
 pub mod policy;

@@ -4,8 +4,8 @@
 
 mod initial;
 
-use crate::aligned::Aligned;
 use crate::class::{Class, Place, Planes};
+use crate::kernels::Aligned;
 use crate::quasigroup::Symbol;
 use std::sync::Arc;
 use thiserror::Error;

@@ -13,6 +13,7 @@
 //! order. Without its newest digit the order is that of the message that the step before sends.
 
 use super::{Class, Group, Window};
+use std::ops::Range;
 
 /// The lanes of a slab, in blocks of one vector; the last block may be partly idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +49,10 @@ impl Lanes {
 /// Where one group lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupPlanes {
-    /// The offset of its first entry in a table of (cell, action).
-    pub base: usize,
-    /// The offset of its first entry in a table of cells.
-    pub cell_base: usize,
+    /// Its entries in a table of (cell, action), idle lanes included.
+    pub entries: Range<usize>,
+    /// Its entries in a table of cells, idle lanes included.
+    pub cells: Range<usize>,
     pub lanes: Lanes,
     /// Slab times padded lanes, plus lane, of each window (a base-q number, oldest digit first).
     slots: Vec<u32>,
@@ -97,15 +98,15 @@ impl Planes {
         for group in groups {
             let digits = Digits::new(window, group.before, group.after);
             let lanes = digits.lanes(q, replicas);
+            let cells = digits.slabs(q) * group.histories * lanes.padded();
             planes.groups.push(GroupPlanes {
-                base: planes.entries,
-                cell_base: planes.cell_entries,
+                entries: planes.entries..planes.entries + cells * q,
+                cells: planes.cell_entries..planes.cell_entries + cells,
                 lanes,
                 slots: slots(q, &digits, group.before, replicas),
             });
-            let vectors = digits.slabs(q) * group.histories;
-            planes.entries += vectors * q * lanes.padded();
-            planes.cell_entries += vectors * lanes.padded();
+            planes.entries += cells * q;
+            planes.cell_entries += cells;
         }
         planes
     }
@@ -121,9 +122,9 @@ impl Planes {
         let (block, lane) = (slot / width, slot % width);
         let vector = block * group.histories + inner % group.histories;
         Place {
-            first: planes.base + vector * class.q() * width + lane,
+            first: planes.entries.start + vector * class.q() * width + lane,
             width,
-            cell: planes.cell_base + vector * width + lane,
+            cell: planes.cells.start + vector * width + lane,
         }
     }
 }

@@ -144,8 +144,8 @@ fn vanishing_probabilities_leave_no_subnormal_number_behind() {
     let passes = &evaluator.0;
     let buffers = [
         &policy.0.entries,
-        &passes.sent,
-        &passes.returned,
+        &passes.messages.sent,
+        &passes.messages.returned,
         &passes.values,
         &passes.visits,
     ];

@@ -1,0 +1,116 @@
+//! Makes the message a step sends from what it has computed, and spreads the one returned (paper,
+//! App. A): sums over places that follow no simple pattern, listed one by one.
+
+/// Elements of a message, each a weighted sum over the symbol that leaves the window:
+/// to[i] = sum over d < `count` of weights[i, d] * from[places[i] + d * `stride`], flushed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Collect {
+    places: Vec<u32>,
+    /// The symbol summed away: how many values it has, and how far apart they lie.
+    dropped: Dropped,
+    /// How many entries are read.
+    reach: usize,
+}
+
+/// The values of a symbol that is summed away: how many, and how far apart they lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub count: usize,
+    pub stride: usize,
+}
+
+impl Collect {
+    pub fn new(places: Vec<u32>, dropped: Dropped) -> Collect {
+        let furthest = places
+            .iter()
+            .copied()
+            .max()
+            .expect("a message has elements") as u128;
+        let furthest = furthest + (dropped.count as u128 - 1) * dropped.stride as u128;
+        Collect {
+            reach: usize::try_from(furthest + 1).expect("places within the address space"),
+            places,
+            dropped,
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Where the terms of each element lie, one element behind the other.
+    pub fn terms(&self) -> impl Iterator<Item = usize> {
+        let Dropped { count, stride } = self.dropped;
+        let places = self.places.iter();
+        places.flat_map(move |&place| (0..count).map(move |d| place as usize + d * stride))
+    }
+
+    /// Makes a message of a row; sums below `least` become zero.
+    #[inline]
+    pub fn run(&self, weights: &[f64], from: &[f64], to: &mut [f64], least: f64) {
+        assert!(self.reach <= from.len(), "a row of {} entries", from.len());
+        let Dropped { count, stride } = self.dropped;
+        let terms = self.places.iter().zip(weights.chunks_exact(count));
+        for (to, (&place, weights)) in to.iter_mut().zip(terms) {
+            // SAFETY: d < count, so this is below `reach`, which is at most the length.
+            let at = |d: usize| unsafe { *from.get_unchecked(place as usize + d * stride) };
+            let mut sum = at(0) * weights[0];
+            for (d, weight) in weights.iter().enumerate().skip(1) {
+                sum += at(d) * weight;
+            }
+            *to = if sum < least { 0.0 } else { sum };
+        }
+    }
+}
+
+/// Where an element of a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub element: u32,
+    pub to: u32,
+}
+
+/// Copies of a message's elements, each times a weight: to[routes[i].to] = weights[i] *
+/// message[routes[i].element].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spread {
+    routes: Vec<Route>,
+    /// How many elements are read, and how many entries written.
+    elements: usize,
+    reach: usize,
+}
+
+impl Spread {
+    pub fn new(routes: Vec<Route>) -> Spread {
+        let ends = |n: Option<u32>| n.map_or(0, |furthest| furthest as usize + 1);
+        Spread {
+            elements: ends(routes.iter().map(|route| route.element).max()),
+            reach: ends(routes.iter().map(|route| route.to).max()),
+            routes,
+        }
+    }
+
+    /// Where the elements go.
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// Spreads a message.
+    #[inline]
+    pub fn run(&self, weights: &[f64], message: &[f64], to: &mut [f64]) {
+        assert!(
+            self.elements <= message.len() && self.reach <= to.len(),
+            "{} elements, {} entries",
+            message.len(),
+            to.len()
+        );
+        for (&Route { element, to: place }, weight) in self.routes.iter().zip(weights) {
+            // SAFETY: the lengths checked are beyond every route.
+            unsafe {
+                let value = *message.get_unchecked(element as usize) * weight;
+                *to.get_unchecked_mut(place as usize) = value;
+            }
+        }
+    }
+}
