@@ -323,24 +323,27 @@ impl Passes {
 /// `scratch` what is made of it.
 fn alpha<'a>(step: &Step, received: &'a [f64], scratch: &'a mut [f64]) -> &'a [f64] {
     let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-    let (q, count) = (sizes.q, sizes.lanes.count);
-    if g.source == Source::InPlace {
-        return received;
-    }
     let messages = received.chunks_exact(sizes.received).take(sizes.rows());
     let slabs = scratch.chunks_exact_mut(sizes.rows() * sizes.alpha_history);
-    for (slab, alpha) in slabs.take(sizes.slabs).enumerate() {
-        let rows = alpha.chunks_exact_mut(sizes.alpha_history);
-        for (alpha, message) in rows.zip(messages.clone()) {
-            if g.source == Source::Mixed {
-                alpha.fill(0.0);
-                let weights = &step.weights.mixing[slab * q..];
-                for (message, weight) in message.chunks_exact(count).zip(weights) {
-                    let terms = alpha.iter_mut().zip(message);
-                    terms.for_each(|(to, from)| *to += from * weight);
+    let slabs = slabs.take(sizes.slabs);
+    match g.source {
+        Source::InPlace => return received,
+        Source::Repeated => {
+            let part = sizes.lanes.count / sizes.q;
+            for (slab, &start) in slabs.zip(&g.parts) {
+                let rows = slab.chunks_exact_mut(sizes.alpha_history);
+                for (row, message) in rows.zip(messages.clone()) {
+                    repeat(&message[start..][..part], row);
                 }
-            } else {
-                repeat(&message[g.parts[slab]..][..count / q], alpha);
+            }
+        }
+        Source::Mixed => {
+            let by_x = step.weights.mixing.chunks_exact(sizes.q);
+            for (slab, weights) in slabs.zip(by_x) {
+                let rows = slab.chunks_exact_mut(sizes.alpha_history);
+                for (row, message) in rows.zip(messages.clone()) {
+                    mix(message.chunks_exact(sizes.lanes.count), weights, row);
+                }
             }
         }
     }
@@ -356,6 +359,15 @@ fn repeat(part: &[f64], row: &mut [f64]) {
         row.iter_mut()
             .zip(values)
             .for_each(|(to, &from)| *to = from);
+    }
+}
+
+/// Fills a row with the weighted sum of the parts of a message.
+fn mix<'a>(parts: impl Iterator<Item = &'a [f64]>, weights: &[f64], row: &mut [f64]) {
+    row.fill(0.0);
+    for (part, weight) in parts.zip(weights) {
+        let terms = row.iter_mut().zip(part);
+        terms.for_each(|(to, from)| *to += from * weight);
     }
 }
 

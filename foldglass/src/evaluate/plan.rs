@@ -1,6 +1,69 @@
 //! Prepares, for every node of a class, where its sums read and write (paper, App. A).
 //!
-//! TODO
+//! # The geometry of a step
+//!
+//! A node receives a message from the step before, g(s, y, kept): the weight of all rollouts so
+//! far with fold s = s_{t-1}, remembered tokens y and the symbols `kept` in the window, summed over
+//! what has left it. It draws the new symbol, acts, and sends the next message. The way back sends
+//! h, the reward still to come, through the same places. Letters: q symbols, x the window, s and s'
+//! the fold before and after x_t, y the remembered tokens, a the token of this step.
+//!
+//! **Slabs and lanes** (`class::planes`). x_t and the symbol about to leave the window say which
+//! *slab* a window is in; all its other symbols say which *lane* of the slab. Within a slab the
+//! fold makes one move s' = B(s, x_t) and one symbol leaves, so all lanes do the same arithmetic,
+//! side by side, in *blocks* of one vector. The last block may have idle lanes, whose numbers
+//! nobody reads.
+//!
+//! **Arrays of a step.** Each is a list of vectors of lanes; slowest index first:
+//!
+//! | array | index | what it is |
+//! |---|---|---|
+//! | policy, dQ | slab, block, y, a | pi_c(a); d(c) Q(c, a) |
+//! | visits | slab, block, y | d(c) |
+//! | alpha | slab, s, y, block | alpha_t, but for the weight of the symbol drawn |
+//! | post | s', y', slab, block | weight after the action; y' = y without its oldest token, and a |
+//! | bbar | slab, block, s', y' | beta_{t+1}, times the weight of the symbol drawn |
+//! | beta | s, y, block | beta_t of one slab at a time |
+//!
+//! **Sums.** With those arrays App. A is four contractions (`kernels::Contraction`), for every
+//! vector of lanes and every history k of the tokens that are remembered beyond this step:
+//!
+//! - post(s', a) = sum over x_t and the forgotten token of alpha(s) pi(a), where B(s, x_t) = s';
+//! - dQ(forgotten token, a) = sum over s of alpha(s) bbar(s', a);
+//! - beta(s, forgotten token) = sum over a of bbar(s', a) pi(a);
+//! - d(forgotten token) = sum over s of alpha(s) times the weight of the symbol drawn.
+//!
+//! The message sent on is post times the weight of the symbol drawn, summed over the symbol that
+//! leaves. Where that weight does not depend on what leaves, the sum is part of the contraction and
+//! post has fewer slabs than the policy, one for q of them.
+//!
+//! **Messages.** For each (s, y) the elements of a message lie in the order in which the next step
+//! reads them: a *part* for each of its slabs, as long as its lanes but for the symbol that it draws
+//! itself. That symbol is the slowest digit of a lane, so alpha is the part repeated q times. A part
+//! as long as a vector is followed by its own beginning; then every block of alpha is a vector of
+//! the message, read in place. A shorter one is copied out (`Source::Repeated`).
+//!
+//! # A worked example
+//!
+//! q = 2, window (0, 1), one remembered token, uniform inputs, T = 3; the step t = 2. It sees x_2
+//! and x_3, of which it draws x_3; x_2 leaves. There are 2 slabs (x_2 = 0, 1), each of 2 lanes
+//! (x_3 = 0, 1) in one block of width 4, two of its lanes idle.
+//!
+//! - It receives g(s_1, y_1, x_2): for each of 2 x 2 (s, y) a message of 2 parts of 1 element.
+//! - alpha is made of it in scratch: g(s, y, x_2) stands at 16 x_2 + 8 s + 4 y + x_3 for either x_3.
+//! - The policy pi(a | x_2, x_3, y) stands at 16 x_2 + 8 y + 4 a + x_3 of the group's table, and so
+//!   does dQ; the visits d(x_2, x_3, y) stand at 8 x_2 + 4 y + x_3.
+//! - post has one slab, because uniform inputs weigh x_3 alike whatever x_2 was: at
+//!   8 s' + 4 a + x_3 stands the sum over x_2 and y of alpha times pi, s being the one fold with
+//!   B(s, x_2) = s'. In terms of the contraction: A has for x_2 the rows 16 x_2 + 8 s and the terms
+//!   4 y, B moves by 16 for x_2, has the terms 8 y and moves by 4 for a column a, and C moves by 8
+//!   for a row s' and by 4 for a column a.
+//! - It sends g(s_2, y_2, x_3) = post / 2, the half being the weight of x_3: again 4 messages of 2
+//!   elements, found at the places 0 and 1 of a plane of post, which takes 4.
+//! - On the way back h(s_2, y_2, x_3) / 2 is put into bbar at 8 s' + 4 a + x_3. For each x_2 this
+//!   gives dQ, d and beta(s, y) at 8 s + 4 y + x_3, whose sum over x_3 is h(s_1, y_1, x_2).
+//!
+//! The test `the_worked_example_is_laid_out_as_described` holds these numbers against the code.
 
 mod geometry;
 mod sending;
@@ -190,3 +253,6 @@ fn reward(class: &Class, scale: Scale, t: usize) -> f64 {
         Scale::Integer => class.task().lift(t).to_f64().value(),
     }
 }
+
+#[cfg(test)]
+mod tests;
