@@ -212,6 +212,47 @@ impl Policy {
         }))
     }
 
+    /// Checks rows laid one behind the other, q probabilities a cell, and makes a policy of them.
+    pub fn from_flat(class: &Class, rows: &[f64]) -> Result<Policy, TableError> {
+        let (q, cells) = (class.q(), class.cells());
+        if !rows.len().is_multiple_of(q) {
+            return Err(TableError::WrongRow {
+                cell: rows.len() / q,
+                got: rows.len() % q,
+                q,
+            });
+        }
+        if rows.len() != cells * q {
+            return Err(TableError::WrongSize {
+                got: rows.len() / q,
+                want: cells,
+            });
+        }
+        for (cell, row) in rows.chunks_exact(q).enumerate() {
+            check_row(q, cell, row)?;
+        }
+        let mut table = Table::zeros(class, class.planes(1));
+        let planes = table.planes.clone();
+        planes.write_rows(class, rows, 0, &mut table.entries);
+        for p in table.entries.iter_mut() {
+            *p = if *p < LEAST_PROBABILITY { 0.0 } else { *p };
+        }
+        Ok(Policy(table))
+    }
+
+    /// Writes the distributions one behind the other, q probabilities a cell.
+    ///
+    /// # Panics
+    /// If `rows` does not hold q numbers a cell.
+    pub fn rows_into(&self, rows: &mut [f64]) {
+        let Table {
+            class,
+            planes,
+            entries,
+        } = &self.0;
+        planes.read_rows(class, entries, 0, rows);
+    }
+
     /// Replaces the distribution of a cell.
     pub fn set_row(&mut self, cell: usize, row: &[f64]) -> Result<(), TableError> {
         check_row(self.0.class.q(), cell, row)?;

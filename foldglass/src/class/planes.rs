@@ -127,6 +127,66 @@ impl Planes {
             cell: planes.cells.start + vector * width + lane,
         }
     }
+
+    /// Copies a replica's part of a table of (cell, action) to `rows`: cell by cell, q entries each.
+    pub fn read_rows(&self, class: &Class, table: &[f64], replica: usize, rows: &mut [f64]) {
+        assert_eq!(rows.len(), class.cells() * class.q(), "a row for each cell");
+        for (group, planes) in class.groups().iter().zip(&self.groups) {
+            let to = &mut rows[group.first_cell * class.q()..][..group.cells * class.q()];
+            let table = &table[planes.entries.clone()];
+            planes.read(group, class.q(), table, replica, to);
+        }
+    }
+
+    /// Copies a replica's part of a table of cells to `cells`.
+    pub fn read_cells(&self, class: &Class, table: &[f64], replica: usize, cells: &mut [f64]) {
+        assert_eq!(cells.len(), class.cells(), "an entry for each cell");
+        for (group, planes) in class.groups().iter().zip(&self.groups) {
+            let to = &mut cells[group.first_cell..][..group.cells];
+            planes.read(group, 1, &table[planes.cells.clone()], replica, to);
+        }
+    }
+
+    /// Copies `rows`, cell by cell, q entries each, into a replica's part of a table.
+    pub fn write_rows(&self, class: &Class, rows: &[f64], replica: usize, table: &mut [f64]) {
+        assert_eq!(rows.len(), class.cells() * class.q(), "a row for each cell");
+        for (group, planes) in class.groups().iter().zip(&self.groups) {
+            let from = &rows[group.first_cell * class.q()..][..group.cells * class.q()];
+            let table = &mut table[planes.entries.clone()];
+            planes.write(group, class.q(), from, replica, table);
+        }
+    }
+}
+
+impl GroupPlanes {
+    /// Where the entries of the group's `n`-th window start, all its histories and what each has
+    /// being `width` apart.
+    #[inline]
+    fn start(&self, group: &Group, each: usize, n: usize, replica: usize) -> usize {
+        let slot = self.slots[group.window(n)] as usize + replica;
+        let (block, lane) = (slot / self.lanes.width, slot % self.lanes.width);
+        block * group.histories * each * self.lanes.width + lane
+    }
+
+    /// Copies the group's part of a table, with `each` entries a cell, to the order of the cells.
+    fn read(&self, group: &Group, each: usize, table: &[f64], replica: usize, to: &mut [f64]) {
+        let entries = group.histories * each;
+        for (n, to) in to.chunks_exact_mut(entries).enumerate() {
+            let from = &table[self.start(group, each, n, replica)..];
+            let from = from.iter().step_by(self.lanes.width);
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        }
+    }
+
+    /// Copies entries in the order of the cells, `each` a cell, to the group's part of a table.
+    fn write(&self, group: &Group, each: usize, from: &[f64], replica: usize, table: &mut [f64]) {
+        let entries = group.histories * each;
+        for (n, from) in from.chunks_exact(entries).enumerate() {
+            let to = &mut table[self.start(group, each, n, replica)..];
+            let to = to.iter_mut().step_by(self.lanes.width);
+            to.zip(from).for_each(|(to, from)| *to = *from);
+        }
+    }
 }
 
 /// The window's positions relative to t, slowest digit first.
