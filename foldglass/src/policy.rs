@@ -228,15 +228,18 @@ impl Policy {
                 want: cells,
             });
         }
-        for (cell, row) in rows.chunks_exact(q).enumerate() {
-            check_row(q, cell, row)?;
+        // What `check_row` asks, in loops without a branch; it then names what is wrong.
+        let in_range = |good, p| good & (0.0..=1.0 + ROW_TOLERANCE).contains(p);
+        let sums_to_one =
+            |good, row: &[f64]| good & ((row.iter().sum::<f64>() - 1.0).abs() <= ROW_TOLERANCE);
+        if !rows.iter().fold(true, in_range) | !rows.chunks_exact(q).fold(true, sums_to_one) {
+            for (cell, row) in rows.chunks_exact(q).enumerate() {
+                check_row(q, cell, row)?;
+            }
         }
         let mut table = Table::zeros(class, class.planes(1));
         let planes = table.planes.clone();
-        planes.write_rows(class, rows, 0, &mut table.entries);
-        for p in table.entries.iter_mut() {
-            *p = if *p < LEAST_PROBABILITY { 0.0 } else { *p };
-        }
+        planes.write_rows(class, rows, 0, &mut table.entries, LEAST_PROBABILITY);
         Ok(Policy(table))
     }
 

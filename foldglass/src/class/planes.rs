@@ -147,13 +147,26 @@ impl Planes {
         }
     }
 
-    /// Copies `rows`, cell by cell, q entries each, into a replica's part of a table.
-    pub fn write_rows(&self, class: &Class, rows: &[f64], replica: usize, table: &mut [f64]) {
+    /// Copies `rows`, cell by cell, q entries each, into a replica's part of a table; what is below
+    /// `least` becomes zero.
+    pub fn write_rows(
+        &self,
+        class: &Class,
+        rows: &[f64],
+        replica: usize,
+        table: &mut [f64],
+        least: f64,
+    ) {
         assert_eq!(rows.len(), class.cells() * class.q(), "a row for each cell");
         for (group, planes) in class.groups().iter().zip(&self.groups) {
             let from = &rows[group.first_cell * class.q()..][..group.cells * class.q()];
             let table = &mut table[planes.entries.clone()];
-            planes.write(group, class.q(), from, replica, table);
+            for (n, from) in from.chunks_exact(group.histories * class.q()).enumerate() {
+                let to = &mut table[planes.start(group, class.q(), n, replica)..];
+                let to = to.iter_mut().step_by(planes.lanes.width);
+                to.zip(from)
+                    .for_each(|(to, &from)| *to = if from < least { 0.0 } else { from });
+            }
         }
     }
 }
@@ -175,16 +188,6 @@ impl GroupPlanes {
             let from = &table[self.start(group, each, n, replica)..];
             let from = from.iter().step_by(self.lanes.width);
             to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-        }
-    }
-
-    /// Copies entries in the order of the cells, `each` a cell, to the group's part of a table.
-    fn write(&self, group: &Group, each: usize, from: &[f64], replica: usize, table: &mut [f64]) {
-        let entries = group.histories * each;
-        for (n, from) in from.chunks_exact(entries).enumerate() {
-            let to = &mut table[self.start(group, each, n, replica)..];
-            let to = to.iter_mut().step_by(self.lanes.width);
-            to.zip(from).for_each(|(to, from)| *to = *from);
         }
     }
 }

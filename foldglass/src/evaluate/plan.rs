@@ -67,9 +67,10 @@
 
 mod geometry;
 mod sending;
+mod sums;
 mod weights;
 
-use super::LEAST_MESSAGE;
+use super::passes::LEAST_MESSAGE;
 use crate::class::{Class, Node, Planes};
 pub(crate) use geometry::{Draw, Geometry, Source};
 use std::collections::HashMap;

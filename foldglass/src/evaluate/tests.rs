@@ -2,6 +2,7 @@ use super::*;
 use crate::class::{Shape, Window};
 use crate::exact::parse;
 use crate::inputs::InputLaw;
+use crate::kernels::Kernels;
 use crate::policy::Table;
 use crate::quasigroup::LatinSquare;
 use crate::task::Task;

@@ -1,7 +1,7 @@
 //! Contracts small matrices over many windows at once, one window per vector lane (paper, App. A).
 //!
-//! Every sum of App. A is C[i][j] = sum_k A[i][k] B[k][j] with q or fewer rows and columns, done
-//! for each lane of a slab, block by block. A lane's arithmetic is one chain of fused multiply-adds
+//! Every sum of App. A is C(i, j) = sum over k of A(i, k) B(k, j) with q or fewer rows and columns,
+//! done for each lane of a slab, block by block. A lane's arithmetic is one chain of fused multiply-adds
 //! in a fixed order, so the result is the same to the last bit whatever the width of the vectors.
 
 use super::vector::{Lane, Tile};
@@ -41,7 +41,7 @@ impl std::ops::Deref for Offsets {
     }
 }
 
-/// Where A[i][x, k] lies: at `blocks[block] + rows[x, i] + terms[k]`.
+/// Where A(i; x, k) lies: at `blocks[block] + rows[x, i] + terms[k]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Left {
     pub blocks: Offsets,
@@ -50,7 +50,7 @@ pub(crate) struct Left {
     pub terms: Offsets,
 }
 
-/// Where B[x, k][j] lies: at `block * b + input * x + terms[k] + column * j` in block b.
+/// Where B(x, k; j) lies: at `block * b + input * x + terms[k] + column * j` in block b.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Right {
     pub block: usize,
@@ -60,7 +60,7 @@ pub(crate) struct Right {
     pub column: usize,
 }
 
-/// Where C[i][j] lies: at `block * b + row * i + column * j` in block b.
+/// Where C(i, j) lies: at `block * b + row * i + column * j` in block b.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strides {
     pub block: usize,
@@ -88,7 +88,7 @@ struct Reach {
     c: usize,
 }
 
-/// One contraction: C[i][j] = sum over x and k of A[i][x, k] B[x, k][j], for every block of lanes.
+/// One contraction: C(i, j) = sum over x and k of A(i; x, k) B(x, k; j), for every block of lanes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contraction {
     left: Left,

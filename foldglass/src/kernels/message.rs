@@ -2,7 +2,7 @@
 //! App. A): sums over places that follow no simple pattern, listed one by one.
 
 /// Elements of a message, each a weighted sum over the symbol that leaves the window:
-/// to[i] = sum over d < `count` of weights[i, d] * from[places[i] + d * `stride`], flushed.
+/// `to[i]` = sum over d < count of `weights[i * count + d] * from[places[i] + d * stride]`, flushed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Collect {
     places: Vec<u32>,
@@ -71,8 +71,8 @@ pub(crate) struct Route {
     pub to: u32,
 }
 
-/// Copies of a message's elements, each times a weight: to[routes[i].to] = weights[i] *
-/// message[routes[i].element].
+/// Copies of a message's elements, each times a weight:
+/// `to[routes[i].to] = weights[i] * message[routes[i].element]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spread {
     routes: Vec<Route>,

@@ -2,8 +2,8 @@
 
 use super::vector::Lane;
 
-/// Sums of stretches, flushed: to[i] = sum over p < `places` of from[p * len + i], added to what is
-/// there or overwriting it, for each of several rows.
+/// Sums of stretches, flushed: `to[i]` = sum over p < `places` of `from[p * len + i]`, added to what
+/// is there or overwriting it, for each of several rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stretches {
     /// The length of a stretch, and how many lie one behind the other.

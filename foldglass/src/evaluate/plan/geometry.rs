@@ -1,10 +1,10 @@
 //! Works out where the sums of one step read and write (paper, App. A); see the parent module.
 
+use super::LEAST_MESSAGE;
 use super::sending::Sending;
-use super::{LEAST_MESSAGE, WIDEST};
+use super::sums::Sums;
 use crate::class::{Class, Digits, Lanes, Node, Window};
-use crate::kernels::{Contraction, Left, Offsets, Right, Size, Stretches, Strides};
-use crate::quasigroup::Symbol;
+use crate::kernels::{Offsets, Stretches};
 
 /// Which symbol a step draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +167,7 @@ impl Sizes {
     }
 
     /// x_t in a slab.
-    fn x(&self, slab: usize) -> usize {
+    pub fn x(&self, slab: usize) -> usize {
         slab / (self.slabs / self.q)
     }
 }
@@ -180,9 +180,9 @@ pub(crate) struct Alpha {
     /// For each slab, where it starts.
     pub slabs: Vec<usize>,
     /// For each s, its place.
-    states: Offsets,
+    pub states: Offsets,
     /// For each value of the forgotten token, its place.
-    forgotten: Offsets,
+    pub forgotten: Offsets,
 }
 
 /// The geometry that nodes of one kind share.
@@ -194,14 +194,7 @@ pub(crate) struct Geometry {
     /// For each slab, where its part starts in the message received.
     pub parts: Vec<usize>,
     pub alpha: Alpha,
-    /// post from alpha and the policy; a set of rows for each slab of post.
-    pub post: Contraction,
-    /// dQ from alpha and bbar; a set of terms for each slab.
-    pub values: Contraction,
-    /// beta from bbar and the policy; a set of rows for each slab.
-    pub beta: Contraction,
-    /// d from alpha and the weights of the lanes.
-    pub visits: Contraction,
+    pub sums: Sums,
     /// The message returned from beta, where a sum over the symbol drawn is all there is to it.
     pub returned: Option<Stretches>,
     pub sending: Option<Sending>,
@@ -228,12 +221,8 @@ impl Geometry {
         let sizes = sizes(class, replicas, node, child, received, source);
         let parts = parts(draw, &sizes);
         let alpha = alpha(draw, source, &sizes, &parts);
-        let folds = Folds::new(class, node, &sizes, &alpha);
         Geometry {
-            post: post(&sizes, &alpha, &folds),
-            values: values(&sizes, &alpha, &folds),
-            beta: beta(&sizes, &folds),
-            visits: visits(&sizes, &alpha),
+            sums: Sums::new(class, node, &sizes, &alpha),
             returned: returned(draw, &sizes),
             sending: child.map(|child| Sending::new(class, replicas, node, child, &sizes)),
             draw,
@@ -326,164 +315,6 @@ fn alpha(draw: Draw, source: Source, sizes: &Sizes, parts: &[usize]) -> Alpha {
         states: Offsets::multiples(states, histories.before * history),
         forgotten: Offsets::multiples(histories.forgotten, histories.remembered * history),
     }
-}
-
-/// How the fold moves between the states before and after the step.
-struct Folds {
-    /// For each slab and s', the row of alpha that leads there, or the zeros behind the first
-    /// message where none does.
-    alpha_rows: Offsets,
-    /// For each slab and s, where bbar of s' = B[s, x] starts.
-    bbar_rows: Offsets,
-}
-
-impl Folds {
-    fn new(class: &Class, node: &Node, sizes: &Sizes, alpha: &Alpha) -> Folds {
-        let (q, states) = (sizes.q, sizes.states);
-        let mut alpha_rows = vec![WIDEST; sizes.slabs * q];
-        let mut bbar_rows = vec![0; sizes.slabs * states];
-        for slab in 0..sizes.slabs {
-            let x = sizes.x(slab);
-            for s in 0..states {
-                let next = match node.parent {
-                    None => x,
-                    Some(_) => class.task().square().multiply(s as Symbol, x as Symbol) as usize,
-                };
-                alpha_rows[slab * q + next] = alpha.slabs[slab] + alpha.states[s];
-                bbar_rows[slab * states + s] = next * sizes.histories.after * sizes.width();
-            }
-        }
-        Folds {
-            alpha_rows: alpha_rows.into_iter().collect(),
-            bbar_rows: bbar_rows.into_iter().collect(),
-        }
-    }
-}
-
-/// post[s'][y] = sum over the slabs that go into one of post, and the forgotten token, of
-/// alpha[s] pi[y].
-fn post(sizes: &Sizes, alpha: &Alpha, folds: &Folds) -> Contraction {
-    let (q, plane) = (sizes.q, sizes.plane());
-    Contraction::new(
-        Left {
-            blocks: alpha.blocks.clone(),
-            rows: folds.alpha_rows.clone(),
-            terms: alpha.forgotten.clone(),
-        },
-        Right {
-            block: sizes.policy_block(),
-            input: sizes.policy_slab(),
-            terms: forgotten_in_policy(sizes),
-            column: sizes.width(),
-        },
-        Strides {
-            block: sizes.width(),
-            row: sizes.histories.after * plane,
-            column: plane,
-        },
-        Size {
-            inputs: sizes.summed_slabs(),
-            rows: q,
-            columns: q,
-            width: sizes.width(),
-        },
-    )
-}
-
-/// dQ[forgotten token][y] = sum over s of alpha[s] bbar[s', y].
-fn values(sizes: &Sizes, alpha: &Alpha, folds: &Folds) -> Contraction {
-    Contraction::new(
-        Left {
-            blocks: alpha.blocks.clone(),
-            rows: alpha.forgotten.clone(),
-            terms: alpha.states.clone(),
-        },
-        Right {
-            block: sizes.bbar_block(),
-            input: 0,
-            terms: folds.bbar_rows.clone(),
-            column: sizes.width(),
-        },
-        Strides {
-            block: sizes.policy_block(),
-            row: sizes.histories.remembered * sizes.actions(),
-            column: sizes.width(),
-        },
-        Size {
-            inputs: 1,
-            rows: sizes.histories.forgotten,
-            columns: sizes.q,
-            width: sizes.width(),
-        },
-    )
-}
-
-/// beta[s][forgotten token] = sum over y of bbar[s', y] pi[y].
-fn beta(sizes: &Sizes, folds: &Folds) -> Contraction {
-    let actions = Offsets::multiples(sizes.q, sizes.width());
-    Contraction::new(
-        Left {
-            blocks: Offsets::multiples(sizes.lanes.blocks, sizes.bbar_block()),
-            rows: folds.bbar_rows.clone(),
-            terms: actions.clone(),
-        },
-        Right {
-            block: sizes.policy_block(),
-            input: 0,
-            terms: actions,
-            column: sizes.histories.remembered * sizes.actions(),
-        },
-        Strides {
-            block: sizes.width(),
-            row: sizes.histories.before * sizes.row,
-            column: sizes.histories.remembered * sizes.row,
-        },
-        Size {
-            inputs: 1,
-            rows: sizes.states,
-            columns: sizes.histories.forgotten,
-            width: sizes.width(),
-        },
-    )
-}
-
-/// d[forgotten token] = sum over s of alpha[s] times the weight of the lane.
-fn visits(sizes: &Sizes, alpha: &Alpha) -> Contraction {
-    Contraction::new(
-        Left {
-            blocks: alpha.blocks.clone(),
-            rows: alpha.forgotten.clone(),
-            terms: alpha.states.clone(),
-        },
-        Right {
-            block: sizes.width(),
-            input: 0,
-            // The weight is the same for every s.
-            terms: Offsets::multiples(sizes.states, 0),
-            column: 0,
-        },
-        Strides {
-            block: sizes.histories.before * sizes.width(),
-            row: sizes.histories.remembered * sizes.width(),
-            column: 0,
-        },
-        Size {
-            inputs: 1,
-            rows: sizes.histories.forgotten,
-            columns: 1,
-            width: sizes.width(),
-        },
-    )
-}
-
-/// For each value of the forgotten token, its place in the policy.
-fn forgotten_in_policy(sizes: &Sizes) -> Offsets {
-    let Histories {
-        forgotten,
-        remembered,
-        ..
-    } = sizes.histories;
-    Offsets::multiples(forgotten, remembered * sizes.actions())
 }
 
 /// The sum of a slab of beta over the symbol drawn, into its part of the message returned.

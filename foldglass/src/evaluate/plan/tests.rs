@@ -71,7 +71,7 @@ fn the_worked_example_is_laid_out_as_described() {
             width: 4,
         },
     );
-    assert_eq!(g.post, post);
+    assert_eq!(g.sums.post, post);
 
     let sending = g.sending.as_ref().unwrap();
     let dropped = Dropped {
