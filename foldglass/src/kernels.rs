@@ -6,6 +6,8 @@
 //! build. Finding the reach is done once, where the description is made; comparing it costs a few
 //! instructions a run.
 
+#![deny(clippy::undocumented_unsafe_blocks)]
+
 mod aligned;
 mod contract;
 mod message;

@@ -114,3 +114,51 @@ impl Spread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_is_the_weighted_sum_of_its_places() {
+        let dropped = Dropped {
+            count: 2,
+            stride: 3,
+        };
+        let collect = Collect::new(vec![1, 0, 2], dropped);
+        assert!(collect.terms().eq([1, 4, 0, 3, 2, 5]));
+        let from = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let weights = [1.0, 0.5, 0.25, 0.0, 0.5, 1.0];
+        let mut message = [f64::NAN; 3];
+        collect.run(&weights, &from, &mut message, 1.0);
+        assert_eq!(message, [10.0, 0.0, 34.0], "a quarter is below the least");
+    }
+
+    #[test]
+    fn an_element_returned_goes_to_all_its_places() {
+        let route = |element: u32, to: u32| Route { element, to };
+        let spread = Spread::new(vec![route(0, 3), route(1, 0), route(0, 1)]);
+        let mut to = [9.0; 4];
+        spread.run(&[1.0, 2.0, 0.5], &[8.0, 3.0], &mut to);
+        assert_eq!(to, [6.0, 4.0, 9.0, 8.0]);
+    }
+
+    #[test]
+    #[should_panic(expected = "a row of 5 entries")]
+    fn a_row_one_entry_short_is_refused() {
+        let dropped = Dropped {
+            count: 2,
+            stride: 3,
+        };
+        let collect = Collect::new(vec![1, 2], dropped);
+        collect.run(&[1.0; 4], &[0.0; 5], &mut [0.0; 2], 0.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "1 elements, 4 entries")]
+    fn a_message_one_element_short_is_refused() {
+        let route = |element: u32, to: u32| Route { element, to };
+        let spread = Spread::new(vec![route(0, 3), route(1, 0)]);
+        spread.run(&[1.0; 2], &[0.0; 1], &mut [0.0; 4]);
+    }
+}

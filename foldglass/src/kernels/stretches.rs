@@ -90,3 +90,71 @@ impl Stretches {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Kernels;
+
+    fn shapes() -> impl Iterator<Item = Stretches> {
+        let lengths = [1, 3, 4, 5, 8, 11, 16, 24];
+        lengths.into_iter().flat_map(|len| {
+            [(1, 1), (3, 1), (2, 4)].map(|(places, rows)| Stretches {
+                len,
+                places,
+                rows,
+                from_row: places * len + 2,
+                to_row: len + 1,
+                least: 0.25,
+            })
+        })
+    }
+
+    fn read(work: &Stretches) -> usize {
+        (work.rows - 1) * work.from_row + work.places * work.len
+    }
+
+    fn written(work: &Stretches) -> usize {
+        (work.rows - 1) * work.to_row + work.len
+    }
+
+    #[test]
+    fn every_kernel_sums_stretches_as_written_down() {
+        for work in shapes() {
+            // Sums of these are exact in any order.
+            let from: Vec<f64> = (0..read(&work))
+                .map(|i| (i * 7 % 16) as f64 / 16.0)
+                .collect();
+            let before: Vec<f64> = (0..written(&work)).map(|i| (i % 5) as f64).collect();
+            for add in [false, true] {
+                let mut slow = before.clone();
+                for row in 0..work.rows {
+                    for i in 0..work.len {
+                        let place = |p: usize| from[row * work.from_row + p * work.len + i];
+                        let sum: f64 = (0..work.places).map(place).sum();
+                        let to = &mut slow[row * work.to_row + i];
+                        let sum = if add { sum + *to } else { sum };
+                        *to = if sum < work.least { 0.0 } else { sum };
+                    }
+                }
+                for kernels in Kernels::available() {
+                    let mut fast = before.clone();
+                    kernels.stretches(&work, add, &from, &mut fast);
+                    assert_eq!(fast, slow, "{work:?}, add: {add}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_buffer_one_entry_short_is_refused() {
+        for work in shapes() {
+            let accepts = |from: usize, to: usize| {
+                std::panic::catch_unwind(|| work.check(&vec![0.0; from], &vec![0.0; to])).is_ok()
+            };
+            let (from, to) = (read(&work), written(&work));
+            assert!(accepts(from, to), "{work:?}");
+            assert!(!accepts(from - 1, to) && !accepts(from, to - 1), "{work:?}");
+        }
+    }
+}
