@@ -1,8 +1,9 @@
 //! Contracts small matrices over many windows at once, one window per vector lane (paper, App. A).
 //!
 //! Every sum of App. A is C(i, j) = sum over k of A(i, k) B(k, j) with q or fewer rows and columns,
-//! done for each lane of a slab, block by block. A lane's arithmetic is one chain of fused multiply-adds
-//! in a fixed order, so the result is the same to the last bit whatever the width of the vectors.
+//! done for each lane of a slab, block by block. A lane's arithmetic is one chain of fused
+//! multiply-adds in a fixed order, so the result is the same to the last bit whatever the width of
+//! the vectors.
 
 use super::vector::{Lane, Tile};
 use std::sync::Arc;
