@@ -503,28 +503,21 @@ impl Runs {
 
     /// Moves the masked cells of a group.
     fn soften(&mut self, number: usize, damping: f64) {
-        let planes = &self.passes.planes;
-        let group = &planes.groups[number];
-        let next = planes
-            .groups
-            .get(number + 1)
-            .map_or(planes.cell_entries, |g| g.cell_base);
+        let group = &self.passes.planes.groups[number];
         let work = Soften {
             q: self.table.class.q(),
             width: group.lanes.width,
-            cells: next - group.cell_base,
             tau: self.tau(),
             damping,
             tie: VALUE_TIE,
             least: LEAST_PROBABILITY,
         };
-        // SAFETY: a group's tables have q entries and one byte a cell, idle lanes included.
-        unsafe {
-            let values = self.passes.values.as_ptr().add(group.base);
-            let mask = self.mask.as_ptr().add(group.cell_base);
-            let policy = self.table.entries.as_mut_ptr().add(group.base);
-            (self.kernels.soften)(&work, values, mask, policy);
-        }
+        self.kernels.soften(
+            &work,
+            &self.passes.values[group.entries.clone()],
+            &self.mask[group.cells.clone()],
+            &mut self.table.entries[group.entries.clone()],
+        );
     }
 
     /// One step of the exact softmax policy gradient on J + tau sum H, for every cell.

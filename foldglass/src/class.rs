@@ -18,6 +18,7 @@
 
 mod planes;
 mod spec;
+mod steps;
 
 use crate::memory::{Allowance, TooLarge};
 use crate::quasigroup::Symbol;
@@ -29,6 +30,8 @@ use thiserror::Error;
 
 pub(crate) use planes::{Digits, Lanes, Place, Planes};
 pub use spec::{ClassSpec, SpecError, WIDEST};
+pub use steps::StepPlace;
+use steps::Steps;
 
 /// How many input symbols around x_t a policy reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -169,6 +172,7 @@ struct Layout {
     groups: Vec<Group>,
     nodes: Vec<Node>,
     last_nodes: Vec<usize>,
+    steps: Steps,
     cells: usize,
     planes: Arc<Planes>,
 }
@@ -207,11 +211,12 @@ impl Class {
         }
         let cells = groups.last().map_or(0, |g| g.first_cell + g.cells);
         let last_node = |t: &usize| nodes.iter().position(|n| n.t == *t && n.ends);
-        let last_nodes = task
+        let last_nodes: Vec<usize> = task
             .lengths()
             .iter()
             .map(|t| last_node(t).expect("every length ends"))
             .collect();
+        let steps = Steps::new(task.longest(), &groups, &nodes, &last_nodes);
         let planes = Arc::new(Planes::new(task.q(), shape.window, &groups, 1));
         Ok(Class(Arc::new(Layout {
             task,
@@ -219,6 +224,7 @@ impl Class {
             groups,
             nodes,
             last_nodes,
+            steps,
             cells,
             planes,
         })))
@@ -274,12 +280,7 @@ impl Class {
 
     /// The nodes a rollout of length `task().lengths()[which]` passes, t = 1 first.
     pub fn path(&self, which: usize) -> Vec<usize> {
-        let mut path = vec![self.last_nodes()[which]];
-        while let Some(parent) = self.nodes()[path[path.len() - 1]].parent {
-            path.push(parent);
-        }
-        path.reverse();
-        path
+        self.0.steps.path(which).to_vec()
     }
 
     /// The cell that a rollout on input `x` (of a length of the task) consults at step `t` after
@@ -289,7 +290,7 @@ impl Class {
     /// If the length of `x` is not one of the task's, or `t` or `y` does not fit it.
     pub fn route(&self, x: &[Symbol], t: usize, y: &[Symbol]) -> usize {
         let which = self.task().lengths().iter().position(|&n| n == x.len());
-        let node = self.path(which.expect("a length of the task"))[t - 1];
+        let node = self.0.steps.path(which.expect("a length of the task"))[t - 1];
         let node = &self.nodes()[node];
         let q = self.q();
         let number = |part: &[Symbol]| part.iter().fold(0, |n, &d| n * q + d as usize);

@@ -219,19 +219,7 @@ impl Counter {
     /// # Panics
     /// If there is no such step.
     pub fn block(&mut self, t: usize, earned: &mut Vec<u128>) -> Option<Range<usize>> {
-        assert!(
-            (1..=self.class.task().longest()).contains(&t),
-            "step {t} of {}",
-            self.class.task().longest()
-        );
-        if self.class.shape().tied {
-            return None;
-        }
-        let groups = self.class.groups();
-        let start = groups.partition_point(|group| group.t < Some(t));
-        let end = groups.partition_point(|group| group.t <= Some(t));
-        let last = &groups[end - 1];
-        let cells = groups[start].first_cell..last.first_cell + last.cells;
+        let cells = self.class.step_cells(t)?;
         earned.clear();
         earned.resize(cells.len() * self.class.q(), 0);
         for (cell, earned) in cells.clone().zip(earned.chunks_exact_mut(self.class.q())) {

@@ -5,6 +5,7 @@
 
 use crate::exact::lowest_terms;
 use crate::quasigroup::Symbol;
+use crate::stream::Stream;
 use dashu_int::UBig;
 use dashu_int::ops::{Gcd, UnsignedAbs};
 use dashu_ratio::RBig;
@@ -193,10 +194,62 @@ impl Inputs {
         self.kinds.iter().all(|p| p.weights.iter().all(|&w| w == 1))
     }
 
+    /// Draws an input of a length, each with exactly its probability: a whole number uniform below
+    /// the denominator of a position falls into the weight of one symbol.
+    ///
+    /// ```
+    /// use foldglass::inputs::{InputLaw, Inputs};
+    /// use foldglass::stream::Stream;
+    /// let inputs = Inputs::new(&InputLaw::Uniform, 5, 7).unwrap();
+    /// assert_eq!(inputs.draw(7, &mut Stream::new(1, 0)).len(), 7);
+    /// ```
+    ///
+    /// # Panics
+    /// If the law has no such length.
+    pub fn draw(&self, length: usize, stream: &mut Stream) -> Vec<Symbol> {
+        let longest = self.kind_of.len();
+        assert!(
+            length <= longest,
+            "an input of length {length} of {longest}"
+        );
+        let mut input = Vec::with_capacity(length);
+        let mut before = 0;
+        for t in 1..=length {
+            let mut rest = below(self.denominator(t), stream);
+            let weights = (0..self.q as Symbol).map(|x| self.weight(t, before, x));
+            // The weights sum to the denominator, so that one of them holds the number.
+            let drawn = weights.take_while(|&weight| {
+                let passed = rest >= weight;
+                rest -= if passed { weight } else { 0 };
+                passed
+            });
+            before = drawn.count() as Symbol;
+            input.push(before);
+        }
+        input
+    }
+
     /// Whether `x` can stand at position `t` at all.
     pub fn can_occur(&self, t: usize, x: Symbol) -> bool {
         // The chain starts uniform, and its law treats all symbols alike: each occurs everywhere.
         self.is_correlated() || self.weight(t, 0, x) > 0
+    }
+}
+
+/// A whole number uniform on 0..n, without bias.
+fn below(n: u64, stream: &mut Stream) -> u64 {
+    if let Ok(narrow) = u32::try_from(n) {
+        return stream.below(narrow).into();
+    }
+    // Numbers of as many bits as n has, until one is below it: at most two on average.
+    let spare = (n - 1).leading_zeros();
+    loop {
+        let mut bytes = [0; 8];
+        stream.fill(&mut bytes);
+        let number = u64::from_le_bytes(bytes) >> spare;
+        if number < n {
+            return number;
+        }
     }
 }
 
@@ -290,6 +343,7 @@ mod form;
 mod tests {
     use super::*;
     use crate::exact::parse;
+    use crate::stats::chi_square_tail;
 
     fn markov_inputs(k: &str, q: usize) -> Inputs {
         Inputs::new(&InputLaw::Markov(parse(k).unwrap()), q, 4).unwrap()
@@ -354,5 +408,64 @@ mod tests {
         assert!(refuse(&[&["3/2", "-1/2"], &["0", "1"]]).contains("symbol 1"));
         let good = Inputs::new(&rows(&[&["1/2", "1/2"], &["1/3", "2/3"]]), 2, 2).unwrap();
         assert_eq!((good.weight(2, 0, 1), good.denominator(2)), (2, 3));
+    }
+
+    fn product_of(text: &[&[&str]]) -> InputLaw {
+        let row = |row: &&[&str]| row.iter().map(|p| parse(p).unwrap()).collect();
+        InputLaw::Product(text.iter().map(row).collect())
+    }
+
+    /// Pearson's statistic of drawn inputs of length 3 against all that can occur.
+    fn assert_drawn_as_weighed(law: &InputLaw, q: usize) {
+        const DRAWS: usize = 100_000;
+        let inputs = Inputs::new(law, q, 3).unwrap();
+        let mut counts = vec![0usize; q.pow(3)];
+        let mut stream = Stream::new(12, 0);
+        for _ in 0..DRAWS {
+            let input = inputs.draw(3, &mut stream);
+            counts[input.iter().fold(0, |n, &x| n * q + x as usize)] += 1;
+        }
+        let (mut chi, mut occurring) = (0.0, 0);
+        for (number, &count) in counts.iter().enumerate() {
+            let x = [number / q / q, number / q % q, number % q].map(|x| x as Symbol);
+            let share = |t: usize| {
+                let before = if t == 1 { 0 } else { x[t - 2] };
+                inputs.weight(t, before, x[t - 1]) as f64 / inputs.denominator(t) as f64
+            };
+            let expected = DRAWS as f64 * (1..=3).map(share).product::<f64>();
+            if expected == 0.0 {
+                assert_eq!(count, 0, "{x:?} cannot occur under {law:?}");
+                continue;
+            }
+            chi += (count as f64 - expected).powi(2) / expected;
+            occurring += 1;
+        }
+        let tail = chi_square_tail(chi, occurring - 1);
+        assert!(tail > 1e-6, "{law:?}: chi-square {chi}, tail {tail:e}");
+    }
+
+    #[test]
+    fn inputs_are_drawn_as_often_as_they_weigh() {
+        assert_drawn_as_weighed(&InputLaw::Uniform, 5);
+        for k in ["9/10", "1/3", "1", "0"] {
+            assert_drawn_as_weighed(&InputLaw::Markov(parse(k).unwrap()), 3);
+        }
+        // Denominators of 2, 3 and 63 bits; symbols that do not occur.
+        let fine = [
+            "3074457345618258603/9223372036854775807",
+            "6148914691236517204/9223372036854775807",
+        ];
+        let law = product_of(&[&["1/2", "1/2"], &["2/3", "1/3"], &fine]);
+        assert_drawn_as_weighed(&law, 2);
+        let holes = product_of(&[&["1/2", "0", "1/2"], &["0", "1", "0"], &["0", "1/7", "6/7"]]);
+        assert_drawn_as_weighed(&holes, 3);
+    }
+
+    #[test]
+    fn a_shorter_input_is_the_beginning_of_a_longer_one_from_the_same_stream() {
+        let inputs = markov_inputs("0.9", 2);
+        let drawn = |length| inputs.draw(length, &mut Stream::new(4, 2));
+        assert_eq!(drawn(2), drawn(4)[..2]);
+        assert!(drawn(0).is_empty());
     }
 }

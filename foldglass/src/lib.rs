@@ -33,6 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![deny(unsafe_code)]
+
 /// Reads and writes a type as the text of its `FromStr` and `Display`.
 #[cfg(feature = "serde")]
 macro_rules! serde_as_text {
@@ -54,7 +56,6 @@ macro_rules! serde_as_text {
 #[cfg(feature = "serde")]
 pub(crate) use serde_as_text;
 
-mod aligned;
 pub mod cavi;
 pub mod chain;
 pub mod check;
@@ -66,6 +67,7 @@ pub mod evaluate;
 pub mod exact;
 pub mod gauge;
 pub mod inputs;
+#[allow(unsafe_code)]
 mod kernels;
 pub mod landscape;
 pub mod memory;

@@ -6,8 +6,8 @@
 mod form;
 mod initial;
 
-use crate::aligned::Aligned;
 use crate::class::{Class, Place, Planes};
+use crate::kernels::Aligned;
 use crate::quasigroup::Symbol;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -246,6 +246,50 @@ impl Policy {
         Ok(Policy::from_fn(class, |cell, row| {
             row.copy_from_slice(rows[cell].as_ref())
         }))
+    }
+
+    /// Checks rows laid one behind the other, q probabilities a cell, and makes a policy of them.
+    pub fn from_flat(class: &Class, rows: &[f64]) -> Result<Policy, TableError> {
+        let (q, cells) = (class.q(), class.cells());
+        if !rows.len().is_multiple_of(q) {
+            return Err(TableError::WrongRow {
+                cell: rows.len() / q,
+                got: rows.len() % q,
+                q,
+            });
+        }
+        if rows.len() != cells * q {
+            return Err(TableError::WrongSize {
+                got: rows.len() / q,
+                want: cells,
+            });
+        }
+        // What `check_row` asks, in loops without a branch; it then names what is wrong.
+        let in_range = |good, p| good & (0.0..=1.0 + ROW_TOLERANCE).contains(p);
+        let sums_to_one =
+            |good, row: &[f64]| good & ((row.iter().sum::<f64>() - 1.0).abs() <= ROW_TOLERANCE);
+        if !rows.iter().fold(true, in_range) | !rows.chunks_exact(q).fold(true, sums_to_one) {
+            for (cell, row) in rows.chunks_exact(q).enumerate() {
+                check_row(q, cell, row)?;
+            }
+        }
+        let mut table = Table::zeros(class, class.planes(1));
+        let planes = table.planes.clone();
+        planes.write_rows(class, rows, 0, &mut table.entries, LEAST_PROBABILITY);
+        Ok(Policy(table))
+    }
+
+    /// Writes the distributions one behind the other, q probabilities a cell.
+    ///
+    /// # Panics
+    /// If `rows` does not hold q numbers a cell.
+    pub fn rows_into(&self, rows: &mut [f64]) {
+        let Table {
+            class,
+            planes,
+            entries,
+        } = &self.0;
+        planes.read_rows(class, entries, 0, rows);
     }
 
     /// Replaces the distribution of a cell.

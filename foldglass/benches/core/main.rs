@@ -111,6 +111,39 @@ fn evaluation_against_peers() {
     );
 }
 
+/// What a front in another language pays for whole tables, beside the evaluation between them.
+fn tables_in_cell_order() {
+    let class = class("quasigroup", &[7], Shape::untied(0, 3));
+    let policy = shared_policy(&class);
+    let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+    evaluator.evaluate(&policy);
+    let mut other = Evaluator::new(&class, Allowance::default()).unwrap();
+    let (mut visits, mut values) = (
+        vec![0.0; class.cells()],
+        vec![0.0; class.cells() * class.q()],
+    );
+    let mut rows = values.clone();
+    policy.rows_into(&mut rows);
+    let [evaluation, read, written] = median_times([
+        &mut || {
+            black_box(other.evaluate(black_box(&policy)));
+        },
+        &mut || {
+            evaluator.visits_into(black_box(&mut visits));
+            evaluator.values_into(black_box(&mut values));
+        },
+        &mut || {
+            black_box(Policy::from_flat(&class, black_box(&rows)).unwrap());
+        },
+    ]);
+    for (name, seconds) in [("read", read), ("write", written)] {
+        println!(
+            r#"{{"name":"tables_{name}_untied_0_3_T7","median_s":{seconds:e},"value":{},"unit":"times an evaluation","target":"<= 0.5"}}"#,
+            seconds / evaluation,
+        );
+    }
+}
+
 fn median_peak() -> f64 {
     let mut rates: Vec<f64> = (0..9).map(|_| peak::flops_per_second()).collect();
     rates.sort_by(f64::total_cmp);
@@ -152,8 +185,12 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
+        (
+            &["tables_read_untied_0_3_T7", "tables_write_untied_0_3_T7"],
+            tables_in_cell_order,
+        ),
         (&["step"], cost_per_step),
         (
             &["cavi_untied_0_3_T7", "chain_untied_0_3_T7"],

@@ -185,18 +185,8 @@ impl Blocks {
 }
 
 fn step(class: &Class, t: usize) -> Step {
-    let groups = class.groups().iter().filter(|group| group.t == Some(t));
-    let cells = groups.map(|group| group.first_cell..group.first_cell + group.cells);
-    let nodes = class
-        .nodes()
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.t == t)
-        .map(|(n, _)| n);
     Step {
-        nodes: nodes.collect(),
-        cells: cells
-            .reduce(|all, next| all.start..next.end)
-            .expect("every step has cells"),
+        nodes: class.step_nodes(t).to_vec(),
+        cells: class.step_cells(t).expect("an untied class"),
     }
 }

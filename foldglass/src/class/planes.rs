@@ -13,6 +13,7 @@
 //! order. Without its newest digit the order is that of the message that the step before sends.
 
 use super::{Class, Group, Window};
+use std::ops::Range;
 
 /// The lanes of a slab, in blocks of one vector; the last block may be partly idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +49,10 @@ impl Lanes {
 /// Where one group lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupPlanes {
-    /// The offset of its first entry in a table of (cell, action).
-    pub base: usize,
-    /// The offset of its first entry in a table of cells.
-    pub cell_base: usize,
+    /// Its entries in a table of (cell, action), idle lanes included.
+    pub entries: Range<usize>,
+    /// Its entries in a table of cells, idle lanes included.
+    pub cells: Range<usize>,
     pub lanes: Lanes,
     /// Slab times padded lanes, plus lane, of each window (a base-q number, oldest digit first).
     slots: Vec<u32>,
@@ -97,15 +98,15 @@ impl Planes {
         for group in groups {
             let digits = Digits::new(window, group.before, group.after);
             let lanes = digits.lanes(q, replicas);
+            let cells = digits.slabs(q) * group.histories * lanes.padded();
             planes.groups.push(GroupPlanes {
-                base: planes.entries,
-                cell_base: planes.cell_entries,
+                entries: planes.entries..planes.entries + cells * q,
+                cells: planes.cell_entries..planes.cell_entries + cells,
                 lanes,
                 slots: slots(q, &digits, group.before, replicas),
             });
-            let vectors = digits.slabs(q) * group.histories;
-            planes.entries += vectors * q * lanes.padded();
-            planes.cell_entries += vectors * lanes.padded();
+            planes.entries += cells * q;
+            planes.cell_entries += cells;
         }
         planes
     }
@@ -121,9 +122,72 @@ impl Planes {
         let (block, lane) = (slot / width, slot % width);
         let vector = block * group.histories + inner % group.histories;
         Place {
-            first: planes.base + vector * class.q() * width + lane,
+            first: planes.entries.start + vector * class.q() * width + lane,
             width,
-            cell: planes.cell_base + vector * width + lane,
+            cell: planes.cells.start + vector * width + lane,
+        }
+    }
+
+    /// Copies a replica's part of a table of (cell, action) to `rows`: cell by cell, q entries each.
+    pub fn read_rows(&self, class: &Class, table: &[f64], replica: usize, rows: &mut [f64]) {
+        assert_eq!(rows.len(), class.cells() * class.q(), "a row for each cell");
+        for (group, planes) in class.groups().iter().zip(&self.groups) {
+            let to = &mut rows[group.first_cell * class.q()..][..group.cells * class.q()];
+            let table = &table[planes.entries.clone()];
+            planes.read(group, class.q(), table, replica, to);
+        }
+    }
+
+    /// Copies a replica's part of a table of cells to `cells`.
+    pub fn read_cells(&self, class: &Class, table: &[f64], replica: usize, cells: &mut [f64]) {
+        assert_eq!(cells.len(), class.cells(), "an entry for each cell");
+        for (group, planes) in class.groups().iter().zip(&self.groups) {
+            let to = &mut cells[group.first_cell..][..group.cells];
+            planes.read(group, 1, &table[planes.cells.clone()], replica, to);
+        }
+    }
+
+    /// Copies `rows`, cell by cell, q entries each, into a replica's part of a table; what is below
+    /// `least` becomes zero.
+    pub fn write_rows(
+        &self,
+        class: &Class,
+        rows: &[f64],
+        replica: usize,
+        table: &mut [f64],
+        least: f64,
+    ) {
+        assert_eq!(rows.len(), class.cells() * class.q(), "a row for each cell");
+        for (group, planes) in class.groups().iter().zip(&self.groups) {
+            let from = &rows[group.first_cell * class.q()..][..group.cells * class.q()];
+            let table = &mut table[planes.entries.clone()];
+            for (n, from) in from.chunks_exact(group.histories * class.q()).enumerate() {
+                let to = &mut table[planes.start(group, class.q(), n, replica)..];
+                let to = to.iter_mut().step_by(planes.lanes.width);
+                to.zip(from)
+                    .for_each(|(to, &from)| *to = if from < least { 0.0 } else { from });
+            }
+        }
+    }
+}
+
+impl GroupPlanes {
+    /// Where the entries of the group's `n`-th window start, all its histories and what each has
+    /// being `width` apart.
+    #[inline]
+    fn start(&self, group: &Group, each: usize, n: usize, replica: usize) -> usize {
+        let slot = self.slots[group.window(n)] as usize + replica;
+        let (block, lane) = (slot / self.lanes.width, slot % self.lanes.width);
+        block * group.histories * each * self.lanes.width + lane
+    }
+
+    /// Copies the group's part of a table, with `each` entries a cell, to the order of the cells.
+    fn read(&self, group: &Group, each: usize, table: &[f64], replica: usize, to: &mut [f64]) {
+        let entries = group.histories * each;
+        for (n, to) in to.chunks_exact_mut(entries).enumerate() {
+            let from = &table[self.start(group, each, n, replica)..];
+            let from = from.iter().step_by(self.lanes.width);
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         }
     }
 }

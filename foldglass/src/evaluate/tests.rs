@@ -2,6 +2,7 @@ use super::*;
 use crate::class::{Shape, Window};
 use crate::exact::parse;
 use crate::inputs::InputLaw;
+use crate::kernels::Kernels;
 use crate::policy::Table;
 use crate::quasigroup::LatinSquare;
 use crate::task::Task;
@@ -144,14 +145,54 @@ fn vanishing_probabilities_leave_no_subnormal_number_behind() {
     let passes = &evaluator.0;
     let buffers = [
         &policy.0.entries,
-        &passes.sent,
-        &passes.returned,
+        &passes.messages.sent,
+        &passes.messages.returned,
         &passes.values,
         &passes.visits,
     ];
     for buffer in buffers {
         assert!(!buffer.iter().any(|value| value.is_subnormal()));
     }
+}
+
+#[test]
+fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
+    for class in classes() {
+        let (q, cells) = (class.q(), class.cells());
+        let table = random_table(&class, 1, 9);
+        let flat: Vec<f64> = (0..cells).flat_map(|cell| table.row(cell, 0)).collect();
+        let policy = Policy::from_flat(&class, &flat).unwrap();
+        assert_eq!(policy.0, table);
+        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        evaluator.evaluate(&policy);
+        let (mut visits, mut values) = (vec![f64::NAN; cells], vec![f64::NAN; cells * q]);
+        let mut rows = values.clone();
+        evaluator.visits_into(&mut visits);
+        evaluator.values_into(&mut values);
+        policy.rows_into(&mut rows);
+        assert_eq!(rows, flat);
+        for cell in 0..cells {
+            assert_eq!(visits[cell], evaluator.visits(cell));
+            assert_eq!(values[cell * q..][..q], evaluator.values(cell)[..]);
+        }
+    }
+}
+
+#[test]
+fn flat_rows_are_checked_like_single_ones() {
+    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
+    let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+    let refusal = |rows: &[f64]| Policy::from_flat(&class, rows).unwrap_err().to_string();
+    assert!(refusal(&[0.5; 11]).contains("cell 5 has 1 probabilities: it needs q = 2"));
+    assert!(refusal(&[0.5; 14]).contains("7 entries: this class has 6 cells"));
+    let mut rows = [0.5; 12];
+    rows[7] = 0.25;
+    assert!(refusal(&rows).contains("cell 3 sums to 0.75"));
+    rows[6..8].copy_from_slice(&[-0.5, 1.5]);
+    assert!(refusal(&rows).contains("cell 3 gives action 0 the probability -0.5"));
+    rows[6..8].copy_from_slice(&[1.0, 1e-200]);
+    let policy = Policy::from_flat(&class, &rows).unwrap();
+    assert_eq!(policy.row(3), [1.0, 0.0], "too small to be held");
 }
 
 #[test]

@@ -4,14 +4,12 @@ use super::vector::{Lane, MAGIC};
 
 /// One damped update: pi += weight * (target - pi) for each cell, where target is the softmax of
 /// values / tau, or at tau = 0 uniform over the actions within `tie` of the best.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Soften {
     /// Actions.
     pub q: usize,
     /// Lanes of a block.
     pub width: usize,
-    /// Cells, idle lanes included: q vectors of `width` lanes for each `width` of them.
-    pub cells: usize,
     pub tau: f64,
     pub damping: f64,
     /// How close values count as equal at tau = 0.
@@ -21,18 +19,40 @@ pub(crate) struct Soften {
 }
 
 impl Soften {
+    /// Refuses buffers that are not of one size: for each block of cells, idle lanes included, q
+    /// vectors of values and of the policy, and one of bytes.
+    #[inline(always)]
+    pub fn check(&self, values: &[f64], mask: &[u8], policy: &[f64]) {
+        assert!(
+            self.q > 0 && matches!(self.width, 1 | 4 | 8),
+            "{self:?} has blocks of no known width"
+        );
+        let cells = mask.len();
+        let entries = cells.checked_mul(self.q);
+        assert!(
+            cells.is_multiple_of(self.width)
+                && entries == Some(values.len())
+                && entries == Some(policy.len()),
+            "{} values and {} probabilities of {cells} cells with {} actions",
+            values.len(),
+            policy.len(),
+            self.q
+        );
+    }
+
     /// Updates `policy` from `values` where `mask` is 1.
     ///
     /// # Safety
-    /// `policy` and `values` have q entries a cell and `mask` one byte, 0 or 1; the machine has the
-    /// instructions of `Wide` and `Narrow`.
+    /// `check` accepts the buffers, and the machine has the instructions of `Wide` and `Narrow`,
+    /// whose widths are 4 or 8, and 4.
     #[inline(always)]
     pub unsafe fn run<Wide: Lane, Narrow: Lane>(
         &self,
-        values: *const f64,
-        mask: *const u8,
-        policy: *mut f64,
+        values: &[f64],
+        mask: &[u8],
+        policy: &mut [f64],
     ) {
+        // SAFETY: the caller's; the width of the vectors divides that of the blocks.
         unsafe {
             match self.width {
                 1 => self.vectors::<f64>(values, mask, policy),
@@ -42,14 +62,19 @@ impl Soften {
         }
     }
 
+    /// # Safety
+    /// As for `run`, and the width of `V` divides that of the blocks.
     #[inline(always)]
-    unsafe fn vectors<V: Lane>(&self, values: *const f64, mask: *const u8, policy: *mut f64) {
+    unsafe fn vectors<V: Lane>(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
         let mut weights = vec![0.0; self.q * V::WIDTH];
-        for cells in 0..self.cells / self.width {
+        let (values, policy) = (values.as_ptr(), policy.as_mut_ptr());
+        for (block, mask) in mask.chunks_exact(self.width).enumerate() {
             for lane in (0..self.width).step_by(V::WIDTH) {
+                let first = block * self.width * self.q + lane;
+                // SAFETY: a block has q vectors of `width` lanes, of which `V` divides each, and
+                // as many bytes; `weights` has q vectors.
                 unsafe {
-                    let chosen = V::bytes(mask.add(cells * self.width + lane));
-                    let first = cells * self.width * self.q + lane;
+                    let chosen = V::bytes(mask.as_ptr().add(lane));
                     let to = weights.as_mut_ptr();
                     self.cell::<V>(values.add(first), chosen, policy.add(first), to);
                 }
@@ -57,6 +82,11 @@ impl Soften {
         }
     }
 
+    /// Updates the cells of one vector.
+    ///
+    /// # Safety
+    /// At `values` and `policy` lie q vectors, `width` apart, and at `weights` q vectors, one behind
+    /// the other.
     #[inline(always)]
     unsafe fn cell<V: Lane>(
         &self,
@@ -65,6 +95,7 @@ impl Soften {
         policy: *mut f64,
         weights: *mut f64,
     ) {
+        // SAFETY: actions are below q; `chosen` shows the instructions.
         unsafe {
             let mut best = V::load(values);
             for action in 1..self.q {
@@ -72,21 +103,19 @@ impl Soften {
             }
             // Finite also for temperatures whose inverse is not: zero times it must stay zero.
             let cold = (1.0 / self.tau).min(f64::MAX);
-            let mut sum = V::zero();
+            let mut sum = chosen.like(0.0);
             for action in 0..self.q {
                 let behind = V::load(values.add(action * self.width)).minus(best);
                 let weight = if self.tau == 0.0 {
-                    V::splat(1.0).keep_if_ge(behind, V::splat(-self.tie))
+                    behind.like(1.0).keep_if_ge(behind, behind.like(-self.tie))
                 } else {
-                    exp(behind.times(V::splat(cold)))
+                    exp(behind.times(behind.like(cold)))
                 };
                 weight.store(weights.add(action * V::WIDTH));
                 sum = sum.plus(weight);
             }
-            let (scale, step) = (
-                V::splat(1.0).over(sum),
-                chosen.times(V::splat(self.damping)),
-            );
+            let scale = sum.like(1.0).over(sum);
+            let step = chosen.times(chosen.like(self.damping));
             for action in 0..self.q {
                 let place = policy.add(action * self.width);
                 let now = V::load(place);
@@ -101,7 +130,7 @@ impl Soften {
 
 /// e to the power of x <= 0, to about one unit in the last place; zero below -708.
 #[inline(always)]
-unsafe fn exp<V: Lane>(x: V) -> V {
+fn exp<V: Lane>(x: V) -> V {
     /// 1/0! up to 1/13!.
     const TERMS: [f64; 14] = {
         let mut terms = [1.0; 14];
@@ -114,30 +143,28 @@ unsafe fn exp<V: Lane>(x: V) -> V {
         }
         terms
     };
-    unsafe {
-        // When it is cold, actions are as good as the best or far behind.
-        if !x.any_between(-708.0, 0.0) {
-            return V::splat(1.0).keep_if_ge(x, V::zero());
-        }
-        let within = x.most(V::splat(-708.0));
-        // x = n ln 2 + r with |r| at most half of ln 2.
-        let magic = within.fma(V::splat(std::f64::consts::LOG2_E), V::splat(MAGIC));
-        let n = magic.minus(V::splat(MAGIC));
-        let r = n.fma(V::splat(-6.931_471_803_691_238e-1), within);
-        let r = n.fma(V::splat(-1.908_214_929_270_587_7e-10), r);
-        // Pairs of terms, then pairs of pairs: short chains, so that several run at once.
-        let mut sums = [V::zero(); 7];
-        for (n, sum) in sums.iter_mut().enumerate() {
-            *sum = r.fma(V::splat(TERMS[2 * n + 1]), V::splat(TERMS[2 * n]));
-        }
-        let r2 = r.times(r);
-        let r4 = r2.times(r2);
-        let low = r4.fma(r2.fma(sums[3], sums[2]), r2.fma(sums[1], sums[0]));
-        let high = r4.fma(sums[6], r2.fma(sums[5], sums[4]));
-        let sum = r4.times(r4).fma(high, low);
-        sum.times(V::power_of_two(magic))
-            .keep_if_ge(x, V::splat(-708.0))
+    // When it is cold, actions are as good as the best or far behind.
+    if !x.any_between(-708.0, 0.0) {
+        return x.like(1.0).keep_if_ge(x, x.like(0.0));
     }
+    let within = x.most(x.like(-708.0));
+    // x = n ln 2 + r with |r| at most half of ln 2, which is subtracted in two parts.
+    let magic = within.fma(x.like(std::f64::consts::LOG2_E), x.like(MAGIC));
+    let n = magic.minus(x.like(MAGIC));
+    let nearly = n.fma(x.like(-6.931_471_803_691_238e-1), within);
+    let r = n.fma(x.like(-1.908_214_929_270_587_7e-10), nearly);
+    // Pairs of terms, then pairs of pairs: short chains, so that several run at once.
+    let mut sums = [x.like(0.0); 7];
+    for (n, sum) in sums.iter_mut().enumerate() {
+        *sum = r.fma(x.like(TERMS[2 * n + 1]), x.like(TERMS[2 * n]));
+    }
+    let r2 = r.times(r);
+    let r4 = r2.times(r2);
+    let low = r4.fma(r2.fma(sums[3], sums[2]), r2.fma(sums[1], sums[0]));
+    let high = r4.fma(sums[6], r2.fma(sums[5], sums[4]));
+    let sum = r4.times(r4).fma(high, low);
+    sum.times(V::power_of_two(magic))
+        .keep_if_ge(x, x.like(-708.0))
 }
 
 #[cfg(test)]
@@ -148,7 +175,7 @@ mod tests {
     fn exp_agrees_with_the_standard_library_to_two_units_in_the_last_place() {
         for i in 0..200_000 {
             let x = -(i as f64) * 0.0035 - 1e-7 * i as f64;
-            let (ours, theirs) = (unsafe { exp(x) }, x.exp());
+            let (ours, theirs) = (exp(x), x.exp());
             if x >= -708.0 {
                 assert!(
                     (ours / theirs - 1.0).abs() < 4.5e-16,
@@ -158,7 +185,7 @@ mod tests {
                 assert_eq!(ours, 0.0);
             }
         }
-        assert_eq!(unsafe { exp(0.0f64) }, 1.0);
-        assert_eq!(unsafe { exp(f64::NEG_INFINITY) }, 0.0);
+        assert_eq!(exp(0.0f64), 1.0);
+        assert_eq!(exp(f64::NEG_INFINITY), 0.0);
     }
 }

@@ -194,13 +194,11 @@ impl<W: Whole> Rungs<W> {
         }
         let mut rungs: Vec<Rung<W>> = Vec::with_capacity(longest);
         for t in 1..=longest {
-            let nodes = || (0..).zip(&steps.steps).filter(move |(_, step)| step.t == t);
-            let first = rungs.last().map_or(0, |rung| rung.cells.end);
-            let members = class.groups().iter().filter(|group| group.t == Some(t));
-            let cells = first..first + members.map(|group| group.cells).sum::<usize>();
+            let cells = class.step_cells(t).expect("an untied class");
             let mut by_cell: Vec<Vec<Flow<W>>> = vec![Vec::new(); cells.len()];
             let (mut stride, mut histories) = (1, 1);
-            for (n, step) in nodes() {
+            for &n in class.step_nodes(t) {
+                let step = &steps.steps[n];
                 let (read, written) = (&steps.messages[step.reads], steps.written(n));
                 (stride, histories) = (written.width, step.histories.0);
                 for passage in step.passages.iter().filter(|p| p.weight != W::zero()) {
