@@ -8,7 +8,7 @@ mod found;
 mod store;
 
 pub use execute::{Options, execute};
-pub use found::{Found, Traps, grouped_digits};
+pub use found::{Found, grouped_digits};
 pub use store::{Manifest, collect};
 
 use foldglass::landscape::census::{Count, Trap};

@@ -6,13 +6,13 @@
 mod census;
 mod certificate;
 mod cli;
-mod columns;
 mod commands;
 mod error;
 mod files;
 mod flags;
 mod output;
 mod progress;
+mod report;
 mod reproduce;
 mod study;
 mod summary;

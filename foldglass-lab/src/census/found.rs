@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use foldglass::landscape::census::{Census, Count, Trap};
 use serde::Serialize;
 
-use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::output::{Report, number};
 use crate::progress::{Go, Progress, in_order, interrupted};
+use crate::report::{Cell, Column, Table};
 
 /// Traps that have something in common.
 #[derive(Debug, Clone, Serialize)]
@@ -291,21 +291,21 @@ impl Report for Found {
         }
         writeln!(out)?;
         let value = |value: Option<u128>| match value.and_then(|value| traps.names.get(&value)) {
-            Some((name, float)) => format!("{name} = {}", number(*float)),
-            None => "unknown: --barrier-cap reached".to_owned(),
+            Some((name, float)) => Cell::from(format!("{name} = {}", number(*float))),
+            None => Cell::from("unknown: --barrier-cap reached"),
         };
         let row = |&(reward, barrier, loss, count): &(u128, Option<u128>, Option<u128>, u128)| {
-            let count = grouped_digits(&count.to_string());
+            let count = Cell::Large(count.into());
             [count, value(Some(reward)), value(barrier), value(loss)]
         };
-        let rows: Vec<[String; 4]> = traps.numbers.iter().map(row).collect();
-        let heads = [
-            ("traps", Align::Right),
-            ("reward", Align::Left),
-            ("barrier", Align::Left),
-            ("largest single loss on the best way out", Align::Left),
+        let columns = [
+            Column::numbers("traps"),
+            Column::words("reward"),
+            Column::words("barrier"),
+            Column::words("largest single loss on the best way out").key("largest_loss"),
         ];
-        write_table(out, heads, &rows)
+        let rows = traps.numbers.iter().map(row);
+        Table::new(columns).rows(rows).write_text(out)
     }
 }
 

@@ -15,8 +15,9 @@ use serde::Serialize;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive, share, temperature, whole};
-use crate::output::{Report, number};
+use crate::output::Report;
 use crate::progress::{self, Go, Progress};
+use crate::report::{Cell, Table};
 use crate::summary;
 
 /// The flags of `cavi`.
@@ -267,7 +268,6 @@ impl Report for Trained {
         let (best, count) = (best.count(), self.runs.len());
         writeln!(out, "greedy reward exactly 1: {best}/{count}\n")?;
         let shown = self.runs.iter().take(summary::LISTED);
-        let rows: Vec<[String; 6]> = shown.map(Outcome::row).collect();
         let heads = [
             "run",
             "greedy",
@@ -276,7 +276,8 @@ impl Report for Trained {
             "entropy",
             "residual",
         ];
-        summary::write_list(out, heads, &rows, count)?;
+        let table = Table::of_numbers(heads).rows(shown.map(Outcome::row));
+        table.cut(count, "--json").write_text(out)?;
         let mut codes = self
             .runs
             .iter()
@@ -293,14 +294,14 @@ impl Report for Trained {
 }
 
 impl Outcome {
-    fn row(&self) -> [String; 6] {
+    fn row(&self) -> [Cell; 6] {
         [
-            self.number.to_string(),
-            number(self.greedy_reward),
-            summary::fraction(self.greedy_exact.clone()),
-            number(self.expected_reward),
-            number(self.entropy),
-            number(self.residual),
+            self.number.into(),
+            self.greedy_reward.into(),
+            Cell::Exact(self.greedy_exact.clone()),
+            self.expected_reward.into(),
+            self.entropy.into(),
+            self.residual.into(),
         ]
     }
 }

@@ -8,10 +8,10 @@ use foldglass::quasigroup::Symbol;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::cli::Settings;
-use crate::columns::{Align, Columns, widest};
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::{Report, Stream};
+use crate::report::{Cell, Column, Lines, Table};
 
 /// The flags of `cells`.
 #[derive(Debug, Args)]
@@ -81,31 +81,24 @@ impl Report for Cells {
 
 impl Cells {
     fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
-        let columns = key_columns(&self.class);
-        columns.write_head(out)?;
+        let lines = key_lines(&self.class);
+        lines.write_head(out)?;
         (0..self.class.cells()).try_for_each(|cell| {
             let entries = key_entries(cell, &self.class.key(cell));
-            columns.write_row(out, &entries)
+            lines.write_row(out, &entries)
         })
     }
 
     fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
         let shape = self.class.shape();
-        let rows: Vec<[String; 4]> = self
-            .class
-            .groups()
-            .iter()
-            .map(|g| summary(g, shape))
-            .collect();
-        let width = |column: usize| widest(rows.iter().map(|row| &row[column]));
-        let columns = Columns::default()
-            .add("t", Align::Right, width(0))
-            .add("x", Align::Left, width(1))
-            .add("y", Align::Left, width(2))
-            .add("cells", Align::Right, width(3));
-        columns.write_head(out)?;
-        rows.iter()
-            .try_for_each(|row| columns.write_row(out, row))?;
+        let columns = [
+            Column::numbers("t"),
+            Column::words("x"),
+            Column::words("y"),
+            Column::numbers("cells"),
+        ];
+        let rows = self.class.groups().iter().map(|g| summary(g, shape));
+        Table::new(columns).rows(rows).write_text(out)?;
         writeln!(
             out,
             "\n{} cells of {} symbols",
@@ -116,21 +109,22 @@ impl Cells {
 }
 
 /// t, the window and the remembered tokens of a group, `*` where a symbol stands, and its cells.
-fn summary(group: &Group, shape: Shape) -> [String; 4] {
+fn summary(group: &Group, shape: Shape) -> [Cell; 4] {
     let pattern = |sep: usize, symbols: usize, after: usize| {
         let runs = [run(SEP, sep), run("*", symbols), run(SEP, after)];
         runs.concat().join(" ")
     };
     let (before, after) = (group.before, group.after);
     [
-        step(group.t),
+        Cell::or_missing(group.t),
         pattern(
             shape.window.past - before,
             before + 1 + after,
             shape.window.future - after,
-        ),
-        pattern(shape.memory - group.tokens, group.tokens, 0),
-        group.cells.to_string(),
+        )
+        .into(),
+        pattern(shape.memory - group.tokens, group.tokens, 0).into(),
+        group.cells.into(),
     ]
 }
 
@@ -145,30 +139,26 @@ fn run(mark: &str, times: usize) -> Vec<String> {
 }
 
 /// The columns of a list of cells: number, t, window, remembered tokens.
-pub fn key_columns(class: &Class) -> Columns {
+pub fn key_lines(class: &Class) -> Lines {
     let Shape { window, memory, .. } = class.shape();
     let symbol = SEP.len().max((class.q() - 1).to_string().len());
     let list = |symbols: usize| symbols * (symbol + 1) - 1;
-    Columns::default()
-        .add("cell", Align::Right, class.cells().to_string().len())
-        .add("t", Align::Right, class.task().longest().to_string().len())
-        .add("x", Align::Left, list(window.past + 1 + window.future))
-        .add("y", Align::Left, list(memory))
+    let digits = |most: usize| most.to_string().len();
+    Lines::default()
+        .column(Column::numbers("cell"), digits(class.cells()))
+        .column(Column::numbers("t"), digits(class.task().longest()))
+        .column(Column::words("x"), list(window.past + 1 + window.future))
+        .column(Column::words("y"), list(memory))
 }
 
-/// The entries of [`key_columns`] for one cell.
-pub fn key_entries(cell: usize, key: &CellKey) -> [String; 4] {
+/// The entries of [`key_lines`] for one cell; t is missing where all steps share one table.
+pub fn key_entries(cell: usize, key: &CellKey) -> [Cell; 4] {
     [
-        cell.to_string(),
-        step(key.t),
-        symbols(&key.x),
-        symbols(&key.y),
+        cell.into(),
+        Cell::or_missing(key.t),
+        symbols(&key.x).into(),
+        symbols(&key.y).into(),
     ]
-}
-
-/// The step, or a dash where all share one table.
-fn step(t: Option<usize>) -> String {
-    t.map_or("-".to_owned(), |t| t.to_string())
 }
 
 /// Symbols, oldest first.

@@ -21,9 +21,9 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::files;
 use crate::flags::{ClassArgs, positive};
-use crate::output::{Report, number};
+use crate::output::Report;
 use crate::progress::{self, Go, Progress};
-use crate::summary;
+use crate::report::{Cell, Table};
 
 /// Of many codes, those with more codes on their shelf than this are searched one after the other,
 /// with all threads.
@@ -258,22 +258,20 @@ impl Line {
         Ok(())
     }
 
-    fn row(&self) -> [String; 9] {
+    fn row(&self) -> [Cell; 9] {
         [
-            self.code.to_string(),
+            self.code.into(),
             match self.stopped {
-                true => format!("{} so far", self.verdict),
-                false => self.verdict.to_owned(),
+                true => format!("{} so far", self.verdict).into(),
+                false => self.verdict.into(),
             },
-            number(self.reward),
-            summary::fraction(self.reward_exact.clone()),
-            self.shelf.to_string(),
-            self.depth.to_string(),
-            self.neutral_moves.to_string(),
-            self.unvisited.to_string(),
-            self.path
-                .as_ref()
-                .map_or("-".to_owned(), |path| path.len().to_string()),
+            self.reward.into(),
+            Cell::Exact(self.reward_exact.clone()),
+            self.shelf.into(),
+            self.depth.into(),
+            self.neutral_moves.into(),
+            self.unvisited.into(),
+            Cell::or_missing(self.path.as_ref().map(Vec::len)),
         ]
     }
 }
@@ -320,8 +318,8 @@ impl Report for Certified {
             "unvisited",
             "path",
         ];
-        let rows: Vec<[String; 9]> = self.verdicts.iter().map(Line::row).collect();
-        summary::write_list(out, heads, &rows, rows.len())?;
+        let table = Table::of_numbers(heads).rows(self.verdicts.iter().map(Line::row));
+        table.write_text(out)?;
         let count = |kind| {
             let of = self.verdicts.iter().filter(|line| line.verdict == kind);
             format!("{} {kind}", of.count())
@@ -359,13 +357,13 @@ impl Line {
         writeln!(out)?;
         let row = |step: &Step| {
             [
-                step.cell.to_string(),
-                step.from.to_string(),
-                step.to.to_string(),
-                summary::fraction(step.reward_exact.clone()),
+                step.cell.into(),
+                step.from.into(),
+                step.to.into(),
+                Cell::Exact(step.reward_exact.clone()),
             ]
         };
-        let rows: Vec<[String; 4]> = path.iter().map(row).collect();
-        summary::write_list(out, ["cell", "from", "to", "J then"], &rows, rows.len())
+        let table = Table::of_numbers(["cell", "from", "to", "J then"]);
+        table.rows(path.iter().map(row)).write_text(out)
     }
 }

@@ -20,8 +20,9 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::files;
 use crate::flags::{ClassArgs, names, positive, temperature};
-use crate::output::{Report, number};
+use crate::output::Report;
 use crate::progress::{self, Progress};
+use crate::report::{Cell, Table};
 use crate::summary;
 use record::Record;
 use walk::{Heat, Outcome, Plan, Tempered, Walk};
@@ -223,9 +224,9 @@ impl Report for Sampled {
         let best = self.chains.iter().filter(|c| c.reward_exact == "1/1");
         writeln!(out, "J exactly 1: {}/{}\n", best.count(), self.chains.len())?;
         let shown = self.chains.iter().take(summary::LISTED);
-        let rows: Vec<[String; 5]> = shown.map(Outcome::row).collect();
         let heads = ["chain", "J", "exact", "mean J", "stationary after"];
-        summary::write_list(out, heads, &rows, self.chains.len())?;
+        let table = Table::of_numbers(heads).rows(shown.map(Outcome::row));
+        table.cut(self.chains.len(), "--json").write_text(out)?;
         match &self.tempering {
             Some(tempering) => tempering.write_text(out),
             None => Ok(()),
@@ -242,34 +243,33 @@ impl Tempering {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let mean = |of: &dyn Fn(&Tempered) -> Option<f64>| {
             let values: Vec<f64> = self.runs.iter().filter_map(of).collect();
-            Summary::of(&values).map_or("-".to_owned(), |summary| number(summary.mean))
+            Cell::or_missing(Summary::of(&values).map(|summary| summary.mean))
         };
         let row = |(rung, &tau): (usize, &f64)| {
             [
-                rung.to_string(),
-                number(tau),
+                rung.into(),
+                tau.into(),
                 mean(&|run| Some(run.mean_rewards[rung])),
                 mean(&|run| run.swap_rates.get(rung).copied().flatten()),
             ]
         };
-        let rows: Vec<[String; 4]> = self.ladder.iter().enumerate().map(row).collect();
         writeln!(out)?;
-        let heads = ["rung", "tau", "mean J", "swaps with the next"];
-        summary::write_list(out, heads, &rows, rows.len())?;
+        let table = Table::of_numbers(["rung", "tau", "mean J", "swaps with the next"]);
+        let rows = self.ladder.iter().enumerate().map(row);
+        table.rows(rows).write_text(out)?;
         let trips: u64 = self.runs.iter().map(|run| run.round_trips).sum();
         writeln!(out, "round trips: {trips}")
     }
 }
 
 impl Outcome {
-    fn row(&self) -> [String; 5] {
-        let stationary = self.sweeps_to_stationary;
+    fn row(&self) -> [Cell; 5] {
         [
-            self.number.to_string(),
-            number(self.reward),
-            summary::fraction(self.reward_exact.clone()),
-            number(self.mean_reward),
-            stationary.map_or("-".to_owned(), |sweep| sweep.to_string()),
+            self.number.into(),
+            self.reward.into(),
+            Cell::Exact(self.reward_exact.clone()),
+            self.mean_reward.into(),
+            Cell::or_missing(self.sweeps_to_stationary),
         ]
     }
 }

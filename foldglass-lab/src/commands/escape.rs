@@ -14,14 +14,14 @@ use foldglass::stream::Stream;
 use serde::{Serialize, Serializer};
 
 use self::segments::Collapsed;
-use super::cells::{key_columns, key_entries};
+use super::cells::{key_entries, key_lines};
 use crate::certificate::{self, MoveFile, PathFile};
 use crate::cli::Settings;
-use crate::columns::Align;
 use crate::error::Error;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::flags::{ClassArgs, whole};
 use crate::output::Report;
+use crate::report::{Cell, Column};
 use crate::summary::{LISTED, short};
 
 mod segments;
@@ -226,21 +226,22 @@ impl Escaped {
     fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
         let moves = &self.path.moves;
         let shown = if self.list { moves.len() } else { LISTED };
-        let columns = key_columns(&self.class)
-            .add("from", Align::Right, 0)
-            .add("to", Align::Right, 2)
-            .add("kind", Align::Left, Kind::Consolidate.to_string().len())
-            .add("J", Align::Left, 0);
-        columns.write_head(out)?;
+        let kinds = Kind::Consolidate.to_string().len();
+        let lines = key_lines(&self.class)
+            .column(Column::numbers("from"), 0)
+            .column(Column::numbers("to"), 2)
+            .column(Column::words("kind"), kinds)
+            .column(Column::words("J"), 0);
+        lines.write_head(out)?;
         for m in moves.iter().take(shown) {
             let mut entries = key_entries(m.cell, &self.class.key(m.cell)).to_vec();
             entries.extend([
-                m.from.to_string(),
-                m.to.to_string(),
-                m.kind.to_string(),
-                short(&lowest_terms(&m.reward)),
+                m.from.into(),
+                m.to.into(),
+                m.kind.to_string().into(),
+                Cell::Exact(lowest_terms(&m.reward)),
             ]);
-            columns.write_row(out, &entries)?;
+            lines.write_row(out, &entries)?;
         }
         match moves.len().saturating_sub(shown) {
             0 => Ok(()),

@@ -11,13 +11,13 @@ use foldglass::evaluate::Evaluator;
 use foldglass::policy::{Code, Policy};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::cells::{key_columns, key_entries};
+use super::cells::{key_entries, key_lines};
 use crate::cli::Settings;
-use crate::columns::Align;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::output::{Report, Stream, number};
+use crate::report::{Cell, Column};
 
 /// The flags of `eval`.
 #[derive(Debug, Args)]
@@ -124,21 +124,21 @@ impl Evaluation {
             Some(_) => ("action", (q - 1).to_string().len()),
             None => ("row", q * (NUMBER + 1) - 1),
         };
-        let columns = key_columns(class)
-            .add(head, Align::Left, width)
-            .add("d", Align::Left, NUMBER)
-            .add("dQ", Align::Left, 0);
-        columns.write_head(out)?;
+        let lines = key_lines(class)
+            .column(Column::words(head), width)
+            .column(Column::words("d"), NUMBER)
+            .column(Column::words("dQ"), 0);
+        lines.write_head(out)?;
         (0..class.cells()).try_for_each(|cell| {
             let chosen = match &self.code {
-                Some(code) => code.action(cell).to_string(),
-                None => numbers(&self.policy.row(cell)),
+                Some(code) => code.action(cell).into(),
+                None => numbers(&self.policy.row(cell)).into(),
             };
             let mut entries = key_entries(cell, &class.key(cell)).to_vec();
             entries.push(chosen);
-            entries.push(number(self.evaluator.visits(cell)));
-            entries.push(numbers(&self.evaluator.values(cell)));
-            columns.write_row(out, &entries)
+            entries.push(Cell::real(self.evaluator.visits(cell)));
+            entries.push(numbers(&self.evaluator.values(cell)).into());
+            lines.write_row(out, &entries)
         })
     }
 }

@@ -23,7 +23,8 @@ use crate::error::Error;
 use crate::files::{self, File};
 use crate::flags::ClassArgs;
 use crate::output::Report;
-use crate::summary::{short, write_list};
+use crate::report::{Cell, Table};
+use crate::summary::short;
 
 /// The flags of `gauge`.
 #[derive(Debug, Args)]
@@ -197,7 +198,7 @@ impl LinksForm {
         }
     }
 
-    fn row(&self) -> [String; 4] {
+    fn row(&self) -> [Cell; 4] {
         let full = self.maps.first().map_or(0, Vec::len);
         let invertible = self.maps.iter().filter(|map| Links::rank(map) == full);
         let mut distinct = self.holonomies.clone().unwrap_or_default();
@@ -205,16 +206,16 @@ impl LinksForm {
         distinct.dedup();
         let reads = full > 1;
         [
-            self.t.map_or("-".to_owned(), |t| t.to_string()),
-            self.maps.len().to_string(),
+            Cell::or_missing(self.t),
+            self.maps.len().into(),
             match reads {
-                true => invertible.count().to_string(),
-                false => "-".to_owned(),
+                true => invertible.count().into(),
+                false => Cell::Missing,
             },
             match (reads, &self.holonomies) {
-                (false, _) => "boundary".to_owned(),
-                (true, None) => "none".to_owned(),
-                (true, Some(_)) => distinct.len().to_string(),
+                (false, _) => "boundary".into(),
+                (true, None) => "none".into(),
+                (true, Some(_)) => distinct.len().into(),
             },
         ]
     }
@@ -277,9 +278,8 @@ impl Report for Gauged {
             return writeln!(out, "links         none: more than one token is remembered");
         };
         writeln!(out)?;
-        let rows: Vec<[String; 4]> = links.iter().map(LinksForm::row).collect();
-        let heads = ["t", "links", "invertible", "holonomies"];
-        write_list(out, heads, &rows, rows.len())
+        let table = Table::of_numbers(["t", "links", "invertible", "holonomies"]);
+        table.rows(links.iter().map(LinksForm::row)).write_text(out)
     }
 }
 

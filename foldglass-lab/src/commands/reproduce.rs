@@ -1,44 +1,86 @@
 //! Redoes the paper's tables and figures, and says number by number whether they agree.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+mod written;
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
-use serde::Serialize;
+use clap::{Args, ValueEnum};
 
 use crate::cli::Settings;
-use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::max_memory;
-use crate::output::Report;
 use crate::progress;
-use crate::reproduce::{Item, LEVEL, Redone, Request, Row, Scale, Verdict};
-use crate::study::{Options, Shard, say, span};
+use crate::report::Format;
+use crate::reproduce::tables::Rows;
+use crate::reproduce::{Item, Request, Scale, compare, items, write_whole};
+use crate::study::{Options, Shard, say};
+
+pub use written::{Done, Reproduced};
 
 /// The flags of `reproduce`.
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub struct ReproduceArgs {
     /// What to redo, by its LaTeX label: tab:equilibration, tab:shortfall, tab:regulator,
     /// fig:temperature_untied, tab:trapsexist [default: all]
     #[arg(value_name = "ITEM", value_parser = item)]
-    items: Vec<Item>,
-    /// A smoke test: few seeds, short chains, about a minute; too little to judge the paper by
+    items: Vec<&'static Item>,
+    /// A smoke test: few seeds, short chains, under a minute; too little to judge the paper by
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The paper's own seeds, sweeps and iterations
+    /// The paper's own seeds, sweeps and iterations: minutes on two cores [default]
     #[arg(long)]
     full: bool,
     /// The directory of records and figures; finished runs in it are not done again [default:
-    /// reproduce-quick or reproduce-full]
+    /// reproduce-full, or reproduce-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run nothing: compare the records that an earlier `reproduce --out DIR` left
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "full", "out", "dry_run"])]
+    from: Option<PathBuf>,
+    /// Say what would be run, and for how long
+    #[arg(long)]
+    dry_run: bool,
+    /// The numbers to show one a line [default: differing; all with --format]
+    #[arg(long, value_name = "WHICH")]
+    rows: Option<Which>,
+    /// Print the numbers as a table, and nothing else: text, json, csv, markdown or latex
+    #[arg(long, value_name = "FORMAT", value_parser = Format::named, conflicts_with = "json")]
+    format: Option<Format>,
+    /// Write the table of all numbers to a file: .txt, .json, .csv, .md or .tex
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
 }
 
-fn item(text: &str) -> Result<Item, String> {
-    let labels: Vec<&str> = Item::ALL.into_iter().map(Item::label).collect();
-    let found = Item::ALL.into_iter().find(|item| item.label() == text);
-    found.ok_or_else(|| format!("accepted: {}", labels.join(", ")))
+/// The numbers to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// Those that differ from the paper's
+    Differing,
+    /// All
+    All,
+}
+
+impl From<Which> for Rows {
+    fn from(which: Which) -> Rows {
+        match which {
+            Which::Differing => Rows::Differing,
+            Which::All => Rows::All,
+        }
+    }
+}
+
+impl std::fmt::Debug for ReproduceArgs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let labels: Vec<&str> = self.items.iter().map(|item| item.label).collect();
+        f.debug_tuple("ReproduceArgs").field(&labels).finish()
+    }
+}
+
+fn item(text: &str) -> Result<&'static Item, String> {
+    let labels = items::ALL.map(|item| item.label);
+    items::labelled(text).ok_or_else(|| format!("accepted: {}", labels.join(", ")))
 }
 
 /// Units that take longer are saved this often.
@@ -46,7 +88,9 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 
 impl ReproduceArgs {
     /// Redoes the items.
-    pub fn run(&self, settings: &Settings) -> Result<Reproduced, Error> {
+    pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
+        // A name that cannot be written is better refused before the work than after.
+        let table = self.table.as_deref().map(table_format).transpose()?;
         let options = Options {
             out: PathBuf::new(),
             base: PathBuf::new(),
@@ -56,184 +100,72 @@ impl ReproduceArgs {
             allowance: max_memory::available(),
             stop: progress::interrupted,
         };
-        let scale = match (self.quick, self.full) {
-            (true, _) => Scale::Quick,
-            (_, true) => Scale::Full,
-            (false, false) => return Err(self.choose(settings, &options)),
-        };
-        progress::hear_interrupts();
-        let terminal = io::stderr().is_terminal();
-        let said = |text: String| {
-            if terminal {
-                say(&text);
+        let named = self.named();
+        let directory = match &self.from {
+            Some(directory) => directory.clone(),
+            None => {
+                let request = self.request(&named, settings);
+                if self.dry_run {
+                    let planned = request.forecasts(&options)?;
+                    return Ok(Done::planned(&request, &planned));
+                }
+                progress::hear_interrupts();
+                let terminal = io::stderr().is_terminal();
+                request.run(&options, |text| {
+                    if terminal {
+                        say(&text);
+                    }
+                })?;
+                request.out
             }
         };
-        let request = self.request(scale, settings);
-        Ok(Reproduced::new(&request, request.execute(&options, said)?))
+        let compared = compare(&named, &directory)?;
+        let all = self.format.is_some();
+        let rows = self.rows.map(Rows::from);
+        let rows = rows.unwrap_or(if all { Rows::All } else { Rows::Differing });
+        let reproduced = Reproduced::new(compared, directory, rows, self.format);
+        if let (Some(path), Some(format)) = (&self.table, table) {
+            let mut content = Vec::new();
+            let written = reproduced.write_rows(format, Rows::All, &mut content);
+            written.map_err(Error::Output)?;
+            write_whole(path, &content)?;
+        }
+        Ok(Done::Compared(Box::new(reproduced)))
     }
 
-    fn request(&self, scale: Scale, settings: &Settings) -> Request {
-        let mut items: Vec<Item> = Vec::new();
+    /// The items that are named, each once.
+    fn named(&self) -> Vec<&'static Item> {
+        let mut named: Vec<&'static Item> = Vec::new();
         for &item in &self.items {
-            if !items.contains(&item) {
-                items.push(item);
+            if !named.iter().any(|other| other.label == item.label) {
+                named.push(item);
             }
         }
+        named
+    }
+
+    fn request(&self, named: &[&'static Item], settings: &Settings) -> Request {
+        let scale = if self.quick {
+            Scale::Quick
+        } else {
+            Scale::Full
+        };
+        let out = self.out.clone();
         Request {
-            items: if items.is_empty() {
-                Item::ALL.to_vec()
+            items: if named.is_empty() {
+                items::ALL.to_vec()
             } else {
-                items
+                named.to_vec()
             },
             scale,
-            out: self
-                .out
-                .clone()
-                .unwrap_or_else(|| format!("reproduce-{}", scale.name()).into()),
+            out: out.unwrap_or_else(|| format!("reproduce-{}", scale.name()).into()),
             seed: settings.seed,
         }
     }
-
-    /// What each scale would do.
-    fn choose(&self, settings: &Settings, options: &Options) -> Error {
-        let said = |scale| -> Result<String, Error> {
-            let forecasts = self.request(scale, settings).forecasts(options)?;
-            let runs: u64 = forecasts.iter().map(|forecast| forecast.runs).sum();
-            let done: u64 = forecasts.iter().map(|forecast| forecast.finished).sum();
-            let seconds: f64 = forecasts.iter().map(|forecast| forecast.seconds).sum();
-            let time = span(seconds);
-            Ok(format!(
-                "{runs} runs, {done} of them done, at most about {time} here"
-            ))
-        };
-        let both = said(Scale::Quick).and_then(|quick| Ok((quick, said(Scale::Full)?)));
-        match both {
-            Ok((quick, full)) => Error::Usage(format!(
-                "choose a scale: --quick is a smoke test that judges nothing ({quick}); --full is what the paper \
-                 ran ({full}); both can be stopped and go on later"
-            )),
-            Err(error) => error,
-        }
-    }
 }
 
-/// All items, compared.
-#[derive(Serialize)]
-pub struct Reproduced {
-    scale: &'static str,
-    out: PathBuf,
-    seed: u64,
-    level: f64,
-    /// Comparisons with the paper that have a verdict.
-    comparisons: usize,
-    agree: usize,
-    differ: usize,
-    not_enough_seeds: usize,
-    items: Vec<Redone>,
-}
-
-impl Reproduced {
-    fn new(request: &Request, items: Vec<Redone>) -> Reproduced {
-        let rows = || items.iter().flat_map(|item| &item.rows);
-        let count = |verdict: Verdict| rows().filter(|row| row.verdict == verdict).count();
-        let (agree, differ) = (count(Verdict::Agrees), count(Verdict::Differs));
-        Reproduced {
-            scale: request.scale.name(),
-            out: request.out.clone(),
-            seed: request.seed,
-            level: LEVEL,
-            comparisons: agree + differ,
-            agree,
-            differ,
-            not_enough_seeds: count(Verdict::NotEnough),
-            items,
-        }
-    }
-
-    fn is_quick(&self) -> bool {
-        self.scale == Scale::Quick.name()
-    }
-}
-
-const SMOKE: &str = "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges only what has no \
-     chance in it.";
-
-impl Report for Reproduced {
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.is_quick() {
-            writeln!(out, "{SMOKE}\n")?;
-        }
-        for item in &self.items {
-            writeln!(out, "{} ({})", item.item, item.scale)?;
-            write_rows(&item.rows, out)?;
-            if let Some(figure) = &item.figure {
-                writeln!(out, "drawn: {}", figure.display())?;
-            }
-            writeln!(out)?;
-        }
-        self.write_rule(out)?;
-        if self.is_quick() {
-            writeln!(out, "\n{SMOKE} --full does what the paper did.")?;
-        }
-        Ok(())
-    }
-}
-
-impl Reproduced {
-    fn write_rule(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Reproduced {
-            comparisons,
-            agree,
-            differ,
-            not_enough_seeds,
-            ..
-        } = self;
-        writeln!(
-            out,
-            "{comparisons} comparisons with the paper: {agree} agree, {differ} differ; {not_enough_seeds} more have \
-             not enough seeds."
-        )?;
-        let rows = self.items.iter().flat_map(|item| &item.rows);
-        let tested = rows.filter(|row| row.exact.is_none() && row.p.is_some());
-        let tested = tested
-            .filter(|row| row.verdict != Verdict::NotEnough)
-            .count();
-        let chance = tested as f64 * LEVEL;
-        writeln!(
-            out,
-            "Rule: a test of both samples having one law (means: Welch; runs at 1, quantiles, maxima: Fisher),\n\
-             differs where p < {LEVEL}; by chance that is {chance:.1} of the {tested} tests; what has no chance in it agrees where it is equal. Not enough seeds: fewer than \
-             half of the paper's.\nItems that share runs repeat comparisons; what differs by chance does not under another --seed (and --out).\n\
-             Intervals are at 99 %. reference: an independent prototype, often with more seeds."
-        )
-    }
-}
-
-fn write_rows(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
-    let entries = |row: &Row| {
-        [
-            row.row.to_owned(),
-            row.quantity.clone(),
-            row.paper_text.clone(),
-            row.ours_text.clone(),
-            row.interval_text.clone(),
-            row.n.to_string(),
-            row.verdict.words().to_owned(),
-            row.note.clone(),
-        ]
-    };
-    let rows: Vec<[String; 8]> = rows.iter().map(entries).collect();
-    let heads = [
-        ("class", Align::Left),
-        ("quantity", Align::Left),
-        ("paper", Align::Left),
-        ("ours", Align::Left),
-        ("interval", Align::Left),
-        ("n", Align::Right),
-        ("verdict", Align::Left),
-        ("note", Align::Left),
-    ];
-    write_table(out, heads, &rows)
+fn table_format(path: &Path) -> Result<Format, Error> {
+    Format::of_path(path).map_err(|problem| Error::Usage(format!("--table {problem}")))
 }
 
 #[cfg(test)]
@@ -242,9 +174,12 @@ mod tests {
 
     #[test]
     fn an_item_is_named_by_its_label() {
-        for expected in Item::ALL {
-            assert_eq!(item(expected.label()), Ok(expected));
+        for expected in items::ALL {
+            assert_eq!(item(expected.label).unwrap().label, expected.label);
         }
-        assert!(item("tab:all").unwrap_err().contains("tab:shortfall"));
+        let Err(refused) = item("tab:all") else {
+            panic!("there is no such item");
+        };
+        assert!(refused.contains("tab:shortfall"));
     }
 }

@@ -9,11 +9,11 @@ use foldglass::class::{Allowance, bytes};
 use serde::Serialize;
 
 use crate::cli::Settings;
-use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::{max_memory, shard};
 use crate::output::Report;
 use crate::progress;
+use crate::report::{Cell, Column, Table};
 use crate::study::{self, End, Forecast, Options, Shard, Study, Summary, span};
 
 /// The flags of `run`.
@@ -148,30 +148,30 @@ impl Report for Done {
 }
 
 fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
-    let row = |series: &study::SeriesForecast| {
+    let row = |series: &study::SeriesForecast| -> [Cell; 8] {
         [
-            series.class.clone(),
-            series.cells.to_string(),
-            series.dynamics.clone(),
-            series.kind.to_owned(),
-            series.temperatures.to_string(),
-            series.runs.to_string(),
-            series.finished.to_string(),
-            span(series.seconds),
+            series.class.clone().into(),
+            series.cells.into(),
+            series.dynamics.clone().into(),
+            series.kind.into(),
+            series.temperatures.into(),
+            series.runs.into(),
+            series.finished.into(),
+            span(series.seconds).into(),
         ]
     };
-    let rows: Vec<[String; 8]> = forecast.series.iter().map(row).collect();
-    let heads = [
-        ("class", Align::Left),
-        ("cells", Align::Right),
-        ("dynamics", Align::Left),
-        ("kind", Align::Left),
-        ("taus", Align::Right),
-        ("runs", Align::Right),
-        ("done", Align::Right),
-        ("time of one thread", Align::Right),
+    let columns = [
+        Column::words("class"),
+        Column::numbers("cells"),
+        Column::words("dynamics"),
+        Column::words("kind"),
+        Column::numbers("taus"),
+        Column::numbers("runs"),
+        Column::numbers("done"),
+        Column::numbers("time of one thread"),
     ];
-    write_table(out, heads, &rows)?;
+    let rows = forecast.series.iter().map(row);
+    Table::new(columns).rows(rows).write_text(out)?;
     let Forecast {
         runs,
         finished,

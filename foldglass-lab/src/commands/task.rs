@@ -7,10 +7,10 @@ use foldglass::quasigroup::{Facts, LatinSquare, Symbol};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use crate::cli::Settings;
-use crate::columns::{Align, Columns};
 use crate::error::Error;
 use crate::flags::SquareArgs;
 use crate::output::{Report, Stream};
+use crate::report::{Cell, Column, Table};
 
 /// The flags of `task`.
 #[derive(Debug, Args)]
@@ -73,7 +73,7 @@ impl Report for Algebra {
             facts,
         } = self;
         if square.q() <= LARGEST_SHOWN {
-            write_table(square, out)?;
+            table(square).write_text(out)?;
         } else {
             writeln!(out, "B[s, x] is too wide to show; --json has it")?;
         }
@@ -98,18 +98,20 @@ impl Report for Algebra {
     }
 }
 
-fn write_table(square: &LatinSquare, out: &mut dyn Write) -> io::Result<()> {
-    let width = (square.q() - 1).to_string().len();
+/// The multiplication table, a row for each s.
+fn table(square: &LatinSquare) -> Table {
     let symbols = 0..square.q() as Symbol;
-    let columns = symbols.clone().fold(
-        Columns::default().add("B[s, x]", Align::Right, width),
-        |columns, x| columns.add(&x.to_string(), Align::Right, width),
+    let columns = symbols.clone().map(|x| Column::numbers(&x.to_string()));
+    let mut table = Table::new(
+        [Column::numbers("B[s, x]").key("s")]
+            .into_iter()
+            .chain(columns),
     );
-    columns.write_head(out)?;
-    symbols.zip(square.rows()).try_for_each(|(s, row)| {
-        let entries: Vec<Symbol> = [&[s], row].concat();
-        columns.write_row(out, &entries)
-    })
+    for (s, row) in symbols.zip(square.rows()) {
+        let entries: Vec<Cell> = [&[s], row].concat().into_iter().map(Cell::from).collect();
+        table.push(entries);
+    }
+    table
 }
 
 fn identity(facts: &Facts) -> String {

@@ -17,11 +17,11 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::cli::Settings;
-use crate::columns::{Align, write_table};
 use crate::error::Error;
 use crate::flags::{ClassArgs, SquareFlag, positive};
-use crate::output::{Report, Stream, number};
+use crate::output::{Report, Stream};
 use crate::progress::{Go, Progress};
+use crate::report::{Cell, Table};
 use drawing::Drawing;
 
 /// The flags of `tree`.
@@ -290,33 +290,33 @@ impl Flooded {
             kind.1 += leaf.steepest;
             kind.2 += leaf.random;
         }
-        let share = |codes: f64| number(codes / tree.codes as f64);
-        let mut rows: Vec<[String; 6]> = Vec::new();
+        let share = |codes: f64| Cell::real(codes / tree.codes as f64);
+        let heads = ["leaves", "reward", "barrier", "shelf", "steepest", "random"];
+        let mut table = Table::of_numbers(heads);
         for (std::cmp::Reverse((reward, barrier, shelf)), (count, steepest, random)) in kinds {
             let barrier = match barrier {
-                u64::MAX => "-".to_owned(),
-                barrier => tree.fraction(barrier),
+                u64::MAX => Cell::Missing,
+                barrier => Cell::Exact(tree.fraction(barrier)),
             };
-            rows.push([
-                count.to_string(),
-                tree.fraction(reward),
+            table.push([
+                count.into(),
+                Cell::Exact(tree.fraction(reward)),
                 barrier,
-                shelf.to_string(),
+                Cell::Large(shelf.into()),
                 share(steepest as f64),
                 share(random),
             ]);
         }
         let stuck = &tree.stuck;
-        rows.push([
-            "stuck".to_owned(),
-            "-".to_owned(),
-            "-".to_owned(),
-            stuck.maxima.to_string(),
+        table.push([
+            "stuck".into(),
+            Cell::Missing,
+            Cell::Missing,
+            Cell::Large(stuck.maxima.into()),
             share(stuck.steepest as f64),
             share(stuck.random),
         ]);
-        let heads = ["leaves", "reward", "barrier", "shelf", "steepest", "random"];
-        table(out, &heads, &rows)?;
+        table.write_text(out)?;
         writeln!(
             out,
             "\nsteepest and random: the share of all codes that ascent brings to these leaves; stuck \
@@ -333,21 +333,12 @@ impl Flooded {
         let row = |(std::cmp::Reverse((reward, joins)), count): (_, usize)| {
             let joins: usize = joins;
             [
-                count.to_string(),
-                self.tree.fraction(reward),
-                joins.to_string(),
+                count.into(),
+                Cell::Exact(self.tree.fraction(reward)),
+                joins.into(),
             ]
         };
-        let rows: Vec<[String; 3]> = kinds.into_iter().map(row).collect();
-        table(out, &["saddles", "reward", "joins"], &rows)
+        let table = Table::of_numbers(["saddles", "reward", "joins"]);
+        table.rows(kinds.into_iter().map(row)).write_text(out)
     }
-}
-
-/// Numbers under heads.
-fn table<const N: usize>(
-    out: &mut dyn Write,
-    heads: &[&str; N],
-    rows: &[[String; N]],
-) -> io::Result<()> {
-    write_table(out, heads.map(|head| (head, Align::Right)), rows)
 }

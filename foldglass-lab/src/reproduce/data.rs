@@ -1,4 +1,7 @@
 //! Reads the numbers of an item off the records of its studies.
+//!
+//! With [`super::studies`] and [`super::landscape`] this is all of `reproduce` that knows the study
+//! engine: items ask for ends, rewards after a sweep, last changes and temperatures.
 
 use std::path::Path;
 
@@ -6,18 +9,29 @@ use foldglass::class::{Allowance, Class};
 use foldglass::policy::Code;
 use foldglass::stats::Proportion;
 
-use super::compare::Measured;
+use super::item::Quantity;
 use super::landscape::Landscape;
-use super::studies::{CHAINS_TIED, Source};
+use super::measured::Measured;
+use super::studies::{CHAINS_TIED, Scale, Source};
 use crate::error::Error;
 use crate::study::{self, ChainOutcome, Outcome, Record, Study};
 
-/// The records of the studies of an item.
+/// The records of the items.
 #[derive(Debug, Default)]
 pub struct Data {
-    studies: Vec<(Source, Study, Vec<Record>)>,
-    /// What tab:trapsexist measures beside them.
+    studies: Vec<Recorded>,
+    /// The records of censuses and verdicts.
     pub landscape: Landscape,
+}
+
+/// The records of a study.
+#[derive(Debug)]
+struct Recorded {
+    source: Source,
+    study: Study,
+    records: Vec<Record>,
+    /// Runs without a record.
+    missing: usize,
 }
 
 /// The rewards of runs.
@@ -43,7 +57,15 @@ impl Sample {
         })
     }
 
-    /// Both together.
+    /// Both, as numbers of a class by the kind of its runs.
+    pub fn quantities(&self, class: &'static str, kind: &str) -> [Quantity; 2] {
+        [
+            Quantity::new(class, format!("J, {kind}"), self.mean()),
+            Quantity::new(class, format!("at 1, {kind}"), self.at_one()),
+        ]
+    }
+
+    /// Both samples together.
     pub fn extend(&mut self, other: &Sample) {
         self.rewards.extend(&other.rewards);
         self.ones += other.ones;
@@ -56,25 +78,71 @@ impl Sample {
 }
 
 impl Data {
-    /// Takes in a study, without records where its directory is not given.
-    pub fn add(
-        &mut self,
-        source: Source,
-        study: Study,
-        directory: Option<&Path>,
-    ) -> Result<(), Error> {
-        let records = match directory {
-            Some(directory) => study::gather(&[directory.to_owned()])?.records,
-            None => Vec::new(),
+    /// Reads the records of studies in the directory of a reproduction; a study of which there are
+    /// none is left out.
+    pub fn read(
+        directory: &Path,
+        sources: &[Source],
+        scale: Scale,
+        seed: u64,
+    ) -> Result<Data, Error> {
+        let mut data = Data {
+            landscape: Landscape::read(directory)?,
+            ..Data::default()
         };
-        self.studies.push((source, study, records));
-        Ok(())
+        for &source in sources {
+            let place = directory.join(source.name);
+            if !place.exists() {
+                continue;
+            }
+            let found = study::gather(std::slice::from_ref(&place))?;
+            if found.manifest.study != source.study(scale, seed) {
+                return Err(Error::Study {
+                    place: place.display().to_string(),
+                    problem: format!(
+                        "it holds another study than the {} that this version runs",
+                        source.name
+                    ),
+                });
+            }
+            data.studies.push(Recorded {
+                source,
+                study: found.manifest.study,
+                records: found.records,
+                missing: found.missing.len(),
+            });
+        }
+        Ok(data)
     }
 
-    fn of(&self, source: Source) -> (&Study, &[Record]) {
-        let found = self.studies.iter().find(|(other, ..)| *other == source);
-        let (_, study, records) = found.expect("a study of the item");
-        (study, records)
+    /// Studies of which nothing is recorded yet.
+    #[cfg(test)]
+    pub fn planned(sources: &[Source], scale: Scale) -> Data {
+        let recorded = |&source: &Source| Recorded {
+            source,
+            study: source.study(scale, 0),
+            records: Vec::new(),
+            missing: 0,
+        };
+        Data {
+            studies: sources.iter().map(recorded).collect(),
+            landscape: Landscape::default(),
+        }
+    }
+
+    /// Whether there are records of a study.
+    pub fn has(&self, source: Source) -> bool {
+        self.studies.iter().any(|study| study.source == source)
+    }
+
+    /// Runs of a study that have no record yet.
+    pub fn missing(&self, source: Source) -> usize {
+        self.of(source).missing
+    }
+
+    fn of(&self, source: Source) -> &Recorded {
+        let found = self.studies.iter().find(|study| study.source == source);
+        found.expect("a study of the item")
     }
 
     /// The records of a class; of a chain only those whose dynamics begins with `dynamics`.
@@ -84,11 +152,10 @@ impl Data {
         class: &str,
         dynamics: &str,
     ) -> impl Iterator<Item = &Record> {
-        let (_, records) = self.of(source);
         let own = move |record: &&Record| {
             record.class.id == class && record.dynamics.starts_with(dynamics)
         };
-        records.iter().filter(own)
+        self.of(source).records.iter().filter(own)
     }
 
     /// How the runs of a class ended, at one temperature or at all.
@@ -164,7 +231,7 @@ impl Data {
 
     /// The temperatures at which a class is run.
     pub fn temperatures(&self, source: Source, class: &str) -> Vec<f64> {
-        let (study, _) = self.of(source);
+        let study = &self.of(source).study;
         let classes = |dynamics| {
             study
                 .classes_of(dynamics)

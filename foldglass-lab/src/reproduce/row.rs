@@ -1,13 +1,16 @@
 //! Puts a measured number beside the stated one.
 
+use foldglass::stats::Interval;
 use serde::Serialize;
 
-use super::compare::{Judgement, LEVEL, Measured, Verdict};
+use super::classes::name;
 use super::data::Data;
-use super::items::{Item, Quantity, name};
-use super::paper::{self, Entry, Stated};
-use crate::census::grouped_digits;
-use foldglass::stats::Summary;
+use super::detect::Detectable;
+use super::item::{Item, Quantity};
+use super::judge::{Judgement, LEVEL, Verdict, Why, judge};
+use super::measured::Measured;
+use super::stated::{Entry, Stated};
+use crate::report::{Cell, Digits};
 
 /// One number of an item.
 #[derive(Debug, Serialize)]
@@ -31,28 +34,33 @@ pub struct Row {
     /// Our standard deviation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sd: Option<f64>,
-    /// What ours does not rule out at 99 %.
+    /// What ours does not rule out at 95 %.
     pub interval: Option<[f64; 2]>,
     /// Our runs.
     pub n: u64,
     /// What the comparison says.
     pub verdict: Verdict,
+    /// Why it cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
     /// How likely such a difference is by chance.
     pub p: Option<f64>,
+    /// What of ours would have differed.
+    pub detectable: Option<Detectable>,
     /// The comparison with the independent prototype.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
     /// What a reader should know.
     pub note: String,
-    /// The paper's number as a person reads it.
+    /// The paper's number in tables.
     #[serde(skip)]
-    pub paper_text: String,
+    pub paper_cell: Cell,
     /// Ours likewise.
     #[serde(skip)]
-    pub ours_text: String,
+    pub ours_cell: Cell,
     /// The interval likewise.
     #[serde(skip)]
-    pub interval_text: String,
+    pub interval_cell: Cell,
 }
 
 /// A number of the prototype.
@@ -66,17 +74,20 @@ pub struct Reference {
     pub verdict: Verdict,
     /// How likely such a difference is by chance.
     pub p: Option<f64>,
+    /// It in words.
+    #[serde(skip)]
+    text: String,
 }
 
 /// The rows of an item.
-pub fn rows(item: Item, data: &Data) -> Vec<Row> {
-    let entries = paper::entries(item.label());
+pub fn rows(item: &Item, data: &Data) -> Vec<Row> {
+    let entries = (item.paper)();
     let mut rows = Vec::new();
-    for quantity in item.measure(data) {
+    for quantity in (item.measure)(data) {
         let same =
             |entry: &&Entry| entry.class == quantity.class && entry.quantity == quantity.name;
         let entry = entries.iter().find(same);
-        if entry.is_some() || item.shows_all() {
+        if entry.is_some() || item.shows_all {
             rows.push(row(quantity, entry));
         }
     }
@@ -90,20 +101,11 @@ fn row(quantity: Quantity, entry: Option<&Entry>) -> Row {
         measured,
     } = quantity;
     let needed = entry.map_or(0, |entry| entry.paper.runs().div_ceil(2));
-    let judge = |stated: &Stated| measured.judge(stated, needed);
-    let judgement = entry.map_or(Judgement::NOT_STATED, |entry| judge(&entry.paper));
-    let reference = entry.and_then(|entry| entry.reference).map(|stated| {
-        let Judgement { verdict, p } = judge(&stated);
-        let reference = Reference {
-            value: value(&stated),
-            n: stated.runs(),
-            verdict,
-            p,
-        };
-        (reference, text(&stated))
-    });
+    let judged = |stated: &Stated| judge(&measured, stated, needed);
+    let judgement = entry.map_or(Judgement::NOT_STATED, |entry| judged(&entry.paper));
+    let stated = entry.and_then(|entry| entry.reference);
+    let reference = stated.map(|stated| Reference::new(&stated, judged(&stated)));
     let interval = measured.interval();
-    let digits = |value: f64| short(&measured, value);
     Row {
         row: name(class),
         quantity: what,
@@ -117,18 +119,30 @@ fn row(quantity: Quantity, entry: Option<&Entry>) -> Row {
             }
             _ => None,
         },
-        sd: measured_sd(&measured),
+        sd: measured.sd(),
         interval: interval.map(|interval| [interval.low, interval.high]),
         n: measured.runs(),
+        note: note(entry, &judgement, reference.as_ref()),
         verdict: judgement.verdict,
+        why: judgement.why,
         p: judgement.p,
-        note: note(entry, judgement, &reference),
-        reference: reference.map(|(reference, _)| reference),
-        paper_text: entry.map_or("-".to_owned(), |entry| text(&entry.paper)),
-        ours_text: ours_text(&measured),
-        interval_text: interval.map_or("-".to_owned(), |interval| {
-            format!("{} to {}", digits(interval.low), digits(interval.high))
-        }),
+        detectable: judgement.detectable,
+        reference,
+        paper_cell: entry.map_or(Cell::Missing, |entry| stated_cell(&entry.paper)),
+        ours_cell: measured_cell(&measured),
+        interval_cell: interval_cell(&measured, interval),
+    }
+}
+
+impl Reference {
+    fn new(stated: &Stated, judgement: Judgement) -> Reference {
+        Reference {
+            value: value(stated),
+            n: stated.runs(),
+            verdict: judgement.verdict,
+            p: judgement.p,
+            text: stated_cell(stated).text(),
+        }
     }
 }
 
@@ -150,63 +164,72 @@ fn sd(stated: &Stated) -> Option<f64> {
     }
 }
 
-fn measured_sd(measured: &Measured) -> Option<f64> {
-    match measured {
-        Measured::Mean(values) => Summary::of(values)?.sd,
-        _ => None,
-    }
-}
-
-/// A stated number as a person reads it.
-fn text(stated: &Stated) -> String {
+/// A stated number, with the digits it is stated with.
+fn stated_cell(stated: &Stated) -> Cell {
     match *stated {
-        Stated::Mean {
-            text, sd: Some(sd), ..
-        } => format!("{text} ± {sd}"),
-        Stated::Mean { text, .. } => text.to_owned(),
-        Stated::Count(count) => format!("{}/{}", count.successes, count.trials),
-        Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => value.to_string(),
-        Stated::Peak { tau, .. } => tau.map_or("none".to_owned(), |tau| format!("{tau:e}")),
-        Stated::Exact(text) => grouped_digits(text),
-    }
-}
-
-fn ours_text(measured: &Measured) -> String {
-    if measured.runs() == 0 {
-        return "not run".to_owned();
-    }
-    let value = measured.value();
-    match (measured, value) {
-        (Measured::Count(count), _) => format!("{}/{}", count.successes, count.trials),
-        (Measured::Exact(Some(text)), _) => grouped_digits(text),
-        (_, Some(value)) => match measured_sd(measured) {
-            Some(sd) => format!("{} ± {sd:.4}", short(measured, value)),
-            None => short(measured, value),
-        },
-        (_, None) if measured.interval().is_none() => "-".to_owned(),
-        (_, None) => "none".to_owned(),
-    }
-}
-
-fn short(measured: &Measured, value: f64) -> String {
-    match measured {
-        Measured::Mean(_) => format!("{value:.4}"),
-        Measured::Count(_) => format!("{value:.3}"),
-        Measured::Quantile { .. } | Measured::Greatest(_) | Measured::Exact(_) => {
-            crate::output::number(value)
+        Stated::Mean { text, sd, .. } => {
+            let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+            Cell::MeanSd {
+                mean: Digits::Decimals(decimals).of(text.parse().expect("a number as printed")),
+                sd: sd.map(|sd| Digits::Short.of(sd)),
+            }
         }
-        Measured::Peak(_) => format!("{value:e}"),
+        Stated::Count(count) => Cell::CountOf(count),
+        Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => Cell::real(value),
+        Stated::Peak { tau, .. } => tau_cell(tau),
+        Stated::Exact(text) => exact_cell(text),
     }
 }
 
-fn note(
-    entry: Option<&Entry>,
-    judgement: Judgement,
-    reference: &Option<(Reference, String)>,
-) -> String {
+/// A temperature, or none of them.
+fn tau_cell(tau: Option<f64>) -> Cell {
+    tau.map_or(Cell::from("none"), |tau| Cell::Real(Digits::Power.of(tau)))
+}
+
+/// A count, a fraction, or a line of several.
+fn exact_cell(text: &str) -> Cell {
+    match text.parse() {
+        Ok(count) => Cell::Large(count),
+        Err(_) if text.contains('/') && !text.contains(',') => Cell::Exact(text.to_owned()),
+        Err(_) => Cell::from(text),
+    }
+}
+
+fn measured_cell(measured: &Measured) -> Cell {
+    if measured.runs() == 0 {
+        return Cell::Missing;
+    }
+    match (measured, measured.value()) {
+        (Measured::Count(count), _) => Cell::CountOf(*count),
+        (Measured::Exact(Some(text)), _) => exact_cell(text),
+        (Measured::Mean(_), Some(mean)) => Cell::MeanSd {
+            mean: Digits::Decimals(4).of(mean),
+            sd: measured.sd().map(|sd| Digits::Decimals(4).of(sd)),
+        },
+        // One run a temperature says of none whether it is the best.
+        (Measured::Peak(_), None) if measured.interval().is_none() => Cell::Missing,
+        (Measured::Peak(_), tau) => tau_cell(tau),
+        (_, value) => Cell::or_missing(value),
+    }
+}
+
+fn interval_cell(measured: &Measured, interval: Option<Interval>) -> Cell {
+    let digits = match measured {
+        Measured::Mean(_) => Digits::Decimals(4),
+        Measured::Count(_) => Digits::Decimals(3),
+        Measured::Peak(_) => Digits::Power,
+        _ => Digits::Short,
+    };
+    interval.map_or(Cell::Missing, |interval| Cell::Interval {
+        interval,
+        digits,
+    })
+}
+
+fn note(entry: Option<&Entry>, judgement: &Judgement, reference: Option<&Reference>) -> String {
     let mut parts: Vec<String> = Vec::new();
-    if let (Verdict::Differs, Some(p)) = (judgement.verdict, judgement.p) {
-        parts.push(format!("p = {p:.1e}"));
+    if let Some(why) = judgement.why {
+        parts.push(why.words().to_owned());
     }
     if let Some(entry) = entry {
         if !entry.note.is_empty() {
@@ -217,9 +240,12 @@ fn note(
             parts.push(entry.reason.to_owned());
         }
     }
-    if let Some((reference, text)) = reference {
-        let said = match (reference.verdict, reference.p) {
-            (Verdict::Differs, Some(p)) if p < LEVEL => format!("differs, p = {p:.1e}"),
+    if let Some(Reference {
+        text, verdict, p, ..
+    }) = reference
+    {
+        let said = match (verdict, p) {
+            (Verdict::Differs, Some(p)) if *p < LEVEL => format!("differs, p = {p:.1e}"),
             (verdict, _) => verdict.words().to_owned(),
         };
         parts.push(format!("reference {text}: {said}"));

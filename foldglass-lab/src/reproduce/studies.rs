@@ -2,6 +2,8 @@
 //!
 //! They are files of `foldglass run`: copy one and change it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::study::{Method, Study};
 
 /// A study by its name, with its text.
@@ -50,7 +52,8 @@ const ALL: [Source; 8] = [
 ];
 
 /// How much is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// A smoke test: few seeds, and the long chains cut short.
     Quick,

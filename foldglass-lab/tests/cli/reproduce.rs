@@ -1,19 +1,30 @@
 //! `reproduce`: items by their labels, at the smoke scale.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::support::Scratch;
 
 #[test]
-fn without_a_scale_it_says_what_each_would_take() {
-    let run = Scratch::new().run(&["reproduce", "tab:equilibration"]);
-    assert_eq!(run.code, Some(2));
-    for said in ["--quick", "--full", "runs", "564 runs", "about"] {
-        assert!(run.errors.contains(said), "{}", run.errors);
+fn a_dry_run_says_what_would_be_run_and_writes_nothing() {
+    let scratch = Scratch::new();
+    let args = ["reproduce", "tab:equilibration", "--dry-run"];
+    let run = scratch.run(&args);
+    let text = run.success();
+    for said in [
+        "stationarity",
+        "564 runs at the full scale, 0 of them done",
+        "about",
+    ] {
+        assert!(text.contains(said), "{text}");
     }
-    assert_eq!(run.errors.lines().count(), 1);
+    let plan = scratch.json(&[&args[..], &["--quick"]].concat());
+    assert_eq!(plan["scale"], "quick");
+    assert!(plan["runs"].as_u64().unwrap() < 564 / 2);
+    assert!(scratch.files().is_empty());
 }
 
 #[test]
@@ -56,10 +67,16 @@ fn a_table_is_compared_row_by_row_and_gone_on_with_without_recomputing() {
         rows.iter()
             .all(|row| keys.iter().all(|&key| row.get(key).is_some()))
     );
-    assert!(
-        rows.iter().all(|row| row["verdict"] == "not enough seeds"),
-        "{rows:#?}"
+    // Chains of the smoke scale end before the later sweeps.
+    let few = |row: &&Value| row["why"] == "not enough seeds";
+    let untold = |row: &Value| row["verdict"] == "cannot tell" && (few(&row) || row["n"] == 0);
+    assert!(rows.iter().all(untold), "{rows:#?}");
+    assert_eq!(
+        (&first["agree"], &first["cannot_tell"]),
+        (&0.into(), &rows.len().into())
     );
+    let few = rows.iter().filter(few).count();
+    assert_eq!(first["not_enough_seeds"], few);
     let last = rows
         .iter()
         .find(|row| row["quantity"] == "J at sweep 1000" && row["n"] == 8)
@@ -82,13 +99,150 @@ fn a_table_is_compared_row_by_row_and_gone_on_with_without_recomputing() {
     );
     let text = scratch.run(&args);
     let text = text.success();
-    for said in ["SMOKE SCALE", "parity (0,0) T=10", "0.747 ± 0.241", "Rule:"] {
+    for said in [
+        "SMOKE SCALE",
+        "tab:equilibration",
+        "39 cannot tell",
+        "Rule:",
+    ] {
         assert!(text.contains(said), "{text}");
+    }
+    assert!(text.lines().count() < 20, "{text}");
+    let all = scratch.run(&[&args[..], &["--rows", "all"]].concat());
+    for said in ["parity (0,0) T=10", "0.747 ± 0.241", "95 % interval"] {
+        assert!(all.success().contains(said), "{}", all.text);
     }
     // Records of another seed are not mixed in.
     let other = scratch.run(&[&args[..], &["--seed", "1"]].concat());
     assert_eq!(other.code, Some(2));
     assert!(other.errors.contains("seed"), "{}", other.errors);
+}
+
+/// What `--from` reads is what was run, byte for byte, censuses and verdicts included.
+#[test]
+fn a_comparison_is_made_from_the_records_alone() {
+    let scratch = Scratch::new();
+    let run = ["reproduce", "tab:trapsexist", "--quick", "--out", "here"];
+    // On a busy machine the engine says how far it is, on stderr.
+    let first = scratch.run(&[&run[..], &["--json"]].concat());
+    assert_eq!(first.code, Some(0), "{}", first.errors);
+    let item = &serde_json::from_str::<Value>(&first.text).unwrap()["items"][0];
+    assert_eq!(item["missing_runs"], 0);
+    let row = |quantity: &str, class: &str| {
+        let rows = item["rows"].as_array().unwrap().iter();
+        let own = |row: &&Value| row["quantity"] == quantity && row["row"] == class;
+        rows.clone().find(own).unwrap().clone()
+    };
+    let maxima = row("local maxima", "parity k=9/10 T=8");
+    assert_eq!(
+        (&maxima["verdict"], &maxima["exact"][1]),
+        (&"differs".into(), &"35294848".into())
+    );
+    assert_eq!(maxima["detectable"]["kind"], "anything");
+    assert_eq!(row("traps", "parity k=9/10 T=8")["verdict"], "agrees");
+    let before = contents(&scratch.path().join("here"));
+    assert!(
+        before
+            .keys()
+            .any(|name| name.contains("censuses/parity-T8"))
+    );
+    assert!(before.contains_key("verdicts.json"));
+    let again = ["reproduce", "--from", "here", "--json"];
+    assert_eq!(scratch.run(&again).success(), first.text);
+    assert_eq!(contents(&scratch.path().join("here")), before);
+    // Without the records of a census its numbers are not known.
+    fs::remove_dir_all(scratch.path().join("here/censuses")).unwrap();
+    let less = scratch.run(&again).json();
+    let rows = less["items"][0]["rows"].as_array().unwrap();
+    let unknown = rows.iter().filter(|row| row["why"] == "not run").count();
+    assert_eq!((unknown, &less["differ"]), (37, &0.into()));
+}
+
+#[test]
+fn from_names_what_is_not_there() {
+    let scratch = Scratch::new();
+    let run = scratch.run(&["reproduce", "--from", "nowhere"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.errors.contains("nowhere") && run.errors.contains("reproduce.json"),
+        "{}",
+        run.errors
+    );
+    fs::create_dir(scratch.path().join("there")).unwrap();
+    let manifest = r#"{"format":"foldglass-reproduce/1","version":"0","scale":"quick","seed":0}"#;
+    scratch.file("there/reproduce.json", manifest);
+    let run = scratch.run(&["reproduce", "tab:shortfall", "--from", "there"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.errors.contains("stationarity") && run.errors.contains("tab:shortfall"),
+        "{}",
+        run.errors
+    );
+    for flag in ["--quick", "--full", "--dry-run"] {
+        let run = scratch.run(&["reproduce", "--from", "there", flag]);
+        assert_eq!(run.code, Some(2), "{flag}");
+    }
+}
+
+#[test]
+fn the_table_is_written_in_every_format() {
+    let scratch = Scratch::new();
+    let args = ["reproduce", "tab:trapsexist", "--quick", "--out", "here"];
+    let run = scratch.run(&[&args[..], &["--table", "all.csv"]].concat());
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    let from = |more: &[&str]| scratch.run(&[&["reproduce", "--from", "here"], more].concat());
+    let printed = from(&["--format", "csv"]);
+    assert_eq!(printed.success(), scratch.read("all.csv"));
+    let mut lines = printed.text.lines();
+    let keys = lines.next().unwrap();
+    assert!(
+        keys.starts_with("item,class,quantity,paper,paper_sd,paper_of,ours,"),
+        "{keys}"
+    );
+    assert_eq!(lines.count(), 45);
+    let list: Value = serde_json::from_str(from(&["--format", "json"]).success()).unwrap();
+    let fraction = |row: &&Value| row["ours"] == "9/10";
+    assert_eq!(list.as_array().unwrap().iter().filter(fraction).count(), 2);
+    let differing = from(&["--format", "markdown", "--rows", "differing"]);
+    assert!(
+        differing.success().contains("| differs |") && !differing.text.contains("| agrees |"),
+        "{}",
+        differing.text
+    );
+    assert!(
+        from(&["--table", "all.tex"]).success().contains("differ"),
+        "the summary is printed as well"
+    );
+    let latex = scratch.read("all.tex");
+    for said in ["\\toprule", "\\caption{tab:trapsexist", "\\%"] {
+        assert!(latex.contains(said), "{said}: {latex}");
+    }
+    for bad in ["all.xlsx", "all"] {
+        let run = from(&["--table", bad]);
+        assert_eq!(run.code, Some(2));
+        assert!(
+            run.errors.contains(bad) && run.errors.contains(".csv, .md, .tex"),
+            "{}",
+            run.errors
+        );
+    }
+    assert_eq!(from(&["--format", "html"]).code, Some(2));
+}
+
+/// The content of every file under a directory, by its path in it.
+fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let inner = contents(&path).into_iter();
+            all.extend(inner.map(|(file, content)| (format!("{name}/{file}"), content)));
+        } else {
+            all.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    all
 }
 
 #[test]

@@ -5,7 +5,8 @@ use foldglass::landscape::tree::Tree;
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-const WIDTH: f64 = 1120.0;
+use crate::report::figure::{self, BLACK, LABEL, WIDTH, line};
+
 const HEIGHT: f64 = 650.0;
 
 /// Left, right, top and bottom of the axes.
@@ -17,11 +18,11 @@ const SPACING: f64 = 90.0;
 /// Leaves closer than this have no numbers.
 const LABELLED: f64 = 22.0;
 
-const SIZE: u32 = 13;
+const SIZE: u32 = figure::TEXT;
 
-const OPTIMUM: &str = "#0072b2";
-const TRAP: &str = "#d55e00";
-const JOIN: &str = "#444444";
+const OPTIMUM: &str = figure::BLUE;
+const TRAP: &str = figure::VERMILION;
+const JOIN: &str = figure::GREY;
 
 /// A tree to draw.
 pub struct Drawing<'a> {
@@ -301,11 +302,11 @@ impl Axis {
 
 fn write_axis(scene: &mut Scene, axis: &Axis) {
     let [left, right, top, bottom] = MARGINS;
-    line(scene, [left, top], [left, HEIGHT - bottom], "#000000", 1.0);
+    line(scene, [left, top], [left, HEIGHT - bottom], BLACK, 1.0);
     let (ticks, decimals) = axis.ticks();
     for tick in ticks {
         let y = axis.place(tick);
-        line(scene, [left - 5.0, y], [left, y], "#000000", 1.0);
+        line(scene, [left - 5.0, y], [left, y], BLACK, 1.0);
         line(scene, [left, y], [WIDTH - right, y], "#eeeeee", 1.0);
         let label = format!("{tick:.decimals$}");
         text(scene, left - 9.0, y + 4.5, TextAnchor::End, SIZE, label);
@@ -314,7 +315,7 @@ fn write_axis(scene: &mut Scene, axis: &Axis) {
         x: 26.0,
         y: (top + HEIGHT - bottom) / 2.0,
         content: "reward J".to_owned(),
-        size: 15,
+        size: LABEL,
         anchor: TextAnchor::Middle,
         rotate: Some(-90.0),
         bold: false,
@@ -336,29 +337,9 @@ fn leaves(count: usize) -> String {
     }
 }
 
-fn line(scene: &mut Scene, from: [f64; 2], to: [f64; 2], colour: &str, width: f64) {
-    scene.add(Primitive::Line {
-        x1: from[0],
-        y1: from[1],
-        x2: to[0],
-        y2: to[1],
-        stroke: colour.into(),
-        stroke_width: width,
-        stroke_dasharray: None,
-    });
-}
-
 fn text(scene: &mut Scene, x: f64, y: f64, anchor: TextAnchor, size: u32, content: String) {
-    scene.add(Primitive::Text {
-        x,
-        y,
-        content,
-        size,
-        anchor,
-        rotate: None,
-        bold: false,
-        color: None,
-    });
+    let style = figure::Style { size, bold: false };
+    figure::text(scene, [x, y], anchor, style, content);
 }
 
 #[cfg(test)]

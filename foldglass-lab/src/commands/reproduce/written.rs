@@ -1,0 +1,254 @@
+//! Writes a reproduction: a summary an item with the numbers that differ, or a table of all.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::output::Report;
+use crate::report::{Cell, Column, Digits, Format, INTERVAL_LEVEL, Table};
+use crate::reproduce::tables::{self, Rows};
+use crate::reproduce::{
+    Compared, Comparison, Counts, LEVEL, Planned, Request, Row, Scale, Verdict, Why,
+};
+use crate::study::span;
+
+/// What `reproduce` did.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Done {
+    /// It compared.
+    Compared(Box<Reproduced>),
+    /// It only looked at what would be run.
+    Planned(Plan),
+}
+
+/// What would be run.
+#[derive(Serialize)]
+pub struct Plan {
+    scale: Scale,
+    out: PathBuf,
+    runs: u64,
+    finished: u64,
+    seconds: f64,
+    #[serde(skip)]
+    table: Table,
+}
+
+/// All items, compared.
+#[derive(Serialize)]
+pub struct Reproduced {
+    // What the contract asks of every object (class, seed, version, settings) stands first: the
+    // classes of a reproduction are those of its studies, whose records name them.
+    version: &'static str,
+    scale: Scale,
+    out: PathBuf,
+    seed: u64,
+    /// Differences with a p-value below this are told.
+    level: f64,
+    /// The probability with which an interval covers the truth.
+    interval_level: f64,
+    /// Comparisons with the paper that have a verdict.
+    comparisons: usize,
+    #[serde(flatten)]
+    counts: Counts,
+    /// Those of `cannot_tell` that rest on fewer than half of the paper's runs.
+    not_enough_seeds: usize,
+    items: Vec<Compared>,
+    #[serde(skip)]
+    rows: Rows,
+    #[serde(skip)]
+    format: Option<Format>,
+}
+
+impl Done {
+    /// What would be run.
+    pub fn planned(request: &Request, planned: &[Planned]) -> Done {
+        let columns = [
+            Column::words("study"),
+            Column::numbers("runs"),
+            Column::numbers("done"),
+            Column::numbers("at most about").key("seconds").unit("s"),
+        ];
+        let row = |planned: &Planned| -> [Cell; 4] {
+            let forecast = &planned.forecast;
+            [
+                planned.study.into(),
+                forecast.runs.into(),
+                forecast.finished.into(),
+                Cell::Real(Digits::Significant(2).of(forecast.seconds)),
+            ]
+        };
+        let forecasts = || planned.iter().map(|planned| &planned.forecast);
+        Done::Planned(Plan {
+            scale: request.scale,
+            out: request.out.clone(),
+            runs: forecasts().map(|forecast| forecast.runs).sum(),
+            finished: forecasts().map(|forecast| forecast.finished).sum(),
+            seconds: forecasts().map(|forecast| forecast.seconds).sum(),
+            table: Table::new(columns).rows(planned.iter().map(row)),
+        })
+    }
+}
+
+impl Report for Done {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Done::Compared(reproduced) => reproduced.write_text(out),
+            Done::Planned(plan) => plan.write_text(out),
+        }
+    }
+}
+
+impl Plan {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table.write_text(out)?;
+        writeln!(
+            out,
+            "\n{} runs at the {} scale, {} of them done; the rest takes at most about {} here, and \
+             can be stopped and gone on with",
+            self.runs,
+            self.scale.name(),
+            self.finished,
+            span(self.seconds)
+        )
+    }
+}
+
+impl Reproduced {
+    /// The comparison of the records in a directory.
+    pub fn new(
+        comparison: Comparison,
+        out: PathBuf,
+        rows: Rows,
+        format: Option<Format>,
+    ) -> Reproduced {
+        let Comparison { scale, seed, items } = comparison;
+        let all = || items.iter().flat_map(|item| &item.rows);
+        let counts = Counts::of(all());
+        let few = |row: &&Row| row.why == Some(Why::FewRuns);
+        Reproduced {
+            version: env!("CARGO_PKG_VERSION"),
+            scale,
+            out,
+            seed,
+            level: LEVEL,
+            interval_level: INTERVAL_LEVEL,
+            comparisons: counts.agree + counts.differ,
+            counts,
+            not_enough_seeds: all().filter(few).count(),
+            items,
+            rows,
+            format,
+        }
+    }
+
+    /// Writes the numbers and nothing else: for a program in one list, for a person item by item.
+    pub fn write_rows(&self, format: Format, rows: Rows, out: &mut dyn Write) -> io::Result<()> {
+        if format.is_data() {
+            return tables::of_all(&self.items, rows).write(format, out);
+        }
+        let tables = self.items.iter().map(|item| tables::of_item(item, rows));
+        let tables = tables.filter(|table| !table.entries().is_empty());
+        for (number, table) in tables.enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            table.write(format, out)?;
+        }
+        Ok(())
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(format) = self.format {
+            return self.write_rows(format, self.rows, out);
+        }
+        if self.scale == Scale::Quick {
+            writeln!(out, "{SMOKE}\n")?;
+        }
+        tables::summary(&self.items).write_text(out)?;
+        for item in &self.items {
+            self.write_item(item, out)?;
+        }
+        writeln!(out)?;
+        self.write_rule(out)
+    }
+
+    /// The numbers of an item, and what else is to be said of it; nothing where all agree.
+    fn write_item(&self, item: &Compared, out: &mut dyn Write) -> io::Result<()> {
+        let table = tables::of_item(item, self.rows);
+        if !table.entries().is_empty() {
+            writeln!(out)?;
+            table.write_text(out)?;
+        }
+        let label = item.item;
+        if item.missing_runs > 0 {
+            let missing = item.missing_runs;
+            writeln!(out, "\n{label}: {missing} runs have no record yet")?;
+        }
+        for why in Why::ALL {
+            let rows = item.rows.iter().filter(|row| row.why == Some(why));
+            let names: Vec<&str> = rows.map(|row| &row.quantity[..]).collect();
+            if !names.is_empty() {
+                let (count, words) = (names.len(), why.words());
+                writeln!(
+                    out,
+                    "\n{label}: {count} cannot tell, {words}: {}",
+                    several(&names)
+                )?;
+            }
+        }
+        match &item.figure {
+            Some(figure) => writeln!(out, "\n{label}: drawn in {}", figure.display()),
+            None => Ok(()),
+        }
+    }
+
+    fn write_rule(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Counts {
+            agree,
+            differ,
+            cannot_tell,
+            ..
+        } = self.counts;
+        let comparisons = self.comparisons;
+        writeln!(
+            out,
+            "{comparisons} comparisons with the paper: {agree} agree, {differ} differ; {cannot_tell} more cannot tell."
+        )?;
+        let rows = self.items.iter().flat_map(|item| &item.rows);
+        let judged = |row: &&Row| matches!(row.verdict, Verdict::Agrees | Verdict::Differs);
+        let tested = rows.filter(judged).filter(|row| row.p.is_some()).count();
+        let chance = tested as f64 * LEVEL;
+        writeln!(
+            out,
+            "Rule: a test of both samples having one law (means: Welch; runs at 1, quantiles, maxima: Fisher)\n\
+             differs where p < {LEVEL}; by chance that is {chance:.1} of the {tested} tests. What has no chance in it agrees\n\
+             where it is equal. Cannot tell: fewer than half of the paper's runs, or nothing of ours would\n\
+             have differed; --rows all says what would have. Intervals are at {} %. Items that share runs\n\
+             repeat comparisons; what differs by chance does not under another --seed (and --out).\n\
+             reference: an independent prototype, often with more seeds.",
+            100.0 * INTERVAL_LEVEL
+        )
+    }
+}
+
+const SMOKE: &str = "SMOKE SCALE: few seeds and short chains. It shows that everything runs; it judges only what has no \
+     chance in it. Without --quick, what the paper did is done.";
+
+/// The first few of the names, each once.
+fn several(names: &[&str]) -> String {
+    const NAMED: usize = 4;
+    let mut distinct: Vec<&str> = Vec::new();
+    for name in names {
+        if !distinct.contains(name) {
+            distinct.push(name);
+        }
+    }
+    let named = distinct[..distinct.len().min(NAMED)].join("; ");
+    if distinct.len() > NAMED {
+        format!("{named}; ..")
+    } else {
+        named
+    }
+}

@@ -1,0 +1,213 @@
+//! fig:temperature_untied (a): greedy reward against tau, seven classes, and beside it the table of
+//! resets.
+
+use foldglass::stats::{Interval, Proportion, Summary};
+use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
+use kuva::render::render::{Scene, TextAnchor};
+
+use super::regulator::{self, QUENCH, scan, scan_quantities};
+use crate::report::figure::{
+    self, BLACK, BOLD, LOOKS, PLAIN, Point, WIDTH, legend, power_of_ten, powers_of_ten, styled,
+    text,
+};
+use crate::report::{Cell, INTERVAL_LEVEL};
+use crate::reproduce::classes::{name, untied};
+use crate::reproduce::data::{Data, Sample};
+use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::measured::Measured;
+use crate::reproduce::stated::{Entry, beside, entry, mean};
+use crate::reproduce::studies::{self, RESETS, SCAN, Scale};
+
+/// The item.
+pub static ITEM: Item = Item {
+    label: "fig:temperature_untied",
+    title: "greedy reward against tau on the untied classes, part (a)",
+    studies: &[studies::PLAIN, RESETS, SCAN],
+    censuses: &[],
+    certificates: false,
+    measure,
+    paper: || [regulator::SCAN_REWARDS, regulator::RESET_REWARDS, CAPTION].concat(),
+    shows_all: true,
+    figure: Some(Figure {
+        file: "fig-temperature-untied-a.svg",
+        draw,
+    }),
+};
+
+fn measure(data: &Data) -> Vec<Quantity> {
+    let mut list: Vec<Quantity> = untied()
+        .flat_map(|class| scan_quantities(data, class))
+        .collect();
+    list.retain(|quantity| !matches!(quantity.measured, Measured::Count(_)));
+    for class in untied() {
+        let resets = data.ends(RESETS, class, "", None);
+        list.push(Quantity::new(class, "J, resets", resets.mean()));
+    }
+    list
+}
+
+const IN_CAPTION: &str = "the caption of tab:regulator";
+
+/// The figure prints no numbers: they stand in tab:regulator, and these in its caption.
+#[rustfmt::skip]
+const CAPTION: &[Entry] = &[
+    entry("z5", "J at tau = 1e-8", beside("0.8030", 82, 240)).note(IN_CAPTION),
+    entry("qg21-345", "J at tau = 1e-5", mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
+];
+
+/// The height of the axes with their margins.
+const HEIGHT: f64 = 570.0;
+
+/// What is added below for the caption.
+const BELOW: f64 = 30.0;
+
+/// Left, right, top and bottom of the axes.
+const MARGINS: [f64; 4] = [75.0, 395.0, 60.0, 65.0];
+
+/// Where what stands beside the axes begins.
+const BESIDE: f64 = WIDTH - 375.0;
+
+/// The figure as SVG.
+fn draw(data: &Data, scale: Scale) -> String {
+    let curves = untied().zip(LOOKS);
+    let mut plots = Vec::new();
+    for (class, look) in curves.clone() {
+        plots.extend(figure::curve(&points(&scan(data, class)), look));
+    }
+    let [left, right, top, bottom] = MARGINS;
+    let smoke = if scale == Scale::Quick {
+        ", SMOKE SCALE"
+    } else {
+        ""
+    };
+    let layout = styled(Layout::new((-15.0, -2.0), (0.0, 1.0)))
+        .with_height(HEIGHT)
+        .with_force_margins(left, right)
+        .with_force_margins_y(top, bottom)
+        .with_title(format!("(a) Tabular RLVR on the untied classes{smoke}"))
+        .with_x_label("τ")
+        .with_y_label("greedy reward")
+        .with_x_axis_min(-15.5)
+        .with_x_axis_max(-1.5)
+        .with_x_tick_step(1.0)
+        .with_x_tick_format(powers_of_ten())
+        .with_y_axis_min(0.1)
+        .with_y_axis_max(1.05)
+        .with_y_tick_step(0.1)
+        .with_y_tick_format(TickFormat::Fixed(1))
+        .with_legend_entries(
+            curves
+                .map(|(class, look)| legend(name(class), look))
+                .collect(),
+        )
+        .with_legend_at(BESIDE, top)
+        .with_legend_width(WIDTH - BESIDE - 15.0);
+    let mut scene = render_multiple(plots, layout);
+    scene.height += BELOW;
+    table(&mut scene, data);
+    let said = format!(
+        "Points are means over independent runs, bars their {} % intervals.",
+        100.0 * INTERVAL_LEVEL
+    );
+    let place = [left, HEIGHT + BELOW - 12.0];
+    text(&mut scene, place, TextAnchor::Start, PLAIN, said);
+    SvgBackend.render_scene(&scene)
+}
+
+/// The means at log10 of tau; no reward is outside 0 to 1.
+fn points(scan: &[(f64, Sample)]) -> Vec<Point> {
+    let point = |(tau, sample): &(f64, Sample)| {
+        let summary = Summary::of(&sample.rewards)?;
+        let interval = summary.interval(INTERVAL_LEVEL);
+        Some(Point {
+            x: tau.log10(),
+            y: summary.mean,
+            interval: interval.map(|Interval { low, high }| Interval {
+                low: low.max(0.0),
+                high: high.min(1.0),
+            }),
+        })
+    };
+    scan.iter().filter_map(point).collect()
+}
+
+/// The height of a row of the table.
+const ROW: f64 = 21.0;
+
+/// The table of resets, below the legend.
+fn table(scene: &mut Scene, data: &Data) {
+    let top = MARGINS[2] + 215.0;
+    let ends = [BESIDE, BESIDE + 240.0, BESIDE + 308.0, BESIDE + 360.0];
+    let mut line = |number: usize, style, entries: [String; 4]| {
+        let y = top + ROW * number as f64;
+        for (column, entry) in entries.into_iter().enumerate() {
+            let anchor = if column == 0 {
+                TextAnchor::Start
+            } else {
+                TextAnchor::End
+            };
+            text(scene, [ends[column], y], anchor, style, entry);
+        }
+    };
+    line(
+        0,
+        BOLD,
+        ["with resets", "reward", "at 1", "τ"].map(str::to_owned),
+    );
+    for (number, class) in untied().enumerate() {
+        line(number + 1, PLAIN, resets_row(data, class));
+    }
+    let rule = top + 6.0;
+    figure::line(scene, [ends[0], rule], [ends[3], rule], BLACK, 1.0);
+    let said = [
+        "2 % of the cells redrawn every 10 iterations,",
+        "100 times, then undisturbed",
+    ];
+    for (number, said) in said.into_iter().enumerate() {
+        let y = top + ROW * 8.0 + 4.0 + 17.0 * number as f64;
+        text(scene, [ends[0], y], TextAnchor::Start, PLAIN, said);
+    }
+}
+
+/// The class, its mean with resets, the runs at 1 and the temperatures.
+fn resets_row(data: &Data, class: &'static str) -> [String; 4] {
+    let sample = data.ends(RESETS, class, "", None);
+    let mean = Summary::of(&sample.rewards).map_or("-".to_owned(), |s| format!("{:.4}", s.mean));
+    let at_one = Cell::CountOf(Proportion {
+        successes: sample.ones,
+        trials: sample.rewards.len() as u64,
+    });
+    let taus = data.temperatures(RESETS, class);
+    let taus: Vec<String> = taus.into_iter().map(tau_text).collect();
+    [name(class).to_owned(), mean, at_one.text(), taus.join(", ")]
+}
+
+fn tau_text(tau: f64) -> String {
+    if tau == 0.0 {
+        "0".to_owned()
+    } else {
+        power_of_ten(tau.log10())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_is_no_power_of_ten() {
+        assert_eq!(
+            (tau_text(1e-10), tau_text(0.0)),
+            ("10⁻¹⁰".to_owned(), "0".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_figure_without_records_has_its_axes_and_legend() {
+        let svg = draw(&Data::planned(ITEM.studies, Scale::Full), Scale::Full);
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        for class in untied() {
+            assert!(svg.matches(name(class)).count() >= 2, "{class}");
+        }
+    }
+}
