@@ -60,9 +60,9 @@ impl Verdict {
 /// Why a comparison cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Why {
-    /// It was not run.
-    #[serde(rename = "not run")]
-    NotRun,
+    /// There are none of ours.
+    #[serde(rename = "no runs")]
+    NoRuns,
     /// There are fewer than half of the paper's runs.
     #[serde(rename = "not enough seeds")]
     FewRuns,
@@ -73,12 +73,12 @@ pub enum Why {
 
 impl Why {
     /// All reasons.
-    pub const ALL: [Why; 3] = [Why::NotRun, Why::FewRuns, Why::NoPower];
+    pub const ALL: [Why; 3] = [Why::NoRuns, Why::FewRuns, Why::NoPower];
 
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
-            Why::NotRun => "not run",
+            Why::NoRuns => "no runs to compare",
             Why::FewRuns => "fewer than half of the paper's runs",
             Why::NoPower => "no outcome at these seeds would have differed",
         }
@@ -125,7 +125,7 @@ pub fn judge(measured: &Measured, stated: &Stated, needed: u64) -> Judgement {
     let detectable = detectable(measured, stated);
     let is_exact = matches!(stated, Stated::Exact(_));
     let (verdict, why) = match differs {
-        None => (Verdict::CannotTell, Some(Why::NotRun)),
+        None => (Verdict::CannotTell, Some(Why::NoRuns)),
         Some(_) if !is_exact && measured.runs() < needed.max(2) => {
             (Verdict::CannotTell, Some(Why::FewRuns))
         }
