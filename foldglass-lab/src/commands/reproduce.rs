@@ -20,7 +20,7 @@ use crate::study::{Options, Shard, say};
 pub use written::{Done, Reproduced};
 
 /// The flags of `reproduce`.
-#[derive(Args)]
+#[derive(Debug, Args)]
 pub struct ReproduceArgs {
     /// What to redo, by its LaTeX label: tab:equilibration, tab:shortfall, tab:regulator,
     /// fig:temperature_untied, tab:trapsexist [default: all]
@@ -68,13 +68,6 @@ impl From<Which> for Rows {
             Which::Differing => Rows::Differing,
             Which::All => Rows::All,
         }
-    }
-}
-
-impl std::fmt::Debug for ReproduceArgs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let labels: Vec<&str> = self.items.iter().map(|item| item.label).collect();
-        f.debug_tuple("ReproduceArgs").field(&labels).finish()
     }
 }
 

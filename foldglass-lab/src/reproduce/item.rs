@@ -1,5 +1,7 @@
 //! Says what an item is: the records it needs, what it measures from them, what the paper states.
 
+use std::fmt;
+
 use super::data::Data;
 use super::landscape::Recipe;
 use super::measured::Measured;
@@ -26,6 +28,12 @@ pub struct Item {
     pub shows_all: bool,
     /// Its figure, where it is one.
     pub figure: Option<Figure>,
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label)
+    }
 }
 
 /// A figure drawn from records.

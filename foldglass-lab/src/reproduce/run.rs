@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::study::{self, End, Forecast, Options, Shard};
 
 /// What to run, where.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Request {
     /// The items.
     pub items: Vec<&'static Item>,
