@@ -123,12 +123,14 @@ pub fn judge(measured: &Measured, stated: &Stated, needed: u64) -> Judgement {
         }
     };
     let detectable = detectable(measured, stated);
-    let is_exact = matches!(stated, Stated::Exact(_));
+    let enough = match stated {
+        Stated::Exact(_) => 1,
+        _ => needed.max(2),
+    };
     let (verdict, why) = match differs {
+        _ if measured.runs() == 0 => (Verdict::CannotTell, Some(Why::NoRuns)),
+        _ if measured.runs() < enough => (Verdict::CannotTell, Some(Why::FewRuns)),
         None => (Verdict::CannotTell, Some(Why::NoRuns)),
-        Some(_) if !is_exact && measured.runs() < needed.max(2) => {
-            (Verdict::CannotTell, Some(Why::FewRuns))
-        }
         Some(true) => (Verdict::Differs, None),
         Some(false) if detectable.is_none() => (Verdict::CannotTell, Some(Why::NoPower)),
         Some(false) => (Verdict::Agrees, None),
@@ -332,6 +334,21 @@ mod tests {
             Verdict::CannotTell
         );
         assert_eq!(verdict(Measured::Mean(vec![]), stated), Verdict::CannotTell);
+    }
+
+    #[test]
+    fn one_run_is_too_few_and_none_is_none() {
+        let why = |values| judge(&Measured::Mean(values), &mean("0.5", None, 12, None), 6).why;
+        assert_eq!(why(vec![0.5]), Some(Why::FewRuns));
+        assert_eq!(why(vec![]), Some(Why::NoRuns));
+        let exact = |text: Option<&str>| {
+            let ours = Measured::Exact(text.map(str::to_owned));
+            let judgement = judge(&ours, &Stated::Exact("8"), 1);
+            (judgement.verdict, judgement.why)
+        };
+        assert_eq!(exact(Some("8")), (Verdict::Agrees, None));
+        assert_eq!(exact(Some("9")), (Verdict::Differs, None));
+        assert_eq!(exact(None), (Verdict::CannotTell, Some(Why::NoRuns)));
     }
 
     #[test]
