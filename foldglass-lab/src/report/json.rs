@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use foldglass::stats::{Interval, Proportion};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Cell, Table};
 
@@ -15,10 +15,13 @@ use super::{Cell, Table};
 pub fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "[")?;
     for (n, row) in table.entries().iter().enumerate() {
-        let keys = table.columns().iter().map(|column| column.key.clone());
-        let object: Map<String, Value> = keys.zip(row.iter().map(value)).collect();
+        // By hand, since a map of serde_json would put the keys in another order than the columns.
+        let pairs = table.columns().iter().zip(row);
+        let pairs: Vec<String> = pairs
+            .map(|(column, cell)| format!("{}:{}", json!(column.key), value(cell)))
+            .collect();
         let before = if n == 0 { "\n" } else { ",\n" };
-        write!(out, "{before}{}", Value::Object(object))?;
+        write!(out, "{before}{{{}}}", pairs.join(","))?;
     }
     writeln!(out, "\n]")
 }
@@ -75,6 +78,16 @@ mod tests {
                 }
             ])
         );
+    }
+
+    #[test]
+    fn keys_stand_in_the_order_of_the_columns() {
+        let mut out = Vec::new();
+        let row = [Cell::Whole(1), Cell::Whole(2)];
+        let table = Table::of_numbers(["z", "a \"quoted\""]).rows([row]);
+        write(&table, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "[\n{\"z\":1,\"a_quoted\":2}\n]\n");
     }
 
     #[test]
