@@ -5,8 +5,8 @@
 //! policy may depend on, its cells numbered. A [`policy::Policy`] or [`policy::Code`] of a class is
 //! evaluated by an [`evaluate::Evaluator`] (f64, all of App. A) or counted by [`count`] (integers).
 //! [`cavi`] and [`chain`] are tabular RLVR and Monte Carlo; [`landscape`] says where they can get
-//! stuck. [`escape`] makes paths of the theorems, [`gauge`] relabels tokens, and [`check`]
-//! re-verifies what the others claim.
+//! stuck, and [`thermo`] what holds at a temperature. [`escape`] makes paths of the theorems,
+//! [`gauge`] relabels tokens, and [`check`] re-verifies what the others claim.
 //!
 //! ```
 //! use foldglass::class::{Allowance, Class, Shape};
@@ -53,3 +53,4 @@ pub mod quasigroup;
 pub mod stats;
 pub mod stream;
 pub mod task;
+pub mod thermo;
