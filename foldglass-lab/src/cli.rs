@@ -63,6 +63,10 @@ pub enum Command {
     Check(commands::check::CheckArgs),
     /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
     Gauge(commands::gauge::GaugeArgs),
+    /// Solve parity: ln Z, mean reward, entropy, heat, and the transition by every definition
+    Parity(commands::parity::ParityArgs),
+    /// Count how many codes of an untied class have which reward
+    Density(commands::density::DensityArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

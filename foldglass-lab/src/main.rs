@@ -45,6 +45,8 @@ fn run() -> Result<(), Error> {
         Command::Check(args) => output::write(&args.run(&settings)?, &settings),
         Command::Gauge(args) => output::write(&args.run(&settings)?, &settings),
         Command::Tree(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Parity(args) => output::write(&args.run(&settings)?, &settings),
+        Command::Density(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

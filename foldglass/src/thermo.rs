@@ -4,6 +4,8 @@
 //!
 //! - [`bands`]: everything that follows from a density of states.
 //! - [`parity`]: the closed form for parity, its transition, and that of RLVR itself.
+//! - [`density`]: the exact density of states of any untied class that fits.
 
 pub mod bands;
+pub mod density;
 pub mod parity;

@@ -111,8 +111,9 @@ impl Parity {
         let low = (self.asymptotic() - REACH).max(0.0);
         let step = (self.asymptotic() + REACH - low) / CUTS as f64;
         let cut = |i: usize| low + step * i as f64;
+        let heights: Vec<f64> = (0..=CUTS).map(|i| height(&self.at(cut(i)))).collect();
         let highest = (0..=CUTS)
-            .max_by(|&i, &j| height(&self.at(cut(i))).total_cmp(&height(&self.at(cut(j)))))
+            .max_by(|&i, &j| heights[i].total_cmp(&heights[j]))
             .expect("there are cuts");
         bisect(cut(highest.saturating_sub(1)), cut(highest + 1), |beta| {
             slope(&self.at(beta)) > 0.0
