@@ -10,6 +10,7 @@ pub mod density;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;
+pub mod free_energy;
 pub mod gauge;
 pub mod parity;
 pub mod reproduce;

@@ -47,6 +47,7 @@ fn run() -> Result<(), Error> {
         Command::Tree(args) => output::write(&args.run(&settings)?, &settings),
         Command::Parity(args) => output::write(&args.run(&settings)?, &settings),
         Command::Density(args) => output::write(&args.run(&settings)?, &settings),
+        Command::FreeEnergy(args) => output::write(&args.run(&settings)?, &settings),
         Command::Run(args) => output::write(&args.run(&settings)?, &settings),
         Command::Collect(args) => output::write(&args.run(&settings)?, &settings),
         Command::Reproduce(args) => output::write(&args.run(&settings)?, &settings),

@@ -5,7 +5,11 @@
 //! - [`bands`]: everything that follows from a density of states.
 //! - [`parity`]: the closed form for parity, its transition, and that of RLVR itself.
 //! - [`density`]: the exact density of states of any untied class that fits.
+//! - [`free_energy`]: estimates for every other class, with errors, or the reason why there are none.
+//! - [`variational`]: the RLVR loss beside the free energy, J beside J-tilde.
 
 pub mod bands;
 pub mod density;
+pub mod free_energy;
 pub mod parity;
+pub mod variational;

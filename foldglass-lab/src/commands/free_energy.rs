@@ -1,0 +1,277 @@
+//! Estimates free energies and sets the RLVR loss beside them (paper, section 3.2).
+
+mod figure;
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass::cavi;
+use foldglass::class::Class;
+use foldglass::count::CountError;
+use foldglass::stream::Stream;
+use foldglass::thermo::free_energy::{self, Done, Point};
+use foldglass::thermo::variational::{Annealed, Reached, annealed, lowest_loss};
+use serde::Serialize;
+
+use super::parity::above_zero;
+use crate::cli::Settings;
+use crate::columns::{Align, write_table};
+use crate::error::Error;
+use crate::flags::{ClassArgs, positive};
+use crate::output::{Report, number};
+use crate::progress::{self, Go, Progress};
+
+/// The flags of `free-energy`.
+#[derive(Debug, Args)]
+pub struct FreeEnergyArgs {
+    /// Temperatures, above 0: 0.1, or several as 0.05,0.1,0.2
+    #[arg(long, value_name = "TAU,..", value_delimiter = ',', value_parser = above_zero)]
+    #[arg(allow_hyphen_values = true, required = true)]
+    tau: Vec<f64>,
+    /// Independent replicas, at least 4: half start at random codes, half at reward 1
+    #[arg(long, value_name = "N", default_value = "8", value_parser = replicas)]
+    #[arg(allow_negative_numbers = true)]
+    replicas: usize,
+    /// Sweeps in which a replica learns the weights of the rewards
+    #[arg(long, value_name = "N", default_value = "20000", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    learning: usize,
+    /// Sweeps of a replica with these weights
+    #[arg(long, value_name = "N", default_value = "200000", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    sweeps: usize,
+    /// Runs of CAVI at each temperature, of which the lowest loss counts
+    #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    runs: usize,
+    /// Iterations of each
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    iterations: usize,
+    /// Codes drawn for J-tilde where a tied class has too many to sum over
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = samples)]
+    #[arg(allow_negative_numbers = true)]
+    samples: usize,
+    /// Draw the loss and the free energy against tau
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+fn replicas(text: &str) -> Result<usize, String> {
+    let number = positive(text).ok().filter(|&n| n >= 4);
+    number.ok_or("a whole number of at least 4 is needed".to_owned())
+}
+
+fn samples(text: &str) -> Result<usize, String> {
+    let number = positive(text).ok().filter(|&n| n >= 2);
+    number.ok_or("a whole number of at least 2 is needed".to_owned())
+}
+
+/// Streams of the codes drawn for J-tilde are numbered from here.
+const DRAWN: u64 = 3 << 60;
+
+impl FreeEnergyArgs {
+    /// Samples codes and trains policies.
+    pub fn run(&self, settings: &Settings) -> Result<Estimated, Error> {
+        let class = self.class.class(settings.seed)?;
+        let work = free_energy::Settings {
+            seed: settings.seed,
+            replicas: self.replicas,
+            learning: self.learning as u64,
+            sweeps: self.sweeps as u64,
+        };
+        let sweeps = self.replicas as u64 * (work.learning + work.sweeps);
+        let progress = Progress::new(sweeps, "sweeps");
+        let watch = |done: Done| match progress.add(done.sweeps) {
+            Go::On => ControlFlow::Continue(()),
+            Go::Stop => ControlFlow::Break(()),
+        };
+        let threads = progress::threads(settings.threads, self.replicas);
+        let allowance = self.class.allowance();
+        let points = free_energy::estimate(&class, &self.tau, &work, threads, allowance, &watch);
+        let points = points.map_err(refuse)?.ok_or_else(stopped)?;
+        drop(progress);
+        let mut all = Vec::with_capacity(points.len());
+        for (number, point) in points.into_iter().enumerate() {
+            all.push(self.beside(&class, settings.seed, number as u64, point)?);
+        }
+        let estimated = Estimated { points: all };
+        if let Some(path) = &self.svg {
+            std::fs::write(path, figure::draw(&estimated.points)).map_err(|source| {
+                Error::Write {
+                    path: path.display().to_string(),
+                    source,
+                }
+            })?;
+        }
+        Ok(estimated)
+    }
+
+    /// The RLVR loss beside a point.
+    fn beside(
+        &self,
+        class: &Class,
+        seed: u64,
+        number: u64,
+        point: Point,
+    ) -> Result<PointFields, Error> {
+        let progress = Progress::open();
+        let watch = || match progress.say(format!("CAVI at tau = {}", point.tau)) {
+            Go::On => ControlFlow::Continue(()),
+            Go::Stop => ControlFlow::Break(()),
+        };
+        let settings = cavi::Settings::plain(point.tau, self.iterations);
+        let runs = self.runs as u64;
+        let reached = lowest_loss(class, settings, seed, runs, self.class.allowance(), &watch)?;
+        let reached = reached.ok_or_else(stopped)?;
+        let mut stream = Stream::new(seed, DRAWN + number);
+        let annealed = annealed(&reached.policy, self.samples, &mut stream);
+        Ok(PointFields::new(&point, &reached, annealed))
+    }
+}
+
+fn refuse(error: CountError) -> Error {
+    match error {
+        CountError::TooLarge(error) => Error::Class(error),
+        other => Error::Usage(other.to_string()),
+    }
+}
+
+fn stopped() -> Error {
+    Error::Stopped("interrupted: nothing is reported before all replicas are done".to_owned())
+}
+
+/// One temperature. Errors are halves of 95 % intervals; what is refused is left out, with the reason.
+#[derive(Serialize)]
+pub struct PointFields {
+    tau: f64,
+    log_z: Option<f64>,
+    log_z_error: Option<f64>,
+    mean_reward: Option<f64>,
+    mean_reward_error: Option<f64>,
+    free_energy: Option<f64>,
+    free_energy_error: Option<f64>,
+    /// L = -J - tau sum H, the lowest that CAVI reached, and its parts.
+    rlvr_loss: f64,
+    rlvr_reward: f64,
+    rlvr_entropy: f64,
+    rlvr_residual: f64,
+    /// The same with J-tilde, which bounds F in tied classes too.
+    variational_loss: f64,
+    annealed_reward: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annealed_reward_error: Option<f64>,
+    /// J - J-tilde; 0 in untied classes.
+    reward_difference: f64,
+    /// (L - F) / tau, in nats.
+    gap: Option<f64>,
+    /// The fewest round trips of a replica.
+    trips: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+impl PointFields {
+    fn new(point: &Point, reached: &Reached, annealed: Annealed) -> PointFields {
+        let held = point.outcome.as_ref().ok();
+        let free_energy = held.map(|held| -point.tau * held.log_z.value);
+        let (j_tilde, error) = match annealed {
+            Annealed::Same => (reached.reward, None),
+            Annealed::Exact(sum) => (sum, None),
+            Annealed::Sampled { mean, error } => (mean, Some(error)),
+        };
+        PointFields {
+            tau: point.tau,
+            log_z: held.map(|held| held.log_z.value),
+            log_z_error: held.map(|held| held.log_z.error),
+            mean_reward: held.map(|held| held.mean_reward.value),
+            mean_reward_error: held.map(|held| held.mean_reward.error),
+            free_energy,
+            free_energy_error: held.map(|held| point.tau * held.log_z.error),
+            rlvr_loss: reached.loss,
+            rlvr_reward: reached.reward,
+            rlvr_entropy: reached.entropy,
+            rlvr_residual: reached.residual,
+            variational_loss: -j_tilde - point.tau * reached.entropy,
+            annealed_reward: j_tilde,
+            annealed_reward_error: error,
+            reward_difference: reached.reward - j_tilde,
+            gap: free_energy.map(|free_energy| (reached.loss - free_energy) / point.tau),
+            trips: point.trips,
+            refused: point.outcome.as_ref().err().map(ToString::to_string),
+        }
+    }
+}
+
+/// What `free-energy` found.
+#[derive(Serialize)]
+pub struct Estimated {
+    points: Vec<PointFields>,
+}
+
+impl Report for Estimated {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let heads = [
+            "tau",
+            "ln Z",
+            "+-",
+            "mean J",
+            "+-",
+            "F",
+            "L (CAVI)",
+            "its J",
+            "J-tilde",
+            "(L-F)/tau",
+            "trips",
+        ];
+        let maybe = |value: Option<f64>| value.map_or("-".to_owned(), number);
+        let row = |point: &PointFields| {
+            [
+                number(point.tau),
+                maybe(point.log_z),
+                maybe(point.log_z_error),
+                maybe(point.mean_reward),
+                maybe(point.mean_reward_error),
+                maybe(point.free_energy),
+                number(point.rlvr_loss),
+                number(point.rlvr_reward),
+                number(point.annealed_reward),
+                maybe(point.gap),
+                point.trips.to_string(),
+            ]
+        };
+        let rows: Vec<[String; 11]> = self.points.iter().map(row).collect();
+        write_table(out, heads.map(|head| (head, Align::Right)), &rows)?;
+        for point in &self.points {
+            if let Some(reason) = &point.refused {
+                writeln!(out, "\ntau = {} is refused: {reason}", point.tau)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn failure(&self) -> Option<String> {
+        let refused = self.points.iter().filter(|point| point.refused.is_some());
+        let count = refused.count();
+        let of = self.points.len();
+        (count > 0).then(|| format!("{count} of {of} temperatures are refused"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_four_replicas_and_two_samples_at_least() {
+        assert_eq!((replicas("4"), samples("2")), (Ok(4), Ok(2)));
+        for bad in ["3", "0", "-4", "x"] {
+            assert!(replicas(bad).is_err(), "{bad}");
+        }
+        assert!(samples("1").is_err());
+    }
+}
