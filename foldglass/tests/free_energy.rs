@@ -1,5 +1,6 @@
 //! Holds estimates of free energies to closed forms and brute force, and the RLVR loss to its bound.
 
+#[allow(dead_code, reason = "every test binary uses its own part")]
 #[path = "common/all.rs"]
 mod all;
 
@@ -13,9 +14,9 @@ use foldglass::policy::Policy;
 use foldglass::stream::Stream;
 use foldglass::thermo::bands::Bands;
 use foldglass::thermo::density::Plan;
-use foldglass::thermo::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate};
+use foldglass::thermo::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate, tracker};
 use foldglass::thermo::parity::Parity;
-use foldglass::thermo::variational::{Annealed, Reached, annealed, lowest_loss};
+use foldglass::thermo::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -53,7 +54,7 @@ fn coverage(
     short: Settings,
 ) -> [f64; 2] {
     let (mut held, mut tried) = ([0.0; 2], 0.0);
-    for seed in 0..20 {
+    for seed in 0..24 {
         for point in points(class, taus, &Settings { seed, ..short }, 2) {
             let numbers = point
                 .outcome
@@ -73,8 +74,8 @@ fn bars_hold_at_parity_on_both_sides_of_the_transition() {
     let beta_c = exact.transition().crossing;
     let taus = [0.6, 0.9, 1.0, 1.1, 1.5].map(|ratio| 1.0 / (ratio * beta_c));
     let short = Settings {
-        learning: 1000,
-        sweeps: 4000,
+        learning: 4000,
+        sweeps: 6000,
         ..Settings::default()
     };
     let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
@@ -87,8 +88,8 @@ fn bars_hold_in_a_tied_class() {
     let class = class("z:3", &markov("1/2"), &[3], Shape::tied(0, 0));
     let exact = brute_force(&class);
     let short = Settings {
-        learning: 500,
-        sweeps: 2000,
+        learning: 5000,
+        sweeps: 8000,
         ..Settings::default()
     };
     let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
@@ -198,7 +199,10 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
             let free_energy = exact.at(1.0 / tau).free_energy.unwrap();
             let reached = reached(&class, tau, 1500);
             assert_eq!(reached.losses.len(), 16);
-            for loss in reached.losses {
+            let fold = Policy::deterministic(&class, &tracker(&class));
+            let settings = cavi::Settings::plain(tau, 1500);
+            let seeded = loss_from(&fold, settings, 3, Allowance::default()).unwrap();
+            for loss in reached.losses.into_iter().chain(seeded.losses) {
                 assert!(
                     loss >= free_energy - 1e-12,
                     "tau = {tau}: {loss}, {free_energy}"
@@ -211,7 +215,7 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
 /// A code of reward 1 has (q!)^(T-1) names, and a policy knows one of them.
 #[test]
 fn a_cold_optimal_policy_lacks_the_entropy_of_its_names() {
-    for (name, length, names) in [("parity", 4, 2f64), ("parity", 7, 2.0), ("z:3", 3, 6.0)] {
+    for (name, length, names) in [("parity", 4, 2f64), ("parity", 5, 2.0), ("z:3", 3, 6.0)] {
         let class = class(name, &InputLaw::Uniform, &[length], Shape::untied(0, 0));
         let exact = density(&class);
         let limit = (length - 1) as f64 * names.ln();
@@ -225,11 +229,8 @@ fn a_cold_optimal_policy_lacks_the_entropy_of_its_names() {
             let free_energy = exact.at(1.0 / tau).free_energy.unwrap();
             ((reached.loss - free_energy) / tau - limit).abs()
         };
-        let (warmer, colder) = (gap(2e-3), gap(5e-4));
-        assert!(
-            colder <= warmer + 1e-9 && colder < 1e-6,
-            "{name}: {warmer}, {colder}"
-        );
+        let (warmer, colder) = (gap(1e-5), gap(1e-6));
+        assert!(warmer < 1e-6 && colder < 1e-6, "{name}: {warmer}, {colder}");
     }
 }
 
@@ -238,9 +239,14 @@ fn j_tilde_differs_from_j_where_cells_are_shared_and_bounds_the_free_energy() {
     let tied = class("parity", &InputLaw::Uniform, &[4], Shape::tied(0, 0));
     let (tau, exact) = (0.3, brute_force(&tied));
     let policy = reached(&tied, tau, 500).policy;
-    let rows: Vec<[f64; 2]> = (0..tied.cells())
-        .map(|cell| [0.7 + 0.02 * cell as f64, 0.3 - 0.02 * cell as f64])
-        .collect();
+    // The code that tracks the fold, with noise.
+    let row = |cell: usize| {
+        let key = tied.key(cell);
+        let x = key.x[0].unwrap();
+        let s = key.y[0].map_or(x, |y| y ^ x);
+        [0, 1].map(|a| if a == s { 0.85 } else { 0.15 })
+    };
+    let rows: Vec<[f64; 2]> = (0..tied.cells()).map(row).collect();
     let uneven = Policy::from_rows(&tied, &rows).unwrap();
     let mut evaluator = Evaluator::new(&tied, Allowance::default()).unwrap();
     for policy in [policy, uneven] {

@@ -1,5 +1,6 @@
 //! Holds the closed form of parity to plain enumeration, to exact integers and to CAVI.
 
+#[allow(dead_code, reason = "every test binary uses its own part")]
 #[path = "common/all.rs"]
 mod all;
 

@@ -10,9 +10,10 @@ use clap::Args;
 use foldglass::cavi;
 use foldglass::class::Class;
 use foldglass::count::CountError;
+use foldglass::policy::Policy;
 use foldglass::stream::Stream;
-use foldglass::thermo::free_energy::{self, Done, Point};
-use foldglass::thermo::variational::{Annealed, Reached, annealed, lowest_loss};
+use foldglass::thermo::free_energy::{self, Done, Point, tracker};
+use foldglass::thermo::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
 use serde::Serialize;
 
 use super::parity::above_zero;
@@ -35,11 +36,11 @@ pub struct FreeEnergyArgs {
     #[arg(allow_negative_numbers = true)]
     replicas: usize,
     /// Sweeps in which a replica learns the weights of the rewards
-    #[arg(long, value_name = "N", default_value = "20000", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     learning: usize,
     /// Sweeps of a replica with these weights
-    #[arg(long, value_name = "N", default_value = "200000", value_parser = positive)]
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     sweeps: usize,
     /// Runs of CAVI at each temperature, of which the lowest loss counts
@@ -128,9 +129,11 @@ impl FreeEnergyArgs {
         let runs = self.runs as u64;
         let reached = lowest_loss(class, settings, seed, runs, self.class.allowance(), &watch)?;
         let reached = reached.ok_or_else(stopped)?;
+        let fold = Policy::deterministic(class, &tracker(class));
+        let seeded = loss_from(&fold, settings, seed, self.class.allowance())?;
         let mut stream = Stream::new(seed, DRAWN + number);
         let annealed = annealed(&reached.policy, self.samples, &mut stream);
-        Ok(PointFields::new(&point, &reached, annealed))
+        Ok(PointFields::new(&point, &reached, &seeded, annealed))
     }
 }
 
@@ -160,7 +163,10 @@ pub struct PointFields {
     rlvr_reward: f64,
     rlvr_entropy: f64,
     rlvr_residual: f64,
-    /// The same with J-tilde, which bounds F in tied classes too.
+    /// L of the run of CAVI that starts at the code that tracks the fold, and its J.
+    seeded_loss: f64,
+    seeded_reward: f64,
+    /// The lowest L with J-tilde in place of J, which bounds F in tied classes too.
     variational_loss: f64,
     annealed_reward: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,7 +182,7 @@ pub struct PointFields {
 }
 
 impl PointFields {
-    fn new(point: &Point, reached: &Reached, annealed: Annealed) -> PointFields {
+    fn new(point: &Point, reached: &Reached, seeded: &Reached, annealed: Annealed) -> PointFields {
         let held = point.outcome.as_ref().ok();
         let free_energy = held.map(|held| -point.tau * held.log_z.value);
         let (j_tilde, error) = match annealed {
@@ -196,6 +202,8 @@ impl PointFields {
             rlvr_reward: reached.reward,
             rlvr_entropy: reached.entropy,
             rlvr_residual: reached.residual,
+            seeded_loss: seeded.loss,
+            seeded_reward: seeded.reward,
             variational_loss: -j_tilde - point.tau * reached.entropy,
             annealed_reward: j_tilde,
             annealed_reward_error: error,
@@ -226,6 +234,7 @@ impl Report for Estimated {
             "its J",
             "J-tilde",
             "(L-F)/tau",
+            "L from the fold",
             "trips",
         ];
         let maybe = |value: Option<f64>| value.map_or("-".to_owned(), number);
@@ -241,10 +250,11 @@ impl Report for Estimated {
                 number(point.rlvr_reward),
                 number(point.annealed_reward),
                 maybe(point.gap),
+                number(point.seeded_loss),
                 point.trips.to_string(),
             ]
         };
-        let rows: Vec<[String; 11]> = self.points.iter().map(row).collect();
+        let rows: Vec<[String; 12]> = self.points.iter().map(row).collect();
         write_table(out, heads.map(|head| (head, Align::Right)), &rows)?;
         for point in &self.points {
             if let Some(reason) = &point.refused {

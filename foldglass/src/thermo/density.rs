@@ -247,14 +247,18 @@ fn begin<W: Number>(
 ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
     let codes = UBig::from(class.q()).pow(class.cells());
     match codes.bit_len() {
-        0..=63 => Begun::<W, u64>::new(class, allowance),
-        64..=127 => Begun::<W, u128>::new(class, allowance),
-        _ => Begun::<W, UBig>::new(class, allowance),
+        0..=63 => Begun::<W, u64>::first_steps(class, allowance),
+        64..=127 => Begun::<W, u128>::first_steps(class, allowance),
+        _ => Begun::<W, UBig>::first_steps(class, allowance),
     }
 }
 
 impl<W: Number, C: Tally> Begun<W, C> {
-    fn new(class: &Class, allowance: Allowance) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
+    /// Takes the steps that take no time, and forecasts the others.
+    fn first_steps(
+        class: &Class,
+        allowance: Allowance,
+    ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
         let layout = Layout::<W>::new(class);
         let first = layout.first();
         let mut level = Level::<W, C>::new(first.len());

@@ -34,13 +34,13 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Eight replicas of 20,000 and 200,000 sweeps.
+    /// Eight replicas of 50,000 and 100,000 sweeps.
     fn default() -> Settings {
         Settings {
             seed: 0,
             replicas: 8,
-            learning: 20_000,
-            sweeps: 200_000,
+            learning: 50_000,
+            sweeps: 100_000,
         }
     }
 }
@@ -227,7 +227,7 @@ fn replicas(
     };
     std::thread::scope(|scope| {
         let threads = threads.min(settings.replicas);
-        (0..threads).for_each(|_| _ = scope.spawn(&thread));
+        (0..threads).for_each(|_| _ = scope.spawn(thread));
     });
     let mut results = results.into_inner().expect("no panic");
     results.sort_unstable_by_key(|&(number, _)| number);
@@ -235,7 +235,7 @@ fn replicas(
 }
 
 /// The code that emits the fold of what it has seen: reward 1 in every class.
-fn tracker(class: &Class) -> Code {
+pub fn tracker(class: &Class) -> Code {
     Code::from_fn(class, |cell| {
         let key = class.key(cell);
         let x = key.x[class.shape().window.past].expect("x_t is never SEP");

@@ -30,8 +30,8 @@ pub struct Reached {
     pub losses: Vec<f64>,
 }
 
-/// The lowest RLVR loss of `runs` runs of CAVI. None if told to stop; it asks between the runs that
-/// go side by side.
+/// The lowest RLVR loss of `runs` runs of CAVI from its initial law. None if told to stop; it asks
+/// between the runs that go side by side.
 ///
 /// # Panics
 /// If there are no runs.
@@ -45,31 +45,64 @@ pub fn lowest_loss(
 ) -> Result<Option<Reached>, ClassError> {
     assert!(runs > 0, "at least one run");
     let together = Runs::side_by_side(class) as u64;
-    let (mut best, mut losses): (Option<Reached>, Vec<f64>) = (None, Vec::new());
+    let mut reached: Option<Reached> = None;
     for first in (0..runs).step_by(together as usize) {
         if watch().is_break() {
             return Ok(None);
         }
         let numbers = first..(first + together).min(runs);
         let mut group = Runs::new(class, settings, seed, numbers, allowance)?;
-        group.advance(usize::MAX);
-        for (run, outcome) in group.outcomes().into_iter().enumerate() {
-            let loss = -outcome.expected_reward - settings.tau * outcome.entropy;
-            losses.push(loss);
-            if best.as_ref().is_none_or(|best| loss < best.loss) {
-                best = Some(Reached {
-                    loss,
-                    reward: outcome.expected_reward,
-                    entropy: outcome.entropy,
-                    residual: outcome.residual,
-                    policy: group.policy(run),
-                    losses: Vec::new(),
-                });
-            }
+        reached = Some(finish(&mut group, settings.tau, reached));
+    }
+    Ok(reached)
+}
+
+/// The RLVR loss of a run of CAVI that starts at `policy`: of the fixed point that holds it, where one
+/// does.
+pub fn loss_from(
+    policy: &Policy,
+    settings: cavi::Settings,
+    seed: u64,
+    allowance: Allowance,
+) -> Result<Reached, ClassError> {
+    let class = policy.class();
+    let start = cavi::State {
+        done: 0,
+        rows: vec![
+            (0..class.cells())
+                .flat_map(|cell| policy.row(cell))
+                .collect(),
+        ],
+        logits: None,
+        positions: vec![0],
+    };
+    let mut run = Runs::resume(class, settings, seed, 0..1, &start, allowance)?;
+    Ok(finish(&mut run, settings.tau, None))
+}
+
+/// Takes runs to their end, and keeps the lowest of these and those before.
+fn finish(runs: &mut Runs, tau: f64, before: Option<Reached>) -> Reached {
+    runs.advance(usize::MAX);
+    let mut losses = before
+        .as_ref()
+        .map_or(Vec::new(), |before| before.losses.clone());
+    let mut best = before;
+    for (run, outcome) in runs.outcomes().into_iter().enumerate() {
+        let loss = -outcome.expected_reward - tau * outcome.entropy;
+        losses.push(loss);
+        if best.as_ref().is_none_or(|best| loss < best.loss) {
+            best = Some(Reached {
+                loss,
+                reward: outcome.expected_reward,
+                entropy: outcome.entropy,
+                residual: outcome.residual,
+                policy: runs.policy(run),
+                losses: Vec::new(),
+            });
         }
     }
     let best = best.expect("there is a run");
-    Ok(Some(Reached { losses, ..best }))
+    Reached { losses, ..best }
 }
 
 /// J-tilde of a policy.

@@ -12,6 +12,7 @@ use super::PointFields;
 const SIZE: u32 = 13;
 const CODES: &str = "#0072b2";
 const RLVR: &str = "#d55e00";
+const SEEDED: &str = "#cc79a7";
 const VARIATIONAL: &str = "#009e73";
 
 /// A curve of the figure: points (log10 tau, value, error).
@@ -89,6 +90,12 @@ fn curves(points: &[PointFields]) -> Vec<Curve> {
             points: list(&|point| point.free_energy.zip(point.free_energy_error)),
         },
     ];
+    curves.push(Curve {
+        label: "L, CAVI from the fold",
+        colour: SEEDED,
+        marker: MarkerShape::Triangle,
+        points: list(&|point| Some((point.seeded_loss, 0.0))),
+    });
     if points.iter().any(|point| point.reward_difference != 0.0) {
         curves.push(Curve {
             label: "L with J-tilde for J",

@@ -148,7 +148,7 @@ pub(super) fn advance<W: Number, C: Tally>(
         thread();
     } else {
         std::thread::scope(|scope| {
-            (0..work.threads).for_each(|_| _ = scope.spawn(&thread));
+            (0..work.threads).for_each(|_| _ = scope.spawn(thread));
         });
     }
     if stop.outgrown.load(Ordering::Relaxed) {

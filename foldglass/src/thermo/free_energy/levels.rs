@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const UPPER: f64 = 0.4;
 
 /// Visits of rewards above a threshold before it is taken.
-const ENOUGH: u64 = 24;
+const ENOUGH: u64 = 64;
 
 /// Visits of the top level between two looks at it.
 pub(super) const LOOK: u64 = 1024;
@@ -100,14 +100,23 @@ impl Levels {
         if self.len() == MOST {
             return false;
         }
-        let share = above as f64 / total as f64;
+        self.part(threshold, above as f64 / total as f64);
+        true
+    }
+
+    /// Makes a reward a level of its own, none of which was seen in `visits` of the top level.
+    pub fn crown(&mut self, reward: u128, visits: u64) {
+        self.part(reward, 1.0 / (visits as f64 + 2.0));
+    }
+
+    /// Parts the top level; the new one has this share of its codes.
+    fn part(&mut self, threshold: u128, share: f64) {
         let weight = self.log_weights[self.len() - 1];
         // A code of a part weighs more by the part's share.
         *self.log_weights.last_mut().expect("there are levels") = weight - (1.0 - share).ln();
         self.log_weights.push(weight - share.ln());
         self.thresholds.push(threshold);
         self.share_time();
-        true
     }
 
     /// Gives a level the more time the harder it is to leave it upwards: 1 + (d / 2)^2, where d is

@@ -19,8 +19,9 @@ const STREAMS: u64 = 1 << 61;
 /// Sweeps between two reports.
 const BETWEEN_REPORTS: u64 = 256;
 
-/// How hard a visit presses on its level while levels are sought, in units of ln weight.
-const PRESS: f64 = 0.02;
+/// How hard a sweep presses on its levels at most, in units of ln weight: what presses harder than
+/// a chain takes to leave a level throws the weights about.
+const PRESS: f64 = 0.05;
 
 /// One part in so many of the samples is left out at the start.
 const BURN_IN: u64 = 10;
@@ -140,32 +141,34 @@ struct Replica {
 }
 
 impl Replica {
-    /// Finds levels up to reward 1, then their weights: visits press on their level, first hard, then
-    /// less and less (Wang and Landau, with steps that fall as 1 / t).
+    /// Finds levels up to reward 1, each weighed by the share of the codes it was cut with; then
+    /// improves the weights: visits press on their level, less and less (Wang and Landau, with steps
+    /// that fall as 1 / t). Where reward 1 is not found from below in half of the time it is made a
+    /// level all the same, since every class has such codes.
     fn learn(&mut self, sweeps: u64, report: &dyn Fn(u64) -> ControlFlow<()>) -> ControlFlow<()> {
         let mut seen: BTreeMap<u128, u64> = BTreeMap::new();
-        let (mut in_top, mut visits) = (0, 0u64);
+        let (denominator, mut in_top) = (self.chain.denominator(), 0);
         for sweep in 0..sweeps {
-            // Half of the time at least is for the weights.
-            let seeks = self.levels.top() < self.chain.denominator() && 2 * sweep < sweeps;
+            let mut seeks = self.levels.top() < denominator;
+            if seeks && 2 * sweep >= sweeps {
+                self.levels.crown(denominator, seen.values().sum());
+                seeks = false;
+            }
+            let press = (self.levels.len() as f64 / (sweep + 1) as f64).min(PRESS);
+            let press = press / self.cells as f64;
             self.chain.shuffle(&mut self.stream);
             for i in 0..self.cells {
                 self.chain.visit(i, &self.levels, &mut self.stream);
                 let reward = self.chain.reward();
                 self.highest = self.highest.max(reward);
-                if seeks {
-                    self.levels.press(reward, PRESS);
-                    if reward >= self.levels.top() {
-                        *seen.entry(reward).or_default() += 1;
-                        in_top += 1;
-                        if in_top % LOOK == 0 && self.levels.cut(&seen) {
-                            seen.clear();
-                        }
+                if !seeks {
+                    self.levels.press(reward, press);
+                } else if reward >= self.levels.top() {
+                    *seen.entry(reward).or_default() += 1;
+                    in_top += 1;
+                    if in_top % LOOK == 0 && self.levels.cut(&seen) {
+                        seen.clear();
                     }
-                } else {
-                    visits += 1;
-                    let press = self.levels.len() as f64 / visits as f64;
-                    self.levels.press(reward, press.min(PRESS));
                 }
             }
             if (sweep + 1) % BETWEEN_REPORTS == 0 {
@@ -210,14 +213,11 @@ impl Replica {
         let whole = total(&all).log();
         let sums: Vec<Weighted> = gibbs.iter().map(|gibbs| total(gibbs)).collect();
         // Had the codes above the highest reward a larger share of the samples than 3 in all those
-        // of the top level, one would have been seen but for a case in 20.
-        let top = all[levels - 1];
-        let visits = trips.visits[levels - 1].max(1) as f64;
-        let log_unseen = if top.sum > 0.0 {
-            top.log() - whole
-        } else {
-            0.0
-        } + (3.0 / visits).ln();
+        // of the highest level seen, one would have been seen but for a case in 20.
+        let visited = (0..levels).rfind(|&level| trips.visits[level] > 0);
+        let visited = visited.expect("there are samples");
+        let share = all[visited].log() - whole;
+        let log_unseen = share + (3.0 / trips.visits[visited] as f64).ln();
         Some(Found {
             start,
             highest: self.highest,
