@@ -74,6 +74,12 @@ pub enum Command {
     Check(commands::check::CheckArgs),
     /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
     Gauge(commands::gauge::GaugeArgs),
+    /// Solve parity: ln Z, mean reward, entropy, heat, and the transition by every definition
+    Parity(commands::parity::ParityArgs),
+    /// Count how many codes of an untied class have which reward
+    Density(commands::density::DensityArgs),
+    /// Estimate ln Z and the mean reward of any class, and set the RLVR loss beside the free energy
+    FreeEnergy(commands::free_energy::FreeEnergyArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

@@ -4,10 +4,12 @@
 //! heat bath (a draw from the conditional), on the exact J. Three orders of a sweep: the steps in a
 //! fresh random order or from first to last, all cells of a step as one block (exact for untied
 //! classes, where J is additive over the cells of a step), or single cells in a random permutation.
+//! Single cells can be resampled for any other weight of the reward too: see [`Target`].
 
 mod blocks;
 mod cells;
 mod schedule;
+mod target;
 mod tempering;
 
 use crate::class::Class;
@@ -19,13 +21,14 @@ use crate::policy::Code;
 use crate::quasigroup::Symbol;
 use crate::stream::Stream;
 use blocks::Blocks;
-use cells::Cells;
 use dashu_int::ops::BitTest;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
+pub use cells::CellChain;
 pub use schedule::{Schedule, UnknownSchedule};
+pub use target::{Gibbs, Target};
 pub use tempering::{Leg, Tempering, TemperingError, TemperingState};
 
 /// How one cell is resampled.
@@ -190,7 +193,7 @@ pub struct Chains {
 
 enum Engine {
     Blocks(Box<Blocks>),
-    Cells(Vec<Cells>),
+    Cells(Vec<CellChain>),
 }
 
 /// Streams of groups are numbered from here, far from those of chains.
@@ -310,7 +313,7 @@ impl Chains {
         );
         let engine = match settings.order {
             Order::Cell => {
-                let cells = |code| Cells::new(settings.kernel, code, allowance);
+                let cells = |code| CellChain::new(settings.kernel, code, allowance);
                 Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
             }
             Order::Step | Order::Forward => {
@@ -343,7 +346,9 @@ impl Chains {
             Engine::Blocks(blocks) => blocks.sweep(tau, &mut self.streams, &mut self.order),
             Engine::Cells(list) => {
                 let chains = list.iter_mut().zip(&mut self.streams).zip(tau);
-                chains.for_each(|((chain, stream), &tau)| chain.sweep(tau, stream));
+                chains.for_each(|((chain, stream), &tau)| {
+                    chain.sweep(&Gibbs::new(tau, chain.denominator()), stream);
+                });
             }
         }
     }

@@ -4,8 +4,8 @@
 //! A [`Task`] is a Latin square, an input law and lengths. A [`Class`] is what a policy may depend
 //! on, its cells numbered. A [`Policy`] or [`Code`] knows its class; it is evaluated by an
 //! [`Evaluator`] (f64, all of App. A) or counted by [`count`] (integers). [`cavi`] and [`chain`] are
-//! tabular RLVR and Monte Carlo; [`landscape`] says where they can get stuck. [`escape`] makes paths
-//! of the theorems, [`gauge`] relabels tokens. What a search finds is a [`claim`], and [`check`]
+//! tabular RLVR and Monte Carlo; [`landscape`] says where they can get stuck, [`thermo`]
+//! what holds at a temperature. [`escape`] makes paths of the theorems, [`gauge`] relabels tokens. What a search finds is a [`claim`], and [`check`]
 //! re-verifies it.
 //!
 //! Nothing here reads a file, prints or keeps a clock. Every engine states its memory before it
@@ -77,6 +77,7 @@ pub mod quasigroup;
 pub mod stats;
 pub mod stream;
 pub mod task;
+pub mod thermo;
 pub mod watch;
 
 pub use class::{Class, ClassSpec, Shape, Window};

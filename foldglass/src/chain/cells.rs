@@ -1,12 +1,30 @@
 //! Sweeps a chain cell by cell in a random permutation, in any class, tied ones included.
 
-use super::{Kernel, resample};
+use super::{Kernel, Target, resample};
 use crate::count::{CountError, Counter};
 use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::stream::Stream;
 
-pub(super) struct Cells {
+/// One chain that resamples single cells, for any [`Target`].
+///
+/// ```
+/// use foldglass::chain::{CellChain, Gibbs, Kernel, random_code};
+/// use foldglass::class::{Class, Shape};
+/// use foldglass::memory::Allowance;
+/// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, stream::Stream, task::Task};
+/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+/// let class = Class::new(task, Shape::tied(0, 0), Allowance::default()).unwrap();
+/// let mut stream = Stream::new(1, 0);
+/// let code = random_code(&class, &mut stream);
+/// let mut chain = CellChain::new(Kernel::HeatBath, code, Allowance::default()).unwrap();
+/// let target = Gibbs::new(0.01, chain.denominator());
+/// for _ in 0..100 {
+///     chain.sweep(&target, &mut stream);
+/// }
+/// assert_eq!(chain.reward(), chain.denominator());
+/// ```
+pub struct CellChain {
     kernel: Kernel,
     q: usize,
     counter: Counter,
@@ -14,10 +32,11 @@ pub(super) struct Cells {
     rewards: Vec<u128>,
 }
 
-impl Cells {
-    pub fn new(kernel: Kernel, code: Code, allowance: Allowance) -> Result<Cells, CountError> {
+impl CellChain {
+    /// A chain that starts at `code`.
+    pub fn new(kernel: Kernel, code: Code, allowance: Allowance) -> Result<CellChain, CountError> {
         let (q, cells) = (code.class().q(), code.class().cells());
-        Ok(Cells {
+        Ok(CellChain {
             kernel,
             q,
             counter: Counter::new(code, allowance)?,
@@ -26,38 +45,67 @@ impl Cells {
         })
     }
 
-    pub fn sweep(&mut self, tau: f64, stream: &mut Stream) {
-        self.order.sort_unstable();
-        stream.shuffle(&mut self.order);
-        // Gains are compared as whole numbers; the temperature is put on their scale.
-        let tau = tau * self.counter.denominator() as f64;
+    /// Resamples every cell once, in a fresh random order.
+    pub fn sweep(&mut self, target: &impl Target, stream: &mut Stream) {
+        self.shuffle(stream);
         for i in 0..self.order.len() {
-            let cell = self.order[i] as usize;
-            let present = self.counter.code().action(cell);
-            let rewards = &mut self.rewards;
-            let counter = &mut self.counter;
-            let mut known = false;
-            let action = resample(self.kernel, tau, self.q, present, stream, |action| {
-                if !known {
-                    counter.rewards(cell, rewards);
-                    known = true;
-                }
-                rewards[action as usize] as f64 - rewards[present as usize] as f64
-            });
-            if action != present {
-                self.counter.set(cell, action);
-            }
+            self.visit(i, target, stream);
         }
     }
 
+    /// Draws the order of the cells of a sweep.
+    pub(crate) fn shuffle(&mut self, stream: &mut Stream) {
+        self.order.sort_unstable();
+        stream.shuffle(&mut self.order);
+    }
+
+    /// Resamples the `i`-th cell of the sweep.
+    #[inline]
+    pub(crate) fn visit(&mut self, i: usize, target: &impl Target, stream: &mut Stream) {
+        let cell = self.order[i] as usize;
+        let present = self.counter.code().action(cell);
+        let rewards = &mut self.rewards;
+        let counter = &mut self.counter;
+        let mut known = false;
+        let scale = target.scale();
+        let action = resample(self.kernel, scale, self.q, present, stream, |action| {
+            if !known {
+                counter.rewards(cell, rewards);
+                known = true;
+            }
+            target.gain(rewards[present as usize], rewards[action as usize])
+        });
+        if action != present {
+            self.counter.set(cell, action);
+        }
+    }
+
+    /// Goes to another code.
+    ///
+    /// # Panics
+    /// If the code belongs to another class.
+    pub fn go_to(&mut self, code: &Code) {
+        assert_eq!(
+            code.actions().len(),
+            self.order.len(),
+            "a code of another class"
+        );
+        for (cell, &action) in code.actions().iter().enumerate() {
+            self.counter.set(cell, action);
+        }
+    }
+
+    /// The numerator of J.
     pub fn reward(&self) -> u128 {
         self.counter.reward()
     }
 
+    /// What all numerators are over.
     pub fn denominator(&self) -> u128 {
         self.counter.denominator()
     }
 
+    /// The code.
     pub fn code(&self) -> &Code {
         self.counter.code()
     }

@@ -1,0 +1,151 @@
+//! Draws the mean reward of parity against tau / tau_c for growing T (paper, App. F).
+
+use foldglass::thermo::parity::Parity;
+use kuva::prelude::{
+    Layout, LegendEntry, LegendShape, LinePlot, LineStyle, MarkerShape, Plot, ScatterPlot,
+    SvgBackend, TickFormat, render_multiple,
+};
+use kuva::render::annotations::ReferenceLine;
+
+/// The lengths that are drawn beside the one asked for.
+const LENGTHS: [usize; 4] = [4, 8, 16, 40];
+
+/// Okabe and Ito's palette, told apart without colours by the order of the curves.
+const COLOURS: [&str; 5] = ["#56b4e9", "#0072b2", "#009e73", "#d55e00", "#000000"];
+
+/// The range of tau / tau_c.
+const RANGE: (f64, f64) = (0.5, 1.5);
+
+const POINTS: usize = 500;
+const SIZE: u32 = 13;
+
+/// The figure as SVG.
+pub fn draw(length: usize) -> String {
+    let mut lengths = LENGTHS.to_vec();
+    if !lengths.contains(&length) {
+        lengths.push(length);
+        lengths.sort_unstable();
+    }
+    let mut plots = Vec::new();
+    let mut legend = Vec::new();
+    let mut entry = |label: String, colour: &str, shape: LegendShape, dash: Option<&str>| {
+        legend.push(LegendEntry {
+            label,
+            color: colour.to_owned(),
+            shape,
+            dasharray: dash.map(str::to_owned),
+        });
+    };
+    for (length, colour) in lengths.into_iter().zip(COLOURS) {
+        plots.extend(curves(&Parity::new(length), colour));
+        entry(format!("T = {length}"), colour, LegendShape::Line, None);
+    }
+    let grey = "#555555";
+    entry(
+        "all codes (Gibbs)".to_owned(),
+        grey,
+        LegendShape::Line,
+        None,
+    );
+    entry(
+        "best factorised policy".to_owned(),
+        grey,
+        LegendShape::Line,
+        Some("6 4"),
+    );
+    let circle = LegendShape::Marker(MarkerShape::Circle);
+    entry("where the bands cross".to_owned(), grey, circle, None);
+    let diamond = LegendShape::Marker(MarkerShape::Diamond);
+    entry("where RLVR melts".to_owned(), grey, diamond, None);
+    let layout = Layout::new(RANGE, (0.45, 1.05))
+        .with_width(1000.0)
+        .with_height(560.0)
+        .with_force_margins(75.0, 240.0)
+        .with_force_margins_y(60.0, 65.0)
+        .with_title("Parity: the transition of the codes, and that of RLVR")
+        .with_title_size(17)
+        .with_x_label("τ / τ_c,  τ_c = 1 / ((6T - 2) ln 2)")
+        .with_y_label("mean reward")
+        .with_x_axis_min(RANGE.0)
+        .with_x_axis_max(RANGE.1)
+        .with_x_tick_step(0.1)
+        .with_x_tick_format(TickFormat::Fixed(1))
+        .with_y_axis_min(0.45)
+        .with_y_axis_max(1.05)
+        .with_y_tick_step(0.1)
+        .with_y_tick_format(TickFormat::Fixed(1))
+        .with_tick_size(SIZE)
+        .with_body_size(SIZE)
+        .with_label_size(15)
+        .with_reference_line(marker_line(1.0))
+        .with_reference_line(marker_line(0.75))
+        .with_legend_entries(legend)
+        .with_legend_at(775.0, 60.0)
+        .with_legend_width(215.0);
+    SvgBackend.render_scene(&render_multiple(plots, layout))
+}
+
+/// Where a transition is at large T.
+fn marker_line(ratio: f64) -> ReferenceLine {
+    ReferenceLine::vertical(ratio)
+        .with_color("#bbbbbb")
+        .with_dasharray("2 3")
+}
+
+/// The mean reward of the codes, that of the best factorised policy, and both transitions.
+fn curves(parity: &Parity, colour: &str) -> Vec<Plot> {
+    let transition = parity.transition();
+    let beta = |ratio: f64| transition.asymptotic / ratio;
+    let ratio = |i: usize| RANGE.0 + (RANGE.1 - RANGE.0) * i as f64 / POINTS as f64;
+    let line = |reward: &dyn Fn(f64) -> f64, style: LineStyle| {
+        let points = (0..=POINTS).map(|i| (ratio(i), reward(beta(ratio(i)))));
+        Plot::Line(
+            LinePlot::new()
+                .with_data(points.collect::<Vec<_>>())
+                .with_color(colour)
+                .with_stroke_width(1.6)
+                .with_line_style(style),
+        )
+    };
+    let mark = |beta: f64, reward: f64, marker: MarkerShape| {
+        Plot::Scatter(
+            ScatterPlot::new()
+                .with_data(vec![(transition.asymptotic / beta, reward)])
+                .with_color(colour)
+                .with_marker(marker)
+                .with_size(6.0),
+        )
+    };
+    let melting = parity.melting();
+    let mut plots = vec![
+        line(&|beta| parity.at(beta).mean_reward, LineStyle::Solid),
+        line(
+            &|beta| parity.mean_field(beta).reward,
+            LineStyle::Custom("6 4".to_owned()),
+        ),
+        mark(
+            transition.crossing,
+            parity.at(transition.crossing).mean_reward,
+            MarkerShape::Circle,
+        ),
+    ];
+    // Lengths 1 and 2 melt without a jump, far to the right.
+    if transition.asymptotic / RANGE.1 < melting.beta {
+        plots.push(mark(melting.beta, melting.reward, MarkerShape::Diamond));
+    }
+    plots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_asked_for_is_drawn_once() {
+        for (length, curves) in [(8, 4), (5, 5), (200, 5)] {
+            let svg = draw(length);
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+            assert_eq!(svg.matches("T = ").count(), curves, "{length}");
+        }
+    }
+}

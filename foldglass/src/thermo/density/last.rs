@@ -1,0 +1,158 @@
+//! Solves the last step: given a summary, its cells earn independently of each other.
+//!
+//! With e(c, a) what cell c earns with action a, the number of ways to earn r is the coefficient of
+//! z^r in the product over the cells of sum_a z^e(c, a). Summaries with the same e, in any order of
+//! cells and actions, share one product.
+
+use super::layout::{Layout, Stage};
+use super::table::{Number, Table, Tally, hash};
+
+/// Products are computed when this many different ones wait.
+const WAITING: usize = 1 << 14;
+
+/// Polynomials up to this degree are kept dense.
+const DENSE: usize = 1 << 12;
+
+/// The last step, with the products that wait.
+pub(super) struct Last<'a, W, C> {
+    layout: &'a Layout<W>,
+    stage: &'a Stage<W>,
+    /// What is earned for certain, then by cell how much more each action earns than the least,
+    /// ascending, the cells sorted.
+    waiting: Table<W, C>,
+    key: Vec<W>,
+    earned: Vec<Vec<W>>,
+    dense: Vec<C>,
+}
+
+impl<'a, W: Number, C: Tally> Last<'a, W, C> {
+    pub fn new(layout: &'a Layout<W>) -> Last<'a, W, C> {
+        let stage = layout.stages.last().expect("a task has a step");
+        let cells = stage
+            .nodes
+            .iter()
+            .map(|node| node.flows.len())
+            .sum::<usize>();
+        Last {
+            layout,
+            stage,
+            waiting: Table::new(1 + cells * layout.q),
+            key: Vec::with_capacity(1 + cells * layout.q),
+            earned: vec![Vec::with_capacity(layout.q); cells],
+            dense: Vec::new(),
+        }
+    }
+
+    /// Takes a summary, and hands over what is known of rewards when much waits.
+    pub fn take(&mut self, summary: &[W], codes: &C, give: impl FnMut(W, &C)) {
+        let mut certain = summary[0];
+        let nodes = self.stage.nodes.iter();
+        let flows = nodes.flat_map(|node| node.flows.iter().map(move |flows| (node.lift, flows)));
+        for ((lift, flows), earned) in flows.zip(&mut self.earned) {
+            let lift = lift.expect("every length ends by the last step");
+            earned.clear();
+            earned.resize(self.layout.q, W::zero());
+            for flow in flows {
+                earned[flow.right as usize] += summary[flow.from as usize] * flow.weight * lift;
+            }
+            earned.sort_unstable();
+            let least = earned[0];
+            certain += least;
+            earned.iter_mut().for_each(|earned| *earned -= least);
+        }
+        self.earned.sort_unstable();
+        self.key.clear();
+        self.key.push(certain);
+        self.earned
+            .iter()
+            .for_each(|earned| self.key.extend(earned));
+        self.waiting.add(&self.key, hash(&self.key), codes);
+        if self.waiting.len() >= WAITING {
+            self.flush(give);
+        }
+    }
+
+    /// Hands over the rewards of all that waits, each with its number of codes.
+    pub fn flush(&mut self, mut give: impl FnMut(W, &C)) {
+        let mut sparse: Vec<(W, C)> = Vec::new();
+        for (key, codes) in self.waiting.iter() {
+            let (certain, cells) = (key[0], key[1..].chunks_exact(self.layout.q));
+            let degree = cells.clone().try_fold(0usize, |degree, earned| {
+                let most = usize::try_from(earned[self.layout.q - 1].to_u128()).ok()?;
+                degree.checked_add(most).filter(|&degree| degree <= DENSE)
+            });
+            if let Some(degree) = degree {
+                dense_product(&mut self.dense, degree, codes, cells);
+                for (more, codes) in self.dense.iter().enumerate() {
+                    if !codes.is_zero() {
+                        give(certain + W::of_i128(more as i128), codes);
+                    }
+                }
+            } else {
+                sparse_product(&mut sparse, codes, cells);
+                for (more, codes) in &sparse {
+                    give(certain + *more, codes);
+                }
+            }
+        }
+        self.waiting.clear();
+    }
+}
+
+/// `codes` times the product of the cells' polynomials, a coefficient for each degree.
+fn dense_product<'a, W: Number, C: Tally>(
+    product: &mut Vec<C>,
+    degree: usize,
+    codes: &C,
+    cells: impl Iterator<Item = &'a [W]>,
+) {
+    product.clear();
+    product.resize(degree + 1, C::of(0));
+    product[0] = codes.clone();
+    let mut reached = 0;
+    for earned in cells {
+        let shift = |earned: &W| earned.to_u128() as usize;
+        let most = shift(earned.last().expect("q is at least 1"));
+        // From the highest degree down each coefficient is read before it is replaced.
+        for at in (0..=reached + most).rev() {
+            let mut sum = C::of(0);
+            for earned in earned {
+                if let Some(from) = at
+                    .checked_sub(shift(earned))
+                    .filter(|&from| from <= reached)
+                {
+                    sum.add(&product[from]);
+                }
+            }
+            product[at] = sum;
+        }
+        reached += most;
+    }
+}
+
+/// The same as a list of terms, degrees ascending.
+fn sparse_product<'a, W: Number, C: Tally>(
+    product: &mut Vec<(W, C)>,
+    codes: &C,
+    cells: impl Iterator<Item = &'a [W]>,
+) {
+    product.clear();
+    product.push((W::zero(), codes.clone()));
+    for earned in cells {
+        let terms = product.len();
+        for &earned in &earned[1..] {
+            for i in 0..terms {
+                let (degree, codes) = product[i].clone();
+                product.push((degree + earned, codes));
+            }
+        }
+        product.sort_unstable_by_key(|&(degree, _)| degree);
+        product.dedup_by(|from, to| {
+            let same = from.0 == to.0;
+            if same {
+                to.1.add(&from.1);
+            }
+            same
+        });
+    }
+}
