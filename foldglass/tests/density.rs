@@ -11,7 +11,6 @@ use all::{All, class, markov, product, with_a_hole};
 use common::{Problem, problems};
 use dashu_int::UBig;
 use foldglass::class::{Class, Shape, Window};
-use foldglass::exact::parse;
 use foldglass::inputs::InputLaw;
 use foldglass::landscape::census::{Count, Demands, Survey};
 use foldglass::memory::Allowance;
