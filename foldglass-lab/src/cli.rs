@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use foldglass_study::Fields;
 use serde_json::Value;
@@ -123,7 +122,7 @@ impl Cli {
                 let invocation = Invocation {
                     settings,
                     name: name.to_owned(),
-                    typed: typed(own),
+                    typed: typed(name, own),
                 };
                 Ok(Some((invocation, command)))
             }
@@ -151,26 +150,27 @@ const NO_SETTINGS: [&str; 11] = [
 ];
 
 /// The flags of a command by name, numbers as numbers.
-fn typed(matches: &ArgMatches) -> Fields {
+fn typed(command: &str, matches: &ArgMatches) -> Fields {
+    let whole = Cli::command();
+    let own = whole.find_subcommand(command).expect("it was just read");
     let mut fields = Fields::new();
-    for id in matches.ids() {
-        let name = id.as_str();
-        let given = matches.value_source(name);
-        if NO_SETTINGS.contains(&name) || given.is_none() {
+    // By the definition: the matches also have ids of groups of flags, which are no settings.
+    for flag in own.get_arguments() {
+        let name = flag.get_id().as_str();
+        if NO_SETTINGS.contains(&name) {
             continue;
         }
-        // A group of flags has no value of its own.
-        let Ok(Some(raw)) = matches.try_get_raw(name) else {
-            continue;
-        };
-        let values: Vec<Value> = raw.map(|text| value(&text.to_string_lossy())).collect();
-        let is_flag = values.is_empty() || values == [Value::Bool(true)];
-        if is_flag && given == Some(ValueSource::DefaultValue) {
+        if !flag.get_action().takes_values() {
+            if matches.get_flag(name) {
+                fields.insert(name.to_owned(), Value::Bool(true));
+            }
             continue;
         }
-        let value = match &values[..] {
-            [] => Value::Bool(true),
-            [one] => one.clone(),
+        let raw = matches.get_raw(name).into_iter().flatten();
+        let mut values: Vec<Value> = raw.map(|text| value(&text.to_string_lossy())).collect();
+        let value = match values.len() {
+            0 => continue,
+            1 => values.swap_remove(0),
             _ => Value::Array(values),
         };
         fields.insert(name.to_owned(), value);
@@ -184,11 +184,7 @@ fn value(text: &str) -> Value {
         let number = text.parse::<f64>().ok().filter(|n| n.is_finite())?;
         serde_json::Number::from_f64(number).map(Value::Number)
     };
-    match text {
-        "true" => Value::Bool(true),
-        "false" => Value::Bool(false),
-        _ => whole.or_else(real).unwrap_or_else(|| Value::from(text)),
-    }
+    whole.or_else(real).unwrap_or_else(|| Value::from(text))
 }
 
 fn print<T>(printed: std::io::Result<()>) -> Result<Option<T>, Error> {

@@ -2,13 +2,13 @@
 //!
 //! Errors of the libraries know nothing of flags; here they get their names.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use foldglass::class::SpecError;
 use foldglass::gauge::GaugeError;
 use foldglass::landscape::census::CensusError;
-use foldglass::memory::TooLarge;
 use foldglass::task::TaskError;
 use foldglass_study as study;
 use thiserror::Error;
@@ -59,7 +59,11 @@ fn named(error: &study::Error) -> String {
         E::Spec(SpecError::Task(error)) => format!("--lengths: {error}"),
         E::Spec(SpecError::TooWide(_)) => format!("--window, --memory: {error}"),
         E::Spec(SpecError::TooLarge(error)) | E::TooLarge(error) => limited(error),
+        E::PartTooLarge { .. } => limited(error),
         E::Count(error) => format!("--lengths: {error}"),
+        E::Several { path, .. } if path == "stdin" => {
+            format!("{error} (of stdin as in --code=-#0)")
+        }
         E::Census(error @ CensusError::Tied) => format!("--tied: {error}, by `certify`"),
         E::Locked { path } => format!(
             "another foldglass is writing {path}: let it finish, or choose another --out or --shard"
@@ -68,7 +72,7 @@ fn named(error: &study::Error) -> String {
     }
 }
 
-fn limited(error: &TooLarge) -> String {
+fn limited(error: &impl Display) -> String {
     format!("{error} (--max-memory sets the limit)")
 }
 

@@ -47,7 +47,9 @@ pub fn shard(text: &str) -> Result<Shard, String> {
 pub fn temperature(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
     let number = number.filter(|tau: &f64| (0.0..=HOTTEST).contains(tau));
-    number.ok_or("a number of at least 0 is needed, such as 1e-10".to_owned())
+    number.ok_or(format!(
+        "a number of at least 0 and at most {HOTTEST:e} is needed, such as 1e-10"
+    ))
 }
 
 /// Reads a number that is not negative.

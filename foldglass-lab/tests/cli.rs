@@ -20,12 +20,16 @@ mod eval;
 mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/records.rs"]
+mod records;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
 #[path = "cli/study.rs"]
 mod study;
 #[path = "cli/support.rs"]
 mod support;
+#[path = "cli/tables.rs"]
+mod tables;
 #[path = "cli/task.rs"]
 mod task;
 #[path = "cli/tree.rs"]

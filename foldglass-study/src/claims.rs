@@ -5,14 +5,15 @@ use std::path::Path;
 
 use foldglass::Allowance;
 use foldglass::claim::{
-    self, PATH_FORMAT, PathForm, VERDICT_FORMAT, Verdict, VerdictForm, VerdictsForm,
+    self, ClaimError, PATH_FORMAT, PathForm, VERDICT_FORMAT, Verdict, VerdictForm, VerdictsForm,
 };
-use foldglass::class::ClassSpec;
+use foldglass::class::{ClassSpec, SpecError};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::disk::{Whole, replace};
 use crate::error::Error;
-use crate::files::Input;
+use crate::files::{Input, plain};
 
 /// The claims of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Claims {
 #[derive(Deserialize)]
 struct Opening {
     format: String,
+    #[serde(default)]
+    class: Value,
 }
 
 const EXPECTED: &str = "a claim file ({\"format\":\"foldglass-path/1\",..} or \
@@ -33,11 +36,22 @@ const EXPECTED: &str = "a claim file ({\"format\":\"foldglass-path/1\",..} or \
 
 /// Reads the claims of a file; whether they are true is not checked here.
 pub fn read(file: &Input, allowance: Allowance) -> Result<Claims, Error> {
-    let refuse = |source| Error::Claim {
-        path: file.name.clone(),
-        source: Box::new(source),
+    let refuse = |problem| match problem {
+        ClaimError::Class(SpecError::TooLarge(source)) => Error::PartTooLarge {
+            place: file.name.clone(),
+            source,
+        },
+        problem => Error::Claim {
+            path: file.name.clone(),
+            source: Box::new(problem),
+        },
     };
-    let Opening { format } = file.object(EXPECTED)?;
+    let Opening { format, class } = file.object(EXPECTED)?;
+    // By itself, so that what is wrong with a square is said of the class.
+    if class.is_object() {
+        serde_json::from_value::<ClassSpec>(class)
+            .map_err(|error| file.is_not(EXPECTED, format!("its class: {}", plain(&error))))?;
+    }
     match &format[..] {
         PATH_FORMAT => {
             let form: PathForm = file.object(EXPECTED)?;
@@ -49,7 +63,7 @@ pub fn read(file: &Input, allowance: Allowance) -> Result<Claims, Error> {
                 .map(Claims::Verdicts)
                 .map_err(refuse)
         }
-        _ => Err(refuse(claim::ClaimError::Format(format))),
+        _ => Err(refuse(ClaimError::Format(format))),
     }
 }
 

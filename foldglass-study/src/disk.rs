@@ -27,8 +27,8 @@ pub struct Whole {
 impl Whole {
     /// Begins a file; `label` tells the processes apart that may write the same one.
     pub fn create(path: &Path, label: &str) -> io::Result<Whole> {
-        let path = follow(path)?;
-        let in_place = match fs::metadata(&path) {
+        // Before links are followed: those to open pipes, such as /dev/stdout, lead to no name.
+        let in_place = match fs::metadata(path) {
             Ok(there) if there.is_dir() => {
                 return Err(io::Error::new(
                     io::ErrorKind::IsADirectory,
@@ -37,6 +37,11 @@ impl Whole {
             }
             Ok(there) => !there.is_file(),
             Err(_) => false,
+        };
+        let path = if in_place {
+            path.to_owned()
+        } else {
+            follow(path)?
         };
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(io::Error::new(

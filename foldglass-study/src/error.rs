@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use foldglass::check::CheckError;
 use foldglass::claim::ClaimError;
-use foldglass::class::SpecError;
+use foldglass::class::{ClassSpec, SpecError};
 use foldglass::count::CountError;
 use foldglass::landscape::census::CensusError;
 use foldglass::memory::TooLarge;
@@ -91,6 +91,24 @@ pub enum Error {
         /// What does not fit.
         source: TableError,
     },
+    /// A file of several tables where one is needed.
+    #[error("{path} holds {count}: FILE#N takes one of them, #0 to #{}", count - 1)]
+    Several {
+        /// The file.
+        path: String,
+        /// How many it holds.
+        count: usize,
+    },
+    /// Tables of another class than the one they are needed for.
+    #[error("{path} is of {own}, and what is needed is of {needed}")]
+    OtherClass {
+        /// The file.
+        path: String,
+        /// Its class.
+        own: Box<ClassSpec>,
+        /// The class that is needed.
+        needed: Box<ClassSpec>,
+    },
     /// A claim that is none.
     #[error("{path} is no claim: {source}")]
     Claim {
@@ -114,6 +132,14 @@ pub enum Error {
         place: String,
         /// What is wrong, and where.
         problem: String,
+    },
+    /// A part of a study or of a file that needs more memory than allowed.
+    #[error("{place}: {source}")]
+    PartTooLarge {
+        /// The file, or the study, the line and the table.
+        place: String,
+        /// How much.
+        source: TooLarge,
     },
     /// Another process works on the same file.
     #[error(

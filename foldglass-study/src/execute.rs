@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use foldglass::Allowance;
 use foldglass::memory::Bytes;
-use foldglass::watch::Observer;
+use foldglass::watch::{Observer, Progress};
 use serde::Serialize;
 
 use crate::checkpoint::{Checkpoints, Found};
@@ -90,32 +90,54 @@ pub fn done(plan: &Plan, out: &Path, observer: &dyn Observer) -> Result<HashSet<
 pub(crate) struct Work {
     /// What is left, in the order of the study.
     pub units: Vec<Unit>,
+    /// Those of which nothing is.
+    complete: Vec<Unit>,
     pub runs: u64,
     pub finished: u64,
 }
 
+/// Units that are listed between two looks at the observer.
+const LISTED: usize = 1 << 16;
+
 impl Work {
-    /// The work of a shard. Its list enters the memory that is allowed.
+    /// The work of a shard; none when it was stopped. Its list enters the memory that is allowed.
     pub fn of(
         plan: &Plan,
         shard: Shard,
         done: &HashSet<Key>,
         allowance: Allowance,
-    ) -> Result<Work, Error> {
+        observer: &dyn Observer,
+    ) -> Result<Option<Work>, Error> {
         let count = plan.unit_count().div_ceil(shard.of as u128);
         let bytes = count.checked_mul(2 * size_of::<Unit>() as u128);
         allowance.check(&format!("a list of {count} units of runs"), bytes)?;
         let mut work = Work {
             units: Vec::new(),
+            complete: Vec::new(),
             runs: 0,
             finished: 0,
         };
-        for unit in shard.share(plan.units()) {
+        for (number, unit) in plan.units(shard).enumerate() {
+            if number % LISTED == LISTED - 1 {
+                let all = u64::try_from(plan.index.runs()).ok();
+                let progress = Progress {
+                    unit: "runs listed",
+                    done: work.runs,
+                    all,
+                    share: None,
+                };
+                if observer.hear(progress).is_break() {
+                    return Ok(None);
+                }
+            }
             work.runs += unit.numbers.end - unit.numbers.start;
             work.finished += unit.keys().filter(|key| done.contains(key)).count() as u64;
-            work.units.extend(unit.left(done));
+            match unit.left(done) {
+                Some(left) => work.units.push(left),
+                None => work.complete.push(unit),
+            }
         }
-        Ok(work)
+        Ok(Some(work))
     }
 }
 
@@ -141,9 +163,18 @@ pub fn execute(
     let label = options.shard.label();
     // Before anything is written: a directory of another study stays as it is.
     let done = done(&plan, out, observer)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
-    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
     let records = out.join(options.shard.file("records"));
+    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    let Some(work) = work else {
+        return Ok(Executed {
+            records,
+            runs: u64::try_from(plan.index.runs()).unwrap_or(u64::MAX),
+            done_before: done.len() as u64,
+            done_now: 0,
+            end: End::Stopped,
+        });
+    };
+    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
     let (journal, dropped) = Journal::open(&records)?;
     if dropped > 0 {
         let path = records.display();
@@ -157,10 +188,8 @@ pub fn execute(
     plan.manifest
         .write(out, &label)
         .map_err(|source| Error::keep(out, source))?;
-    for unit in options.shard.share(plan.units()) {
-        if unit.left(&done).is_none() {
-            checkpoints.forget(&plan, &unit);
-        }
+    for unit in &work.complete {
+        checkpoints.forget(&plan, unit);
     }
     let kept = OnDisk {
         plan: &plan,
@@ -195,7 +224,10 @@ pub fn execute_in_memory(
     let held = held_bytes(&plan);
     let what = format!("holding the results of {} runs", plan.index.runs());
     options.allowance.check(&what, held)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    let Some(work) = work else {
+        return Ok((Vec::new(), End::Stopped));
+    };
     let kept = InMemory {
         plan: &plan,
         records: Mutex::new(Vec::new()),

@@ -1,13 +1,17 @@
 //! Reads the JSON files that a user names, within bounds.
 
+mod unique;
+
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use foldglass::memory::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 
 use crate::error::Error;
+use unique::Unique;
 
 /// The largest file that is read.
 pub const LARGEST: u64 = 1 << 32;
@@ -58,6 +62,14 @@ impl Input {
         }
     }
 
+    /// Its content as text.
+    pub fn text(&self) -> Result<&str, Error> {
+        std::str::from_utf8(&self.content).map_err(|error| Error::Read {
+            path: self.name.clone(),
+            source: io::Error::new(io::ErrorKind::InvalidData, error),
+        })
+    }
+
     /// Whether the JSON in it is a list.
     pub fn is_list(&self) -> bool {
         self.content.trim_ascii_start().first() == Some(&b'[')
@@ -69,10 +81,12 @@ impl Input {
             .map_err(|problem| self.is_not(expected, plain(&problem)))
     }
 
-    /// Reads the JSON values in it, one after the other, such as JSON Lines.
-    pub fn values<T: DeserializeOwned>(&self, expected: &'static str) -> Result<Vec<T>, Error> {
+    /// Reads the JSON values in it, one after the other, such as JSON Lines. A key that stands twice
+    /// in one object is refused.
+    pub fn values(&self, expected: &'static str) -> Result<Vec<Value>, Error> {
         let values = serde_json::Deserializer::from_slice(&self.content).into_iter();
         values
+            .map(|value| value.map(|Unique(value)| value))
             .collect::<Result<_, serde_json::Error>>()
             .map_err(|problem| self.is_not(expected, plain(&problem)))
     }
@@ -99,8 +113,10 @@ impl Input {
 /// What serde says, without the types of the program, which a user does not know.
 pub fn plain(problem: &serde_json::Error) -> String {
     let mut text = problem.to_string();
-    for whole in ["i64", "u16", "u32", "u64", "usize"] {
-        text = text.replace(&format!("expected {whole}"), "expected a whole number");
+    for whole in ["u16", "u32", "u64", "usize"] {
+        let natural = "expected a whole number of at least 0";
+        text = text.replace(&format!("expected {whole}"), natural);
     }
-    text.replace("expected f64", "expected a number")
+    text.replace("expected i64", "expected a whole number")
+        .replace("expected f64", "expected a number")
 }

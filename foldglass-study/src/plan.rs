@@ -7,7 +7,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use foldglass::class::ClassSpec;
+use foldglass::class::{ClassSpec, SpecError};
+use foldglass::task::TaskError;
 use foldglass::{Allowance, Class};
 use serde_json::json;
 
@@ -17,6 +18,7 @@ use crate::manifest::{Index, Key, Manifest};
 use crate::method::{Fields, Outcome, Recipe, Registry, Settings, Streams};
 use crate::record::Record;
 use crate::spec::{Parameters, Problem, Study, Table};
+use crate::words::ClassWords;
 
 /// A study whose classes are laid out.
 pub struct Plan {
@@ -95,9 +97,11 @@ impl Shard {
         }
     }
 
-    /// Its share of things that stand in a row: every `of`-th.
-    pub fn share<T>(self, all: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-        all.skip(self.number - 1).step_by(self.of)
+    /// Its first of things that stand in a row, every `of`-th being its own, after so many before
+    /// them.
+    fn first_after(self, before: u128) -> u128 {
+        let (first, of) = (self.number as u128 - 1, self.of as u128);
+        (first + of - before % of) % of
     }
 }
 
@@ -109,12 +113,21 @@ impl Plan {
         base: &Path,
         allowance: Allowance,
     ) -> Result<Plan, Error> {
+        let place = format!("study \"{}\"", study.name);
         let refuse = |problem: String| Error::Study {
-            place: format!("study \"{}\"", study.name),
+            place: place.clone(),
             problem,
         };
         study.checked().map_err(refuse)?;
-        let explain = |problem: Problem| refuse(study.explain(&problem));
+        let explain = |problem: Problem| match problem.lacks.clone() {
+            Some(source) => {
+                let place = [vec![place.clone()], study.place(&problem)]
+                    .concat()
+                    .join(": ");
+                Error::PartTooLarge { place, source }
+            }
+            None => refuse(study.explain(&problem)),
+        };
         let pairs = study.pairs();
         let mut classes: Vec<Option<(ClassSpec, Class)>> = vec![None; study.classes.len()];
         for &(n, _) in &pairs {
@@ -150,22 +163,23 @@ impl Plan {
         })
     }
 
-    /// All units, in the order of the study.
-    pub fn units(&self) -> impl Iterator<Item = Unit> {
-        self.series.iter().enumerate().flat_map(|(number, series)| {
-            series
-                .points
-                .iter()
-                .enumerate()
-                .flat_map(move |(point, at)| {
-                    let (together, runs) = (at.recipe.together(), series.runs);
-                    let units = runs.div_ceil(together);
-                    (0..units).map(move |unit| Unit {
-                        series: number,
-                        point,
-                        numbers: unit * together..((unit + 1).saturating_mul(together)).min(runs),
-                    })
-                })
+    /// The units of a shard, in the order of the study. Those of others are not gone through: there
+    /// may be more than anybody can count.
+    pub fn units(&self, shard: Shard) -> impl Iterator<Item = Unit> {
+        let mut before = 0;
+        let points = self.series.iter().enumerate().flat_map(|(series, own)| {
+            let points = own.points.iter().enumerate();
+            points.map(move |(point, at)| (series, point, own.runs, at.recipe.together()))
+        });
+        points.flat_map(move |(series, point, runs, together)| {
+            let units = runs.div_ceil(together);
+            let first = u64::try_from(shard.first_after(before)).unwrap_or(u64::MAX);
+            before += u128::from(units);
+            (first..units).step_by(shard.of).map(move |unit| Unit {
+                series,
+                point,
+                numbers: unit * together..((unit + 1).saturating_mul(together)).min(runs),
+            })
         })
     }
 
@@ -226,21 +240,40 @@ fn lay_out(
     allowance: Allowance,
 ) -> Result<(ClassSpec, Class), Problem> {
     let class = &study.classes[number];
-    let refuse = |text: String| Problem {
-        table: Table::Class(class.table),
-        key: None,
-        text,
-    };
+    let table = Table::Class(class.table);
     let spec = match &class.spec {
         Some(spec) => spec.clone(),
         None => {
             let spec = class.words.spec(base, study.seed);
-            spec.map_err(|error| refuse(error.to_string()))?
+            spec.map_err(|error| Problem::new(table, key_of(&error), error.to_string()))?
         }
     };
-    let laid = spec.lay_out(allowance);
-    let laid = laid.map_err(|error| refuse(error.to_string()))?;
-    Ok((spec, laid))
+    match spec.lay_out(allowance) {
+        Ok(laid) => Ok((spec, laid)),
+        Err(SpecError::TooLarge(source)) => Err(Problem::lacking(table, source)),
+        Err(error) => Err(misfit(table, &class.words, &error)),
+    }
+}
+
+/// The key of a class that an error is about.
+fn key_of(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Square { .. } => Some("task"),
+        Error::Inputs { .. } => Some("inputs"),
+        _ => None,
+    }
+}
+
+/// A class whose parts are what they should be, and do not fit together.
+fn misfit(table: Table, words: &ClassWords, error: &SpecError) -> Problem {
+    let (key, text) = match error {
+        SpecError::Task(TaskError::Inputs(error)) => {
+            ("inputs", format!("inputs {}: {error}", words.inputs))
+        }
+        SpecError::Task(error) => ("lengths", format!("lengths: {error}")),
+        error => ("window", format!("window, memory: {error}")),
+    };
+    Problem::new(table, Some(key), text)
 }
 
 /// What a series is planned from.
@@ -269,13 +302,10 @@ impl Planning<'_> {
             fields.extend(parameters.fields());
             let settings = Settings::new(method.kind(), &fields, self.base);
             let recipe = method.recipe(&laid, settings).map_err(refuse)?;
-            let what = format!("a unit of {} cells", laid.cells());
+            let together = recipe.together();
+            let what = format!("a unit of {together} runs on {} cells", laid.cells());
             let fits = self.allowance.check(&what, recipe.bytes());
-            fits.map_err(|error| Problem {
-                table,
-                key: None,
-                text: error.to_string(),
-            })?;
+            fits.map_err(|source| Problem::lacking(table, source))?;
             let seed = dynamics.seed.unwrap_or(self.study.seed);
             let seed = match dynamics.common_random_numbers {
                 true => seed,
@@ -374,11 +404,14 @@ mod tests {
     fn units_cover_every_run_once_in_order() {
         let plan = plan(20, "[1e-10, 0]");
         let keys: Vec<Key> = plan
-            .units()
+            .units(Shard::WHOLE)
             .flat_map(|unit| unit.keys().collect::<Vec<_>>())
             .collect();
         assert_eq!(keys, plan.index.keys().collect::<Vec<_>>());
-        assert_eq!((plan.units().count(), plan.unit_count()), (6, 6));
+        assert_eq!(
+            (plan.units(Shard::WHOLE).count(), plan.unit_count()),
+            (6, 6)
+        );
         assert!(keys.is_sorted());
     }
 
@@ -418,7 +451,7 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_unit_reaches_from_the_first_run_not_done_to_the_last() {
-        let unit = plan(8, "0").units().next().unwrap();
+        let unit = plan(8, "0").units(Shard::WHOLE).next().unwrap();
         let done = |runs: &[usize]| -> HashSet<Key> {
             let keys: Vec<Key> = unit.keys().collect();
             runs.iter().map(|&run| keys[run]).collect()
@@ -435,7 +468,32 @@ mod tests {
         let plan = plan(u64::MAX, "0");
         assert_eq!(plan.unit_count(), u128::from(u64::MAX).div_ceil(8));
         assert_eq!(plan.index.runs(), u128::from(u64::MAX));
-        let first = plan.units().next().unwrap();
+        let first = plan.units(Shard::WHOLE).next().unwrap();
         assert_eq!(first.numbers, 0..8);
+        let of = usize::MAX;
+        let shard = |number| {
+            let units = plan.units(Shard { number, of });
+            units.map(|unit| unit.numbers).collect::<Vec<_>>()
+        };
+        assert_eq!((shard(1), shard(3)), (vec![0..8], vec![16..24]));
+        assert_eq!(shard(of), []);
+    }
+
+    #[test]
+    fn a_shard_has_every_nth_unit() {
+        let plan = plan(50, "[0, 1e-3, 1e-2]");
+        let all: Vec<Unit> = plan.units(Shard::WHOLE).collect();
+        assert_eq!(all.len(), 21);
+        for of in 1..=25 {
+            for number in 1..=of {
+                let every = all.iter().skip(number - 1).step_by(of).cloned();
+                let own = plan.units(Shard { number, of });
+                assert_eq!(
+                    own.collect::<Vec<_>>(),
+                    every.collect::<Vec<_>>(),
+                    "{number}/{of}"
+                );
+            }
+        }
     }
 }

@@ -10,10 +10,12 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use foldglass::ClassSpec;
+use foldglass::memory::TooLarge;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::files::Input;
 use crate::method::{Fields, SettingError, number_name, shown};
 use crate::words::{ClassWords, is_plain};
 pub(crate) use lines::{Lines, Table};
@@ -125,14 +127,7 @@ pub struct Parameters(pub Vec<(String, Value)>);
 impl Parameters {
     /// Their part of an id: `tau=1e-10`, `damping=0.1,tau=1e-3`, `-` where there are none.
     pub fn name(&self) -> String {
-        let one = |(name, value): &(String, Value)| {
-            let text = match value {
-                Value::String(text) => text.clone(),
-                other => shown(other),
-            };
-            // A slash separates the parts of an id.
-            format!("{name}={}", text.replace('/', ":"))
-        };
+        let one = |(name, value): &(String, Value)| format!("{name}={}", id_part(value));
         match self.0.is_empty() {
             true => "-".to_owned(),
             false => self.0.iter().map(one).collect::<Vec<_>>().join(","),
@@ -145,20 +140,46 @@ impl Parameters {
     }
 }
 
+/// A value in an id, where a slash separates the parts.
+fn id_part(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => shown(other),
+    };
+    text.replace('/', ":")
+}
+
 /// What is wrong with a study, and the key at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub table: Table,
     pub key: Option<String>,
     pub text: String,
+    /// The memory that it lacks, where that is what is wrong.
+    pub lacks: Option<TooLarge>,
 }
 
 impl Problem {
-    pub fn of(table: Table, error: SettingError) -> Problem {
+    /// Of a table, or of one of its keys.
+    pub fn new(table: Table, key: Option<&str>, text: String) -> Problem {
         Problem {
             table,
-            key: Some(error.key),
-            text: error.problem,
+            key: key.map(str::to_owned),
+            text,
+            lacks: None,
+        }
+    }
+
+    /// Of a setting.
+    pub fn of(table: Table, error: SettingError) -> Problem {
+        Problem::new(table, Some(&error.key), error.problem)
+    }
+
+    /// Of a table that needs too much memory.
+    pub fn lacking(table: Table, source: TooLarge) -> Problem {
+        Problem {
+            lacks: Some(source.clone()),
+            ..Problem::new(table, None, source.to_string())
         }
     }
 }
@@ -172,8 +193,8 @@ pub(crate) const MOST_POINTS: usize = 1 << 20;
 impl Study {
     /// Reads the study in the file at `path`; `seed` is its seed where it states none.
     pub fn read(path: &Path, seed: u64) -> Result<Study, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
-        Study::parse(&text, seed).map_err(|problem| Error::study(path, problem))
+        let file = Input::read(path)?;
+        Study::parse(file.text()?, seed).map_err(|problem| Error::study(path, problem))
     }
 
     /// Reads a study; what is wrong with it is said with its line. A seed other than 0 must not
@@ -212,22 +233,26 @@ impl Study {
 
     /// A problem with its line and the table it is in.
     pub(crate) fn explain(&self, problem: &Problem) -> String {
-        let Problem { table, key, text } = problem;
-        let line = self.lines.find(*table, key.as_deref());
-        let line = line.map_or(String::new(), |line| format!("{line}: "));
-        let table = match *table {
-            Table::Study => String::new(),
-            Table::Class(n) => self
-                .classes
-                .iter()
-                .find(|class| class.table == n)
-                .map_or(String::new(), |class| format!("class \"{}\": ", class.of)),
-            Table::Dynamics(n) => self
-                .dynamics
-                .get(n)
-                .map_or(String::new(), |d| format!("dynamics \"{}\": ", d.id)),
+        let mut parts = self.place(problem);
+        parts.push(problem.text.clone());
+        parts.join(": ")
+    }
+
+    /// The line of a problem and the table it is in.
+    pub(crate) fn place(&self, problem: &Problem) -> Vec<String> {
+        let line = self.lines.find(problem.table, problem.key.as_deref());
+        let table = match problem.table {
+            Table::Study => None,
+            Table::Class(n) => {
+                let class = self.classes.iter().find(|class| class.table == n);
+                class.map(|class| format!("class \"{}\"", class.of))
+            }
+            Table::Dynamics(n) => {
+                let dynamics = self.dynamics.get(n);
+                dynamics.map(|dynamics| format!("dynamics \"{}\"", dynamics.id))
+            }
         };
-        format!("{line}{table}{text}")
+        line.map(str::to_owned).into_iter().chain(table).collect()
     }
 
     /// Refuses a study that makes no sense, as far as can be seen without its classes.
@@ -236,11 +261,7 @@ impl Study {
     }
 
     fn check(&self) -> Result<(), Problem> {
-        let study = |text: String| Problem {
-            table: Table::Study,
-            key: None,
-            text,
-        };
+        let study = |text: String| Problem::new(Table::Study, None, text);
         check_name("name", &self.name).map_err(|error| Problem::of(Table::Study, error))?;
         for (list, key) in [
             (self.classes.len(), "class"),
@@ -295,9 +316,11 @@ impl Study {
             if values.is_empty() {
                 return Err(SettingError::needs(name, "[]", "at least one value"));
             }
-            for (n, value) in values.iter().enumerate() {
-                if values[..n].contains(value) {
-                    let value = format!("{} twice", shown(value));
+            // By their part of ids: 0 and 0.0 are two values of JSON, and one point.
+            let texts: Vec<String> = values.iter().map(id_part).collect();
+            for (n, text) in texts.iter().enumerate() {
+                if texts[..n].contains(text) {
+                    let value = format!("{} twice", shown(&values[n]));
                     return Err(SettingError::needs(name, value, "every value once"));
                 }
             }

@@ -127,7 +127,10 @@ impl Tables {
             return Err(refuse("it is a list".to_owned()));
         }
         let mut found = Vec::new();
-        for value in file.values::<Value>(kind.expected())? {
+        for value in file.values(kind.expected())? {
+            if !value.is_object() {
+                return Err(refuse(format!("`{value}` stands beside what it holds")));
+            }
             search(&value, kind, None, &mut found).map_err(refuse)?;
         }
         if found.is_empty() {
@@ -183,6 +186,29 @@ impl Tables {
                 expected: "a file of tables of one class",
                 problem: "it holds tables of several: FILE#N takes one of them".to_owned(),
             }),
+        }
+    }
+
+    /// Refuses several tables where one is needed.
+    pub fn check_single(&self) -> Result<(), Error> {
+        match self.len() {
+            1 => Ok(()),
+            count => Err(Error::Several {
+                path: self.name.clone(),
+                count,
+            }),
+        }
+    }
+
+    /// Refuses tables of another class than this one.
+    pub fn check_class(&self, class: &Class) -> Result<(), Error> {
+        match self.class()? {
+            Some(own) if *own != class.spec() => Err(Error::OtherClass {
+                path: self.name.clone(),
+                own: Box::new(own.clone()),
+                needed: Box::new(class.spec()),
+            }),
+            _ => Ok(()),
         }
     }
 
@@ -247,11 +273,39 @@ fn search(
         return Ok(());
     }
     for key in HOLDERS {
-        if let Some(inner @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
-            search(inner, kind, class, found)?;
+        match object.get(key) {
+            Some(inner @ Value::Object(_)) => search(inner, kind, class, found)?,
+            Some(Value::Array(list)) => search_all(key, list, kind, class, found)?,
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// Looks in the entries of a list: where one holds a table, all have to, or their numbers would not be
+/// those of the list.
+fn search_all(
+    key: &str,
+    list: &[Value],
+    kind: Kind,
+    class: Option<&ClassSpec>,
+    found: &mut Vec<Found>,
+) -> Result<(), String> {
+    let before = found.len();
+    let mut without = None;
+    for (number, value) in list.iter().enumerate() {
+        let known = found.len();
+        search(value, kind, class, found)?;
+        if found.len() == known {
+            without.get_or_insert(number);
+        }
+    }
+    match without {
+        Some(number) if found.len() > before => Err(format!(
+            "entry {number} of `{key}`, counting from 0, holds none, and others do"
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_format(object: &Map<String, Value>) -> Result<(), String> {
@@ -354,6 +408,14 @@ mod tests {
             (
                 "{\"class\":{\"square\":[[0]]},\"actions\":[0]}",
                 "its class",
+            ),
+            (
+                "{\"codes\":[{\"actions\":[0]},{\"action\":[0]}]}",
+                "entry 1 of `codes`",
+            ),
+            (
+                "{\"actions\":[0],\"actions\":[1]}",
+                "duplicate field `actions`",
             ),
             ("{\"actions\":", "EOF"),
         ] {

@@ -198,8 +198,8 @@ impl Inputs {
     /// the denominator of a position falls into the weight of one symbol.
     ///
     /// ```
-    /// use foldglass::inputs::{InputLaw, Inputs};
-    /// use foldglass::stream::Stream;
+    /// use foldglass::inputs::Inputs;
+    /// use foldglass::{InputLaw, Stream};
     /// let inputs = Inputs::new(&InputLaw::Uniform, 5, 7).unwrap();
     /// assert_eq!(inputs.draw(7, &mut Stream::new(1, 0)).len(), 7);
     /// ```

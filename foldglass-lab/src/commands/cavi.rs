@@ -3,21 +3,20 @@
 //! A run is scored by the exact reward of its greedy code; J is the reward of its policy.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::cavi::{Quench, Resets};
 use foldglass::policy::{InitialLaw, POLICY_FORMAT};
 use foldglass::{Class, ClassSpec};
-use foldglass_study::disk::Whole;
 use foldglass_study::method::{put, put_some};
 use foldglass_study::tables::Source;
-use foldglass_study::{Error as StudyError, Fields, Record};
+use foldglass_study::{Fields, Record};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::series::{self, Series, real, text};
+use super::series::{self, Lines, Series, real, text};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::table::one_policy;
@@ -105,6 +104,9 @@ impl CaviArgs {
     /// Does the runs.
     pub fn run(&self, settings: &Settings) -> Result<Trained, Error> {
         let (kind, mut fields) = self.fields()?;
+        // Made before the long part, so that a wrong path is known at once.
+        let policies = self.policies.as_deref().map(Lines::create).transpose()?;
+        let record = self.record.as_deref().map(Lines::create).transpose()?;
         let class = match &self.start {
             None => self.class.class(settings.seed)?,
             Some(source) => {
@@ -115,12 +117,13 @@ impl CaviArgs {
             }
         };
         let flag = |key: &str| format!("--{}", key.replace('_', "-"));
-        let series = series::run(kind, fields, self.runs, &class, &self.class, settings, flag)?;
-        if let Some(path) = &self.policies {
-            write_policies(path, &series)?;
+        let series = series::run(kind, fields, self.runs, &class, &self.class, settings, flag);
+        let series = series.map_err(series::without_place)?;
+        if let Some(file) = policies {
+            write_policies(file, &series)?;
         }
-        if let Some(path) = &self.record {
-            self.write_record(path, &series)?;
+        if let Some(file) = record {
+            self.write_record(file, &series)?;
         }
         Ok(Trained {
             class,
@@ -167,7 +170,7 @@ impl CaviArgs {
         Ok((kind, fields))
     }
 
-    fn write_record(&self, path: &Path, series: &Series) -> Result<(), Error> {
+    fn write_record(&self, file: Lines, series: &Series) -> Result<(), Error> {
         let line = |record: &Record| {
             let mut rewards = record.result.get("trace").cloned().unwrap_or(json!([]));
             if let Value::Array(list) = &mut rewards {
@@ -175,21 +178,11 @@ impl CaviArgs {
             }
             json!({ "run": record.run, "every": self.record_every, "rewards": rewards })
         };
-        write_lines(path, series.records.iter().map(line))
+        file.write(series.records.iter().map(line))
     }
 }
 
-/// Writes JSON values a line each, all or none of them.
-pub fn write_lines(path: &Path, lines: impl Iterator<Item = Value>) -> Result<(), Error> {
-    let refuse = |source| StudyError::write(path, source);
-    let mut file = Whole::create(path, foldglass_study::claims::LABEL).map_err(refuse)?;
-    for line in lines {
-        writeln!(file, "{line}").map_err(refuse)?;
-    }
-    Ok(file.finish().map_err(refuse)?)
-}
-
-fn write_policies(path: &Path, series: &Series) -> Result<(), Error> {
+fn write_policies(file: Lines, series: &Series) -> Result<(), Error> {
     let line = |record: &Record| {
         json!({
             "format": POLICY_FORMAT,
@@ -197,7 +190,7 @@ fn write_policies(path: &Path, series: &Series) -> Result<(), Error> {
             "rows": record.result.get("rows"),
         })
     };
-    write_lines(path, series.records.iter().map(line))
+    file.write(series.records.iter().map(line))
 }
 
 /// What the runs came to.

@@ -3,7 +3,7 @@
 //! J is the exact reward of a code; it is recorded after every sweep.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::chain::{Kernel, Order, Schedule};
@@ -12,13 +12,12 @@ use foldglass::stats::Summary;
 use foldglass::{Class, ClassSpec, Policy};
 use foldglass_study::method::{put, put_some};
 use foldglass_study::tables::Source;
-use foldglass_study::{Fields, Record, claims};
+use foldglass_study::{Fields, Record};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use super::cavi::write_lines;
-use super::series::{self, Series, real, text};
+use super::series::{self, Lines, Series, real, text};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::table::one_code;
@@ -100,6 +99,9 @@ impl ChainArgs {
     /// Runs the chains.
     pub fn run(&self, settings: &Settings) -> Result<Sampled, Error> {
         let mut fields = self.fields();
+        // Made before the long part, so that a wrong path is known at once.
+        let record = self.record.as_deref().map(Lines::create).transpose()?;
+        let marginals = self.marginals.as_deref().map(Lines::create).transpose()?;
         let class = match &self.start {
             None => self.class.class(settings.seed)?,
             Some(source) => {
@@ -119,12 +121,12 @@ impl ChainArgs {
             settings,
             flag,
         );
-        let series = series.map_err(|error| self.refuse(error, &class))?;
-        if let Some(path) = &self.record {
-            self.write_record(path, &series)?;
+        let series = series.map_err(series::without_place)?;
+        if let Some(file) = record {
+            self.write_record(file, &series)?;
         }
-        if let Some(path) = &self.marginals {
-            write_marginals(path, &class, &series)?;
+        if let Some(file) = marginals {
+            write_marginals(file, &class, &series)?;
         }
         Ok(Sampled { series })
     }
@@ -158,23 +160,7 @@ impl ChainArgs {
         }
     }
 
-    /// Names the flag that would help.
-    fn refuse(&self, error: Error, class: &Class) -> Error {
-        let Some(order) = self.order.filter(|order| *order != Order::Cell) else {
-            return error;
-        };
-        let Error::Study(inner) = &error else {
-            return error;
-        };
-        match (&**inner, Order::of(class)) {
-            (foldglass_study::Error::Study { problem, .. }, Order::Cell) => {
-                Error::Usage(format!("--order {order}: {problem}; use --order cell"))
-            }
-            _ => error,
-        }
-    }
-
-    fn write_record(&self, path: &Path, series: &Series) -> Result<(), Error> {
+    fn write_record(&self, file: Lines, series: &Series) -> Result<(), Error> {
         let line = |record: &Record| {
             json!({
                 "chain": record.run,
@@ -183,12 +169,12 @@ impl ChainArgs {
                 "rewards": record.result.get("trace"),
             })
         };
-        write_lines(path, series.records.iter().map(line))
+        file.write(series.records.iter().map(line))
     }
 }
 
 /// Writes the share of each action at each cell, over all chains, as a policy.
-fn write_marginals(path: &Path, class: &Class, series: &Series) -> Result<(), Error> {
+fn write_marginals(file: Lines, class: &Class, series: &Series) -> Result<(), Error> {
     let mut counts = vec![0u64; class.cells() * class.q()];
     for record in &series.records {
         let own = record.result.get("marginals").and_then(Value::as_array);
@@ -205,7 +191,7 @@ fn write_marginals(path: &Path, class: &Class, series: &Series) -> Result<(), Er
             "no chain was finished, so there are no marginals: {error}"
         ))
     })?;
-    Ok(claims::write(path, &PolicyForm::from(&policy))?)
+    file.write([json!(PolicyForm::from(&policy))])
 }
 
 /// What the chains came to.

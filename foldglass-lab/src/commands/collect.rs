@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::names;
+use foldglass::{ClassSpec, names};
 use foldglass_study::census::{self, BARRIER_CAP, CensusManifest, Found};
 use foldglass_study::parallel::threads;
 use foldglass_study::{Form, Gathered, gather, write_table};
@@ -54,6 +54,7 @@ impl CollectArgs {
             write_table(&found.records, *form, path)?;
         }
         Ok(Merged::Study(Collected {
+            seed: found.manifest.study.seed,
             study: found.manifest.study.name,
             runs: found.records.len(),
             missing: found.missing.to_string(),
@@ -76,7 +77,10 @@ impl CollectArgs {
         let threads = threads(settings.threads, usize::MAX);
         let found = Found::new(&census, count, &tolerance, threads, BARRIER_CAP, &observer)?;
         let stopped = || Error::Stopped("stopped while the barriers were measured".to_owned());
-        Ok(Merged::Census(Box::new(found.ok_or_else(stopped)?)))
+        Ok(Merged::Census {
+            class: census.class().spec(),
+            found: Box::new(found.ok_or_else(stopped)?),
+        })
     }
 
     /// The files to write.
@@ -118,14 +122,35 @@ pub enum Merged {
     /// A study.
     Study(Collected),
     /// An enumeration.
-    Census(Box<Found>),
+    Census {
+        /// Of which class.
+        #[serde(skip)]
+        class: ClassSpec,
+        /// What was found.
+        #[serde(flatten)]
+        found: Box<Found>,
+    },
 }
 
 impl Report for Merged {
+    fn class(&self) -> Option<ClassSpec> {
+        match self {
+            Merged::Study(_) => None,
+            Merged::Census { class, .. } => Some(class.clone()),
+        }
+    }
+
+    fn seed(&self) -> Option<u64> {
+        match self {
+            Merged::Study(collected) => Some(collected.seed),
+            Merged::Census { .. } => None,
+        }
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Merged::Study(collected) => collected.write_text(out),
-            Merged::Census(found) => write_found(found, out),
+            Merged::Census { found, .. } => write_found(found, out),
         }
     }
 }
@@ -133,6 +158,8 @@ impl Report for Merged {
 /// What was merged of a study.
 #[derive(Serialize)]
 pub struct Collected {
+    #[serde(skip)]
+    seed: u64,
     study: String,
     runs: usize,
     /// How many runs are missing, and the first of them.

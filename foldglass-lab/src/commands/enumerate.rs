@@ -1,20 +1,21 @@
 //! Visits every code of an untied class (paper, App. G.6).
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::exact;
 use foldglass::memory::Bytes;
 use foldglass::{ClassSpec, Reward};
+use foldglass_study::Shard;
 use foldglass_study::census::{
     BARRIER_CAP, CensusOptions, CensusPlan, Counted, Found, Traps, count,
 };
 use foldglass_study::parallel::threads;
-use foldglass_study::{Shard, claims};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::series::Lines;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive, shard};
@@ -79,11 +80,14 @@ impl EnumerateArgs {
         let done = if self.dry_run {
             Done::forecast(&plan)
         } else {
-            self.count(plan, &options)?
+            // Made before the long part, so that a wrong path is known at once.
+            let traps = self.traps.as_deref().map(Lines::create).transpose()?;
+            let done = self.count(plan, &options)?;
+            if let (Some(file), Done::Found(found)) = (traps, &done) {
+                write_traps(file, &class.spec(), found)?;
+            }
+            done
         };
-        if let (Some(path), Done::Found(found)) = (&self.traps, &done) {
-            write_traps(path, &class.spec(), found)?;
-        }
         Ok(Enumerated {
             class: class.spec(),
             done,
@@ -125,15 +129,12 @@ impl EnumerateArgs {
 }
 
 /// Writes the codes with their class, as `certify` reads them.
-fn write_traps(path: &Path, class: &ClassSpec, found: &Found) -> Result<(), Error> {
+fn write_traps(file: Lines, class: &ClassSpec, found: &Found) -> Result<(), Error> {
     let codes = found.traps.iter().flat_map(|traps| &traps.codes);
     let codes: Vec<Value> = codes
         .map(|code| json!({ "actions": code.actions() }))
         .collect();
-    Ok(claims::write(
-        path,
-        &json!({ "class": class, "codes": codes }),
-    )?)
+    file.write([json!({ "class": class, "codes": codes })])
 }
 
 /// What `enumerate` did or would do, on which class.

@@ -68,10 +68,14 @@ impl RunArgs {
             checkpoint_every: self.checkpoint_every,
             allowance: self.max_memory.unwrap_or_else(max_memory::available),
         };
-        let (name, registry, observer) = (study.name.clone(), Registry::default(), Terminal::new());
+        let (name, seed) = (study.name.clone(), study.seed);
+        let (registry, observer) = (Registry::default(), Terminal::new());
         if self.dry_run {
             let forecast = forecast(&study, &registry, &options, &observer)?;
+            let stopped = || Error::Stopped("interrupted: nothing was run".to_owned());
+            let forecast = forecast.ok_or_else(stopped)?;
             return Ok(Done::Forecast {
+                seed,
                 study: name,
                 forecast,
             });
@@ -79,6 +83,7 @@ impl RunArgs {
         let summary = execute(&study, &registry, &options, &observer)?;
         match summary.end {
             End::Finished => Ok(Done::Summary {
+                seed,
                 study: name,
                 out: options.out,
                 summary,
@@ -100,6 +105,9 @@ impl RunArgs {
 pub enum Done {
     /// All runs are recorded.
     Summary {
+        /// Its seed.
+        #[serde(skip)]
+        seed: u64,
         /// The study.
         study: String,
         /// The directory of its records.
@@ -110,6 +118,9 @@ pub enum Done {
     },
     /// Nothing.
     Forecast {
+        /// Its seed.
+        #[serde(skip)]
+        seed: u64,
         /// The study.
         study: String,
         /// What would be done.
@@ -119,6 +130,11 @@ pub enum Done {
 }
 
 impl Report for Done {
+    fn seed(&self) -> Option<u64> {
+        let (Done::Summary { seed, .. } | Done::Forecast { seed, .. }) = self;
+        Some(*seed)
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Done::Summary {

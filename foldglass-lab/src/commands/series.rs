@@ -1,13 +1,17 @@
 //! Does the runs of one series in memory: what `cavi` and `chain` are.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foldglass::{Class, ClassSpec};
+use foldglass_study::claims::LABEL;
+use foldglass_study::disk::Whole;
 use foldglass_study::method::Settings as MethodSettings;
 use foldglass_study::parallel::threads;
 use foldglass_study::{
-    Dynamics, End, Fields, Options, Record, Registry, Shard, Study, execute_in_memory,
+    Dynamics, End, Error as StudyError, Fields, Options, Record, Registry, Shard, Study,
+    execute_in_memory,
 };
 use serde_json::Value;
 
@@ -78,6 +82,18 @@ pub fn run(
     })
 }
 
+/// Leaves the place out: there is one class and one dynamics, which the user did not name.
+pub fn without_place(error: Error) -> Error {
+    let Error::Study(inner) = error else {
+        return error;
+    };
+    match *inner {
+        StudyError::PartTooLarge { source, .. } => source.into(),
+        StudyError::Study { problem, .. } => Error::Usage(problem),
+        other => other.into(),
+    }
+}
+
 impl Series {
     /// A result of every run.
     pub fn numbers(&self, key: &str) -> Vec<f64> {
@@ -90,6 +106,30 @@ impl Series {
         let one = Value::from("1/1");
         let is = |record: &&Record| record.result.get(key) == Some(&one);
         self.records.iter().filter(is).count()
+    }
+}
+
+/// A file of JSON values, a line each, that takes its name when all of them are written.
+pub struct Lines {
+    path: PathBuf,
+    file: Whole,
+}
+
+impl Lines {
+    /// Begins it.
+    pub fn create(path: &Path) -> Result<Lines, Error> {
+        let file = Whole::create(path, LABEL).map_err(|source| StudyError::write(path, source))?;
+        let path = path.to_owned();
+        Ok(Lines { path, file })
+    }
+
+    /// Writes it.
+    pub fn write(mut self, lines: impl IntoIterator<Item = Value>) -> Result<(), Error> {
+        let refuse = |source| StudyError::write(&self.path, source);
+        for line in lines {
+            writeln!(self.file, "{line}").map_err(refuse)?;
+        }
+        Ok(self.file.finish().map_err(refuse)?)
     }
 }
 

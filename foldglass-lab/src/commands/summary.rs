@@ -62,6 +62,7 @@ impl SummaryArgs {
             )));
         }
         let summed = Summed {
+            seed: found.manifest.study.seed,
             study: found.manifest.study.name,
             points,
         };
@@ -83,6 +84,8 @@ pub fn write(table: &Table, format: Format, path: &Path) -> Result<(), Error> {
 /// The points of a study.
 #[derive(Serialize)]
 pub struct Summed {
+    #[serde(skip)]
+    seed: u64,
     study: String,
     points: Vec<PointSummary>,
 }
@@ -141,6 +144,10 @@ fn row(point: &PointSummary) -> [Cell; 12] {
 }
 
 impl Report for Summed {
+    fn seed(&self) -> Option<u64> {
+        Some(self.seed)
+    }
+
     fn tables(&self, _: Format) -> Vec<Table> {
         vec![self.table()]
     }

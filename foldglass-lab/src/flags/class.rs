@@ -6,8 +6,10 @@
 use std::path::Path;
 
 use clap::Args;
-use foldglass::class::WIDEST;
-use foldglass::{Allowance, Class, ClassSpec};
+use foldglass::class::{SpecError, WIDEST};
+use foldglass::quasigroup::Symbol;
+use foldglass::task::TaskError;
+use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
 use foldglass_study::tables::Tables;
 use foldglass_study::{ClassWords, words};
 
@@ -117,6 +119,15 @@ fn here() -> &'static Path {
     Path::new("")
 }
 
+/// Tables of more symbols are not written out in messages.
+const LARGEST_NAMED: usize = 6;
+
+/// The rows of a table: `012 120 201`.
+fn table(square: &LatinSquare) -> String {
+    let row = |row: &[Symbol]| row.iter().map(Symbol::to_string).collect::<String>();
+    square.rows().map(row).collect::<Vec<_>>().join(" ")
+}
+
 impl ClassArgs {
     /// The memory that may be taken.
     pub fn allowance(&self) -> Allowance {
@@ -155,7 +166,13 @@ impl ClassArgs {
 
     /// Lays out the class that the flags state.
     pub fn class(&self, seed: u64) -> Result<Class, Error> {
-        Ok(self.spec(seed)?.lay_out(self.allowance())?)
+        let laid = self.spec(seed)?.lay_out(self.allowance());
+        laid.map_err(|error| match (&error, &self.inputs) {
+            (SpecError::Task(TaskError::Inputs(error)), Some(law)) => {
+                Error::Usage(format!("--inputs {law}: {error}"))
+            }
+            _ => error.into(),
+        })
     }
 
     /// Lays out the class of a file's tables, or where it has none that of the flags.
@@ -172,7 +189,7 @@ impl ClassArgs {
         let contradicted = self.contradicted(own, seed)?;
         if !contradicted.is_empty() {
             return Err(Error::Usage(format!(
-                "{} is of {own}, which {} contradicts: leave it out, the file has its class",
+                "{} is of {own}, against {}: leave that out, the file has its class",
                 tables.name(),
                 contradicted.join(", ")
             )));
@@ -190,7 +207,11 @@ impl ClassArgs {
         };
         if let Some(task) = &self.task {
             let square = words::square(task, here(), seed)?;
-            compare(square == own.square, format!("--task {task}"));
+            let there = match own.square.q() <= LARGEST_NAMED {
+                true => format!(" (the file's table is {})", table(&own.square)),
+                false => String::new(),
+            };
+            compare(square == own.square, format!("--task {task}{there}"));
         }
         if let Some(Lengths(lengths)) = &self.lengths {
             let mut sorted = lengths.clone();

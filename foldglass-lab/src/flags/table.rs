@@ -48,7 +48,7 @@ impl TableArgs {
 /// The one code of a file, and its class.
 pub fn one_code(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class, Code), Error> {
     let tables = Tables::codes(source)?;
-    check_single(&tables)?;
+    tables.check_single()?;
     let class = class.class_of(&tables, seed)?;
     let code = tables.as_codes(&class)?.swap_remove(0);
     Ok((class, code))
@@ -57,19 +57,8 @@ pub fn one_code(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class,
 /// The one policy of a file, and its class.
 pub fn one_policy(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class, Policy), Error> {
     let tables = Tables::policies(source)?;
-    check_single(&tables)?;
+    tables.check_single()?;
     let class = class.class_of(&tables, seed)?;
     let policy = tables.as_policies(&class)?.swap_remove(0);
     Ok((class, policy))
-}
-
-fn check_single(tables: &Tables) -> Result<(), Error> {
-    match tables.len() {
-        1 => Ok(()),
-        count => Err(Error::Usage(format!(
-            "{} holds {count}: FILE#N takes one of them, #0 to #{}",
-            tables.name(),
-            count - 1
-        ))),
-    }
 }

@@ -47,9 +47,11 @@ impl Request {
         let (registry, observer) = (Registry::default(), Terminal::new());
         let planned = |source: Source| {
             let study = source.study(self.scale, self.seed);
+            let forecast = forecast(&study, &registry, &self.options(source, options), &observer)?;
+            let stopped = || Error::Stopped("interrupted: nothing was run".to_owned());
             Ok(Planned {
                 study: source.name,
-                forecast: forecast(&study, &registry, &self.options(source, options), &observer)?,
+                forecast: forecast.ok_or_else(stopped)?,
             })
         };
         let sources = super::studies_of(&self.items);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::mistakes::refuses;
-use crate::support::Scratch;
+use crate::support::{Scratch, report};
 
 /// Correlated parity at T = 4: 14 cells, 8 traps.
 const CORRELATED: &str = "--task parity --lengths 4 --inputs markov:9/10";
@@ -18,7 +18,7 @@ const TIED: &str = "--task parity --lengths 5 --window 0,1 --tied";
 
 fn certify(scratch: &Scratch, words: &str) -> Value {
     let args: Vec<&str> = words.split(' ').collect();
-    scratch.json(&[&["certify"], &args[..]].concat())
+    scratch.report(&[&["certify"], &args[..]].concat())
 }
 
 fn code_file(actions: &[u8]) -> String {
@@ -47,21 +47,22 @@ fn a_verdict_on_one_code_has_the_form_of_the_contract() {
     scratch.file("zero.json", &code_file(&[0; 14]));
     let found = certify(&scratch, &format!("--code trap.json {CORRELATED}"));
     let expected = json!({
-        "verdict": "certified", "shelf": 1, "reward_exact": "9/10", "depth": 0,
-        "neutral_moves": 0, "unvisited": 0,
+        "code": 0, "verdict": "certified", "shelf": 1, "reward_exact": "9/10", "depth": 0,
+        "neutral_moves": 0, "unvisited": 0, "actions": TRAP,
     });
-    assert_eq!(found, expected);
+    assert_eq!(found, json!({"verdicts": [expected]}));
     let found = certify(&scratch, &format!("--code zero.json {CORRELATED}"));
     let expected = json!({
-        "verdict": "escapes", "shelf": 64, "reward_exact": "41/50", "depth": 2,
-        "neutral_moves": 12, "unvisited": 6,
+        "code": 0, "verdict": "escapes", "shelf": 64, "reward_exact": "41/50", "depth": 2,
+        "neutral_moves": 12, "unvisited": 6, "actions": vec![0; 14],
         "path": [
-            {"cell": 6, "from": 0, "to": 1, "reward_exact": "41/50"},
-            {"cell": 10, "from": 0, "to": 1, "reward_exact": "43/50"},
+            {"cell": 6, "from": 0, "to": 1, "kind": "neutral", "reward_exact": "41/50"},
+            {"cell": 10, "from": 0, "to": 1, "kind": "raise", "reward_exact": "43/50"},
         ],
     });
-    assert_eq!(found, expected);
+    assert_eq!(found, json!({"verdicts": [expected]}));
     let found = certify(&scratch, &format!("--code zero.json --cap 1 {CORRELATED}"));
+    let found = &found["verdicts"][0];
     assert_eq!(
         (&found["verdict"], &found["shelf"]),
         (&json!("bounded"), &json!(1))
@@ -75,7 +76,7 @@ fn the_endpoints_of_chains_are_certified_as_they_are_printed() {
     let ends: Value = serde_json::from_str(&printed).unwrap();
     let args: Vec<&str> = "certify --json --code -".split(' ').collect();
     let args = [args, TIED.split(' ').collect()].concat();
-    let found = scratch.run_with_stdin(&args, &printed).json();
+    let found = report(scratch.run_with_stdin(&args, &printed).json());
     assert_eq!(keys(&found), ["verdicts"]);
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, (line, end)) in list(&found["verdicts"])
@@ -125,7 +126,7 @@ fn the_greedy_codes_of_training_are_certified_too() {
     assert_eq!(list(&found["verdicts"]).len(), 3);
     scratch.file("bare.json", &train(""));
     let words = format!("certify --code bare.json {CORRELATED}");
-    refuses(&scratch, &words, &["bare.json", "greedy", "--actions"]);
+    refuses(&scratch, &words, &["bare.json", "no code", "--actions"]);
 }
 
 #[test]
@@ -195,7 +196,8 @@ fn mistakes_are_refused_with_what_is_accepted() {
         ("", "no code"),
         ("[]", "a list"),
         ("{\"codes\":[]}", "no code"),
-        ("{\"codes\":[{}]}", "missing field `actions`"),
+        ("{\"codes\":[{}]}", "no code"),
+        ("{\"codes\":[{\"actions\":[0]},{}]}", "entry 1 of `codes`"),
         ("{\"actions\":[0,1]}", "2 entries"),
         ("{\"actions\":[0.5]}", "a whole number"),
         ("{\"actions\":[0", "line 1 column"),
@@ -217,6 +219,8 @@ fn interrupted_it_reports_what_it_found_so_far() {
     let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(2500));
     assert_eq!(run.code, Some(130), "{}", run.errors);
     let found: Value = serde_json::from_str(&run.text).unwrap();
+    assert_eq!(found["interrupted"], json!(true));
+    let found = &found["verdicts"][0];
     assert_eq!(
         (&found["verdict"], &found["interrupted"]),
         (&json!("bounded"), &json!(true))
@@ -264,8 +268,8 @@ keep_code = true
     for (verdict, record) in verdicts.iter().zip(records.lines()) {
         // The code is the one whose reward was recorded.
         let record: serde_json::Value = serde_json::from_str(record).unwrap();
-        let end = &record["result"]["chain"];
-        assert_eq!(verdict["reward_exact"], end["reward_exact"]);
+        assert_eq!(verdict["reward_exact"], record["result"]["reward_exact"]);
+        assert_eq!(verdict["actions"], record["result"]["actions"]);
         assert_ne!(verdict["verdict"], "escapes");
     }
     scratch.file(

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::mistakes::refuses;
-use crate::support::Scratch;
+use crate::support::{Scratch, words};
 
 /// Runs words split at spaces, with `--json`.
 fn chain(scratch: &Scratch, words: &str) -> Value {
-    let args: Vec<&str> = words.split(' ').collect();
-    scratch.json(&[&["chain"], &args[..]].concat())
+    let args: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
+    scratch.report(&[&["chain"], &args[..]].concat())
 }
 
 fn keys(object: &Value) -> Vec<&str> {
@@ -28,18 +28,26 @@ fn the_json_has_the_form_of_the_contract() {
     assert_eq!(keys(&found), ["chains"]);
     let chains = list(&found["chains"]);
     assert_eq!(chains.len(), 10);
-    for chain in chains {
+    for (number, chain) in (0..).zip(chains) {
         let mut keys = keys(chain);
         keys.sort_unstable();
         assert_eq!(
             keys,
             [
                 "actions",
+                "chain",
+                "last_change",
                 "mean_reward",
                 "reward",
                 "reward_exact",
+                "sweeps_done",
+                "sweeps_to_optimum",
                 "sweeps_to_stationary"
             ]
+        );
+        assert_eq!(
+            (&chain["chain"], &chain["sweeps_done"]),
+            (&json!(number), &json!(3))
         );
         assert_eq!(list(&chain["actions"]).len(), 4 * 10 - 2);
         assert_eq!(chain["sweeps_to_stationary"], Value::Null);
@@ -260,7 +268,7 @@ fn what_no_chain_can_do_is_refused() {
     let said = ["'random'", "--order", "step, forward, cell"];
     refuses(&scratch, &format!("{good} --order random"), &said);
     for order in ["step", "forward"] {
-        let said = [&format!("--order {order}")[..], "tied", "--order cell"];
+        let said = [&format!("--order {order}:")[..], "tied", "cell is needed"];
         refuses(&scratch, &format!("{good} --tied --order {order}"), &said);
     }
     let untempered = good.replace(" --tau 1", "");
@@ -303,14 +311,23 @@ fn files_that_cannot_be_used_are_refused() {
 fn rewards_too_fine_for_blocks_are_refused_with_what_is_exact() {
     let scratch = Scratch::new();
     let good = "chain --kernel heat-bath --tau 1 --sweeps 2 --chains 2 --task parity";
-    let said = ["--order step", "61 bits", "--order cell"];
-    refuses(&scratch, &format!("{good} --lengths 60"), &said);
-    let found = scratch.run(
-        &format!("{good} --lengths 60 --order cell")
-            .split(' ')
-            .collect::<Vec<_>>(),
+    let said = ["--order step:", "61 bits", "cell is needed"];
+    refuses(
+        &scratch,
+        &format!("{good} --lengths 60 --order step"),
+        &said,
     );
-    assert!(found.success().contains("reward J"));
+    let by_cells = scratch.run(&words(&format!("{good} --lengths 60 --order cell")));
+    assert!(by_cells.success().contains("reward J"));
+    // Where nobody asked for blocks, cells it is, with a word.
+    let unasked = scratch.run(&words(&format!("{good} --lengths 60")));
+    assert_eq!((unasked.code, &unasked.text), (Some(0), &by_cells.text));
+    assert!(
+        unasked.errors.contains("--order cell"),
+        "{}",
+        unasked.errors
+    );
+    assert_eq!(unasked.errors.lines().count(), 1, "{}", unasked.errors);
     let said = ["130 bits", "integers of at most"];
     refuses(
         &scratch,
@@ -325,9 +342,9 @@ fn a_class_too_large_for_its_chains_is_refused_with_the_size_it_needs() {
     let good = "chain --kernel heat-bath --sweeps 2 --chains 9 --task quasigroup --lengths 7 \
                 --window 0,3 --max-memory 500KiB";
     let good = good.replace("                ", "");
-    let said = ["10775 cells", "500.0 KiB", "--max-memory"];
+    let said = ["10775 cells needs 1.7 MiB", "500.0 KiB", "--max-memory"];
     refuses(&scratch, &format!("{good} --tau 1"), &said);
-    let said = ["a ladder, 2 times", "500.0 KiB", "--max-memory"];
+    let said = ["10775 cells needs 3.4 MiB", "500.0 KiB", "--max-memory"];
     refuses(&scratch, &format!("{good} --ladder 0,1"), &said);
 }
 
@@ -335,15 +352,14 @@ fn a_class_too_large_for_its_chains_is_refused_with_the_size_it_needs() {
 #[test]
 fn interrupted_it_reports_the_chains_that_finished() {
     let scratch = Scratch::new();
-    let words = "chain --kernel heat-bath --tau 1e-3 --sweeps 300 --chains 9999999 --task parity \
-                 --lengths 10 --threads 2 --record r --json";
-    let args: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
-    let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(1500));
+    let flags = "chain --kernel heat-bath --tau 1e-3 --sweeps 20 --chains 900000 --task parity \
+                 --lengths 10 --threads 2 --record r --json --max-memory 99GiB";
+    let run = scratch.run_and_interrupt(&words(flags), std::time::Duration::from_millis(3000));
     assert_eq!(run.code, Some(130), "{}", run.errors);
     assert!(run.errors.contains("interrupted"), "{}", run.errors);
     let found: Value = serde_json::from_str(&run.text).unwrap();
     assert_eq!(found["interrupted"], json!(true));
     let finished = list(&found["chains"]).len();
-    assert!((1..9_999_999).contains(&finished));
+    assert!((1..900_000).contains(&finished));
     assert_eq!(scratch.read("r").lines().count(), finished);
 }

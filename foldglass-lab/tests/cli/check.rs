@@ -223,7 +223,7 @@ fn a_file_that_is_no_path_is_refused_with_its_place() {
         ),
         (
             with("/class/square/0/0", json!(9)),
-            "the square of its class",
+            "its class: row 0 (counting from 0) holds 9",
         ),
         (with("/class/inputs", json!("gauss")), "gauss"),
         (with("/actions/3", json!(5)), "cell 3 has the action 5"),
@@ -233,7 +233,7 @@ fn a_file_that_is_no_path_is_refused_with_its_place() {
         ),
         (
             with("/moves/1/cell", json!(-1)),
-            "move 2: there is no cell -1",
+            "`-1`, expected a whole number of at least 0 at line 1 column",
         ),
         (
             with("/moves/1/to", json!(5)),
@@ -242,9 +242,9 @@ fn a_file_that_is_no_path_is_refused_with_its_place() {
         (with("/moves/1/kind", json!("jump")), "jump"),
         (
             with("/moves/1/reward_exact", json!("x")),
-            "move 2: reward_exact: `x`",
+            "`x` is not a number: write a fraction such as 9/10 or a decimal such as 0.9 at line 1",
         ),
-        (with("/start_exact", json!("1/0")), "start_exact: `1/0`"),
+        (with("/start_exact", json!("1/0")), "`1/0`"),
     ] {
         scratch.file("path.json", &content);
         refuses(&scratch, "check path.json", &["path.json", said]);

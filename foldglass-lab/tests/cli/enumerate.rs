@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::Scratch;
+use crate::support::{Scratch, report, seal};
 
 /// Correlated parity of a length.
 fn parity<'a>(length: &'a str, more: &[&'a str]) -> Vec<&'a str> {
@@ -96,7 +96,7 @@ fn list<'a>(kinds: &'a Value, key: &str) -> Vec<&'a str> {
 #[test]
 fn shards_together_are_the_whole_on_any_number_of_threads() {
     let scratch = Scratch::new();
-    let whole = scratch.json(&parity("7", &["--threads", "1"]));
+    let whole = scratch.report(&parity("7", &["--threads", "1"]));
     for shard in ["1/3", "2/3", "3/3"] {
         if shard == "3/3" {
             let early = scratch.run(&["collect", "parts", "other"]);
@@ -111,10 +111,12 @@ fn shards_together_are_the_whole_on_any_number_of_threads() {
         let args = ["--out", out, "--shard", shard, "--threads", "2"];
         scratch.run(&parity("7", &args)).success();
     }
-    assert_eq!(scratch.json(&["collect", "parts", "other"]), whole);
+    let together = scratch.json(&["collect", "parts", "other"]);
+    assert_eq!(together["class"]["inputs"], json!({"markov": "9/10"}));
+    assert_eq!(report(together), whole);
     // All parts of a directory count, whoever recorded them.
-    assert_eq!(scratch.json(&parity("7", &["--out", "whole"])), whole);
-    assert_eq!(scratch.json(&["collect", "whole"]), whole);
+    assert_eq!(scratch.report(&parity("7", &["--out", "whole"])), whole);
+    assert_eq!(scratch.report(&["collect", "whole"]), whole);
 }
 
 #[test]
@@ -166,7 +168,8 @@ fn records_that_do_not_fit_are_refused_or_counted_again() {
         .find(|line| line.contains("\"part\":3,"))
         .unwrap();
     let false_line = line.replace("\"optimal\":\"", "\"optimal\":\"1");
-    scratch.file("parts/parts-9.jsonl", &format!("{false_line}\n"));
+    assert_ne!(line, false_line);
+    scratch.file("parts/parts-9.jsonl", &format!("{}\n", seal(&false_line)));
     let refused = scratch.run(&["collect", "parts"]);
     assert_eq!(refused.code, Some(1));
     assert!(

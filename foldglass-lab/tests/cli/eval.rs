@@ -225,13 +225,16 @@ fn a_code_that_folds_earns_exactly_one_in_every_class() {
 fn the_json_of_a_code_has_the_form_of_the_contract() {
     let scratch = Scratch::new();
     scratch.file("code.json", "{\"actions\":[0,1,0,1,1,1]}");
-    let flags = ["--lengths", "2", "--code", "code.json", "--json"];
-    let run = scratch.run(&[&["eval", "--task", "parity"], &flags[..]].concat());
+    let flags = ["--lengths", "2", "--code", "code.json"];
+    let found = scratch.report(&[&["eval", "--task", "parity"], &flags[..]].concat());
     assert_eq!(
-        run.success(),
-        "{\"reward\":0.75,\"reward_exact\":\"3/4\",\
-         \"visits\":[0.5,0.5,0.25,0.25,0.25,0.25],\
-         \"values\":[[0.5,0.25],[0.0,0.25],[0.25,0.0],[0.0,0.25],[0.0,0.25],[0.25,0.0]]}\n"
+        found,
+        json!({
+            "reward": 0.75,
+            "reward_exact": "3/4",
+            "visits": [0.5, 0.5, 0.25, 0.25, 0.25, 0.25],
+            "values": [[0.5, 0.25], [0.0, 0.25], [0.25, 0.0], [0.0, 0.25], [0.0, 0.25], [0.25, 0.0]],
+        })
     );
 }
 

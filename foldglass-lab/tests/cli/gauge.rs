@@ -10,17 +10,27 @@ use crate::support::Scratch;
 fn the_json_has_its_form() {
     let scratch = Scratch::new();
     scratch.file("code.json", "{\"actions\":[1,0,0,1,1,0]}");
-    let words = "gauge --task parity --lengths 2 --code code.json --json";
-    let run = scratch.run(&words.split(' ').collect::<Vec<_>>());
-    assert_eq!(
-        run.success(),
-        "{\"reward_exact\":\"0/1\",\"free_steps\":1,\"relabellings\":\"2\",\"orbit\":\"2\",\
-         \"stabiliser\":\"1\",\"canonical\":[0,1,1,0,0,1],\"to_canonical\":[[1,0],[0,1]],\
-         \"links\":[\
-         {\"t\":1,\"windows\":[0,1],\"maps\":[[1],[0]],\"reference\":null,\"holonomies\":null},\
-         {\"t\":2,\"windows\":[0,1],\"maps\":[[0,1],[1,0]],\"reference\":0,\
-         \"holonomies\":[[0,1],[1,0]]}]}\n"
+    let words = "gauge --task parity --lengths 2 --code code.json";
+    let found = scratch.report(&words.split(' ').collect::<Vec<_>>());
+    let first = json!(
+        {"t": 1, "windows": [0, 1], "maps": [[1], [0]], "reference": null, "holonomies": null}
     );
+    let second = json!({
+        "t": 2, "windows": [0, 1], "maps": [[0, 1], [1, 0]], "reference": 0,
+        "holonomies": [[0, 1], [1, 0]],
+    });
+    assert_eq!(
+        found,
+        json!({
+            "reward_exact": "0/1", "free_steps": 1, "relabellings": "2", "orbit": "2",
+            "stabiliser": "1", "canonical": [0, 1, 1, 0, 0, 1], "to_canonical": [[1, 0], [0, 1]],
+            "links": [first, second],
+        })
+    );
+    let text = scratch.run(&words.split(' ').collect::<Vec<_>>());
+    for said in ["canonical     0 1 1 0 0 1\n", "reached by    1 0 | 0 1\n"] {
+        assert!(text.success().contains(said), "{}", text.text);
+    }
 }
 
 #[test]

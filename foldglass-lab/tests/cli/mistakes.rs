@@ -184,18 +184,24 @@ fn a_code_that_does_not_fit_is_refused() {
         ("{\"actions\":[0,-1]}", "the action -1"),
         ("{\"actions\":[0,0.5]}", "`0.5`"),
         ("{\"actions\":[0,\"1\"]}", "string \"1\""),
-        ("{\"actions\":[0,1],\"name\":\"x\"}", "unknown field `name`"),
         (
             "{\"actions\":[0,1],\"actions\":[0,1]}",
             "duplicate field `actions`",
         ),
-        ("{\"rows\":[[1,0],[0,1]]}", "unknown field `rows`"),
-        ("{}", "missing field `actions`"),
-        ("[0,1]", "not a code file"),
-        ("[[0,1]]", "not a code file"),
+        ("{\"rows\":[[1,0],[0,1]]}", "it holds no code"),
+        ("{}", "it holds no code"),
+        ("[0,1]", "not a file of codes"),
+        ("[[0,1]]", "not a file of codes"),
+        ("{\"actions\":\"01\"}", "it holds no code"),
+        (
+            "{\"format\":\"foldglass-code/2\",\"actions\":[0,1]}",
+            "`foldglass-code/2`: accepted: foldglass-code/1",
+        ),
+        ("{\"actions\":[0,1]}{\"actions\":[1,0]}", "holds 2"),
         ("{\"actions\":\n[0,1}", "line 2 column 5"),
-        ("{\"actions\":[0,1]} 7", "line 1 column 19"),
-        ("", "line 1 column 0"),
+        ("{\"actions\":[0,1]} 7", "`7` stands beside"),
+        ("{\"actions\":[0,1]} x", "line 1 column 19"),
+        ("", "it holds no code"),
     ] {
         scratch.file("code.json", code);
         refuses(
@@ -219,10 +225,14 @@ fn a_policy_that_does_not_fit_is_refused() {
             "{\"rows\":[[1,0],[\"1/2\",0]]}",
             "string \"1/2\", expected a number",
         ),
-        ("{\"rows\":[[1,0],[1,0]],\"tau\":1}", "unknown field `tau`"),
+        ("{\"actions\":[0,1]}", "it holds no policy"),
+        (
+            "{\"rows\":[[1,0],[1,0]],\"rows\":[[1,0],[1,0]]}",
+            "duplicate field `rows`",
+        ),
         ("{\"rows\":[[1,0],[1,0]", "line 1 column"),
-        ("[[1,0],[1,0]]", "not a policy file"),
-        ("[[[1,0],[1,0]]]", "not a policy file"),
+        ("[[1,0],[1,0]]", "not a file of policies"),
+        ("[[[1,0],[1,0]]]", "not a file of policies"),
     ] {
         scratch.file("policy.json", policy);
         let words = "eval --task parity --lengths 1 --policy policy.json";
@@ -274,6 +284,8 @@ fn a_class_too_large_for_memory_is_refused_with_the_size_it_needs() {
         &said,
     );
     // The cells fit, what evaluating them takes does not.
+    let actions = vec!["0"; 16_900].join(",");
+    scratch.file("code.json", &format!("{{\"actions\":[{actions}]}}"));
     refuses(
         &scratch,
         &format!("eval --code code.json {class} 700KiB"),

@@ -6,6 +6,7 @@ use foldglass::{Allowance, Class, Policy};
 use serde::{Deserialize, Serialize};
 
 use super::Worded;
+use crate::error::Error;
 use crate::hash::digest;
 use crate::method::{
     Fields, Headline, Method, Outcome, Recipe, SettingError, Settings, Streams, Unit, number_name,
@@ -67,6 +68,9 @@ impl Method for Cavi {
         let quench = settings.get::<Worded<Quench>>("quench")?.map(|q| q.0);
         if let Some(quench) = quench {
             check_temperature(&settings, "quench.tau", quench.tau)?;
+            let met = iterations.checked_add(quench.iterations).is_some();
+            let needed = "a length that a run can count";
+            settings.check(met, "quench.iterations", quench.iterations, needed)?;
         }
         let resets = settings.get::<Worded<Resets>>("resets")?.map(|r| r.0);
         if let Some(resets) = resets {
@@ -139,13 +143,18 @@ fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, S
         Some(Given::File(name)) => {
             let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
             source.path = settings.base().join(source.path);
-            let tables = Tables::policies(&source).map_err(|error| refuse(error.to_string()))?;
-            let read = tables.as_policies(class);
-            let mut read = read.map_err(|error| refuse(error.to_string()))?;
-            read.swap_remove(0)
+            one(&source, class).map_err(|error| refuse(error.to_string()))?
         }
     };
     Ok(Some(policy))
+}
+
+/// The one policy of a file, of this class.
+fn one(source: &Source, class: &Class) -> Result<Policy, Error> {
+    let tables = Tables::policies(source)?;
+    tables.check_single()?;
+    tables.check_class(class)?;
+    Ok(tables.as_policies(class)?.swap_remove(0))
 }
 
 /// The temperature of a key that must be given.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cavi::{check_positive, check_temperature, temperature};
 use super::walk::Walk;
+use crate::error::Error;
 use crate::hash::digest;
 use crate::method::{
     Fields, Headline, Method, Outcome, Recipe, SettingError, Settings, Streams, Unit, put, put_some,
@@ -93,6 +94,7 @@ impl Method for Chain {
             keeping: keeping(&mut settings)?,
         };
         settings.finish()?;
+        check_order(class, plan.settings, order)?;
         if plan.start.is_some() && matches!(plan.heat, Heat::Ladder(_)) {
             return Err(SettingError {
                 key: "start".to_owned(),
@@ -101,6 +103,30 @@ impl Method for Chain {
         }
         Ok(Box::new(plan))
     }
+}
+
+/// Refuses what chains would refuse, before any run is done.
+fn check_order(
+    class: &Class,
+    settings: chain::Settings,
+    given: Option<Order>,
+) -> Result<(), SettingError> {
+    // Elsewhere every order is exact.
+    if Order::of(class) == Order::Step {
+        return Ok(());
+    }
+    let refusal = Chains::new(class, settings, 0, 0..1, Allowance(u128::MAX)).err();
+    let Some(error) = refusal else {
+        return Ok(());
+    };
+    let (key, problem) = match given.filter(|order| *order != Order::Cell) {
+        Some(order) => ("order", format!("order = {order}: {error}: cell is needed")),
+        None => ("lengths", error.to_string()),
+    };
+    Err(SettingError {
+        key: key.to_owned(),
+        problem,
+    })
 }
 
 /// Exactly one of tau, anneal and ladder says how hot the chains are.
@@ -155,13 +181,18 @@ fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Code>, Set
         Some(Given::File(name)) => {
             let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
             source.path = settings.base().join(source.path);
-            let tables = Tables::codes(&source).map_err(|error| refuse(error.to_string()))?;
-            let read = tables.as_codes(class);
-            let mut read = read.map_err(|error| refuse(error.to_string()))?;
-            read.swap_remove(0)
+            one(&source, class).map_err(|error| refuse(error.to_string()))?
         }
     };
     Ok(Some(code))
+}
+
+/// The one code of a file, of this class.
+fn one(source: &Source, class: &Class) -> Result<Code, Error> {
+    let tables = Tables::codes(source)?;
+    tables.check_single()?;
+    tables.check_class(class)?;
+    Ok(tables.as_codes(class)?.swap_remove(0))
 }
 
 fn keeping(settings: &mut Settings<'_>) -> Result<Keeping, SettingError> {

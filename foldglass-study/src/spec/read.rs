@@ -24,7 +24,11 @@ struct Entry {
 struct Reader<'a> {
     text: &'a str,
     table: Table,
+    /// Where the table begins.
+    at: usize,
     entries: Vec<Entry>,
+    /// All keys of the table, for messages.
+    keys: String,
 }
 
 /// Reads a study and the seed that it states.
@@ -103,19 +107,14 @@ impl<'a> Reader<'a> {
             entries.push(Entry { key, value, key_at });
         }
         entries.sort_by_key(|entry| entry.key_at);
+        let keys: Vec<&str> = entries.iter().map(|entry| &entry.key[..]).collect();
         Ok(Reader {
             text,
             table,
+            at: span.start,
+            keys: keys.join(", "),
             entries,
         })
-    }
-
-    fn refuse(&self, key: &str, problem: String) -> String {
-        let found = self.entries.iter().find(|entry| entry.key == key);
-        match found {
-            Some(entry) => format!("{}: {problem}", position(self.text, entry.key_at)),
-            None => problem,
-        }
     }
 
     /// Takes a key out, if it is given.
@@ -141,12 +140,12 @@ impl<'a> Reader<'a> {
     }
 
     fn missing(&self, key: &str) -> String {
-        let first = self.entries.iter().map(|entry| entry.key_at).min();
-        let place = match (self.table, first) {
-            (Table::Study, _) | (_, None) => String::new(),
-            (_, Some(at)) => format!("{}: ", position(self.text, at)),
+        let place = match self.table {
+            Table::Study => String::new(),
+            _ => format!("{}: ", position(self.text, self.at)),
         };
-        format!("{place}the key `{key}` is missing")
+        // One of them may be the one that is missing, misspelt.
+        format!("{place}the key `{key}` is missing: there are {}", self.keys)
     }
 
     fn finish(self, known: &str) -> Result<(), String> {
@@ -223,15 +222,9 @@ impl<'a> Reader<'a> {
 
     /// A problem with its line: that of the key, or where it is missing of the table.
     fn place(&self, error: &SettingError) -> String {
-        let of_key = self.refuse(&error.key, error.problem.clone());
-        if of_key != error.problem {
-            return of_key;
-        }
-        let first = self.entries.iter().map(|entry| entry.key_at).min();
-        match first {
-            Some(at) => format!("{}: {}", position(self.text, at), error.problem),
-            None => error.problem.clone(),
-        }
+        let entry = self.entries.iter().find(|entry| entry.key == error.key);
+        let at = entry.map_or(self.at, |entry| entry.key_at);
+        format!("{}: {}", position(self.text, at), error.problem)
     }
 
     fn dynamics(mut self) -> Result<Dynamics, String> {

@@ -80,7 +80,11 @@ fn what_a_study_cannot_mean_is_refused_with_the_line_of_the_key() {
             "lengths = \"4\"",
             "line 8, column 1: lengths = \"4\": invalid type",
         ),
-        ("runs = 3\n", "", "the key `runs` is missing"),
+        (
+            "runs = 3",
+            "rnus = 3",
+            "the key `runs` is missing: there are kind, tau, rnus, iterations",
+        ),
         (
             "iterations = 40",
             "sweeps = 40",
@@ -110,6 +114,11 @@ fn what_a_study_cannot_mean_is_refused_with_the_line_of_the_key() {
             "[1e-10, 0]",
             "[1e-10, 1e-10]",
             "line 14, column 1: dynamics \"cavi\": tau = 1e-10 twice",
+        ),
+        (
+            "[1e-10, 0]",
+            "[0.0, 0]",
+            "line 14, column 1: dynamics \"cavi\": tau = 0 twice",
         ),
         ("[1e-10, 0]", "[inf]", "no finite number"),
         (
@@ -142,7 +151,17 @@ fn what_a_study_cannot_mean_is_refused_with_the_line_of_the_key() {
         (
             "task = \"z:3\"",
             "task = \"z:many\"",
-            "line 2, column 1: class \"z-many_T3-4_w0-0\": task z:many: ",
+            "line 3, column 1: class \"z-many_T3-4_w0-0\": task z:many: ",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4, 4]",
+            "line 8, column 1: class \"tied\": lengths: length 4 is given twice",
+        ),
+        (
+            "markov:9/10",
+            "markov:2",
+            "line 11, column 1: class \"tied\": inputs markov:2: ",
         ),
         ("markov:9/10", "gauss", "inputs gauss: accepted: uniform"),
     ] {

@@ -1,7 +1,8 @@
 //! Makes typed columns of records: what a row has no value for is null.
 //!
 //! A setting that is a table gives a column a key (`quench_tau`); J after sweeps gives `reward_at_N`.
-//! Whole numbers are signed, so that differences of columns do not wrap.
+//! Whole numbers are signed, so that differences of columns do not wrap; seeds, which may be too large
+//! for that, are digits.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +113,7 @@ fn row(record: &Record) -> [BTreeMap<String, Value>; 3] {
         ("cells", Value::from(record.cells)),
         ("dynamics", Value::from(&record.dynamics[..])),
         ("kind", Value::from(&record.kind[..])),
-        ("seed", Value::from(record.seed)),
+        ("seed", Value::from(record.seed.to_string())),
         ("run", Value::from(record.run)),
         ("recipe", Value::from(&record.recipe[..])),
     ];
@@ -153,7 +154,10 @@ fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
     };
     let values = if present.iter().all(|value| whole(value)) {
         Values::Whole(of(&entries, Value::as_i64))
-    } else if present.iter().all(|value| value.is_number()) {
+    } else if present
+        .iter()
+        .all(|value| value.is_number() && !is_too_large(value))
+    {
         Values::Number(of(&entries, Value::as_f64))
     } else if present.iter().all(|value| value.is_boolean()) {
         Values::Flag(of(&entries, Value::as_bool))
@@ -176,6 +180,11 @@ fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
         name: name.to_owned(),
         values,
     })
+}
+
+/// Whether a whole number is one that neither a signed integer nor a float holds.
+fn is_too_large(value: &Value) -> bool {
+    value.is_u64() && value.as_i64().is_none()
 }
 
 fn of<T>(entries: &[Option<Value>], read: impl Fn(&Value) -> Option<T>) -> Vec<Option<T>> {

@@ -62,11 +62,9 @@ impl Class {
     /// The cells of step `t`, counted from 1; none in a tied class, whose steps share cells.
     ///
     /// ```
-    /// use foldglass::class::{Class, Shape};
-    /// use foldglass::memory::Allowance;
-    /// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-    /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
-    /// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+    /// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+    /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
+    /// let class = spec.lay_out(Allowance::default()).unwrap();
     /// assert_eq!(class.step_cells(2), Some(5..30));
     /// assert_eq!(class.step_place(7).map(|at| (at.t, at.place)), Some((2, 2)));
     /// ```

@@ -1,0 +1,336 @@
+//! Holds studies to their files, and the tables of `collect` to the records.
+
+use std::fs;
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::{Value, json};
+
+use crate::study::{RUNS, SMALL, fails, small, tables, undisturbed};
+use crate::support::Scratch;
+
+#[test]
+fn what_cannot_be_run_is_refused_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    for (old, new, said) in [
+        (
+            "runs = 3",
+            "rnus = 3",
+            "s.toml: line 7, column 1: the key `runs` is missing: there are kind, tau, rnus, iterations",
+        ),
+        (
+            "task = \"parity\"",
+            "task = \"party\"",
+            "line 5, column 1: class \"p\": task party",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4, 4]",
+            "line 6, column 1: class \"p\": lengths: length 4 is given twice",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4]\ninputs = \"markov:2\"",
+            "inputs markov:2",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4]\ninputs = \"product:law\"",
+            "cannot read law",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [4]\nwindow = [9999, 0]",
+            "line 7, column 1: class \"p\": window, memory: the window (9999,0)",
+        ),
+        (
+            "sweeps = 20",
+            "sweeps = 20\norder = \"step\"\n[[class]]\ntask = \"parity\"\nlengths = [3]\ntied = true",
+            "step blocks",
+        ),
+        (
+            "lengths = [4]",
+            "lengths = [60]\nwindow = [20, 20]",
+            "cells",
+        ),
+        (
+            "tau = [1e-10]",
+            "tau = [0, 0.0]",
+            "line 9, column 1: dynamics \"cavi\": tau = 0 twice",
+        ),
+        (
+            "iterations = 20",
+            "iterations = 20\ninitial = \"u_norm\"",
+            "line 12, column 1: dynamics \"cavi\": `initial` is no key",
+        ),
+        (
+            "iterations = 20",
+            "iterations = 20\ncheckpoints = [1]",
+            "line 12, column 1: dynamics \"cavi\": `checkpoints` is no key",
+        ),
+    ] {
+        assert!(SMALL.contains(old), "{old}");
+        scratch.file("s.toml", &SMALL.replacen(old, new, 1));
+        fails(&scratch.run(&["run", "s.toml"]), 2, &[said]);
+        fails(
+            &scratch.run(&["run", "s.toml", "--dry-run", "--json"]),
+            2,
+            &[said],
+        );
+        assert_eq!(scratch.files(), ["s.toml"]);
+    }
+    fails(
+        &scratch.run(&["run", "none.toml"]),
+        2,
+        &["cannot read none.toml"],
+    );
+    scratch.file("s.toml", SMALL);
+    fails(
+        &scratch.run(&["run", "s.toml", "--shard", "3/2"]),
+        2,
+        &["'3/2'", "I/N"],
+    );
+    fails(
+        &scratch.run(&["collect", "nowhere"]),
+        2,
+        &["nowhere", "study.json"],
+    );
+    fails(&scratch.run(&["collect"]), 2, &["DIR"]);
+}
+
+#[test]
+fn a_dry_run_counts_and_writes_nothing() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", SMALL);
+    let plan = scratch.json(&["run", "s.toml", "--dry-run"]);
+    assert_eq!(
+        (&plan["study"], &plan["runs"], &plan["finished"]),
+        (&"small".into(), &5.into(), &0.into())
+    );
+    assert_eq!(plan["series"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&plan["series"][0]["class"], &plan["series"][0]["runs"]),
+        (&"p".into(), &3.into())
+    );
+    assert!(plan["seconds"].as_f64().unwrap() >= 0.0 && plan["memory_bytes"].as_u64().unwrap() > 0);
+    let text = scratch.run(&["run", "s.toml", "--dry-run"]);
+    assert!(text.success().contains("5 runs, 0 done"), "{}", text.text);
+    assert_eq!(scratch.files(), ["s.toml"]);
+    scratch.run(&["run", "s.toml"]).success();
+    assert_eq!(scratch.json(&["run", "s.toml", "--dry-run"])["finished"], 5);
+}
+
+#[test]
+fn files_that_a_study_names_are_found_beside_it() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path().join("studies")).unwrap();
+    let study = SMALL
+        .replace("\"parity\"", "\"square.json\"")
+        .replace("[4]", "[1, 2]\ninputs = \"product:law.json\"");
+    scratch.file("studies/s.toml", &study);
+    scratch.file("studies/square.json", "[[1,0],[0,1]]");
+    scratch.file("studies/law.json", "[[\"1/3\",\"2/3\"],[0.5,0.5]]");
+    scratch.run(&["run", "studies/s.toml"]).success();
+    // Another square behind the same name is another study.
+    scratch.file("studies/square.json", "[[0,1],[1,0]]");
+    fails(
+        &scratch.run(&["run", "studies/s.toml"]),
+        2,
+        &["another class, method or seed"],
+    );
+}
+
+#[test]
+fn a_study_agrees_with_the_commands() {
+    let scratch = Scratch::new();
+    let common = "kind = \"cavi\"\ncommon_random_numbers = true";
+    let common = SMALL.replace("kind = \"cavi\"", common);
+    let same = "kind = \"chain\"\ncommon_random_numbers = true";
+    scratch.file("s.toml", &common.replace("kind = \"chain\"", same));
+    scratch.run(&["run", "s.toml"]).success();
+    let lines = String::from_utf8(tables(&scratch, &["small"]).lines).unwrap();
+    let rows: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    let expected = [
+        "p/cavi/tau=1e-10/0",
+        "p/cavi/tau=1e-10/1",
+        "p/cavi/tau=1e-10/2",
+        "p/chain/tau=0/0",
+        "p/chain/tau=0/1",
+    ];
+    assert_eq!(ids, expected);
+    let class = ["--task", "parity", "--lengths", "4"];
+    let cavi = [
+        "cavi",
+        "--tau",
+        "1e-10",
+        "--iterations",
+        "20",
+        "--runs",
+        "3",
+    ];
+    let cavi = scratch.json(&[&cavi[..], &class].concat());
+    for run in 0..3 {
+        let (ours, theirs) = (&rows[run]["result"], &cavi["runs"][run]);
+        assert_eq!(rows[run]["settings"], cavi["settings"]);
+        for key in [
+            "greedy_exact",
+            "greedy_reward",
+            "expected_reward",
+            "entropy",
+            "residual",
+        ] {
+            assert_eq!(ours[key], theirs[key], "{key}");
+        }
+    }
+    let chain = [
+        "chain",
+        "--kernel",
+        "heat-bath",
+        "--tau",
+        "0",
+        "--sweeps",
+        "20",
+        "--chains",
+        "2",
+    ];
+    let chain = scratch.json(&[&chain[..], &class].concat());
+    for run in 0..2 {
+        let (ours, theirs) = (&rows[3 + run]["result"], &chain["chains"][run]);
+        assert_eq!(rows[3 + run]["settings"], chain["settings"]);
+        for key in [
+            "reward_exact",
+            "reward",
+            "mean_reward",
+            "sweeps_to_stationary",
+        ] {
+            assert_eq!(ours[key], theirs[key], "{key}");
+        }
+    }
+    // Without that key every point has streams of its own.
+    let (scratch, _) = small();
+    let lines = String::from_utf8(tables(&scratch, &["small"]).lines).unwrap();
+    let own: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((&rows[0]["seed"], &rows[3]["seed"]), (&json!(0), &json!(0)));
+    assert_ne!(own["seed"], rows[0]["seed"]);
+    assert_ne!(own["result"], rows[0]["result"]);
+}
+
+/// The records in a table of lines.
+fn records(lines: &[u8]) -> Vec<Value> {
+    let lines = std::str::from_utf8(lines).unwrap().lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// What a table has of a record, by column.
+fn expected(record: &Value) -> Vec<(&'static str, Value)> {
+    let (class, settings, result) = (&record["class"], &record["settings"], &record["result"]);
+    let mut entries = vec![
+        ("class", record["class_id"].clone()),
+        ("q", json!(class["square"].as_array().unwrap().len())),
+        ("lengths", class["lengths"].clone()),
+        ("window_past", class["window"][0].clone()),
+        ("tied", class["tied"].clone()),
+        ("quench_tau", settings["quench"]["tau"].clone()),
+        ("reward_at_10", result["checkpoints"][0]["reward"].clone()),
+        (
+            "reward_exact_at_3000",
+            result["checkpoints"][1]["reward_exact"].clone(),
+        ),
+    ];
+    let own = ["id", "study", "task", "cells", "dynamics", "kind", "run"];
+    entries.extend(own.map(|key| (key, record[key].clone())));
+    let own = ["order", "tau", "iterations", "kernel", "step"];
+    entries.extend(own.map(|key| (key, settings[key].clone())));
+    let own = [
+        "greedy_reward",
+        "entropy",
+        "reward_exact",
+        "mean_reward",
+        "sweeps_done",
+        "sweeps_to_optimum",
+    ];
+    entries.extend(own.map(|key| (key, result[key].clone())));
+    entries
+}
+
+#[test]
+fn the_parquet_table_holds_what_the_lines_hold() {
+    let scratch = Scratch::new();
+    let path = scratch.path().join("t.parquet");
+    fs::write(&path, &undisturbed().parquet).unwrap();
+    let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();
+    let rows: Vec<Value> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| flat(&row.unwrap()))
+        .collect();
+    let records = records(&undisturbed().lines);
+    assert_eq!((rows.len(), records.len()), (RUNS, RUNS));
+    for (row, record) in rows.iter().zip(&records) {
+        for (column, value) in expected(record) {
+            assert_eq!(row[column], value, "{column}");
+        }
+    }
+}
+
+#[test]
+fn the_csv_table_holds_what_the_lines_hold() {
+    let text = std::str::from_utf8(&undisturbed().csv).unwrap();
+    let mut lines = text.split_terminator("\r\n").map(split);
+    let heads = lines.next().unwrap();
+    let records = records(&undisturbed().lines);
+    let rows: Vec<Vec<String>> = lines.collect();
+    assert_eq!(rows.len(), RUNS);
+    for (row, record) in rows.iter().zip(&records) {
+        assert_eq!(row.len(), heads.len());
+        for (column, value) in expected(record) {
+            let place = heads.iter().position(|head| head == column).unwrap();
+            let read = match (&value, &row[place][..]) {
+                (Value::Null, "") => Value::Null,
+                (Value::String(_), text) => Value::from(text),
+                (_, text) => serde_json::from_str(text).unwrap(),
+            };
+            assert_eq!(read, value, "{column}");
+        }
+    }
+}
+
+/// The entries of a line of CSV.
+fn split(line: &str) -> Vec<String> {
+    let mut entries = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => entries.push(String::new()),
+            c => entries.last_mut().unwrap().push(c),
+        }
+    }
+    entries
+}
+
+/// A row as an object.
+fn flat(row: &parquet::record::Row) -> Value {
+    let fields = row
+        .get_column_iter()
+        .map(|(name, field)| (name.clone(), value(field)));
+    Value::Object(fields.collect())
+}
+
+fn value(field: &Field) -> Value {
+    match field {
+        Field::Null => Value::Null,
+        Field::Str(text) => Value::from(&text[..]),
+        Field::Long(number) => Value::from(*number),
+        Field::Double(number) => Value::from(*number),
+        Field::Bool(flag) => Value::from(*flag),
+        Field::ListInternal(list) => list.elements().iter().map(value).collect(),
+        other => panic!("{other}"),
+    }
+}
