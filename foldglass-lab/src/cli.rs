@@ -117,7 +117,7 @@ impl Cli {
                 let invocation = Invocation {
                     settings,
                     name: name.to_owned(),
-                    typed: typed(own),
+                    typed: typed(name, own),
                 };
                 Ok(Some((invocation, command)))
             }
@@ -145,15 +145,21 @@ const NO_SETTINGS: [&str; 11] = [
 ];
 
 /// The flags of a command by name, numbers as numbers.
-fn typed(matches: &ArgMatches) -> Fields {
+fn typed(command: &str, matches: &ArgMatches) -> Fields {
+    let cli = Cli::command();
+    let flags = cli.find_subcommand(command).into_iter();
+    // Groups of flags have ids too, and no value of their own.
+    let flags: Vec<&str> = flags
+        .flat_map(|command| command.get_arguments())
+        .map(|flag| flag.get_id().as_str())
+        .collect();
     let mut fields = Fields::new();
     for id in matches.ids() {
         let name = id.as_str();
         let given = matches.value_source(name);
-        if NO_SETTINGS.contains(&name) || given.is_none() {
+        if NO_SETTINGS.contains(&name) || !flags.contains(&name) || given.is_none() {
             continue;
         }
-        // A group of flags has no value of its own.
         let Ok(Some(raw)) = matches.try_get_raw(name) else {
             continue;
         };

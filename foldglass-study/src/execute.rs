@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use foldglass::Allowance;
 use foldglass::memory::Bytes;
-use foldglass::watch::Observer;
+use foldglass::watch::{Observer, Tally};
 use serde::Serialize;
 
 use crate::checkpoint::{Checkpoints, Found};
@@ -92,7 +92,12 @@ pub(crate) struct Work {
     pub units: Vec<Unit>,
     pub runs: u64,
     pub finished: u64,
+    /// Whether it was stopped before all was listed.
+    pub stopped: bool,
 }
+
+/// Units that are listed between two questions whether to stop.
+const LISTED: u64 = 1 << 16;
 
 impl Work {
     /// The work of a shard. Its list enters the memory that is allowed.
@@ -101,16 +106,23 @@ impl Work {
         shard: Shard,
         done: &HashSet<Key>,
         allowance: Allowance,
+        observer: &dyn Observer,
     ) -> Result<Work, Error> {
         let count = plan.unit_count().div_ceil(shard.of as u128);
         let bytes = count.checked_mul(2 * size_of::<Unit>() as u128);
         allowance.check(&format!("a list of {count} units of runs"), bytes)?;
         let mut work = Work {
-            units: Vec::new(),
+            units: Vec::with_capacity(usize::try_from(count).unwrap_or(0)),
             runs: 0,
             finished: 0,
+            stopped: false,
         };
-        for unit in shard.share(plan.units()) {
+        let tally = Tally::new(observer, "units listed", u64::try_from(count).ok());
+        for (number, unit) in (1..).zip(shard.share(plan.units())) {
+            if number % LISTED == 0 && tally.add(LISTED).is_break() {
+                work.stopped = true;
+                break;
+            }
             work.runs += unit.numbers.end - unit.numbers.start;
             work.finished += unit.keys().filter(|key| done.contains(key)).count() as u64;
             work.units.extend(unit.left(done));
@@ -141,9 +153,18 @@ pub fn execute(
     let label = options.shard.label();
     // Before anything is written: a directory of another study stays as it is.
     let done = done(&plan, out, observer)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
-    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
     let records = out.join(options.shard.file("records"));
+    if work.stopped {
+        return Ok(Executed {
+            records,
+            runs: work.runs,
+            done_before: work.finished,
+            done_now: 0,
+            end: End::Stopped,
+        });
+    }
+    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
     let (journal, dropped) = Journal::open(&records)?;
     if dropped > 0 {
         let path = records.display();
@@ -157,9 +178,11 @@ pub fn execute(
     plan.manifest
         .write(out, &label)
         .map_err(|source| Error::keep(out, source))?;
-    for unit in options.shard.share(plan.units()) {
-        if unit.left(&done).is_none() {
-            checkpoints.forget(&plan, &unit);
+    if work.finished > 0 {
+        for unit in options.shard.share(plan.units()) {
+            if unit.left(&done).is_none() {
+                checkpoints.forget(&plan, &unit);
+            }
         }
     }
     let kept = OnDisk {
@@ -195,7 +218,10 @@ pub fn execute_in_memory(
     let held = held_bytes(&plan);
     let what = format!("holding the results of {} runs", plan.index.runs());
     options.allowance.check(&what, held)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    if work.stopped {
+        return Ok((Vec::new(), End::Stopped));
+    }
     let kept = InMemory {
         plan: &plan,
         records: Mutex::new(Vec::new()),
@@ -353,10 +379,16 @@ impl<'a> Execution<'a> {
 
     /// Does the units on all threads, the longest first, so that none is left alone at the end.
     fn run(&self, mut units: Vec<Unit>, options: &Options) -> Result<End, Error> {
-        let work = |unit: &Unit| {
-            weight(self.plan, unit.series) * self.plan.of(unit).1.recipe.steps() as f64
-        };
-        units.sort_by(|a, b| work(b).total_cmp(&work(a)));
+        // Once a point: there may be millions of units.
+        let costs: Vec<Vec<f64>> = (0..self.plan.series.len())
+            .map(|series| {
+                let points = self.plan.series[series].points.iter();
+                let cost = |steps: u64| weight(self.plan, series) * steps as f64;
+                points.map(|point| cost(point.recipe.steps())).collect()
+            })
+            .collect();
+        let cost = |unit: &Unit| costs[unit.series][unit.point];
+        units.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
         if self.threads < options.threads.min(units.len()) {
             let (memory, asked) = (Bytes::of(options.allowance.0), options.threads);
             self.observer.notice(&format!(

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use foldglass::watch::Observer;
+use foldglass::watch::{Observer, Tally};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -53,19 +53,23 @@ pub struct SeriesForecast {
 const TRIAL: Duration = Duration::from_millis(100);
 
 /// Looks at what is left to do and tries every dynamics on every class for a moment. Writes
-/// nothing.
+/// nothing. None when it was stopped.
 pub fn forecast(
     study: &Study,
     registry: &Registry,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<Forecast, Error> {
+) -> Result<Option<Forecast>, Error> {
     let plan = Plan::new(study, registry, &options.base, options.allowance)?;
     let done = done(&plan, &options.out, observer)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance)?;
+    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    let tally = Tally::new(observer, "dynamics tried out", None);
     let mut list = Vec::new();
     let mut longest: f64 = 0.0;
     for (number, series) in plan.series.iter().enumerate() {
+        if work.stopped || tally.add(1).is_break() {
+            return Ok(None);
+        }
         let own = |unit: &&Unit| unit.series == number;
         let units = work.units.iter().filter(own).count();
         let each = match work.units.iter().find(own) {
@@ -92,14 +96,14 @@ pub fn forecast(
     let memory = memory
         .saturating_mul(threads as u128)
         .saturating_add(list_bytes);
-    Ok(Forecast {
+    Ok(Some(Forecast {
         runs: work.runs,
         finished: work.finished,
         threads,
         seconds: (seconds / threads as f64).max(longest),
         memory_bytes: u64::try_from(memory).unwrap_or(u64::MAX),
         series: list,
-    })
+    }))
 }
 
 /// The seconds of a unit, from those of its first steps.

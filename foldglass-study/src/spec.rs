@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::files::Input;
 use crate::method::{Fields, SettingError, number_name, shown};
 use crate::words::{ClassWords, is_plain};
 pub(crate) use lines::{Lines, Table};
@@ -169,10 +170,13 @@ const LONGEST_ID: usize = 100;
 /// The most points of a dynamics and classes of a grid.
 pub(crate) const MOST_POINTS: usize = 1 << 20;
 
+/// The most bytes of a study: a person writes it.
+const LARGEST: u64 = 1 << 24;
+
 impl Study {
     /// Reads the study in the file at `path`; `seed` is its seed where it states none.
     pub fn read(path: &Path, seed: u64) -> Result<Study, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::read(path, source))?;
+        let text = Input::read_up_to(path, LARGEST)?.text("a study in TOML")?;
         Study::parse(&text, seed).map_err(|problem| Error::study(path, problem))
     }
 

@@ -29,6 +29,8 @@ pub struct Options {
     most: [u64; KINDS.len()],
     /// A case to repeat, by kind and number.
     case: Option<(usize, u64)>,
+    /// The program; none builds it.
+    program: Option<PathBuf>,
 }
 
 /// A kind of attack: does a case in an empty folder and says how many attacks that were.
@@ -67,6 +69,7 @@ impl Options {
         seconds: 600,
         most: [8, 57, 40, 57, 4],
         case: None,
+        program: None,
     };
 
     /// Reads the flags.
@@ -76,6 +79,7 @@ impl Options {
             seconds: 60,
             most: [u64::MAX; KINDS.len()],
             case: None,
+            program: None,
         };
         let mut args = args.iter();
         while let Some(flag) = args.next() {
@@ -92,6 +96,7 @@ impl Options {
                 (_, Some(kind)) => options.most[kind] = number()?,
                 ("--seed", _) => options.seed = number()?,
                 ("--seconds", _) => options.seconds = number()?,
+                ("--program", _) => options.program = Some(value.into()),
                 ("--case", _) => options.case = Some(case(value)?),
                 _ => return Err(Failure::Usage(format!("attack does not know {flag:?}"))),
             }
@@ -125,7 +130,10 @@ struct Progress {
 
 /// Runs `cargo xtask attack`.
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let program = build()?;
+    let program = match &options.program {
+        Some(program) => program.clone(),
+        None => build()?,
+    };
     let folder = target_dir().join(format!("attack-{}", std::process::id()));
     let made = folder.join("corpus");
     fs::create_dir_all(&made).map_err(|error| Failure::Failed(error.to_string()))?;

@@ -19,9 +19,10 @@ usage: cargo xtask <command>
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
-         [--case KIND:N]         kills the built program, damages its files, flips their bits, gives it
-                                 extreme flags and signals, for 60 seconds or as many of each as said;
-                                 --case repeats one";
+         [--case KIND:N] [--program FILE]
+                                 kills the built program, or FILE, damages its files, flips their bits,
+                                 gives it extreme flags and signals, for 60 seconds or as many of each
+                                 as said; --case repeats one";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]

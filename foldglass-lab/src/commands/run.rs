@@ -71,6 +71,7 @@ impl RunArgs {
         let (name, registry, observer) = (study.name.clone(), Registry::default(), Terminal::new());
         if self.dry_run {
             let forecast = forecast(&study, &registry, &options, &observer)?;
+            let forecast = forecast.ok_or_else(stopped_trial)?;
             return Ok(Done::Forecast {
                 study: name,
                 forecast,
@@ -92,6 +93,11 @@ impl RunArgs {
             ))),
         }
     }
+}
+
+/// Of a dry run that was stopped.
+pub fn stopped_trial() -> Error {
+    Error::Stopped("stopped while the dynamics were tried out".to_owned())
 }
 
 /// What `run` did or would do.

@@ -6,7 +6,7 @@ use super::stream::Stream;
 use std::path::Path;
 use std::time::Duration;
 
-const LONG: [&str; 13] = [
+const LONG: [&str; 12] = [
     "cavi --task z:3 --lengths 3 --tau 1e-3 --iterations 1 --runs 1500000",
     "cavi --task quasigroup --lengths 7 --window 0,3 --tau 1e-6 --iterations 100000000 --runs 1",
     "cavi --task z:3 --lengths 3 --tau 1e-3 --iterations 100000000 --runs 3 --rule gradient:0.1",
@@ -16,8 +16,7 @@ const LONG: [&str; 13] = [
     "enumerate --task z:3 --lengths 4",
     "enumerate --task parity --lengths 13 --inputs markov:9/10",
     "enumerate --task z:3 --lengths 4 --out census",
-    "certify --code codes.json --cap 100000000",
-    "escape --code code.json --search --cap 18446744073709551615",
+    "certify --code shelf.json --task z:3 --lengths 8 --cap 50000000",
     "tree --task parity --lengths 6 --inputs markov:9/10",
     "run long.toml --out out",
 ];
@@ -36,7 +35,7 @@ runs = 1000
 kind = "cavi"
 tau = 1e-3
 iterations = 1
-runs = 100000000
+runs = 20000000
 "#;
 
 /// Starts a long command and sends Ctrl-C at a random moment of its first seconds; gives 1. On a
@@ -47,8 +46,10 @@ pub fn attack(
     number: u64,
     stream: &mut Stream,
 ) -> Result<u64, String> {
-    corpus.copy(&["codes.json", "code.json"], folder)?;
-    std::fs::write(folder.join("long.toml"), STUDY).map_err(|error| error.to_string())?;
+    let shelf = format!("{{\"actions\":{:?}}}", [0; 66]);
+    for (name, content) in [("long.toml", STUDY), ("shelf.json", &shelf)] {
+        std::fs::write(folder.join(name), content).map_err(|error| error.to_string())?;
+    }
     let args = LONG[number as usize % LONG.len()];
     let call = Call::new(&corpus.program, folder, args);
     let wait = Duration::from_secs_f64(0.02 + 2.0 * stream.share() * stream.share());
