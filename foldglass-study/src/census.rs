@@ -5,10 +5,12 @@
 //! they demand; the others need the demands of all of them.
 
 mod execute;
+mod forecast;
 mod found;
 mod store;
 
 pub use execute::{BARRIER_CAP, CensusOptions, CensusPlan, Counted, count};
+pub use forecast::{CensusForecast, forecast};
 pub use found::{Found, TrapKind, Traps};
 pub use store::{CensusManifest, collect};
 

@@ -385,10 +385,16 @@ impl<'a> Execution<'a> {
 
     /// Does the units on all threads, the longest first, so that none is left alone at the end.
     fn run(&self, mut units: Vec<Unit>, options: &Options) -> Result<End, Error> {
-        let work = |unit: &Unit| {
-            weight(self.plan, unit.series) * self.plan.of(unit).1.recipe.steps() as f64
-        };
-        units.sort_by(|a, b| work(b).total_cmp(&work(a)));
+        // Once a point: there may be millions of units.
+        let costs: Vec<Vec<f64>> = (0..self.plan.series.len())
+            .map(|series| {
+                let points = self.plan.series[series].points.iter();
+                let cost = |steps: u64| weight(self.plan, series) * steps as f64;
+                points.map(|point| cost(point.recipe.steps())).collect()
+            })
+            .collect();
+        let cost = |unit: &Unit| costs[unit.series][unit.point];
+        units.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
         if self.threads < options.threads.min(units.len()) {
             let (memory, asked) = (Bytes::of(options.allowance.0), options.threads);
             self.observer.notice(&format!(

@@ -54,6 +54,12 @@ impl Input {
         }
     }
 
+    /// Reads the file at `path`, which may have up to `most` bytes.
+    pub fn read_up_to(path: &Path, most: u64) -> Result<Input, Error> {
+        let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
+        Input::from(path.display().to_string(), file, most)
+    }
+
     /// A content that is already here.
     pub fn of(name: &str, content: Vec<u8>) -> Input {
         Input {

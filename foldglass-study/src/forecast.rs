@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use foldglass::watch::Observer;
+use foldglass::watch::{Observer, Tally};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -66,9 +66,13 @@ pub fn forecast(
     let Some(work) = work else {
         return Ok(None);
     };
+    let tally = Tally::new(observer, "dynamics tried out", None);
     let mut list = Vec::new();
     let mut longest: f64 = 0.0;
     for (number, series) in plan.series.iter().enumerate() {
+        if tally.add(1).is_break() {
+            return Ok(None);
+        }
         let own = |unit: &&Unit| unit.series == number;
         let units = work.units.iter().filter(own).count();
         let each = match work.units.iter().find(own) {

@@ -190,10 +190,13 @@ const LONGEST_ID: usize = 100;
 /// The most points of a dynamics and classes of a grid.
 pub(crate) const MOST_POINTS: usize = 1 << 20;
 
+/// The most bytes of a study: a person writes it.
+const LARGEST: u64 = 1 << 24;
+
 impl Study {
     /// Reads the study in the file at `path`; `seed` is its seed where it states none.
     pub fn read(path: &Path, seed: u64) -> Result<Study, Error> {
-        let file = Input::read(path)?;
+        let file = Input::read_up_to(path, LARGEST)?;
         Study::parse(file.text()?, seed).map_err(|problem| Error::study(path, problem))
     }
 

@@ -1,7 +1,7 @@
 //! Times the library beside its Python peers, in turns so that they share the machine's noise.
 
 use crate::peers::{self, Environment, Peer};
-use crate::table::{self, Comparison};
+use crate::table::{self, Comparison, PeerTime, Spread};
 use crate::{Failure, cargo, machine, root, section};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -196,7 +196,8 @@ impl Measured {
     fn report(&self, rounds: usize) -> Result<String, String> {
         let own = table::own_table(&table::rows(&self.ours)?);
         let head = format!(
-            "{}, {}; medians, {rounds} interleaved round(s), `{}` once.",
+            "{}, {}; medians of {rounds} interleaved round(s) with the least and the most of them, `{}` \
+             once; a ratio is that of the two medians beside it.",
             machine::describe(),
             machine::today(),
             ONCE.join("`, `"),
@@ -211,11 +212,12 @@ impl Measured {
             let timed = |(peer, lines): (&Peer, &Vec<Value>)| {
                 let version = lines[0]["version"].as_str().unwrap_or("of unknown version");
                 let name = format!("{} {version}, {}", peer.name, peer.style);
-                Ok((name, table::median_of(lines, "median_s")?))
+                let measured = Spread::of_lines(lines, "median_s")?;
+                Ok(PeerTime { name, measured })
             };
             comparisons.push(Comparison {
                 case: case.theirs.into(),
-                ours: table::median_of(&self.ours_of(case.ours), "median_s")?,
+                ours: Spread::of_lines(&self.ours_of(case.ours), "median_s")?,
                 peers: case
                     .peers
                     .iter()

@@ -1,5 +1,6 @@
-//! Runs what developers and CI run: `cargo xtask test`, `cargo xtask bench`.
+//! Runs what developers and CI run: `cargo xtask test`, `cargo xtask bench`, `cargo xtask attack`.
 
+mod attack;
 mod bench;
 mod machine;
 mod peers;
@@ -13,9 +14,15 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, lints, tests, doc tests and documentation; stops at the first failure
+  test                           format, lints, tests, doc tests, documentation and some attacks; stops at the
+                                 first failure
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
-                                 --write puts the tables into BENCHMARKS.md";
+                                 --write puts the tables into BENCHMARKS.md
+  attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
+         [--case KIND:N] [--program FILE]
+                                 kills the built program, or FILE, damages its files, flips their bits,
+                                 gives it extreme flags and signals, for 60 seconds or as many of each
+                                 as said; --case repeats one";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]
@@ -35,6 +42,9 @@ fn main() -> ExitCode {
         ))),
         Some(("bench", rest)) => {
             bench::Options::parse(rest).and_then(|options| bench::run(&options))
+        }
+        Some(("attack", rest)) => {
+            attack::Options::parse(rest).and_then(|options| attack::run(&options))
         }
         Some(("help" | "--help" | "-h", _)) => {
             println!("{USAGE}");

@@ -3,42 +3,75 @@
 use serde_json::Value;
 use std::fmt::Write;
 
+/// A quantity over all rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    pub median: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
 /// One measured quantity over all rounds.
 #[derive(Debug, PartialEq)]
 pub struct Row {
     pub name: String,
-    pub value: f64,
+    pub measured: Spread,
     /// `s` for a time.
     pub unit: String,
+    /// What was measured, where that is more than the name says.
+    pub of: String,
+    /// The time that it is held against.
+    pub base: Option<Base>,
     /// What it should be, as the benchmark wrote it; empty where it named none.
     pub target: String,
 }
 
-/// A case's times in seconds: ours, then those of the peers that have it, by their names.
+/// A time that another is held against, of the same rounds.
+#[derive(Debug, PartialEq)]
+pub struct Base {
+    pub of: String,
+    pub measured: Spread,
+}
+
+/// A case's times in seconds: ours, then those of the peers that have it.
 pub struct Comparison {
     pub case: String,
-    pub ours: f64,
-    pub peers: Vec<(String, f64)>,
+    pub ours: Spread,
+    pub peers: Vec<PeerTime>,
 }
 
-/// The median; the mean of the middle two for an even count; None of nothing.
-pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+/// What a peer took.
+pub struct PeerTime {
+    pub name: String,
+    pub measured: Spread,
+}
+
+impl Spread {
+    /// Of some values; the median is the mean of the middle two for an even count. None of nothing.
+    pub fn of(values: &[f64]) -> Option<Spread> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        let (&least, &most) = (sorted.first()?, sorted.last()?);
+        let median = if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            (sorted[middle - 1] + sorted[middle]) / 2.0
+        };
+        Some(Spread {
+            median,
+            least,
+            most,
+        })
     }
-}
 
-/// The median over the lines of one numeric field.
-pub fn median_of(lines: &[Value], field: &str) -> Result<f64, String> {
-    let values: Option<Vec<f64>> = lines.iter().map(|line| line[field].as_f64()).collect();
-    values
-        .and_then(|values| median(&values))
-        .ok_or_else(|| format!("a line has no number {field:?}: {lines:?}"))
+    /// Of one numeric field of the lines.
+    pub fn of_lines(lines: &[Value], field: &str) -> Result<Spread, String> {
+        let values: Option<Vec<f64>> = lines.iter().map(|line| line[field].as_f64()).collect();
+        values
+            .and_then(|values| Spread::of(&values))
+            .ok_or_else(|| format!("a line has no number {field:?}: {lines:?}"))
+    }
 }
 
 /// Whether two results agree to 1e-12 of the larger; NaN agrees with nothing.
@@ -46,7 +79,8 @@ pub fn agree(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
 }
 
-/// One row per name, in the order of first appearance: `value` with its `unit`, else `median_s`.
+/// One row per name, in the order of first appearance: `value` with its `unit`, else `median_s`, with
+/// `base_s` where a line has that.
 pub fn rows(lines: &[Value]) -> Result<Vec<Row>, String> {
     let mut names: Vec<&str> = Vec::new();
     for line in lines {
@@ -58,40 +92,54 @@ pub fn rows(lines: &[Value]) -> Result<Vec<Row>, String> {
         }
     }
     let row = |name: &str| {
-        let same: Vec<Value> = lines
-            .iter()
-            .filter(|line| line["name"] == name)
-            .cloned()
-            .collect();
-        let has_value = same[0].get("value").is_some();
-        Ok(Row {
-            name: name.into(),
-            value: median_of(&same, if has_value { "value" } else { "median_s" })?,
-            unit: if has_value {
-                words(&same[0]["unit"])
-            } else {
-                "s".into()
-            },
-            target: words(&same[0]["target"]),
-        })
+        let same = lines.iter().filter(|line| line["name"] == name);
+        row(name, &same.cloned().collect::<Vec<Value>>())
     };
     names.into_iter().map(row).collect()
 }
 
-/// The table of our own quantities.
-pub fn own_table(rows: &[Row]) -> String {
-    let mut table = String::from("| benchmark | value | target |\n|---|--:|---|\n");
-    for Row {
-        name,
-        value,
+fn row(name: &str, lines: &[Value]) -> Result<Row, String> {
+    let first = &lines[0];
+    let has = |field: &str| first.get(field).is_some();
+    let base = || {
+        Ok::<Base, String>(Base {
+            of: words(&first["base"]),
+            measured: Spread::of_lines(lines, "base_s")?,
+        })
+    };
+    let (field, unit) = if has("value") {
+        ("value", words(&first["unit"]))
+    } else {
+        ("median_s", "s".into())
+    };
+    Ok(Row {
+        name: name.into(),
+        measured: Spread::of_lines(lines, field)?,
         unit,
-        target,
-    } in rows
-    {
+        of: words(&first["of"]),
+        base: has("base_s").then(base).transpose()?,
+        target: words(&first["target"]),
+    })
+}
+
+/// The table of our own quantities. A ratio is that of the two medians printed beside it.
+pub fn own_table(rows: &[Row]) -> String {
+    let mut table =
+        String::from("| benchmark | median (least to most) | held against | ratio | target |\n");
+    table.push_str("|---|--:|--:|--:|---|\n");
+    for row in rows {
+        let measured = told(row.measured, &row.unit, &row.of);
+        let (base, over) = match &row.base {
+            Some(base) => (
+                told(base.measured, "s", &base.of),
+                ratio(row.measured, base.measured),
+            ),
+            None => Default::default(),
+        };
+        let (name, target) = (&row.name, &row.target);
         let _ = writeln!(
             table,
-            "| `{name}` | {} | {target} |",
-            quantity(*value, unit)
+            "| `{name}` | {measured} | {base} | {over} | {target} |"
         );
     }
     table
@@ -99,20 +147,43 @@ pub fn own_table(rows: &[Row]) -> String {
 
 /// The table of times and of their ratios to ours, one line per program.
 pub fn peer_table(comparisons: &[Comparison]) -> String {
-    let mut table = String::from("| case | program | time | / foldglass |\n|---|---|--:|--:|\n");
+    let mut table = String::from(
+        "| case | program | median (least to most) | / foldglass |\n|---|---|--:|--:|\n",
+    );
     for comparison in comparisons {
-        let ours = quantity(comparison.ours, "s");
-        let _ = writeln!(
-            table,
-            "| `{}` | foldglass | {ours} | 1 × |",
-            comparison.case
-        );
-        for (peer, time) in &comparison.peers {
-            let ratio = significant(time / comparison.ours);
-            let _ = writeln!(table, "| | {peer} | {} | {ratio} × |", quantity(*time, "s"));
+        let (case, ours) = (&comparison.case, told(comparison.ours, "s", ""));
+        let _ = writeln!(table, "| `{case}` | foldglass | {ours} | 1 × |");
+        for PeerTime { name, measured } in &comparison.peers {
+            let over = ratio(*measured, comparison.ours);
+            let time = told(*measured, "s", "");
+            let _ = writeln!(table, "| | {name} | {time} | {over} |");
         }
     }
     table
+}
+
+/// A median with the least and the most of the rounds, and what was measured.
+fn told(spread: Spread, unit: &str, of: &str) -> String {
+    let Spread {
+        median,
+        least,
+        most,
+    } = spread;
+    let range = if least == most {
+        String::new()
+    } else {
+        format!(" ({} to {})", quantity(least, unit), quantity(most, unit))
+    };
+    format!("{} {of}", quantity(median, unit))
+        .trim_end()
+        .to_owned()
+        + &range
+}
+
+/// The ratio of two medians as they are printed, so that a reader who divides them gets the same.
+fn ratio(a: Spread, b: Spread) -> String {
+    let printed = |value: f64| format!("{value:.2e}").parse().unwrap_or(value);
+    format!("{} ×", significant(printed(a.median) / printed(b.median)))
 }
 
 /// A value with its unit; seconds get the prefix that suits them.
@@ -153,11 +224,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn alone(value: f64) -> Spread {
+        Spread::of(&[value]).unwrap()
+    }
+
     #[test]
     fn the_median_ignores_order_and_averages_the_middle_two() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(Spread::of(&[]), None);
+        let spread = |values: &[f64]| {
+            let Spread {
+                median,
+                least,
+                most,
+            } = Spread::of(values).unwrap();
+            [median, least, most]
+        };
+        assert_eq!(spread(&[3.0, 1.0, 2.0]), [2.0, 1.0, 3.0]);
+        assert_eq!(spread(&[4.0, 1.0, 3.0, 2.0]), [2.5, 1.0, 4.0]);
     }
 
     #[test]
@@ -176,19 +259,17 @@ mod tests {
             json!({"name": "b", "value": 5.0e6, "unit": "actions/s", "target": ">= 3e6", "chains": 8}),
             json!({"name": "a", "median_s": 0.5, "J": 0.2}),
         ];
+        let row = |name: &str, values: [f64; 2], unit: &str, target: &str| Row {
+            name: name.into(),
+            measured: Spread::of(&values).unwrap(),
+            unit: unit.into(),
+            of: String::new(),
+            base: None,
+            target: target.into(),
+        };
         let expected = [
-            Row {
-                name: "b".into(),
-                value: 4.0e6,
-                unit: "actions/s".into(),
-                target: ">= 3e6".into(),
-            },
-            Row {
-                name: "a".into(),
-                value: 0.375,
-                unit: "s".into(),
-                target: String::new(),
-            },
+            row("b", [3.0e6, 5.0e6], "actions/s", ">= 3e6"),
+            row("a", [0.25, 0.5], "s", ""),
         ];
         assert_eq!(rows(&lines).unwrap(), expected);
     }
@@ -239,23 +320,47 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_is_that_of_the_two_medians_beside_it() {
+        let line = |time: f64, base: f64| {
+            json!({"name": "step", "median_s": time, "of": "a step at T = 700", "base_s": base,
+                   "base": "a step at T = 14", "target": "0.9 to 1.1"})
+        };
+        // The median of the ratios of the rounds would be 2.
+        let lines = [line(2e-6, 1e-6), line(8e-6, 5e-6), line(9e-6, 3e-6)];
+        let table = own_table(&rows(&lines).unwrap());
+        let row = table.lines().last().unwrap();
+        assert_eq!(
+            row,
+            "| `step` | 8.00 µs a step at T = 700 (2.00 µs to 9.00 µs) | 3.00 µs a step at T = 14 \
+             (1.00 µs to 5.00 µs) | 2.67 × | 0.9 to 1.1 |"
+        );
+        assert_eq!(ratio(alone(1.0049), alone(3.0)), "0.333 ×");
+    }
+
+    #[test]
     fn the_tables_are_markdown() {
         let row = Row {
             name: "chain".into(),
-            value: 3.2e6,
+            measured: alone(3.2e6),
             unit: "actions/s".into(),
+            of: String::new(),
+            base: None,
             target: ">= 3e6".into(),
         };
         assert_eq!(
             own_table(&[row]),
-            "| benchmark | value | target |\n|---|--:|---|\n| `chain` | 3.20e6 actions/s | >= 3e6 |\n"
+            "| benchmark | median (least to most) | held against | ratio | target |\n\
+             |---|--:|--:|--:|---|\n| `chain` | 3.20e6 actions/s |  |  | >= 3e6 |\n"
         );
         let comparison = |case: &str, peers: &[(&str, f64)]| Comparison {
             case: case.into(),
-            ours: 2e-5,
+            ours: alone(2e-5),
             peers: peers
                 .iter()
-                .map(|&(name, time)| (name.into(), time))
+                .map(|&(name, time)| PeerTime {
+                    name: name.into(),
+                    measured: alone(time),
+                })
                 .collect(),
         };
         let comparisons = [
@@ -264,7 +369,7 @@ mod tests {
         ];
         assert_eq!(
             peer_table(&comparisons),
-            "| case | program | time | / foldglass |\n\
+            "| case | program | median (least to most) | / foldglass |\n\
              |---|---|--:|--:|\n\
              | `untied` | foldglass | 20.0 µs | 1 × |\n\
              | | numpy 2 | 100 µs | 5.00 × |\n\

@@ -9,7 +9,7 @@ use foldglass::memory::Bytes;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::Shard;
 use foldglass_study::census::{
-    BARRIER_CAP, CensusOptions, CensusPlan, Counted, Found, Traps, count,
+    BARRIER_CAP, CensusOptions, CensusPlan, Counted, Found, Traps, count, forecast,
 };
 use foldglass_study::parallel::threads;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive, shard};
 use crate::output::{Report, number};
-use crate::progress::Terminal;
+use crate::progress::{Terminal, span};
 use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `enumerate`.
@@ -45,7 +45,7 @@ pub struct EnumerateArgs {
     #[arg(long, value_name = "N", default_value_t = BARRIER_CAP, value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     barrier_cap: usize,
-    /// Say how many codes there are, in how many parts, and the memory they take
+    /// Say how many codes there are, in how many parts, and the memory and about the time they take
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -78,7 +78,7 @@ impl EnumerateArgs {
         };
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
         let done = if self.dry_run {
-            Done::forecast(&plan)
+            self.forecast(plan)?
         } else {
             // Made before the long part, so that a wrong path is known at once.
             let traps = self.traps.as_deref().map(Lines::create).transpose()?;
@@ -91,6 +91,24 @@ impl EnumerateArgs {
         Ok(Enumerated {
             class: class.spec(),
             done,
+        })
+    }
+
+    /// Tries some parts out.
+    fn forecast(&self, plan: CensusPlan) -> Result<Done, Error> {
+        let (cells, codes) = (plan.survey().class().cells(), plan.survey().codes());
+        let (parts, threads, bytes) = (plan.parts(), plan.threads, plan.bytes);
+        let time = forecast(plan, self.shard, &Terminal::new());
+        let stopped = || Error::Stopped("stopped while some parts were tried out".to_owned());
+        let time = time.ok_or_else(stopped)?;
+        Ok(Done::Forecast {
+            cells,
+            codes: codes.to_string(),
+            parts,
+            threads,
+            memory_bytes: bytes.to_string(),
+            seconds: time.seconds,
+            at_least: time.at_least,
         })
     }
 
@@ -163,19 +181,11 @@ enum Done {
         threads: usize,
         /// The most that all threads take, the traps and their shelves aside.
         memory_bytes: String,
+        /// About the time that all threads take, the barriers of the traps aside.
+        seconds: f64,
+        /// Whether it may well be longer: not enough parts could be tried out.
+        at_least: bool,
     },
-}
-
-impl Done {
-    fn forecast(plan: &CensusPlan) -> Done {
-        Done::Forecast {
-            cells: plan.survey().class().cells(),
-            codes: plan.survey().codes().to_string(),
-            parts: plan.parts(),
-            threads: plan.threads,
-            memory_bytes: plan.bytes.to_string(),
-        }
-    }
 }
 
 impl Report for Enumerated {
@@ -211,6 +221,8 @@ impl Report for Enumerated {
                 parts,
                 threads,
                 memory_bytes,
+                seconds,
+                at_least,
             } => {
                 writeln!(out, "cells    {cells}")?;
                 writeln!(out, "codes    {}", grouped(codes))?;
@@ -219,6 +231,14 @@ impl Report for Enumerated {
                 writeln!(
                     out,
                     "memory   at most {memory} on {threads} threads, the traps and their shelves aside"
+                )?;
+                let (about, time) = (
+                    if *at_least { "at least about" } else { "about" },
+                    span(*seconds),
+                );
+                writeln!(
+                    out,
+                    "time     {about} {time}, the barriers of the traps aside"
                 )
             }
         }

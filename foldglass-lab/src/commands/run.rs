@@ -72,8 +72,7 @@ impl RunArgs {
         let (registry, observer) = (Registry::default(), Terminal::new());
         if self.dry_run {
             let forecast = forecast(&study, &registry, &options, &observer)?;
-            let stopped = || Error::Stopped("interrupted: nothing was run".to_owned());
-            let forecast = forecast.ok_or_else(stopped)?;
+            let forecast = forecast.ok_or_else(stopped_trial)?;
             return Ok(Done::Forecast {
                 seed,
                 study: name,
@@ -97,6 +96,11 @@ impl RunArgs {
             ))),
         }
     }
+}
+
+/// Of a dry run that was stopped.
+pub fn stopped_trial() -> Error {
+    Error::Stopped("stopped while the dynamics were tried out".to_owned())
 }
 
 /// What `run` did or would do.

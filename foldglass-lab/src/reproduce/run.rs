@@ -7,6 +7,7 @@ use super::item::Item;
 use super::landscape::{self, Means, Recipe};
 use super::manifest::Manifest;
 use super::studies::{CHAINS_TIED, Scale, Source};
+use crate::commands::run::stopped_trial;
 use crate::error::Error;
 use crate::progress::Terminal;
 use foldglass_study::{End, Forecast, Options, Registry, Shard, execute, forecast};
@@ -48,10 +49,9 @@ impl Request {
         let planned = |source: Source| {
             let study = source.study(self.scale, self.seed);
             let forecast = forecast(&study, &registry, &self.options(source, options), &observer)?;
-            let stopped = || Error::Stopped("interrupted: nothing was run".to_owned());
             Ok(Planned {
                 study: source.name,
-                forecast: forecast.ok_or_else(stopped)?,
+                forecast: forecast.ok_or_else(stopped_trial)?,
             })
         };
         let sources = super::studies_of(&self.items);

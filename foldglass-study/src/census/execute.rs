@@ -75,6 +75,11 @@ impl CensusPlan {
         &self.survey
     }
 
+    /// The survey alone.
+    pub(super) fn into_survey(self) -> Survey {
+        self.survey
+    }
+
     /// All parts, the sets of endings included.
     pub fn parts(&self) -> usize {
         self.survey.endings() + self.survey.parts()

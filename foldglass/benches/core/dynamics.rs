@@ -1,6 +1,6 @@
 //! Times the dynamics: iterations of tabular RLVR, sweeps of chains, questions to a counter.
 
-use crate::{class, least_operations, median_peak, median_time, median_times};
+use crate::{Held, class, floor, least_operations, median, median_peak, median_time, median_times};
 use foldglass::cavi::{self, Runs};
 use foldglass::chain::{self, Chains, Kernel, Order, random_code};
 use foldglass::count::{self, Counter};
@@ -31,17 +31,24 @@ pub fn cavi_and_chain() {
     ]);
     let exponentials = EXPONENTIAL * (class.cells() * class.q()) as f64;
     let operations = least_operations(&class) + exponentials;
-    let peak = median_peak();
-    println!(
-        r#"{{"name":"cavi_untied_0_3_T7","median_s":{iteration:e},"value":{},"unit":"times the arithmetic floor ({:.2} Mflop at {:.1} Gflop/s)","target":"<= 5"}}"#,
-        iteration * peak / operations,
-        operations * 1e-6,
-        peak * 1e-9,
-    );
-    println!(
-        r#"{{"name":"chain_untied_0_3_T7","median_s":{sweep:e},"value":{},"unit":"times a CAVI iteration","target":"<= 1.5"}}"#,
-        sweep / iteration,
-    );
+    let held = Held {
+        name: "cavi_untied_0_3_T7",
+        seconds: iteration,
+        of: "an iteration",
+        base_seconds: operations / median_peak(),
+        base: &floor(operations),
+        target: "<= 5",
+    };
+    held.print();
+    let held = Held {
+        name: "chain_untied_0_3_T7",
+        seconds: sweep,
+        of: "a sweep",
+        base_seconds: iteration,
+        base: "a CAVI iteration",
+        target: "<= 1.5",
+    };
+    held.print();
 }
 
 /// One sweep cell by cell.
@@ -95,8 +102,7 @@ fn print_actions(name: &str, class: &Class, target: &str) {
     while rates.is_empty() || start.elapsed() < Duration::from_millis(300) {
         rates.push(actions_per_second(class, rates.len() as u64));
     }
-    rates.sort_by(f64::total_cmp);
-    let median = rates[rates.len() / 2] * 1e-6;
+    let median = median(rates.into_iter()) * 1e-6;
     println!(
         r#"{{"name":"{name}","value":{median},"unit":"million actions a second","target":"{target}"}}"#
     );

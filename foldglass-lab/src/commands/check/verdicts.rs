@@ -10,6 +10,7 @@ use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
 
 use super::Means;
+use super::time::Forewarned;
 use crate::error::Error;
 
 /// What was gone through for a verdict.
@@ -41,13 +42,18 @@ pub fn check(
         each: means.allowance.shared(threads),
     };
     let mut lines = Vec::with_capacity(list.len());
+    let all = list
+        .iter()
+        .map(|verdict| verdict.finding.nodes().len() as u64 + 1);
+    let mut observer = Forewarned::new(means.observer, all.sum());
     for (number, verdict) in list.iter().enumerate() {
         means
             .observer
             .stage(format!("{file}: verdict {number} of {}", list.len()));
-        match verdict::check(verdict, settings, means.observer) {
+        match verdict::check(verdict, settings, &observer) {
             Ok(verdict::Checked { codes, looked_at }) => {
                 let listed = verdict.finding.nodes().len() + 1;
+                observer.went_on(listed as u64);
                 lines.push(Line {
                     verdict: verdict.finding.name(),
                     codes,

@@ -81,6 +81,13 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
                 let weight = weight * self.census.codes_before(self.rungs, first);
                 let mut met = 0;
                 descent.descend(part.begun, weight, &mut |descent, weight| {
+                    self.solved += 1;
+                    if self.solved.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
+                        self.stopped = true;
+                    }
+                    if self.stopped {
+                        return;
+                    }
                     met += weight * compiled.met(rung, &descent.alpha, self.tolerance);
                 });
                 self.count.local_maxima += met;
@@ -323,7 +330,7 @@ impl<'a, W: Whole + Ord> Visit<'a, W> {
     }
 }
 
-/// How many solutions of the last rung are counted between two questions whether to stop.
+/// How many beginnings, or solutions of the last rung, are counted between two questions whether to stop.
 const STOP_EVERY: u64 = 4096;
 
 /// Ways to fill the cells of spare tokens.
