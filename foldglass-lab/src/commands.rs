@@ -6,6 +6,7 @@ pub mod certify;
 pub mod chain;
 pub mod check;
 pub mod collect;
+pub mod draw;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;

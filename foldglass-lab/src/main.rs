@@ -42,6 +42,7 @@ fn run() -> Result<(), Error> {
         Command::Check(args) => output::write(&args.run(settings)?, &invocation),
         Command::Gauge(args) => output::write(&args.run(settings)?, &invocation),
         Command::Tree(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Draw(args) => output::write(&args.run(settings)?, &invocation),
         Command::Run(args) => output::write(&args.run(settings)?, &invocation),
         Command::Collect(args) => output::write(&args.run(settings)?, &invocation),
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation),

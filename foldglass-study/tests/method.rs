@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use foldglass::{Allowance, Class, Code, Progress, Reward, Stream, Unwatched, count};
-use foldglass_study::method::{
-    Headline, Recipe, SettingError, Settings, Streams, Unit, put,
-};
+use foldglass_study::method::{Headline, Recipe, SettingError, Settings, Streams, Unit, put};
 use foldglass_study::{
     End, Fields, Form, Method, Options, Outcome, Registry, Shard, Study, execute, gather,
     summarize, write_table,
@@ -221,14 +219,29 @@ fn table(directories: &[PathBuf]) -> Vec<u8> {
 #[test]
 fn a_method_of_a_user_joins_studies_by_one_registration() {
     let (study, out) = (Study::parse(STUDY, 3).unwrap(), directory("whole"));
-    let done = execute(&study, &registry(), &options(&out, Shard::WHOLE), &Unwatched).unwrap();
-    assert_eq!((done.runs, done.done_now, done.end), (20, 20, End::Finished));
+    let done = execute(
+        &study,
+        &registry(),
+        &options(&out, Shard::WHOLE),
+        &Unwatched,
+    )
+    .unwrap();
+    assert_eq!(
+        (done.runs, done.done_now, done.end),
+        (20, 20, End::Finished)
+    );
     let whole = table(std::slice::from_ref(&out));
     let records = gather(std::slice::from_ref(&out)).unwrap().records;
     let points = summarize(&records, &registry(), None);
     assert_eq!(points.len(), 4);
-    let short = points.iter().find(|point| point.class.contains("2")).unwrap();
-    assert!(short.at_one.unwrap() > 0, "parity of length 2 is found at random: {short:?}");
+    let short = points
+        .iter()
+        .find(|point| point.class.contains("2"))
+        .unwrap();
+    assert!(
+        short.at_one.unwrap() > 0,
+        "parity of length 2 is found at random: {short:?}"
+    );
     for form in [Form::Csv, Form::Parquet] {
         write_table(&records, form, &out.join("table")).unwrap();
     }
@@ -236,7 +249,10 @@ fn a_method_of_a_user_joins_studies_by_one_registration() {
     // In three shards, one after the other.
     let shards: Vec<PathBuf> = (1..=3)
         .map(|number| {
-            let (out, shard) = (directory(&format!("shard-{number}")), Shard { number, of: 3 });
+            let (out, shard) = (
+                directory(&format!("shard-{number}")),
+                Shard { number, of: 3 },
+            );
             execute(&study, &registry(), &options(&out, shard), &Unwatched).unwrap();
             out
         })
@@ -272,10 +288,22 @@ fn a_method_of_a_user_joins_studies_by_one_registration() {
 #[test]
 fn what_its_settings_cannot_mean_is_refused_with_the_line() {
     for (from, to, said) in [
-        ("[0.0, 0.1]", "[0.0, 2.0]", "restart = 2: a number from 0 to 1 is needed"),
+        (
+            "[0.0, 0.1]",
+            "[0.0, 2.0]",
+            "restart = 2: a number from 0 to 1 is needed",
+        ),
         ("steps = 400", "paces = 400", "the key `steps` is missing"),
-        ("runs = 5", "runs = 5\nfast = true", "line 11, column 1: dynamics \"walk\": `fast` is no key"),
-        ("\"walk\"", "\"stroll\"", "one of \"cavi\", \"gradient\", \"chain\", \"walk\""),
+        (
+            "runs = 5",
+            "runs = 5\nfast = true",
+            "line 11, column 1: dynamics \"walk\": `fast` is no key",
+        ),
+        (
+            "\"walk\"",
+            "\"stroll\"",
+            "one of \"cavi\", \"gradient\", \"chain\", \"walk\"",
+        ),
     ] {
         let study = Study::parse(&STUDY.replace(from, to), 0).unwrap();
         let options = options(&directory("refused"), Shard::WHOLE);

@@ -298,7 +298,11 @@ impl Report for Gauged {
             more => format!(" and {more} more (--out and --json have all)"),
         };
         writeln!(out, "canonical     {}{more}", shown.join(" "))?;
-        writeln!(out, "reached by    {}", permutations(&canonical.to_canonical))?;
+        writeln!(
+            out,
+            "reached by    {}",
+            permutations(&canonical.to_canonical)
+        )?;
         if let Some(renamed) = &self.relabelled {
             writeln!(out, "relabelled    {}", permutations(&renamed.relabelling))?;
         }
@@ -310,7 +314,9 @@ impl Report for Gauged {
         };
         writeln!(out)?;
         let table = Table::of_numbers(["t", "links", "invertible", "holonomies"]);
-        table.rows(links.iter().map(LinksForm::row)).write_text(out)?;
+        table
+            .rows(links.iter().map(LinksForm::row))
+            .write_text(out)?;
         writeln!(
             out,
             "a link is what a step does to the token before it, under one window; its holonomy is \

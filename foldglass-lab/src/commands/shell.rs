@@ -65,11 +65,14 @@ impl ManArgs {
     /// Writes the pages.
     pub fn run(&self) -> Result<Pages, Error> {
         let directory = &self.directory;
-        std::fs::create_dir_all(directory).map_err(|source| StudyError::write(directory, source))?;
+        std::fs::create_dir_all(directory)
+            .map_err(|source| StudyError::write(directory, source))?;
         let mut whole = Cli::command();
         whole.build();
         let mut commands = vec![("foldglass".to_owned(), whole.clone())];
-        let own = whole.get_subcommands().filter(|command| command.get_name() != "help");
+        let own = whole
+            .get_subcommands()
+            .filter(|command| command.get_name() != "help");
         commands.extend(own.map(|command| {
             let name = format!("foldglass-{}", command.get_name());
             (name, command.clone())

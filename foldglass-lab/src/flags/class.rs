@@ -100,7 +100,9 @@ const SLOW_SQUARE: usize = 300;
 
 /// Says that a random square takes its time.
 pub fn warn_of_random(task: &str) {
-    let symbols = task.strip_prefix("random:").and_then(|rest| rest.split(':').next());
+    let symbols = task
+        .strip_prefix("random:")
+        .and_then(|rest| rest.split(':').next());
     let symbols: Option<usize> = symbols.and_then(whole);
     if let Some(q) = symbols.filter(|&q| q >= SLOW_SQUARE) {
         say(&format!(

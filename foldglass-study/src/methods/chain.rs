@@ -247,7 +247,9 @@ impl Recipe for Plan {
 
     fn kept(&self, cells: u128, q: u128) -> u128 {
         let keeping = &self.keeping;
-        let trace = keeping.trace_every.map_or(0, |every| keeping.sweeps / every);
+        let trace = keeping
+            .trace_every
+            .map_or(0, |every| keeping.sweeps / every);
         let code = if keeping.code { cells } else { 0 };
         let marginals = if keeping.marginals { cells * q } else { 0 };
         u128::from(trace) + code + marginals

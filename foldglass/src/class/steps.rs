@@ -107,9 +107,9 @@ impl Class {
 mod tests {
     use super::*;
     use crate::class::Shape;
-    use crate::memory::Allowance;
     use crate::exact::parse;
     use crate::inputs::InputLaw;
+    use crate::memory::Allowance;
     use crate::quasigroup::LatinSquare;
     use crate::task::Task;
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::class::{Lanes, Shape};
-use crate::memory::Allowance;
 use crate::inputs::InputLaw;
 use crate::kernels::{Collect, Contraction, Dropped, Left, Offsets, Right, Route, Size, Strides};
+use crate::memory::Allowance;
 use crate::quasigroup::LatinSquare;
 use crate::task::Task;
 
