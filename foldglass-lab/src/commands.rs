@@ -11,6 +11,7 @@ pub mod enumerate;
 pub mod escape;
 pub mod eval;
 pub mod gauge;
+pub mod overlap;
 pub mod reproduce;
 pub mod run;
 mod series;
