@@ -45,6 +45,8 @@ fn run() -> Result<(), Error> {
         Command::Parity(args) => output::write(&args.run(settings)?, &invocation),
         Command::Density(args) => output::write(&args.run(settings)?, &invocation),
         Command::FreeEnergy(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Draw(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Overlap(args) => output::write(&args.run(settings)?, &invocation),
         Command::Run(args) => output::write(&args.run(settings)?, &invocation),
         Command::Collect(args) => output::write(&args.run(settings)?, &invocation),
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation),

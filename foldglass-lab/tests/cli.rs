@@ -10,6 +10,8 @@ mod certify;
 mod chain;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/draw.rs"]
+mod draw;
 #[path = "cli/enumerate.rs"]
 mod enumerate;
 #[path = "cli/escape.rs"]

@@ -17,6 +17,7 @@
 mod agreement;
 mod canonical;
 mod holonomy;
+mod overlap;
 
 use crate::class::{Class, Group};
 use crate::policy::Code;
@@ -28,6 +29,7 @@ use thiserror::Error;
 pub use agreement::{Agreement, agreement};
 pub use canonical::{Canonical, canonical, relabelling_between};
 pub use holonomy::{Links, links};
+pub use overlap::{Overlap, OverlapError, Overlaps, Part};
 
 /// Permutations that are no relabelling of a class, or work that is too much.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

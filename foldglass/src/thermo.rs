@@ -7,9 +7,11 @@
 //! - [`density`]: the exact density of states of any untied class that fits.
 //! - [`free_energy`]: estimates for every other class, with errors, or the reason why there are none.
 //! - [`variational`]: the RLVR loss beside the free energy, J beside J-tilde.
+//! - [`overlap`]: how alike independent replicas are, whatever their tokens are called.
 
 pub mod bands;
 pub mod density;
 pub mod free_energy;
+pub mod overlap;
 pub mod parity;
 pub mod variational;

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::cavi::{Quench, Resets};
+use foldglass::cavi::{Convention, Quench, Resets};
+use foldglass::chain::Schedule;
 use foldglass::policy::{InitialLaw, POLICY_FORMAT};
 use foldglass::{Class, ClassSpec};
 use foldglass_study::method::{put, put_some};
@@ -28,10 +29,9 @@ use crate::summary;
 /// The flags of `cavi`.
 #[derive(Debug, Args)]
 pub struct CaviArgs {
-    /// The temperature of the entropy bonus per cell, at least 0
-    #[arg(short, long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
-    tau: f64,
-    /// Iterations at this temperature; 0 leaves the first policy as it is
+    #[command(flatten)]
+    heat: HeatArgs,
+    /// Iterations; 0 leaves the first policy as it is
     #[arg(short = 'n', long, value_name = "N", value_parser = natural, allow_negative_numbers = true)]
     iterations: u64,
     /// Independent runs
@@ -41,6 +41,14 @@ pub struct CaviArgs {
     /// dirichlet:A or logit_normal:S (softmax of normals of sd S)
     #[arg(long, value_name = "LAW", default_value = "u_norm")]
     init: InitialLaw,
+    /// Whose entropies count: uniform (every cell alike, as in the paper's tables) or occupancy (cells
+    /// by their visits d(c), per emitted token, as RLVR of models has it)
+    #[arg(long, value_name = "CONVENTION", default_value = "uniform")]
+    convention: Convention,
+    /// Hold runs to this policy: divergences KL(pi || prior) count in place of entropies; a policy
+    /// file, FILE#N for one of several
+    #[arg(long, value_name = "FILE")]
+    prior: Option<Source>,
     /// Start every run from this policy: a policy file, FILE#N for one of several, - for stdin
     #[arg(long, value_name = "FILE")]
     start: Option<Source>,
@@ -80,6 +88,20 @@ pub struct CaviArgs {
     class: ClassArgs,
 }
 
+/// Exactly one of them says how hot the runs are.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct HeatArgs {
+    /// The temperature of the entropy bonus, at least 0: per cell, or per emitted token under
+    /// --convention occupancy
+    #[arg(short, long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
+    tau: Option<f64>,
+    /// Another temperature each iteration: geometric:FROM,TO,ITERATIONS or
+    /// linear:FROM,TO,ITERATIONS, then TO
+    #[arg(long, value_name = "SCHEDULE", allow_hyphen_values = true)]
+    anneal: Option<Schedule>,
+}
+
 /// What `--rule` holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum RuleFlag {
@@ -107,15 +129,8 @@ impl CaviArgs {
         // Made before the long part, so that a wrong path is known at once.
         let policies = self.policies.as_deref().map(Lines::create).transpose()?;
         let record = self.record.as_deref().map(Lines::create).transpose()?;
-        let class = match &self.start {
-            None => self.class.class(settings.seed)?,
-            Some(source) => {
-                let (class, policy) = one_policy(source, &self.class, settings.seed)?;
-                let rows: Vec<Vec<f64>> = (0..class.cells()).map(|c| policy.row(c)).collect();
-                put(&mut fields, "start", json!({ "rows": rows }));
-                class
-            }
-        };
+        let given = [("start", &self.start), ("prior", &self.prior)];
+        let class = self.read_policies(given, &mut fields, settings)?;
         let flag = |key: &str| format!("--{}", key.replace('_', "-"));
         let series = series::run(kind, fields, self.runs, &class, &self.class, settings, flag);
         let series = series.map_err(series::without_place)?;
@@ -132,10 +147,37 @@ impl CaviArgs {
         })
     }
 
+    /// Puts the policies of files among the settings; the class is theirs, or that of the flags.
+    fn read_policies(
+        &self,
+        given: [(&str, &Option<Source>); 2],
+        fields: &mut Fields,
+        settings: &Settings,
+    ) -> Result<Class, Error> {
+        let mut known: Option<Class> = None;
+        for (key, source) in given {
+            let Some(source) = source else { continue };
+            let (class, policy) = one_policy(source, &self.class, settings.seed)?;
+            if let Some(known) = known.as_ref().filter(|known| **known != class) {
+                return Err(Error::Usage(format!(
+                    "--{key} is of {}, --start of {}: both are of one class",
+                    class.spec(),
+                    known.spec()
+                )));
+            }
+            let rows: Vec<Vec<f64>> = (0..class.cells()).map(|c| policy.row(c)).collect();
+            put(fields, key, json!({ "rows": rows }));
+            known = Some(class);
+        }
+        known.map_or_else(|| self.class.class(settings.seed), Ok)
+    }
+
     /// The settings of the method.
     fn fields(&self) -> Result<(&'static str, Fields), Error> {
         let mut fields = Fields::new();
-        put(&mut fields, "tau", self.tau);
+        put_some(&mut fields, "tau", self.heat.tau);
+        put_some(&mut fields, "anneal", self.heat.anneal);
+        put(&mut fields, "convention", self.convention);
         put(&mut fields, "iterations", self.iterations);
         put(&mut fields, "init", self.init);
         put_some(&mut fields, "quench", self.quench);
@@ -269,12 +311,16 @@ impl Report for Trained {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let series = &self.series;
-        let quantities = [
+        let mut quantities = vec![
             ("greedy reward", series.numbers("greedy_reward")),
             ("expected reward J", series.numbers("expected_reward")),
             ("entropy of all cells, nats", series.numbers("entropy")),
             ("residual", series.numbers("residual")),
         ];
+        let regulator = series.numbers("regulator");
+        if !regulator.is_empty() {
+            quantities.insert(3, ("regulator, times tau beside J", regulator));
+        }
         summary::write(out, &quantities)?;
         let (best, count) = (series.at_one("greedy_exact"), series.records.len());
         writeln!(out, "greedy reward exactly 1: {best}/{count}")?;

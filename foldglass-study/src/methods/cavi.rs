@@ -1,6 +1,7 @@
 //! Runs tabular RLVR as a method of studies (paper, sections 2.1, G.4 and G.5).
 
-use foldglass::cavi::{self, HOTTEST, Quench, Resets, Rule, Runs};
+use foldglass::cavi::{self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs};
+use foldglass::chain::Schedule;
 use foldglass::policy::InitialLaw;
 use foldglass::{Allowance, Class, Policy};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,7 @@ struct Plan {
     class: Class,
     settings: cavi::Settings,
     start: Option<Policy>,
+    prior: Option<Policy>,
     /// The residual at which a run stops.
     stop_at_convergence: Option<f64>,
     trace_every: Option<u64>,
@@ -61,7 +63,7 @@ impl Method for Cavi {
         class: &Class,
         mut settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
-        let tau = temperature(&mut settings, "tau")?;
+        let tau = schedule(&mut settings)?;
         let iterations: usize = settings.need("iterations")?;
         let rule = rule(self.kind, &mut settings)?;
         let initial = settings.or("init", InitialLaw::UNorm)?;
@@ -82,12 +84,14 @@ impl Method for Cavi {
             settings: cavi::Settings {
                 initial,
                 rule,
+                convention: settings.or("convention", Convention::Uniform)?,
                 tau,
                 iterations,
                 quench,
                 resets,
             },
-            start: start(class, &mut settings)?,
+            start: policy(class, &mut settings, "start")?,
+            prior: prior(class, &mut settings)?,
             stop_at_convergence: settings.get("stop_at_convergence")?,
             trace_every: settings.get("trace_every")?,
             keep_code: settings.or("keep_code", false)?,
@@ -123,8 +127,58 @@ fn rule(kind: &str, settings: &mut Settings<'_>) -> Result<Rule, SettingError> {
     Ok(Rule::Cavi { damping, share })
 }
 
-/// The policy that runs start from: a table in place, or a file.
-fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, SettingError> {
+/// The temperature of every iteration: one of tau and anneal.
+fn schedule(settings: &mut Settings<'_>) -> Result<Schedule, SettingError> {
+    let anneal: Option<Schedule> = settings.get("anneal")?;
+    let tau: Option<f64> = settings.get("tau")?;
+    let refuse = |key: &str, problem: &str| SettingError {
+        key: key.to_owned(),
+        problem: problem.to_owned(),
+    };
+    match (anneal, tau) {
+        (None, Some(_)) => Ok(Schedule::Constant(temperature(settings, "tau")?)),
+        (Some(schedule), None) => {
+            if let Schedule::Geometric { from, to, .. } | Schedule::Linear { from, to, .. } =
+                schedule
+            {
+                check_temperature(settings, "anneal", from)?;
+                check_temperature(settings, "anneal", to)?;
+            }
+            Ok(schedule)
+        }
+        (None, None) => Err(refuse("tau", "the key `tau` is missing (or `anneal`)")),
+        (Some(_), Some(_)) => Err(refuse(
+            "anneal",
+            "tau and anneal exclude each other: one of them says how hot runs are",
+        )),
+    }
+}
+
+/// The prior, which forbids no action.
+fn prior(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, SettingError> {
+    let prior = policy(class, settings, "prior")?;
+    let Some(policy) = &prior else {
+        return Ok(None);
+    };
+    let forbidden = (0..class.cells()).find_map(|cell| {
+        let action = policy.row(cell).iter().position(|p| *p == 0.0)?;
+        Some(PriorError::Forbids { cell, action })
+    });
+    match forbidden {
+        None => Ok(prior),
+        Some(error) => Err(SettingError {
+            key: "prior".to_owned(),
+            problem: format!("prior: {error}"),
+        }),
+    }
+}
+
+/// A policy of a key: a table in place, or a file.
+fn policy(
+    class: &Class,
+    settings: &mut Settings<'_>,
+    key: &'static str,
+) -> Result<Option<Policy>, SettingError> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Given {
@@ -132,10 +186,10 @@ fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, S
         Rows { rows: Vec<Vec<f64>> },
     }
     let refuse = |problem: String| SettingError {
-        key: "start".to_owned(),
-        problem: format!("start: {problem}"),
+        key: key.to_owned(),
+        problem: format!("{key}: {problem}"),
     };
-    let policy = match settings.get("start")? {
+    let policy = match settings.get(key)? {
         None => return Ok(None),
         Some(Given::Rows { rows }) => {
             Policy::from_rows(class, &rows).map_err(|error| refuse(error.to_string()))?
@@ -198,12 +252,16 @@ impl Recipe for Plan {
         let cavi::Settings {
             initial,
             rule,
+            convention,
             tau,
             iterations,
             quench,
             resets,
         } = &self.settings;
-        put(&mut fields, "tau", tau);
+        match tau {
+            Schedule::Constant(tau) => put(&mut fields, "tau", tau),
+            schedule => put(&mut fields, "anneal", schedule),
+        }
         put(&mut fields, "iterations", iterations);
         put(&mut fields, "init", initial);
         match rule {
@@ -217,6 +275,11 @@ impl Recipe for Plan {
         put_some(&mut fields, "resets", *resets);
         put_some(&mut fields, "stop_at_convergence", self.stop_at_convergence);
         put_some(&mut fields, "start", self.start.as_ref().map(digest_of));
+        // What runs had before there was a choice is not said, so that ids and seeds stay.
+        if *convention != Convention::Uniform {
+            put(&mut fields, "convention", convention);
+        }
+        put_some(&mut fields, "prior", self.prior.as_ref().map(digest_of));
         fields
     }
 
@@ -229,7 +292,9 @@ impl Recipe for Plan {
     }
 
     fn bytes(&self) -> Option<u128> {
-        Runs::bytes(&self.class, self.settings.rule)
+        let convention = self.settings.convention;
+        let regulator = Runs::regulator_bytes(&self.class, convention, self.prior.is_some());
+        Runs::bytes(&self.class, self.settings.rule)?.checked_add(regulator)
     }
 
     fn kept(&self, cells: u128, q: u128) -> u128 {
@@ -248,7 +313,7 @@ impl Recipe for Plan {
         };
         let mut progress = InProgress {
             plan: self.clone(),
-            runs: runs.map_err(|error| error.to_string())?,
+            runs: self.regulated(runs.map_err(|error| error.to_string())?, allowance)?,
             kept: vec![Kept::default(); count],
         };
         progress.look();
@@ -267,9 +332,27 @@ impl Recipe for Plan {
         let runs = Runs::resume(&self.class, self.settings, seed, numbers, &state, allowance);
         Ok(Box::new(InProgress {
             plan: self.clone(),
-            runs: runs.map_err(|error| error.to_string())?,
+            runs: self.regulated(runs.map_err(|error| error.to_string())?, allowance)?,
             kept,
         }))
+    }
+}
+
+impl Plan {
+    /// Runs held to the prior, where there is one.
+    fn regulated(&self, runs: Runs, allowance: Allowance) -> Result<Runs, String> {
+        match &self.prior {
+            None => Ok(runs),
+            Some(prior) => {
+                let runs = runs.with_prior(prior, allowance);
+                runs.map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// Whether what tau multiplies is not the entropy of all cells.
+    fn is_regulated_otherwise(&self) -> bool {
+        self.settings.convention != Convention::Uniform || self.prior.is_some()
     }
 }
 
@@ -298,6 +381,7 @@ struct End {
     greedy_exact: foldglass::Reward,
     expected_reward: f64,
     entropy: f64,
+    regulator: f64,
     residual: f64,
     policy: Option<Vec<Vec<f64>>>,
 }
@@ -336,6 +420,7 @@ impl InProgress {
             greedy_reward,
             expected_reward,
             entropy,
+            regulator,
             residual,
         } = self.runs.outcome(run);
         let policy = || {
@@ -349,6 +434,7 @@ impl InProgress {
             greedy_exact: greedy_reward,
             expected_reward,
             entropy,
+            regulator,
             residual,
             policy: self.plan.keep_policy.then(policy),
         }
@@ -415,6 +501,9 @@ fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
     put(&mut fields, "greedy_exact", &end.greedy_exact);
     put(&mut fields, "expected_reward", end.expected_reward);
     put(&mut fields, "entropy", end.entropy);
+    if plan.is_regulated_otherwise() {
+        put(&mut fields, "regulator", end.regulator);
+    }
     put(&mut fields, "residual", end.residual);
     if plan.stop_at_convergence.is_some() {
         put(&mut fields, "iterations_done", end.iterations);

@@ -190,6 +190,17 @@ impl Passes {
     /// Renews what is wanted of the way back through a node: dQ and d of its cells, and the message
     /// returned to the step before.
     pub fn renew_back(&mut self, n: usize, policy: &[f64], wants: Wants) {
+        self.go_back(n, policy, wants, None);
+    }
+
+    /// The same where a rollout gains, beside the reward, a bonus at every cell it consults: what
+    /// comes back is the mean of both. `bonus` is a table of cells without negative numbers.
+    pub fn renew_back_with(&mut self, n: usize, policy: &[f64], wants: Wants, bonus: &[f64]) {
+        assert_eq!(bonus.len(), self.visits.len());
+        self.go_back(n, policy, wants, Some(bonus));
+    }
+
+    fn go_back(&mut self, n: usize, policy: &[f64], wants: Wants, bonus: Option<&[f64]>) {
         let step = &self.plan.steps[n];
         let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
         let Messages { sent, returned } = &mut self.messages;
@@ -230,6 +241,9 @@ impl Passes {
                 }
             }
             if wants.message {
+                if let Some(bonus) = bonus {
+                    add_bonus(step, slab, &bonus[cells..], &mut scratch.beta);
+                }
                 if step.is_first || self.carry_all {
                     carry(step, alpha, &scratch.beta, carried);
                 }
@@ -316,6 +330,23 @@ fn bbar(step: &Step, returned: &[f64], bbar: &mut [f64]) {
                 let terms = right.iter_mut().zip(weights);
                 terms.for_each(|(to, weight)| *to += reward * weight);
             }
+        }
+    }
+}
+
+/// Adds to beta of a slab what rollouts gain at its cells, from which on `bonus` is given, times the
+/// weight of the symbol drawn.
+fn add_bonus(step: &Step, slab: usize, bonus: &[f64], beta: &mut [f64]) {
+    let sizes = &step.geometry.sizes;
+    let (width, histories) = (sizes.width(), sizes.histories.before);
+    let first = sizes.post_slab(slab) * sizes.lanes.padded();
+    let weights = &step.weights.visits[first..][..sizes.lanes.count];
+    let rows = beta.chunks_exact_mut(sizes.row).take(sizes.rows());
+    for (n, beta) in rows.enumerate() {
+        let history = n % histories;
+        for (lane, (to, weight)) in beta.iter_mut().zip(weights).enumerate() {
+            let vector = lane / width * histories + history;
+            *to += weight * bonus[vector * width + lane % width];
         }
     }
 }

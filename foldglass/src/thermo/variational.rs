@@ -59,7 +59,7 @@ pub fn lowest_loss(
         }
         let numbers = first..(first + together).min(runs);
         let mut group = Runs::new(class, settings, seed, numbers, allowance)?;
-        reached = Some(finish(&mut group, settings.tau, reached));
+        reached = Some(finish(&mut group, settings.tau.tau(u64::MAX), reached));
     }
     Ok(reached)
 }
@@ -84,7 +84,7 @@ pub fn loss_from(
         positions: vec![0],
     };
     let mut run = Runs::resume(class, settings, seed, 0..1, &start, allowance)?;
-    Ok(finish(&mut run, settings.tau, None))
+    Ok(finish(&mut run, settings.tau.tau(u64::MAX), None))
 }
 
 /// Takes runs to their end, and keeps the lowest of these and those before.

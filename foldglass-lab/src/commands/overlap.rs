@@ -1,0 +1,392 @@
+//! Reports how alike independent codes are at a temperature: P(q) (paper, section 2.2 and App. D).
+//!
+//! Sampled by heat-bath chains from random codes; summed over all pairs of codes where there are few.
+
+mod picture;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use clap::Args;
+use foldglass::chain::Chains;
+use foldglass::stats::Autocorrelation;
+use foldglass::thermo::overlap::{
+    Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
+};
+use foldglass::{Class, ClassSpec};
+use foldglass_study::Error as StudyError;
+use foldglass_study::claims::LABEL;
+use foldglass_study::disk::Whole;
+use foldglass_study::parallel::{in_order, threads};
+use serde::Serialize;
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::flags::{ClassArgs, temperature, whole};
+use crate::output::Report;
+use crate::progress::Terminal;
+use crate::report::{Cell, Column, Digits, Format, Table};
+use picture::Picture;
+
+/// The flags of `overlap`.
+#[derive(Debug, Args)]
+pub struct OverlapArgs {
+    /// The temperatures, such as 1e-3,1e-2
+    #[arg(short, long, value_name = "A,B", value_parser = temperatures, allow_hyphen_values = true)]
+    tau: Temperatures,
+    /// Independent chains, of which all pairs are compared
+    #[arg(short, long, value_name = "N", value_parser = replicas, default_value = "16")]
+    #[arg(allow_negative_numbers = true)]
+    replicas: usize,
+    /// Sweeps of each chain before anything is measured, and as many while it is
+    #[arg(short = 'n', long, value_name = "N", value_parser = sweeps, default_value = "2000")]
+    #[arg(allow_negative_numbers = true)]
+    sweeps: u64,
+    /// Draw the distributions to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+/// What `--tau` holds.
+#[derive(Debug, Clone)]
+struct Temperatures(Vec<f64>);
+
+fn temperatures(text: &str) -> Result<Temperatures, String> {
+    let above = |part: &str| temperature(part).ok().filter(|tau| *tau > 0.0);
+    let list: Option<Vec<f64>> = text.split(',').map(above).collect();
+    let list = list.ok_or("write temperatures above 0, such as 1e-3,1e-2".to_owned());
+    list.map(Temperatures)
+}
+
+fn replicas(text: &str) -> Result<usize, String> {
+    let number = whole(text).filter(|n| (3..=1000).contains(n));
+    number
+        .ok_or("a whole number from 3 to 1000 is needed: errors leave out one at a time".to_owned())
+}
+
+fn sweeps(text: &str) -> Result<u64, String> {
+    let number = whole(text).filter(|n| *n >= 2);
+    number.ok_or("a whole number of at least 2 is needed".to_owned())
+}
+
+impl OverlapArgs {
+    /// Samples, and sums over all codes where it can.
+    pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
+        let class = self.class.class(settings.seed)?;
+        // Made before the long part, so that a wrong path is known at once.
+        let svg = self.svg.as_ref().map(|path| {
+            let file = Whole::create(path, LABEL);
+            file.map_err(|source| StudyError::write(path, source))
+        });
+        let svg = svg.transpose()?;
+        let observer = Terminal::new();
+        let exact = EveryCode::visit(&class, self.class.allowance(), &observer);
+        let (exact, no_exact) = match exact {
+            Ok(every) => (Some(every), None),
+            Err(ExactError::Stopped) => return Err(stopped()),
+            Err(ExactError::Overlap(error)) => return Err(Error::Usage(error.to_string())),
+            Err(other) => (None, Some(other.to_string())),
+        };
+        let points = self.points(&class, settings, exact.as_ref(), &observer)?;
+        let found = Found {
+            class,
+            points,
+            functions: exact.as_ref().map(EveryCode::functions),
+            no_exact,
+        };
+        if let (Some(mut file), Some(path)) = (svg, &self.svg) {
+            let drawing = Picture { found: &found }.draw();
+            file.write_all(drawing.as_bytes())
+                .and_then(|()| file.finish())
+                .map_err(|source| StudyError::write(path, source))?;
+        }
+        Ok(found)
+    }
+
+    /// A point for each temperature, on several threads.
+    fn points(
+        &self,
+        class: &Class,
+        settings: &Settings,
+        exact: Option<&EveryCode>,
+        observer: &Terminal,
+    ) -> Result<Vec<Point>, Error> {
+        let Temperatures(list) = &self.tau;
+        let together = Chains::side_by_side(class) as u64;
+        let each = (self.replicas as u64).next_multiple_of(together);
+        let allowance = self.class.allowance();
+        let refused = Mutex::new(None);
+        let mut points = Vec::new();
+        let job = |number: usize| {
+            let tau = list[number];
+            let sampling = Sampling {
+                tau,
+                replicas: self.replicas,
+                sweeps: self.sweeps,
+                seed: settings.seed,
+                first: number as u64 * each,
+            };
+            match sample(class, sampling, allowance, observer) {
+                Ok(sampled) => Ok(sampled.map(|sampled| Point {
+                    tau,
+                    exact: exact.map(|every| Exact {
+                        mean_reward: every.mean_reward(tau),
+                        alike: every.alike(tau),
+                    }),
+                    sampled,
+                })),
+                Err(error) => {
+                    *refused.lock().expect("no panic while it is held") = Some(error);
+                    Ok(None)
+                }
+            }
+        };
+        let threads = threads(settings.threads, list.len());
+        in_order(threads, list.len(), job, |point| {
+            points.push(point);
+            Ok(())
+        })?;
+        if let Some(error) = refused.into_inner().expect("no panic while it was held") {
+            return Err(refuse(error));
+        }
+        if points.len() < list.len() {
+            return Err(stopped());
+        }
+        Ok(points)
+    }
+}
+
+fn stopped() -> Error {
+    Error::Stopped(
+        "interrupted: a distribution needs all sweeps, so nothing is reported".to_owned(),
+    )
+}
+
+fn refuse(error: SampleError) -> Error {
+    match error {
+        SampleError::Chain(foldglass::chain::ChainError::TooLarge(error)) => error.into(),
+        other => Error::Usage(other.to_string()),
+    }
+}
+
+/// What was found at one temperature.
+struct Point {
+    tau: f64,
+    sampled: Sampled,
+    exact: Option<Exact>,
+}
+
+/// What the sum over all pairs of codes is.
+struct Exact {
+    mean_reward: f64,
+    alike: Alike,
+}
+
+/// What was found.
+pub struct Found {
+    class: Class,
+    points: Vec<Point>,
+    /// The functions that all codes compute, where they were visited.
+    functions: Option<usize>,
+    /// Why there is no exact value.
+    no_exact: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ValueForm {
+    mean: f64,
+    error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct BinForm {
+    from: f64,
+    to: f64,
+    probability: f64,
+    error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct DistributionForm {
+    #[serde(flatten)]
+    mean: ValueForm,
+    distribution: Vec<BinForm>,
+}
+
+#[derive(Serialize)]
+struct PointForm {
+    tau: f64,
+    answers: DistributionForm,
+    all_steps: DistributionForm,
+    steps: Vec<ValueForm>,
+    mean_reward: ValueForm,
+    /// `frozen`, `too short` or the integrated time.
+    memory: String,
+    stride: u64,
+    replicas_agree: bool,
+}
+
+fn value_form(value: Value, exact: Option<f64>) -> ValueForm {
+    ValueForm {
+        mean: value.mean,
+        error: value.error,
+        exact,
+    }
+}
+
+fn distribution_form(sampled: &Distribution, exact: Option<&Distribution>) -> DistributionForm {
+    let edge = |n: usize| n as f64 / BINS as f64;
+    let bins = sampled.bins.iter().enumerate().map(|(n, bin)| BinForm {
+        from: edge(n),
+        to: edge(n + 1),
+        probability: bin.mean,
+        error: bin.error,
+        exact: exact.map(|exact| exact.bins[n].mean),
+    });
+    DistributionForm {
+        mean: value_form(sampled.mean, exact.map(|exact| exact.mean.mean)),
+        distribution: bins.collect(),
+    }
+}
+
+impl Point {
+    fn form(&self) -> PointForm {
+        let (sampled, exact) = (&self.sampled, self.exact.as_ref());
+        let alike = exact.map(|exact| &exact.alike);
+        let steps = sampled.alike.steps.iter().enumerate();
+        PointForm {
+            tau: self.tau,
+            answers: distribution_form(&sampled.alike.answers, alike.map(|a| &a.answers)),
+            all_steps: distribution_form(&sampled.alike.all, alike.map(|a| &a.all)),
+            steps: steps
+                .map(|(t, &value)| value_form(value, alike.map(|a| a.steps[t].mean)))
+                .collect(),
+            mean_reward: value_form(sampled.mean_reward, exact.map(|e| e.mean_reward)),
+            memory: memory(sampled.memory),
+            stride: sampled.stride,
+            replicas_agree: sampled.replicas_agree,
+        }
+    }
+}
+
+fn memory(time: Autocorrelation) -> String {
+    match time {
+        Autocorrelation::Frozen => "frozen".to_owned(),
+        Autocorrelation::Time { tau, .. } => format!("{tau:.1}"),
+        Autocorrelation::TooShort { .. } => "too short".to_owned(),
+    }
+}
+
+impl Serialize for Found {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(None)?;
+        let points: Vec<PointForm> = self.points.iter().map(Point::form).collect();
+        map.serialize_entry("points", &points)?;
+        if let Some(functions) = self.functions {
+            map.serialize_entry("functions", &functions)?;
+        }
+        if let Some(reason) = &self.no_exact {
+            map.serialize_entry("no_exact", reason)?;
+        }
+        map.end()
+    }
+}
+
+impl Found {
+    fn table(&self) -> Table {
+        let columns = [
+            Column::numbers("tau"),
+            Column::words("what"),
+            Column::numbers("overlap").key("mean"),
+            Column::numbers("error"),
+            Column::numbers("exact"),
+        ];
+        let mut table = Table::new(columns);
+        for point in &self.points {
+            let exact = point.exact.as_ref();
+            let mut row = |what: String, value: Value, exact: Option<f64>| {
+                let digits = |x: f64| Cell::Real(Digits::Decimals(4).of(x));
+                table.push([
+                    point.tau.into(),
+                    what.into(),
+                    digits(value.mean),
+                    digits(value.error),
+                    exact.map_or(Cell::Missing, digits),
+                ]);
+            };
+            let alike = &point.sampled.alike;
+            let of = |part: fn(&Alike) -> f64| exact.map(|exact| part(&exact.alike));
+            row(
+                "same answer".to_owned(),
+                alike.answers.mean,
+                of(|a| a.answers.mean.mean),
+            );
+            row(
+                "mean of steps".to_owned(),
+                alike.all.mean,
+                of(|a| a.all.mean.mean),
+            );
+            for (t, &value) in alike.steps.iter().enumerate() {
+                let exact = exact.map(|exact| exact.alike.steps[t].mean);
+                row(format!("step {}", t + 1), value, exact);
+            }
+            row(
+                "mean reward".to_owned(),
+                point.sampled.mean_reward,
+                exact.map(|exact| exact.mean_reward),
+            );
+        }
+        table
+    }
+
+    /// How the chains fared.
+    fn chains(&self) -> Table {
+        let columns = [
+            Column::numbers("tau"),
+            Column::words("memory of J").unit("sweeps"),
+            Column::numbers("measured every").unit("sweeps"),
+            Column::words("replicas agree"),
+        ];
+        Table::new(columns).rows(self.points.iter().map(|point| {
+            [
+                point.tau.into(),
+                memory(point.sampled.memory).into(),
+                point.sampled.stride.into(),
+                point.sampled.replicas_agree.into(),
+            ]
+        }))
+    }
+}
+
+impl Report for Found {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.spec())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table(), self.chains()]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table().write_text(out)?;
+        writeln!(out)?;
+        self.chains().write_text(out)?;
+        if let Some(reason) = &self.no_exact {
+            writeln!(out, "\nno exact values: {reason}")?;
+        }
+        writeln!(
+            out,
+            "\nan overlap is the share of inputs on which two independent codes emit the same token, up to the\n\
+             names of tokens before the last step; chains start at random codes, and where they do not reach\n\
+             the states of the Gibbs measure their overlaps are those of where they are"
+        )
+    }
+}

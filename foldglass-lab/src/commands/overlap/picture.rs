@@ -1,0 +1,247 @@
+//! Draws distributions of overlaps: a row of panels a temperature, sampled as bars, exact as dots.
+
+use foldglass::thermo::overlap::{Alike, BINS, Distribution};
+use kuva::prelude::SvgBackend;
+use kuva::render::render::{Primitive, Scene, TextAnchor};
+
+use super::{Found, Point};
+use crate::output::number;
+use crate::report::figure::{BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, text};
+
+/// The axes of a panel, and what is around them.
+const WIDE: f64 = 380.0;
+const HIGH: f64 = 130.0;
+const LEFT: f64 = 76.0;
+const GAP: f64 = 70.0;
+const TOP: f64 = 74.0;
+const BELOW: f64 = 46.0;
+
+/// What to draw.
+pub struct Picture<'a> {
+    pub found: &'a Found,
+}
+
+/// One pair of axes.
+struct Axes {
+    left: f64,
+    top: f64,
+    /// The probability at the top.
+    most: f64,
+}
+
+impl Axes {
+    fn x(&self, overlap: f64) -> f64 {
+        self.left + overlap * WIDE
+    }
+
+    fn y(&self, probability: f64) -> f64 {
+        self.top + HIGH * (1.0 - probability / self.most)
+    }
+
+    fn write(&self, scene: &mut Scene) {
+        let bottom = self.top + HIGH;
+        line(
+            scene,
+            [self.left, bottom],
+            [self.left + WIDE, bottom],
+            BLACK,
+            1.0,
+        );
+        line(
+            scene,
+            [self.left, self.top],
+            [self.left, bottom],
+            BLACK,
+            1.0,
+        );
+        for tenth in (0..=10).step_by(2) {
+            let x = self.x(f64::from(tenth) / 10.0);
+            line(scene, [x, bottom], [x, bottom + 5.0], BLACK, 1.0);
+            let label = format!("{:.1}", f64::from(tenth) / 10.0);
+            text(scene, [x, bottom + 19.0], TextAnchor::Middle, PLAIN, label);
+        }
+        for part in [0.0, 0.5, 1.0] {
+            let y = self.y(part * self.most);
+            line(scene, [self.left - 5.0, y], [self.left, y], BLACK, 1.0);
+            let label = number(part * self.most);
+            text(
+                scene,
+                [self.left - 9.0, y + 4.5],
+                TextAnchor::End,
+                PLAIN,
+                label,
+            );
+        }
+    }
+
+    fn write_bars(&self, scene: &mut Scene, sampled: &Distribution) {
+        for (n, bin) in sampled.bins.iter().enumerate() {
+            if bin.mean == 0.0 {
+                continue;
+            }
+            let (left, width) = (self.x(n as f64 / BINS as f64), WIDE / BINS as f64);
+            let top = self.y(bin.mean);
+            scene.add(Primitive::Rect {
+                x: left,
+                y: top,
+                width,
+                height: self.top + HIGH - top,
+                fill: BLUE.into(),
+                stroke: Some("#ffffff".into()),
+                stroke_width: Some(0.6),
+                opacity: Some(0.75),
+            });
+            let x = left + width / 2.0;
+            let high = self.y((bin.mean + bin.error).min(self.most));
+            let low = self.y((bin.mean - bin.error).max(0.0));
+            line(scene, [x, low], [x, high], GREY, 1.2);
+        }
+    }
+
+    fn write_dots(&self, scene: &mut Scene, exact: &Distribution) {
+        for (n, bin) in exact.bins.iter().enumerate() {
+            if bin.mean < 5e-4 * self.most {
+                continue;
+            }
+            scene.add(Primitive::Circle {
+                cx: self.x((n as f64 + 0.5) / BINS as f64),
+                cy: self.y(bin.mean),
+                r: 3.4,
+                fill: VERMILION.into(),
+                fill_opacity: None,
+                stroke: Some("#ffffff".into()),
+                stroke_width: Some(0.8),
+            });
+        }
+    }
+}
+
+impl Picture<'_> {
+    /// The drawing as SVG.
+    pub fn draw(&self) -> String {
+        let points = &self.found.points;
+        let width = LEFT + 2.0 * WIDE + GAP + 30.0;
+        let height = TOP + points.len() as f64 * (HIGH + BELOW) + 26.0;
+        let mut scene = Scene::new(width, height);
+        self.write_head(&mut scene);
+        for (n, point) in points.iter().enumerate() {
+            let top = TOP + n as f64 * (HIGH + BELOW);
+            write_panel(&mut scene, point, |alike| &alike.answers, LEFT, top);
+            write_panel(
+                &mut scene,
+                point,
+                |alike| &alike.all,
+                LEFT + WIDE + GAP,
+                top,
+            );
+        }
+        for panel in 0..2 {
+            let middle = LEFT + WIDE / 2.0 + f64::from(panel) * (WIDE + GAP);
+            let style = Style {
+                size: LABEL,
+                bold: false,
+            };
+            let place = [middle, height - 12.0];
+            text(&mut scene, place, TextAnchor::Middle, style, "overlap q");
+        }
+        SvgBackend.render_scene(&scene)
+    }
+
+    fn write_head(&self, scene: &mut Scene) {
+        let title = format!("P(q) of {}", self.found.class.spec());
+        let style = Style {
+            size: LABEL,
+            bold: true,
+        };
+        text(scene, [LEFT, 24.0], TextAnchor::Start, style, title);
+        let heads = ["same answer", "mean of all steps, tokens renamed"];
+        for (panel, head) in heads.into_iter().enumerate() {
+            let x = LEFT + panel as f64 * (WIDE + GAP);
+            text(scene, [x, 52.0], TextAnchor::Start, PLAIN, head);
+        }
+        let right = LEFT + 2.0 * WIDE + GAP;
+        let mut legend = vec![(BLUE, "sampled")];
+        if self.found.functions.is_some() {
+            legend.push((VERMILION, "exact"));
+        }
+        for (n, (colour, what)) in legend.into_iter().rev().enumerate() {
+            let x = right - 90.0 * n as f64;
+            scene.add(Primitive::Circle {
+                cx: x - 66.0,
+                cy: 20.0,
+                r: 5.0,
+                fill: colour.into(),
+                fill_opacity: None,
+                stroke: None,
+                stroke_width: None,
+            });
+            text(scene, [x - 56.0, 24.5], TextAnchor::Start, PLAIN, what);
+        }
+    }
+}
+
+/// The distribution of one overlap at one temperature.
+fn write_panel(
+    scene: &mut Scene,
+    point: &Point,
+    part: impl Fn(&Alike) -> &Distribution,
+    left: f64,
+    top: f64,
+) {
+    let sampled = part(&point.sampled.alike);
+    let exact = point.exact.as_ref().map(|exact| part(&exact.alike));
+    let tops = sampled.bins.iter().map(|bin| bin.mean + bin.error);
+    let exact_tops = exact
+        .iter()
+        .flat_map(|exact| exact.bins.iter().map(|bin| bin.mean));
+    let highest = tops.chain(exact_tops).fold(0.0, f64::max);
+    let axes = Axes {
+        left,
+        top,
+        most: round_up(highest),
+    };
+    axes.write_bars(scene, sampled);
+    axes.write(scene);
+    if let Some(exact) = exact {
+        axes.write_dots(scene, exact);
+    }
+    let agree = if point.sampled.replicas_agree {
+        ""
+    } else {
+        ", replicas disagree"
+    };
+    let said = format!("tau = {}{agree}", number(point.tau));
+    text(
+        scene,
+        [left + 10.0, top + 14.0],
+        TextAnchor::Start,
+        BOLD,
+        said,
+    );
+}
+
+/// The next 1, 2 or 5 times a power of ten, at most 1.
+fn round_up(value: f64) -> f64 {
+    let unit = 10f64.powf(value.max(1e-6).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * unit);
+    let up = steps.into_iter().find(|step| *step >= value);
+    up.unwrap_or(1.0).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_ends_at_a_round_number_above_all_bars() {
+        for (value, up) in [
+            (0.03, 0.05),
+            (0.5, 0.5),
+            (0.51, 1.0),
+            (1.2, 1.0),
+            (0.0012, 0.002),
+        ] {
+            assert!((round_up(value) - up).abs() < 1e-12, "{value}");
+        }
+    }
+}
