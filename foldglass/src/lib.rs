@@ -77,6 +77,7 @@ pub mod quasigroup;
 pub mod stats;
 pub mod stream;
 pub mod task;
+pub mod thermo;
 pub mod watch;
 
 pub use class::{Class, ClassSpec, Shape, Window};
