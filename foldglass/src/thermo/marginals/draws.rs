@@ -216,9 +216,9 @@ impl Draws {
         let rows: Vec<f64> = (0..q).map(|a| (0..q).map(|b| p(a, b)).sum()).collect();
         let columns: Vec<f64> = (0..q).map(|b| (0..q).map(|a| p(a, b)).sum()).collect();
         let mut square = 0.0;
-        for a in 0..q {
-            for b in 0..q {
-                square += (p(a, b) - rows[a] * columns[b]).powi(2);
+        for (a, row) in rows.iter().enumerate() {
+            for (b, column) in columns.iter().enumerate() {
+                square += (p(a, b) - row * column).powi(2);
             }
         }
         square.sqrt() / (own_norm(&rows) * own_norm(&columns)).sqrt()
