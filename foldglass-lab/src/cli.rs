@@ -74,6 +74,8 @@ pub enum Command {
     Check(commands::check::CheckArgs),
     /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
     Gauge(commands::gauge::GaugeArgs),
+    /// Sample codes of the complete parameterisation, windows and tying as penalties
+    Family(commands::family::FamilyArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

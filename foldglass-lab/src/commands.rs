@@ -9,6 +9,7 @@ pub mod collect;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;
+pub mod family;
 pub mod gauge;
 pub mod reproduce;
 pub mod run;

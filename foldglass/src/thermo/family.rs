@@ -14,8 +14,8 @@
 mod exact;
 mod walk;
 
-pub use exact::{Exact, Limit, MOST_CODES, complete_reward};
-pub use walk::{Means, Settings, Walk};
+pub use exact::{Averages, Limit, MOST_CODES, complete_reward};
+pub use walk::{Settings, Walk};
 
 use crate::class::{CellKey, Shape};
 use crate::memory::{Allowance, TooLarge};
@@ -63,6 +63,15 @@ pub struct Family {
 struct Input {
     weight: u64,
     target: Symbol,
+}
+
+/// The whole input, and the tokens emitted so far.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct History {
+    /// x_1 .. x_T.
+    pub x: Vec<Symbol>,
+    /// y_1 .. y_{t-1}.
+    pub y: Vec<Symbol>,
 }
 
 /// J and the penalties of a complete code, as whole numbers.
@@ -152,13 +161,24 @@ impl Family {
         }
     }
 
+    /// What a history stands for.
+    ///
+    /// # Panics
+    /// If there is no such history.
+    pub fn history(&self, history: usize) -> History {
+        let (t, q) = (self.step(history), self.task.q());
+        let tokens = q.pow(t as u32 - 1);
+        let inner = history - self.first[t - 1];
+        History {
+            x: digits(inner / tokens, self.length(), q),
+            y: digits(inner % tokens, t - 1, q),
+        }
+    }
+
     /// The key of a history's cell in the untied class.
     fn key(&self, history: usize) -> CellKey {
-        let t = self.step(history);
-        let tokens = self.task.q().pow(t as u32 - 1);
-        let inner = history - self.first[t - 1];
-        let x = digits(inner / tokens, self.length(), self.task.q());
-        let y = digits(inner % tokens, t - 1, self.task.q());
+        let History { x, y } = self.history(history);
+        let t = y.len() + 1;
         let at = |list: &[Symbol], place: isize| {
             let place = usize::try_from(place - 1).ok();
             place.and_then(|place| list.get(place).copied())
@@ -180,7 +200,7 @@ impl Family {
     }
 
     /// The history of an input after so many tokens, read as a number in base q.
-    fn history(&self, input: usize, t: usize, tokens: usize) -> usize {
+    fn place(&self, input: usize, t: usize, tokens: usize) -> usize {
         self.first[t - 1] + input * self.task.q().pow(t as u32 - 1) + tokens
     }
 
@@ -242,7 +262,7 @@ impl Family {
     fn follow(&self, input: usize, action: impl Fn(usize) -> Symbol) -> Symbol {
         let (mut tokens, mut last) = (0, 0);
         for t in 1..=self.length() {
-            last = action(self.history(input, t, tokens));
+            last = action(self.place(input, t, tokens));
             tokens = tokens * self.task.q() + last as usize;
         }
         last

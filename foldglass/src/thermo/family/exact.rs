@@ -5,18 +5,18 @@ use super::{Couplings, Energy, Family, power};
 use crate::quasigroup::Symbol;
 use std::collections::BTreeMap;
 
-/// What the Gibbs measure of the family says.
+/// What complete codes are like on average.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Exact {
+pub struct Averages {
     /// The mean of J.
     pub reward: f64,
     /// That of E_win.
     pub window: f64,
     /// That of E_tie.
     pub tying: f64,
-    /// The probability of the untied class.
+    /// The share of codes of the untied class.
     pub windowed: f64,
-    /// That of the tied class.
+    /// That of codes of the tied class.
     pub tied: f64,
 }
 
@@ -30,7 +30,7 @@ impl Family {
     }
 
     /// Visits every complete code; none where there are too many. Give it to
-    /// [`Exact::of`] for any couplings and temperature.
+    /// [`Averages::of`] for any couplings and temperature.
     pub fn energies(&self) -> Option<Vec<Energy>> {
         let codes = self.few_codes()?;
         let mut code: Vec<Symbol> = vec![0; self.histories()];
@@ -54,35 +54,52 @@ fn advance(code: &mut [Symbol], q: usize) {
     }
 }
 
-impl Exact {
-    /// Averages over energies, each of weight exp(-E_tot / tau).
-    pub fn of(family: &Family, energies: &[Energy], couplings: Couplings, tau: f64) -> Exact {
-        let total = |energy: &Energy| family.total(*energy, couplings);
-        let least = energies.iter().map(total).fold(f64::INFINITY, f64::min);
-        let (mut z, mut sums) = (0.0, [0.0; 5]);
-        for energy in energies {
-            let weight = ((least - total(energy)) / tau).exp();
-            z += weight;
-            let is = |holds: bool| f64::from(u8::from(holds));
-            let terms = [
-                energy.reward as f64 / family.denominator() as f64,
-                energy.window as f64 / family.histories() as f64,
-                energy.tying as f64 / family.histories() as f64,
-                is(energy.window == 0),
-                is(energy.window == 0 && energy.tying == 0),
-            ];
-            for (sum, term) in sums.iter_mut().zip(terms) {
-                *sum += weight * term;
-            }
+/// Averages in the making.
+#[derive(Default)]
+pub(super) struct Sum {
+    weight: f64,
+    terms: [f64; 5],
+}
+
+impl Sum {
+    /// Adds a code.
+    pub fn add(&mut self, family: &Family, energy: Energy, weight: f64) {
+        let is = |holds: bool| f64::from(u8::from(holds));
+        let terms = [
+            energy.reward as f64 / family.denominator() as f64,
+            energy.window as f64 / family.histories() as f64,
+            energy.tying as f64 / family.histories() as f64,
+            is(energy.window == 0),
+            is(energy.window == 0 && energy.tying == 0),
+        ];
+        self.weight += weight;
+        for (sum, term) in self.terms.iter_mut().zip(terms) {
+            *sum += weight * term;
         }
-        let [reward, window, tying, windowed, tied] = sums.map(|sum| sum / z);
-        Exact {
+    }
+
+    pub fn averages(&self) -> Averages {
+        let [reward, window, tying, windowed, tied] = self.terms.map(|sum| sum / self.weight);
+        Averages {
             reward,
             window,
             tying,
             windowed,
             tied,
         }
+    }
+}
+
+impl Averages {
+    /// Those of the Gibbs measure: energies, each of weight exp(-E_tot / tau).
+    pub fn of(family: &Family, energies: &[Energy], couplings: Couplings, tau: f64) -> Averages {
+        let total = |energy: &Energy| family.total(*energy, couplings);
+        let least = energies.iter().map(total).fold(f64::INFINITY, f64::min);
+        let mut sum = Sum::default();
+        for energy in energies {
+            sum.add(family, *energy, ((least - total(energy)) / tau).exp());
+        }
+        sum.averages()
     }
 }
 

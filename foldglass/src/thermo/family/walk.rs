@@ -1,7 +1,8 @@
 //! Samples complete codes with penalties by Metropolis: single flips, cells and rows as a whole
 //! (paper, eq:family).
 
-use super::{Couplings, Energy, Family, minority};
+use super::exact::Sum;
+use super::{Averages, Couplings, Energy, Family, minority};
 use crate::quasigroup::Symbol;
 use crate::stream::Stream;
 
@@ -29,21 +30,6 @@ pub struct Walk<'a> {
     solved: Vec<bool>,
     energy: Energy,
     stream: Stream,
-}
-
-/// Means over the sweeps of a walk, with what their spread is worth.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Means {
-    /// J after each sweep.
-    pub rewards: Vec<f64>,
-    /// E_win likewise.
-    pub windows: Vec<f64>,
-    /// E_tie likewise.
-    pub tyings: Vec<f64>,
-    /// Sweeps at which the code was one of the untied class.
-    pub windowed: u64,
-    /// And at which it was one of the tied class.
-    pub tied: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -105,6 +91,17 @@ impl<'a> Walk<'a> {
                 self.offer(&moves, settings);
             }
         }
+    }
+
+    /// Averages over so many sweeps, after others that are not counted.
+    pub fn averages(&mut self, settings: &Settings, before: u64, sweeps: u64) -> Averages {
+        (0..before).for_each(|_| self.sweep(settings));
+        let mut sum = Sum::default();
+        for _ in 0..sweeps {
+            self.sweep(settings);
+            sum.add(self.family, self.energy, 1.0);
+        }
+        sum.averages()
     }
 
     /// The new actions of all histories of some cells.
@@ -182,23 +179,5 @@ impl<'a> Walk<'a> {
                 self.energy.reward -= weight;
             }
         }
-    }
-}
-
-impl Means {
-    /// Adds where a walk is.
-    pub fn push(&mut self, family: &Family, energy: Energy) {
-        let histories = family.histories() as f64;
-        self.rewards
-            .push(energy.reward as f64 / family.denominator() as f64);
-        self.windows.push(energy.window as f64 / histories);
-        self.tyings.push(energy.tying as f64 / histories);
-        self.windowed += u64::from(energy.window == 0);
-        self.tied += u64::from(energy.window == 0 && energy.tying == 0);
-    }
-
-    /// Sweeps noted.
-    pub fn sweeps(&self) -> u64 {
-        self.rewards.len() as u64
     }
 }
