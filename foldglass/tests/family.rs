@@ -91,7 +91,8 @@ fn slow_energy(family: &Family, code: &[Symbol]) -> Energy {
         if y.is_empty() {
             let mut rollout = history.clone();
             for _ in 0..length {
-                rollout.y.push(actions[&rollout]);
+                let token = actions[&rollout];
+                rollout.y.push(token);
             }
             if *rollout.y.last().unwrap() == task.fold(x) {
                 let weight = |i: usize| task.inputs().weight(i + 1, x[i.max(1) - 1], x[i]);
