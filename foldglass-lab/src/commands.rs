@@ -11,6 +11,7 @@ pub mod draw;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;
+pub mod family;
 pub mod free_energy;
 pub mod gauge;
 pub mod overlap;

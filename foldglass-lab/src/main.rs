@@ -41,6 +41,7 @@ fn run() -> Result<(), Error> {
         Command::Escape(args) => output::write(&args.run(settings)?, &invocation),
         Command::Check(args) => output::write(&args.run(settings)?, &invocation),
         Command::Gauge(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Family(args) => output::write(&args.run(settings)?, &invocation),
         Command::Tree(args) => output::write(&args.run(settings)?, &invocation),
         Command::Parity(args) => output::write(&args.run(settings)?, &invocation),
         Command::Density(args) => output::write(&args.run(settings)?, &invocation),

@@ -8,10 +8,16 @@
 //! - [`free_energy`]: estimates for every other class, with errors, or the reason why there are none.
 //! - [`variational`]: the RLVR loss beside the free energy, J beside J-tilde.
 //! - [`overlap`]: how alike independent replicas are, whatever their tokens are called.
+//! - [`marginals`]: what replicas of a chain say of the pure state they are in.
+//! - [`fixed_points`]: how far its marginals are from a fixed point of tabular RLVR.
+//! - [`family`]: codes over the complete parameterisation, windows and tying as penalties.
 
 pub mod bands;
 pub mod density;
+pub mod family;
+pub mod fixed_points;
 pub mod free_energy;
+pub mod marginals;
 pub mod overlap;
 pub mod parity;
 pub mod variational;
