@@ -124,7 +124,10 @@ impl Plan {
                 let place = [vec![place.clone()], study.place(&problem)]
                     .concat()
                     .join(": ");
-                Error::PartTooLarge { place, source }
+                Error::PartTooLarge {
+                    place,
+                    source: *source,
+                }
             }
             None => refuse(study.explain(&problem)),
         };
@@ -475,7 +478,8 @@ mod tests {
             let units = plan.units(Shard { number, of });
             units.map(|unit| unit.numbers).collect::<Vec<_>>()
         };
-        assert_eq!((shard(1), shard(3)), (vec![0..8], vec![16..24]));
+        let alone = |range: std::ops::Range<u64>| std::iter::once(range).collect::<Vec<_>>();
+        assert_eq!((shard(1), shard(3)), (alone(0..8), alone(16..24)));
         assert_eq!(shard(of), []);
     }
 

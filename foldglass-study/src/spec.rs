@@ -156,7 +156,7 @@ pub(crate) struct Problem {
     pub key: Option<String>,
     pub text: String,
     /// The memory that it lacks, where that is what is wrong.
-    pub lacks: Option<TooLarge>,
+    pub lacks: Option<Box<TooLarge>>,
 }
 
 impl Problem {
@@ -178,7 +178,7 @@ impl Problem {
     /// Of a table that needs too much memory.
     pub fn lacking(table: Table, source: TooLarge) -> Problem {
         Problem {
-            lacks: Some(source.clone()),
+            lacks: Some(Box::new(source.clone())),
             ..Problem::new(table, None, source.to_string())
         }
     }
