@@ -11,8 +11,6 @@ pub mod draw;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;
-pub mod family;
-pub mod free_energy;
 pub mod gauge;
 pub mod overlap;
 pub mod parity;

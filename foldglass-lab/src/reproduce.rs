@@ -23,7 +23,6 @@ mod run;
 mod stated;
 mod studies;
 pub mod tables;
-mod traps;
 
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;

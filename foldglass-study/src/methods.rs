@@ -2,12 +2,10 @@
 
 mod cavi;
 mod chain;
-mod pure_state;
 mod walk;
 
 pub use cavi::Cavi;
 pub use chain::Chain;
-pub use pure_state::PureStates;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

@@ -39,14 +39,8 @@ pub const PLAIN: Source = source!("plain");
 pub const RESETS: Source = source!("resets");
 /// The same against the temperature.
 pub const SCAN: Source = source!("scan");
-/// Chains of correlated parity, to find its traps.
-pub const QUENCH_CORRELATED: Source = source!("quench-correlated");
-/// Those traps at finite temperature.
-pub const PURE_CORRELATED: Source = source!("pure-states-correlated");
-/// The tied traps likewise.
-pub const PURE_TIED: Source = source!("pure-states-tied");
 
-const ALL: [Source; 11] = [
+const ALL: [Source; 8] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -55,9 +49,6 @@ const ALL: [Source; 11] = [
     RESETS,
     SCAN,
     CHAINS_TIED,
-    QUENCH_CORRELATED,
-    PURE_CORRELATED,
-    PURE_TIED,
 ];
 
 /// How much is run.
@@ -88,11 +79,6 @@ const QUICK_RUNS: u64 = 8;
 const QUICK_WIDE_RUNS: u64 = 2;
 const QUICK_SCAN_RUNS: u64 = 1;
 
-/// The most traps of a class at the smoke scale, and the chains to find them among: one in eight ends
-/// in one.
-const QUICK_TRAPS: u64 = 1;
-const QUICK_QUENCHES: u64 = 48;
-
 /// The most sweeps of a chain on them.
 const QUICK_SWEEPS: u64 = 1_000;
 
@@ -117,11 +103,8 @@ fn shrink(study: &mut Study) {
         .iter()
         .map(|dynamics| study.classes_of(dynamics).all(is_narrow))
         .collect();
-    let quenches = study.name == QUENCH_CORRELATED.name;
     for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
         dynamics.runs = dynamics.runs.min(match (narrow, dynamics.points().len()) {
-            _ if dynamics.kind == "pure-state" => QUICK_TRAPS,
-            _ if quenches => QUICK_QUENCHES,
             (true, _) => QUICK_RUNS,
             (false, 1) => QUICK_WIDE_RUNS,
             (false, _) => QUICK_SCAN_RUNS,
