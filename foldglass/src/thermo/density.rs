@@ -1,6 +1,6 @@
 //! Counts how many codes of an untied class have which reward, exactly (paper, App. F).
 //!
-//! J depends on the cells of steps 1 to t only through a *summary* ([`layout`]); summaries that agree
+//! J depends on the cells of steps 1 to t only through a *summary* (module `layout`); summaries that agree
 //! up to the names of tokens are one *prefix class*, with the number of codes in it. Steps are taken
 //! one after the other; the last one factorises over its cells.
 

@@ -5,7 +5,7 @@
 //! probability of the same answer, and the mean of q_t over the steps ("in all"). P(q) is the
 //! distribution of the latter two over the pairs.
 //!
-//! - [`exact`]: the sum over all pairs of codes, for classes whose codes can be visited.
+//! - `exact`: the sum over all pairs of codes, for classes whose codes can be visited.
 //! - [`sample`]: heat-bath chains from random codes. They show the states that chains reach: below a
 //!   first-order transition these need not be those of the Gibbs measure, and no replica can know.
 
