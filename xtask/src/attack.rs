@@ -63,15 +63,6 @@ const KINDS: [Kind; 5] = [
 ];
 
 impl Options {
-    /// The short run of every check of the workspace: so many attacks, whatever the time.
-    pub const SHORT: Options = Options {
-        seed: 1,
-        seconds: 600,
-        most: [8, 57, 40, 57, 4],
-        case: None,
-        program: None,
-    };
-
     /// Reads the flags.
     pub fn parse(args: &[String]) -> Result<Options, Failure> {
         let mut options = Options {

@@ -14,8 +14,7 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, lints, tests, doc tests, documentation and some attacks; stops at the
-                                 first failure
+  test                           format, lints, tests, doc tests and documentation; stops at the first failure
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]

@@ -1,6 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, attack, cargo};
+use crate::{Failure, cargo};
 use std::time::Instant;
 
 struct Step {
@@ -48,8 +48,6 @@ pub fn run() -> Result<(), Failure> {
     for step in [FORMAT, LINTS, tests, DOC_TESTS, DOCUMENTATION] {
         step.run()?;
     }
-    eprintln!("== attacks: cargo xtask attack, a few of each kind");
-    attack::run(&attack::Options::SHORT)?;
     eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }
