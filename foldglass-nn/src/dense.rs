@@ -249,13 +249,7 @@ impl Dense {
         d_x
     }
 
-    fn attention(
-        &self,
-        head: usize,
-        query: &Matrix,
-        key: &Matrix,
-        sequence: &Sequence,
-    ) -> Matrix {
+    fn attention(&self, head: usize, query: &Matrix, key: &Matrix, sequence: &Sequence) -> Matrix {
         let width = self.shape.head_width();
         let columns = head * width..(head + 1) * width;
         let scale = 1.0 / (width as f64).sqrt();
@@ -358,7 +352,12 @@ impl Dense {
         let n = x.columns as f64;
         for i in 0..x.rows {
             let (centred, scale) = self.normalised(x.row(i));
-            let d: Vec<f64> = d_out.row(i).iter().zip(weights).map(|(d, w)| d * w).collect();
+            let d: Vec<f64> = d_out
+                .row(i)
+                .iter()
+                .zip(weights)
+                .map(|(d, w)| d * w)
+                .collect();
             let along = scale * scale * dot(&centred, &d) / n;
             for (k, to) in d_x.row_mut(i).iter_mut().enumerate() {
                 d_weights[k] += d_out.row(i)[k] * centred[k] * scale;

@@ -19,7 +19,9 @@ fn small(blocks: usize, norm: Norm) -> Shape {
 /// Sum over steps and tokens of coefficients times logits: any loss, to first order.
 fn loss(weights: &[f64], shape: Shape, layout: Layout, coefficients: &Matrix) -> f64 {
     let sequence = layout.sequence(&[1, 0, 2, 2], &[0, 3, 1, 2], 6, shape.separator());
-    let logits = Dense::new(shape, weights.to_vec()).forward(&sequence).logits;
+    let logits = Dense::new(shape, weights.to_vec())
+        .forward(&sequence)
+        .logits;
     let pairs = logits.values.iter().zip(&coefficients.values);
     pairs.map(|(l, c)| l * c).sum()
 }
