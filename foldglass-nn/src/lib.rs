@@ -8,6 +8,8 @@ mod adam;
 pub mod backend;
 pub mod batch;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod dense;
 pub mod fleet;
 pub mod layout;
