@@ -539,5 +539,5 @@ extern "C" __global__ void gradient_norm(const Fleet p, const Call c) {
     float sum = 0;
     for (int i = threadIdx.x; i < c.n; i += blockDim.x) sum += p.norm_parts[(size_t)r * c.n + i];
     sum = block_sum(sum, scratch);
-    if (threadIdx.x == 0) p.record[r * 4 + 3] = sqrtf(sum);
+    if (threadIdx.x == 0 && recorded(c)) p.record[r * 4 + 3] = sqrtf(sum);
 }

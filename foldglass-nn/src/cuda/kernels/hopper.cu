@@ -33,6 +33,15 @@ __device__ __forceinline__ void activated(const float (&u)[32], float scale1, fl
     }
 }
 
+// The copy of the down-projection in bf16 tiles; Adam keeps it up to date.
+extern "C" __global__ void table_down(const Fleet p, const Call c) {
+    int r = blockIdx.y;
+    const float *from = p.weights + (size_t)r * P + O_DOWN;
+    u16 *to = p.down_tiles + (size_t)r * FF * D;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < FF * D; i += gridDim.x * blockDim.x)
+        to[(i / D / 64) * (64 * D) + tile_place(i / D % 64, i % D)] = float_to_bf16(from[i]);
+}
+
 // What a forward pass keeps in shared memory, in bytes from the start.
 #define FORWARD_STAGES 4
 #define FORWARD_STAGE (DOWN_BYTES + UP_BYTES)

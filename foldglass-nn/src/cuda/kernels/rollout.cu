@@ -132,6 +132,9 @@ extern "C" __global__ void count_right(const Fleet p, const Call c) {
     if (threadIdx.x == 0) p.right[r] = right;
 }
 
+// Of several updates on a batch the first is the one on record.
+__device__ __forceinline__ bool recorded(const Call &c) { return c.mode != 2 || c.method == 3; }
+
 // Rewards, advantages, the record, and Adam's numbers for the update that follows.
 extern "C" __global__ void weigh(const Fleet p, const Call c) {
     int r = blockIdx.x, samples = p.samples[r];
@@ -197,9 +200,11 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
     }
     loss = block_sum(loss, scratch);
     if (threadIdx.x == 0) {
-        p.record[r * 4] = loss;
-        p.record[r * 4 + 1] = rights / samples;
-        p.record[r * 4 + 2] = entropies / tokens;
+        if (recorded(c)) {
+            p.record[r * 4] = loss;
+            p.record[r * 4 + 1] = rights / max(samples, 1);
+            p.record[r * 4 + 2] = entropies / max(tokens, 1);
+        }
         float factor = 1, apply = samples > 0 ? 1 : 0;
         if (c.adaptive_most && apply) {
             int batches = p.gathered_batches[r] + 1, right = p.gathered_right[r] + (int)rights;

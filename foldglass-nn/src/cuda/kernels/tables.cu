@@ -198,14 +198,3 @@ extern "C" __global__ void table_up(const Fleet p, const Call c) {
     for (int i = 0; i < K / 4; i++) p.up[((size_t)r * K + i * 4 + group) * FF + unit] = sum[i];
 #endif
 }
-
-#if BF16
-// The copy of the down-projection in bf16 tiles; Adam keeps it up to date.
-extern "C" __global__ void table_down(const Fleet p, const Call c) {
-    int r = blockIdx.y;
-    const float *from = p.weights + (size_t)r * P + O_DOWN;
-    u16 *to = p.down_tiles + (size_t)r * FF * D;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < FF * D; i += gridDim.x * blockDim.x)
-        to[(i / D / 64) * (64 * D) + tile_place(i / D % 64, i % D)] = float_to_bf16(from[i]);
-}
-#endif
