@@ -20,13 +20,15 @@ use crate::shape::ROTARY_BASE;
 use device::{Address, Device, Driver, Launch};
 use memory::{Call, Memory, Options};
 pub use source::Precision;
-use source::{ATTENTION_PARTS, ATTENTION_WARPS, FEATURE_PARTS, HEAD_PARTS, Sizes};
+use source::{ATTENTION_PARTS, ATTENTION_WARPS, FEATURE_PARTS, HEAD_PARTS, Sizes, WEIGHTED_PARTS};
 
 /// A fleet on a GPU.
 pub struct Cuda {
     settings: Settings,
     sizes: Sizes,
     models: usize,
+    /// The most symbols of a model's task.
+    symbols: usize,
     device: Box<dyn Device>,
     memory: Memory,
     /// Whether weights were put in place that the copies in bf16 do not know of.
@@ -68,6 +70,7 @@ impl Cuda {
             settings: settings.clone(),
             sizes,
             models: models.len(),
+            symbols: models.iter().map(|m| m.square.q()).max().unwrap_or(1),
             device,
             memory,
             stale: true,
@@ -177,7 +180,7 @@ impl Cuda {
         self.launch("table_scores", (h, r, 1), 256, 0, call)?;
         self.launch("table_stream", (d / 64, h, r), 256, 0, call)?;
         self.launch("table_rows", (k / v, r, 1), 256, rows, call)?;
-        self.launch("table_up", (f / 64, r, 1), 256, rows, call)
+        self.launch("table_up", (f / 128, r, 1), 256, rows, call)
     }
 
     /// Computes the policies of step `call.t` and chooses its tokens; of all tokens for t = 0.
@@ -262,16 +265,24 @@ impl Cuda {
         }
         self.launch("features_backward", (FEATURE_PARTS, r, 1), 256, 0, call)?;
         let (parts, warps) = (ATTENTION_PARTS, ATTENTION_WARPS);
-        let shared = (1 + warps) * table;
+        let used = self.symbols + 1;
+        let shared = (1 + warps) * 4 * used * used * self.sizes.distances().1;
+        let n = used as i32;
         self.launch(
             "attention_backward",
             (parts, h, r),
             32 * warps,
             shared,
-            call,
+            &Call { n, ..*call },
         )?;
         self.launch("scores_backward", (h, r, 1), 256, table, call)?;
-        self.launch("weighted_backward", (d / 32, r, 1), 256, 0, call)?;
+        self.launch(
+            "weighted_backward",
+            (d / 64, WEIGHTED_PARTS, r),
+            128,
+            0,
+            call,
+        )?;
         self.launch("stream_total", (k / 8, r, 1), 256, 0, call)?;
         self.launch("value_backward", (h, r, 1), 256, 0, call)?;
         let shared = 12 * v * d;
@@ -520,8 +531,8 @@ impl Cuda {
 fn sizes(settings: &Settings, precision: Precision) -> Result<Sizes, BackendError> {
     let shape = settings.shape;
     let fits = shape.vocabulary == 8 && shape.heads == 4 && shape.blocks == 1;
-    let even = shape.width.is_multiple_of(64) && shape.mlp.is_multiple_of(64);
-    let paper = shape.width == 256 && shape.mlp.is_multiple_of(128);
+    let even = shape.width.is_multiple_of(64) && shape.mlp.is_multiple_of(128);
+    let paper = shape.width == 256;
     let wrong = |needed: &str| {
         let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
         Err(BackendError::Device(format!(
@@ -529,10 +540,12 @@ fn sizes(settings: &Settings, precision: Precision) -> Result<Sizes, BackendErro
         )))
     };
     if !(fits && even) {
-        return wrong("it needs 4 heads, vocabulary 8, width and mlp multiples of 64");
+        return wrong(
+            "it needs 4 heads, vocabulary 8, a width that is a multiple of 64, an mlp of 128",
+        );
     }
     if precision == Precision::Bf16 && !paper {
-        return wrong("bf16 needs width 256 and an mlp that is a multiple of 128; tf32 takes any");
+        return wrong("bf16 needs width 256; tf32 takes any");
     }
     Ok(Sizes {
         shape,

@@ -1,7 +1,7 @@
 //! Lays a fleet out in a device's memory.
 
 use super::device::{Address, Device};
-use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, Precision, Sizes};
+use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, Precision, Sizes, WEIGHTED_PARTS};
 use crate::backend::BackendError;
 
 /// `Fleet` of common.cu: the same fields in the same order, each an address.
@@ -70,6 +70,7 @@ pub(super) struct Memory {
     pub square_parts: Address,
     pub d_scores_parts: Address,
     pub head_parts: Address,
+    pub d_weighted_parts: Address,
     pub d_weighted: Address,
     pub d_stream: Address,
     pub d_qkv: Address,
@@ -222,6 +223,7 @@ impl Memory {
             square_parts: take(4 * r * FEATURE_PARTS * k * k),
             d_scores_parts: take(4 * r * ATTENTION_PARTS * h * v * v * nd),
             head_parts: take(4 * r * HEAD_PARTS * d * v),
+            d_weighted_parts: take(4 * r * WEIGHTED_PARTS * k * d),
             d_weighted: take(4 * r * k * d),
             d_stream: take(4 * r * k * d),
             d_qkv: take(12 * r * v * d),

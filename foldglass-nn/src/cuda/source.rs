@@ -29,7 +29,8 @@ pub(super) struct Sizes {
 pub(super) const HEAD_PARTS: usize = 8;
 pub(super) const FEATURE_PARTS: usize = 8;
 pub(super) const ATTENTION_PARTS: usize = 2;
-pub(super) const ATTENTION_WARPS: usize = 4;
+pub(super) const ATTENTION_WARPS: usize = 8;
+pub(super) const WEIGHTED_PARTS: usize = 4;
 
 impl Sizes {
     /// Distances that scores are kept for: the least, and how many.
@@ -45,7 +46,7 @@ impl Sizes {
 
     /// Bytes between the inputs of two samples.
     pub fn input_stride(&self) -> usize {
-        self.cap.next_multiple_of(16)
+        self.cap.next_multiple_of(32)
     }
 
     pub fn stream_parts(&self) -> usize {
@@ -57,9 +58,22 @@ impl Sizes {
 
     /// Blocks of the update of one model.
     pub fn adam_blocks(&self) -> usize {
-        let (d, f) = (self.shape.width, self.shape.mlp);
-        let tiles = |rows: usize, columns: usize| rows / 16 * columns.div_ceil(256);
-        tiles(d, f) + 4 * tiles(d, d) + f * d / 4096 + 1
+        let (d, f, v) = (self.shape.width, self.shape.mlp, self.shape.vocabulary);
+        let small = 2 * v * d + 3 * d;
+        d / 64 * (f / 64) + 4 * (d / 64) * (d / 64) + f * d / 4096 + small.div_ceil(4096)
+    }
+
+    /// Whether an input and a token can stand at one distance from a step.
+    fn keys_collide(&self) -> bool {
+        (1..=self.cap).any(|length| {
+            let lines = self.layout.geometry(length, self.cap);
+            (1..=length).any(|t| {
+                let inputs = 1..=lines.inputs_seen(length, t);
+                inputs
+                    .map(|j| lines.x(j))
+                    .any(|x| (lines.first_y..t).any(|s| lines.y(s) == x))
+            })
+        })
     }
 
     fn defines(&self) -> String {
@@ -101,7 +115,8 @@ impl Sizes {
             ("ATTENTION_PARTS", ATTENTION_PARTS as i64),
             ("ATTENTION_WARPS", ATTENTION_WARPS as i64),
             ("STREAM_PARTS", self.stream_parts() as i64),
-            ("SQUARE_EACH", (features * features).div_ceil(256) as i64),
+            ("WEIGHTED_PARTS", WEIGHTED_PARTS as i64),
+            ("COLLIDE", self.keys_collide().into()),
             ("O_EMBEDDING", places.embedding.start as i64),
             ("O_NORM1", block.norm1.start as i64),
             ("O_QUERY", block.query.start as i64),

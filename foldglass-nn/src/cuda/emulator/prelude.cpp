@@ -74,3 +74,5 @@ static inline float shuffle_(float v, int from) {
 }
 static inline float __shfl_xor_sync(unsigned, float v, int offset) { return shuffle_(v, (threadIdx.x & 31) ^ offset); }
 static inline float __shfl_sync(unsigned, float v, int from) { return shuffle_(v, from); }
+static inline int __shfl_sync(unsigned, int v, int from) { return (int)shuffle_((float)v, from); }
+#define __align__(n) __attribute__((aligned(n)))

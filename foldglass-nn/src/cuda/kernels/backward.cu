@@ -2,83 +2,103 @@
 
 #define PAIRS (D / 64) // a lane of a warp holds columns 64 i + 2 lane and the next, i < PAIRS
 
-// From the logits to the stream, a warp a token; and out^T (scale d_logits), from which the
-// gradients of the head and the last norm follow.
+// One token of head_backward, all lanes together.
+__device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool valid, float scale,
+                                         int lane, const float *d_logits, const float (&logit)[V][D],
+                                         float (&product)[V][2 * PAIRS]) {
+#if BF16
+    if (!valid) { // rows that only fill the last tile
+        for (int i = 0; i < PAIRS; i++) ((u32 *)p.d_out)[row_tile_place(at, 64 * i + 2 * lane) / 2] = 0;
+        if (lane < 8) ((uint4 *)p.features)[at * 8 + lane] = make_uint4(0, 0, 0, 0);
+        if (lane == 0) p.scale2[at] = 0;
+        return;
+    }
+#endif
+    float out[2 * PAIRS], d_normed[2 * PAIRS], along = 0, sum = 0;
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+        int column = 64 * i + 2 * lane;
+#if BF16
+        u32 pair = ((const u32 *)p.out)[(at * D + column) / 2];
+        out[2 * i] = bf16_to_float(pair & 0xffff);
+        out[2 * i + 1] = bf16_to_float(pair >> 16);
+#else
+        float2 pair = *(const float2 *)((const float *)p.out + at * D + column);
+        out[2 * i] = pair.x;
+        out[2 * i + 1] = pair.y;
+#endif
+        d_normed[2 * i] = 0;
+        d_normed[2 * i + 1] = 0;
+    }
+#pragma unroll
+    for (int a = 0; a < V; a++)
+        if (a < q) {
+            float d = d_logits[a], scaled = scale * d;
+#pragma unroll
+            for (int i = 0; i < PAIRS; i++) {
+                float2 both = *(const float2 *)&logit[a][64 * i + 2 * lane];
+                d_normed[2 * i] += both.x * d;
+                d_normed[2 * i + 1] += both.y * d;
+                product[a][2 * i] += out[2 * i] * scaled;
+                product[a][2 * i + 1] += out[2 * i + 1] * scaled;
+            }
+        }
+#pragma unroll
+    for (int i = 0; i < 2 * PAIRS; i++) {
+        along += d_normed[i] * out[i];
+        sum += d_normed[i];
+    }
+    for (int offset = 16; offset; offset >>= 1) {
+        along += __shfl_xor_sync(~0u, along, offset);
+        if (LAYER) sum += __shfl_xor_sync(~0u, sum, offset);
+    }
+    along *= scale * scale / D;
+    float mean = LAYER ? scale * sum / D : 0.0f; // out is without its mean then
+#pragma unroll
+    for (int i = 0; i < PAIRS; i++) {
+        int column = 64 * i + 2 * lane;
+        float one = scale * (d_normed[2 * i] - out[2 * i] * along) - mean;
+        float two = scale * (d_normed[2 * i + 1] - out[2 * i + 1] * along) - mean;
+#if BF16
+        ((u32 *)p.d_out)[row_tile_place(at, column) / 2] = pack_bf16(one, two);
+#else
+        *(float2 *)((float *)p.d_out + at * D + column) = make_float2(one, two);
+#endif
+    }
+}
+
+// From the logits to the stream, a warp for 32 tokens; and out^T (scale d_logits), from which the
+// gradients of the head and the last norm follow. First every lane does a token's logits, then all
+// lanes do the tokens in turn, along the width.
 extern "C" __global__ void head_backward(const Fleet p, const Call c) {
     int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ float logit[V][D];
     __shared__ float sums[V][D];
+    __shared__ float d_logits[8][32][V];
     for (int i = threadIdx.x; i < V * D; i += blockDim.x) {
         logit[i / D][i % D] = p.logit[(size_t)r * V * D + i];
         sums[i / D][i % D] = 0;
     }
     __syncthreads();
     Rows rows = rows_of(p, r, 0);
-    int padded = BF16 ? (rows.count + 63) / 64 * 64 : rows.count;
-    int each = (padded + HEAD_PARTS - 1) / HEAD_PARTS;
-    int last = min(padded, (part + 1) * each);
+    int q = p.q[r], padded = BF16 ? (rows.count + 63) / 64 * 64 : rows.count;
     float product[V][2 * PAIRS];
 #pragma unroll
     for (int a = 0; a < V; a++)
 #pragma unroll
         for (int i = 0; i < 2 * PAIRS; i++) product[a][i] = 0;
-    for (int row = part * each + warp; row < last; row += blockDim.x >> 5) {
-        size_t at = (size_t)r * NT + row;
-#if BF16
-        if (row >= rows.count) { // rows that only fill the last tile
-            for (int i = 0; i < PAIRS; i++)
-                ((u32 *)p.d_out)[row_tile_place(at, 64 * i + 2 * lane) / 2] = 0;
-            if (lane < 8) ((uint4 *)p.features)[at * 8 + lane] = make_uint4(0, 0, 0, 0);
-            if (lane == 0) p.scale2[at] = 0;
-            continue;
+    for (int first = (part * 8 + warp) * 32; first < padded; first += HEAD_PARTS * 8 * 32) {
+        __syncwarp();
+        float own_scale = 0;
+        if (first + lane < rows.count) {
+            own_scale = p.scale3[(size_t)r * NT + first + lane];
+            logit_gradient(p, c, r, first + lane, d_logits[warp][lane]);
         }
-#endif
-        float d_logits[V], out[2 * PAIRS], d_normed[2 * PAIRS];
-        logit_gradient(p, c, r, row, d_logits);
-        float scale = p.scale3[at], along = 0, sum = 0;
-#pragma unroll
-        for (int i = 0; i < PAIRS; i++) {
-            int column = 64 * i + 2 * lane;
-#if BF16
-            u32 pair = ((const u32 *)p.out)[(at * D + column) / 2];
-            out[2 * i] = bf16_to_float(pair & 0xffff);
-            out[2 * i + 1] = bf16_to_float(pair >> 16);
-#else
-            float2 pair = *(const float2 *)((const float *)p.out + at * D + column);
-            out[2 * i] = pair.x;
-            out[2 * i + 1] = pair.y;
-#endif
-            float one = 0, two = 0;
-#pragma unroll
-            for (int a = 0; a < V; a++) {
-                float2 both = *(const float2 *)&logit[a][column];
-                one += both.x * d_logits[a];
-                two += both.y * d_logits[a];
-                float scaled = scale * d_logits[a];
-                product[a][2 * i] += out[2 * i] * scaled;
-                product[a][2 * i + 1] += out[2 * i + 1] * scaled;
-            }
-            d_normed[2 * i] = one;
-            d_normed[2 * i + 1] = two;
-            along += one * out[2 * i] + two * out[2 * i + 1];
-            sum += one + two;
-        }
-        for (int offset = 16; offset; offset >>= 1) {
-            along += __shfl_xor_sync(~0u, along, offset);
-            sum += __shfl_xor_sync(~0u, sum, offset);
-        }
-        along *= scale * scale / D;
-        float mean = LAYER ? scale * sum / D : 0.0f; // out is without its mean then
-#pragma unroll
-        for (int i = 0; i < PAIRS; i++) {
-            int column = 64 * i + 2 * lane;
-            float one = scale * (d_normed[2 * i] - out[2 * i] * along) - mean;
-            float two = scale * (d_normed[2 * i + 1] - out[2 * i + 1] * along) - mean;
-#if BF16
-            ((u32 *)p.d_out)[row_tile_place(at, column) / 2] = pack_bf16(one, two);
-#else
-            *(float2 *)((float *)p.d_out + at * D + column) = make_float2(one, two);
-#endif
+        __syncwarp();
+        for (int i = 0; i < 32 && first + i < padded; i++) {
+            float scale = __shfl_sync(~0u, own_scale, i);
+            head_row(p, q, (size_t)r * NT + first + i, first + i < rows.count, scale, lane,
+                     d_logits[warp][i], logit, product);
         }
     }
     // One warp after the other, so that the order of the sum is fixed.
@@ -96,19 +116,21 @@ extern "C" __global__ void head_backward(const Fleet p, const Call c) {
 }
 
 // From the MLP's input to the features: adds up what the parts of the MLP returned, takes the
-// norm's scale into account, and leaves the attention's share less its mean over every head.
+// norm's scale into account, and leaves the attention's share less its mean over every head. A lane
+// for each of the H V = 32 attention features, with its column of M M^T in registers.
 extern "C" __global__ void features_backward(const Fleet p, const Call c) {
     int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    __shared__ float gram[K][K + 1];
-    __shared__ float f[64][K + 1], d_mlp[64][K + 1], d_direct[64][K + 1], along[64];
-    for (int i = threadIdx.x; i < K * K; i += blockDim.x)
-        gram[i / K][i % K] = p.gram[(size_t)r * K * K + i];
-    int tokens = rows_of(p, r, 0).count, tiles = (tokens + 63) / 64;
-    int each = (tiles + FEATURE_PARTS - 1) / FEATURE_PARTS;
-    float sums[SQUARE_EACH];
+    __shared__ __align__(16) float f[64][K + 4], d_mlp[64][K + 4], d_direct[64][K + 4];
+    __shared__ float along[64];
+    float gram[K];
 #pragma unroll
-    for (int i = 0; i < SQUARE_EACH; i++) sums[i] = 0;
-    for (int tile = part * each; tile < min(tiles, (part + 1) * each); tile++) {
+    for (int j = 0; j < K; j++) gram[j] = p.gram[((size_t)r * K + j) * K + V + lane];
+    int tokens = rows_of(p, r, 0).count, tiles = (tokens + 63) / 64;
+    int si = threadIdx.x / (K / 4) * 2, sj = threadIdx.x % (K / 4) * 4; // two by four entries
+    float sums[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) sums[i] = 0;
+    for (int tile = part; tile < tiles; tile += FEATURE_PARTS) {
         __syncthreads();
         for (int i = threadIdx.x; i < 64 * K / 2; i += blockDim.x) {
             int row = i / (K / 2), k = i % (K / 2) * 2;
@@ -138,89 +160,143 @@ extern "C" __global__ void features_backward(const Fleet p, const Call c) {
                 own = make_float2(feature[0], feature[1]);
 #endif
             }
-            f[row][k] = own.x;
-            f[row][k + 1] = own.y;
-            d_mlp[row][k] = mlp.x;
-            d_mlp[row][k + 1] = mlp.y;
-            d_direct[row][k] = direct.x;
-            d_direct[row][k + 1] = direct.y;
+            *(float2 *)&f[row][k] = own;
+            *(float2 *)&d_mlp[row][k] = mlp;
+            *(float2 *)&d_direct[row][k] = direct;
         }
         __syncthreads();
-        if (threadIdx.x < 64) {
-            int row = threadIdx.x;
-            float dot = 0, scale = 0;
-            for (int k = 0; k < K; k++) dot += f[row][k] * d_mlp[row][k];
-            if (tile * 64 + row < tokens) scale = p.scale2[(size_t)r * NT + tile * 64 + row];
-            along[row] = -scale * scale * dot / D;
+        {
+            int row = threadIdx.x >> 2;
+            float dot = 0;
+            for (int k = threadIdx.x & 3; k < K; k += 4) dot += f[row][k] * d_mlp[row][k];
+            dot += __shfl_xor_sync(~0u, dot, 1);
+            dot += __shfl_xor_sync(~0u, dot, 2);
+            float scale = tile * 64 + row < tokens ? p.scale2[(size_t)r * NT + tile * 64 + row] : 0.0f;
+            if ((threadIdx.x & 3) == 0) along[row] = -scale * scale * dot / D;
         }
         __syncthreads();
-        for (int row = warp; row < 64 && tile * 64 + row < tokens; row += blockDim.x >> 5)
-            for (int k = lane; k < H * V; k += 32) {
-                float sum = 0;
-                for (int j = 0; j < K; j++) sum += f[row][j] * gram[j][V + k];
-                float d = d_mlp[row][V + k] + d_direct[row][V + k] + along[row] * sum;
-                float mean = d * f[row][V + k];
-                for (int offset = V / 2; offset; offset >>= 1)
-                    mean += __shfl_xor_sync(~0u, mean, offset);
-                p.d_attention[((size_t)r * NT + tile * 64 + row) * H * V + k] = d - mean;
-            }
-        for (int row = 0; row < 64; row++) {
-            float factor = along[row];
+        for (int row = warp * 8; row < warp * 8 + 8 && tile * 64 + row < tokens; row++) {
+            float sum = 0;
 #pragma unroll
-            for (int i = 0; i < SQUARE_EACH; i++) {
-                int entry = threadIdx.x + i * 256;
-                if (entry < K * K) sums[i] += factor * f[row][entry / K] * f[row][entry % K];
+            for (int j = 0; j < K; j += 4) {
+                float4 four = *(const float4 *)&f[row][j];
+                sum += four.x * gram[j] + four.y * gram[j + 1] + four.z * gram[j + 2] + four.w * gram[j + 3];
             }
+            float d = d_mlp[row][V + lane] + d_direct[row][V + lane] + along[row] * sum;
+            float mean = d * f[row][V + lane];
+            for (int offset = V / 2; offset; offset >>= 1) mean += __shfl_xor_sync(~0u, mean, offset);
+            p.d_attention[((size_t)r * NT + tile * 64 + row) * H * V + lane] = d - mean;
         }
+        if (si < K)
+            for (int row = 0; row < 64; row++) {
+                float2 left = *(const float2 *)&f[row][si];
+                float4 right = *(const float4 *)&f[row][sj];
+                float one = left.x * along[row], two = left.y * along[row];
+                sums[0] += one * right.x;
+                sums[1] += one * right.y;
+                sums[2] += one * right.z;
+                sums[3] += one * right.w;
+                sums[4] += two * right.x;
+                sums[5] += two * right.y;
+                sums[6] += two * right.z;
+                sums[7] += two * right.w;
+            }
     }
-    float *to = p.square_parts + ((size_t)r * FEATURE_PARTS + part) * K * K;
+    if (si < K) {
+        float *to = p.square_parts + ((size_t)r * FEATURE_PARTS + part) * K * K + si * K + sj;
 #pragma unroll
-    for (int i = 0; i < SQUARE_EACH; i++)
-        if (threadIdx.x + i * 256 < K * K) to[threadIdx.x + i * 256] = sums[i];
+        for (int i = 0; i < 8; i++) to[i / 4 * K + i % 4] = sums[i];
+    }
+}
+
+// Byte `index` of a row of bytes that the lanes of a warp hold, 32 a word.
+__device__ __forceinline__ int lane_byte(const u32 (&bytes)[XS / 32], int index) {
+    int value = __shfl_sync(~0u, (int)bytes[0], index & 31);
+#pragma unroll
+    for (int w = 1; w < XS / 32; w++) {
+        int other = __shfl_sync(~0u, (int)bytes[w], index & 31);
+        if (index >> 5 == w) value = other;
+    }
+    return value;
 }
 
 // From the attention weights to the scores: a table of every warp's own, its lanes on keys that
-// never share an entry, so that no order is left to chance.
+// never share an entry, so that no order is left to chance. Tables are of the symbols in use and
+// the separator, c.n tokens. Four rows are fetched at a time.
 extern "C" __global__ void attention_backward(const Fleet p, const Call c) {
     int part = blockIdx.x, head = blockIdx.y, r = blockIdx.z;
-    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, used = c.n;
     DYNAMIC_SHARED(float, shared); // scores, then a gradient for every warp
-    const int size = V * V * ND;
+    __shared__ int starts[CAP + 1];
+    const int size = used * used * ND;
     float *own = shared + (1 + warp) * size;
-    const float *from = p.scores + ((size_t)r * H + head) * size;
-    for (int i = threadIdx.x; i < size; i += blockDim.x) shared[i] = from[i];
+    const float *from = p.scores + ((size_t)r * H + head) * V * V * ND;
+    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        int a = i / (used * ND), b = i / ND % used;
+        shared[i] = from[((a == used - 1 ? SEP : a) * V + (b == used - 1 ? SEP : b)) * ND + i % ND];
+    }
+    for (int i = threadIdx.x; i <= CAP; i += blockDim.x) starts[i] = p.starts[r * (CAP + 1) + i];
     for (int i = lane; i < size; i += 32) own[i] = 0;
     __syncthreads();
-    const int *starts = p.starts + r * (CAP + 1);
     int tokens = starts[CAP], warps = ATTENTION_PARTS * ATTENTION_WARPS;
     int each = (tokens + warps - 1) / warps, first = (part * ATTENTION_WARPS + warp) * each;
     int last = min(tokens, first + each), t = 1;
-    for (int row = first; row < last; row++) {
-        while (row >= starts[t]) t++;
-        int b = row - starts[t - 1];
-        const u8 *x = p.x + ((size_t)r * S + b) * XS, *y = p.y + ((size_t)r * S + b) * XS;
-        Gaze g = gaze(x, y, p.lengths[r * S + b], t);
-        size_t at = (size_t)r * NT + row;
-        float lse = p.lse[at * H + head];
-        const float *d = p.d_attention + at * H * V + head * V;
-        for (int key = lane; key < g.inputs; key += 32) {
-            int token = x[key];
-            int place = (g.query * V + token) * ND + g.from - (X_START + X_STEP * key);
-            own[place] += __expf(shared[place] - lse) * d[token];
+    for (int row = first; row < last; row += 4) {
+        u32 x[4][XS / 32], y[4][XS / 32];
+        int step[4], length[4];
+        float lse[4], d[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int at = min(row + i, last - 1);
+            while (at >= starts[t]) t++;
+            step[i] = t;
+            int b = at - starts[t - 1];
+            size_t inputs = ((size_t)r * S + b) * XS + lane, all = (size_t)r * NT + at;
+#pragma unroll
+            for (int w = 0; w < XS / 32; w++) {
+                x[i][w] = p.x[inputs + 32 * w];
+                y[i][w] = p.y[inputs + 32 * w];
+            }
+            length[i] = p.lengths[r * S + b];
+            lse[i] = p.lse[all * H + head];
+            d[i] = row + i < last && lane < V ? p.d_attention[all * H * V + head * V + lane] : 0.0f;
         }
-        __syncwarp();
-        for (int s = FIRST_Y + lane; s < t; s += 32) {
-            int token = s == 0 ? SEP : y[s - 1];
-            int place = (g.query * V + token) * ND + g.from - (g.y_start + Y_STEP * s);
-            own[place] += __expf(shared[place] - lse) * d[token];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            if (row + i >= last) break;
+            int s = step[i], y_start = Y_IS_LENGTH ? length[i] : Y_START;
+            int position = (QUERY_INPUT ? X_START + X_STEP * (s - 1) : y_start + Y_STEP * (s - 1)) - LEAST;
+            int query = QUERY_INPUT ? lane_byte(x[i], s - 1) : s == 1 ? used - 1 : lane_byte(y[i], s - 2);
+            int inputs = CAUSAL ? s : length[i], keys = inputs + s - FIRST_Y;
+#pragma unroll
+            for (int phase = 0; phase < 1 + COLLIDE; phase++) {
+                int begin = phase ? inputs : 0, end = COLLIDE && !phase ? inputs : keys;
+                for (int base = begin; base < end; base += 32) {
+                    int key = base + lane, emitted = key - inputs + FIRST_Y; // y_s, when not an input
+                    int as_input = lane_byte(x[i], min(key, XS - 1));
+                    int as_output = lane_byte(y[i], max(0, min(emitted - 1, XS - 1)));
+                    bool input = key < inputs;
+                    int token = input ? as_input : emitted == 0 ? used - 1 : as_output;
+                    float value = __shfl_sync(~0u, d[i], !input && emitted == 0 ? SEP : token);
+                    int distance = position - (input ? X_START + X_STEP * key : y_start + Y_STEP * emitted);
+                    if (key < end) {
+                        int place = (query * used + token) * ND + distance;
+                        own[place] += __expf(shared[place] - lse[i]) * value;
+                    }
+                    __syncwarp();
+                }
+            }
         }
-        __syncwarp();
     }
     __syncthreads();
-    float *to = p.d_scores_parts + (((size_t)r * ATTENTION_PARTS + part) * H + head) * size;
-    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+    float *to = p.d_scores_parts + (((size_t)r * ATTENTION_PARTS + part) * H + head) * V * V * ND;
+    for (int i = threadIdx.x; i < V * V * ND; i += blockDim.x) {
+        int a = i / (V * ND), b = i / ND % V;
+        a = a == SEP ? used - 1 : a < used - 1 ? a : -1;
+        b = b == SEP ? used - 1 : b < used - 1 ? b : -1;
         float sum = 0;
-        for (int w = 0; w < ATTENTION_WARPS; w++) sum += shared[(1 + w) * size + i];
+        if (a >= 0 && b >= 0)
+            for (int w = 0; w < ATTENTION_WARPS; w++) sum += shared[(1 + w) * size + (a * used + b) * ND + i % ND];
         to[i] = sum;
     }
 }
@@ -269,30 +345,50 @@ extern "C" __global__ void scores_backward(const Fleet p, const Call c) {
     }
 }
 
-// d_up U^T: 32 columns of the width a block.
+// d_up U^T: 64 columns of the width a block, the hidden units in parts; a thread has 4 columns and
+// every eighth feature.
 extern "C" __global__ void weighted_backward(const Fleet p, const Call c) {
-    int first = blockIdx.x * 32, r = blockIdx.y, d = threadIdx.x & 31, group = threadIdx.x >> 5;
-    __shared__ float up[32][33];
+    int first = blockIdx.x * 64, part = blockIdx.y, r = blockIdx.z;
+    int column = (threadIdx.x & 15) * 4, group = threadIdx.x >> 4;
+    __shared__ __align__(16) float up[32][68];
     __shared__ float d_up[32][K];
     const float *weights = p.weights + (size_t)r * P + O_UP;
-    float sum[K / 8];
-#pragma unroll
-    for (int i = 0; i < K / 8; i++) sum[i] = 0;
-    for (int unit = 0; unit < FF; unit += 32) {
-        __syncthreads();
-        for (int i = threadIdx.x; i < 1024; i += blockDim.x)
-            up[i / 32][i % 32] = weights[(size_t)(first + i / 32) * FF + unit + i % 32];
-        for (int i = threadIdx.x; i < 32 * K; i += blockDim.x)
-            d_up[i / K][i % K] = p.d_up[((size_t)r * FF + unit) * K + i];
-        __syncthreads();
-#pragma unroll 8
-        for (int j = 0; j < 32; j++)
-#pragma unroll
-            for (int i = 0; i < K / 8; i++) sum[i] += up[d][j] * d_up[j][group + 8 * i];
-    }
+    float sum[K / 8][4];
 #pragma unroll
     for (int i = 0; i < K / 8; i++)
-        p.d_weighted[((size_t)r * K + group + 8 * i) * D + first + d] = sum[i];
+#pragma unroll
+        for (int j = 0; j < 4; j++) sum[i][j] = 0;
+    for (int unit = part * (FF / WEIGHTED_PARTS); unit < (part + 1) * (FF / WEIGHTED_PARTS); unit += 32) {
+        __syncthreads();
+        for (int i = threadIdx.x; i < 512; i += 128) {
+            float4 four = *(const float4 *)(weights + (size_t)(first + i / 8) * FF + unit + i % 8 * 4);
+            up[i % 8 * 4][i / 8] = four.x;
+            up[i % 8 * 4 + 1][i / 8] = four.y;
+            up[i % 8 * 4 + 2][i / 8] = four.z;
+            up[i % 8 * 4 + 3][i / 8] = four.w;
+        }
+        for (int i = threadIdx.x; i < 32 * K; i += 128) d_up[i / K][i % K] = p.d_up[((size_t)r * FF + unit) * K + i];
+        __syncthreads();
+#pragma unroll 8
+        for (int j = 0; j < 32; j++) {
+            float4 four = *(const float4 *)&up[j][column];
+#pragma unroll
+            for (int i = 0; i < K / 8; i++) {
+                float d = d_up[j][group + 8 * i];
+                sum[i][0] += four.x * d;
+                sum[i][1] += four.y * d;
+                sum[i][2] += four.z * d;
+                sum[i][3] += four.w * d;
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < K / 8; i++) {
+        size_t row = ((size_t)r * WEIGHTED_PARTS + part) * K + group + 8 * i;
+        float *to = p.d_weighted_parts + row * D + first + column;
+#pragma unroll
+        for (int j = 0; j < 4; j++) to[j] = sum[i][j];
+    }
 }
 
 // Everything that reaches M: a block for every 8 rows; and the gradients of g2 and of the
@@ -321,7 +417,11 @@ extern "C" __global__ void stream_total(const Fleet p, const Call c) {
 #pragma unroll
     for (int i = 0; i < D / 32; i++) {
         int d = lane + 32 * i;
-        d_centred[i] += p.d_weighted[((size_t)r * K + row) * D + d] * g2[d];
+        float weighted = 0;
+        for (int j = 0; j < WEIGHTED_PARTS; j++)
+            weighted += p.d_weighted_parts[(((size_t)r * WEIGHTED_PARTS + j) * K + row) * D + d];
+        p.d_weighted[((size_t)r * K + row) * D + d] = weighted;
+        d_centred[i] += weighted * g2[d];
         total += d_centred[i];
     }
     for (int offset = 16; offset; offset >>= 1) total += __shfl_xor_sync(~0u, total, offset);
@@ -435,100 +535,171 @@ extern "C" __global__ void small_backward(const Fleet p, const Call c) {
     }
 }
 
-// One weight: its gradient gathered, its update made. Returns the square of the gradient.
-__device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, int i, float gradient) {
-    size_t at = (size_t)r * P + i;
+// Four numbers of a list.
+__device__ __forceinline__ float4 four_of(const float *from) { return *(const float4 *)from; }
+
+// Adam's step of one weight.
+__device__ __forceinline__ void moved(float &weight, float &mean, float &second, float gradient,
+                                      const Call &c, float step, float root) {
+    float beta1 = (float)c.beta1, beta2 = (float)c.beta2;
+    mean = beta1 * mean + (1 - beta1) * gradient;
+    second = beta2 * second + (1 - beta2) * gradient * gradient;
+    weight -= step * mean / (sqrtf(second) * root + c.adam_epsilon);
+}
+
+// 16 weights a thread, four at a time, each four at its place: gradients gathered, updates made.
+// All reads come before all writes, so that many are on the way. Returns the gradients' squares.
+__device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, const int (&place)[4],
+                                        float4 (&gradient)[4]) {
+    float square = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        if (place[i] >= 0)
+            square += gradient[i].x * gradient[i].x + gradient[i].y * gradient[i].y +
+                      gradient[i].z * gradient[i].z + gradient[i].w * gradient[i].w;
+    size_t model = (size_t)r * P;
     if (c.write_only) {
-        p.gradient[at] = gradient;
-        return gradient * gradient;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (place[i] >= 0) *(float4 *)(p.gradient + model + place[i]) = gradient[i];
+        return square;
     }
-    float step = p.adam[r * 4], root = p.adam[r * 4 + 1], square = gradient * gradient;
+    float step = p.adam[r * 4], root = p.adam[r * 4 + 1], factor = p.adam[r * 4 + 2];
     bool apply = p.adam[r * 4 + 3] != 0;
     if (p.gathered) {
-        float sum = p.gathered[at] + gradient;
-        p.gathered[at] = apply ? 0.0f : sum;
-        gradient = sum * p.adam[r * 4 + 2];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (place[i] >= 0) {
+                float4 *at = (float4 *)(p.gathered + model + place[i]), sum = *at;
+                sum.x += gradient[i].x;
+                sum.y += gradient[i].y;
+                sum.z += gradient[i].z;
+                sum.w += gradient[i].w;
+                gradient[i].x = sum.x * factor;
+                gradient[i].y = sum.y * factor;
+                gradient[i].z = sum.z * factor;
+                gradient[i].w = sum.w * factor;
+                if (apply) sum.x = sum.y = sum.z = sum.w = 0;
+                *at = sum;
+            }
     }
     if (!apply) return square;
-    float beta1 = (float)c.beta1, beta2 = (float)c.beta2;
-    float mean = beta1 * p.mean[at] + (1 - beta1) * gradient;
-    float second = beta2 * p.second[at] + (1 - beta2) * gradient * gradient;
-    p.mean[at] = mean;
-    p.second[at] = second;
-    float weight = p.weights[at] - step * mean / (sqrtf(second) * root + c.adam_epsilon);
-    p.weights[at] = weight;
-#if BF16
-    if (i >= O_DOWN && i < O_DOWN + FF * D) {
-        int k = (i - O_DOWN) / D, n = (i - O_DOWN) % D;
-        p.down_tiles[(size_t)r * FF * D + (k / 64) * (64 * D) + tile_place(k % 64, n)] =
-            float_to_bf16(weight);
+    float4 weight[4], mean[4], second[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        size_t at = model + max(place[i], 0);
+        weight[i] = four_of(p.weights + at);
+        mean[i] = four_of(p.mean + at);
+        second[i] = four_of(p.second + at);
     }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        moved(weight[i].x, mean[i].x, second[i].x, gradient[i].x, c, step, root);
+        moved(weight[i].y, mean[i].y, second[i].y, gradient[i].y, c, step, root);
+        moved(weight[i].z, mean[i].z, second[i].z, gradient[i].z, c, step, root);
+        moved(weight[i].w, mean[i].w, second[i].w, gradient[i].w, c, step, root);
+        if (place[i] < 0) continue;
+        size_t at = model + place[i];
+        *(float4 *)(p.weights + at) = weight[i];
+        *(float4 *)(p.mean + at) = mean[i];
+        *(float4 *)(p.second + at) = second[i];
+#if BF16
+        if (place[i] >= O_DOWN && place[i] < O_DOWN + FF * D) {
+            int k = (place[i] - O_DOWN) / D, n = (place[i] - O_DOWN) % D;
+            u32 *to = (u32 *)(p.down_tiles + (size_t)r * FF * D + (k / 64) * (64 * D) + tile_place(k % 64, n));
+            to[0] = pack_bf16(weight[i].x, weight[i].y);
+            to[1] = pack_bf16(weight[i].z, weight[i].w);
+        }
 #endif
+    }
     return square;
 }
 
-// Blocks of 256 threads over all weights: 16 rows by 256 columns of a matrix whose gradient is a
-// product of few rows, which is made here and never stored; or 4,096 stored gradients.
-#define TILES(rows, columns) (((rows) / 16) * (((columns) + 255) / 256))
+#define UP_TILES ((D / 64) * (FF / 64))
+#define SQUARE_TILES ((D / 64) * (D / 64))
+#define DOWN_BLOCKS (FF * D / 4096)
+
+// Blocks of 256 threads over all weights, 4,096 each: 64 by 64 of a matrix whose gradient is a
+// product of few rows, which is made here and never stored; or stored gradients.
 extern "C" __global__ void adam(const Fleet p, const Call c) {
-    int r = blockIdx.y, block = blockIdx.x;
-    __shared__ float left[16][K + 1];
+    int r = blockIdx.y, block = blockIdx.x, column = threadIdx.x & 63, group = threadIdx.x >> 6;
+    __shared__ __align__(16) float left[64][K];
+    __shared__ __align__(16) float tile[64][64];
     __shared__ float scratch[32];
-    float sum = 0;
-    if (block < TILES(D, FF)) {
-        int unit = block % ((FF + 255) / 256) * 256 + threadIdx.x, first = block / ((FF + 255) / 256) * 16;
-        for (int i = threadIdx.x; i < 16 * K; i += blockDim.x)
-            left[i % 16][i / 16] = p.weighted[((size_t)r * K + i / 16) * D + first + i % 16];
-        __syncthreads();
-        if (unit < FF) {
-            float right[K];
+    int place[4];
+    float4 gradient[4];
+    if (block < UP_TILES) {
+        int first = block / (FF / 64) * 64, unit = block % (FF / 64) * 64;
+        for (int i = threadIdx.x; i < 64 * K; i += blockDim.x)
+            left[i % 64][i / 64] = p.weighted[((size_t)r * K + i / 64) * D + first + i % 64];
+        float right[K];
+        const float *from = p.d_up + ((size_t)r * FF + unit + column) * K;
 #pragma unroll
-            for (int k = 0; k < K; k++) right[k] = p.d_up[((size_t)r * FF + unit) * K + k];
-            for (int row = 0; row < 16; row++) {
-                float gradient = 0;
-#pragma unroll
-                for (int k = 0; k < K; k++) gradient += left[row][k] * right[k];
-                sum += update(p, c, r, O_UP + (first + row) * FF + unit, gradient);
-            }
+        for (int k = 0; k < K; k += 4) {
+            float4 four = four_of(from + k);
+            right[k] = four.x, right[k + 1] = four.y, right[k + 2] = four.z, right[k + 3] = four.w;
         }
-    } else if (block < TILES(D, FF) + 4 * TILES(D, D)) {
-        int tile = block - TILES(D, FF), which = tile / TILES(D, D);
-        tile %= TILES(D, D);
-        int column = tile % ((D + 255) / 256) * 256 + threadIdx.x, first = tile / ((D + 255) / 256) * 16;
+        __syncthreads();
+        for (int row = group * 16; row < group * 16 + 16; row++) {
+            float sum = 0;
+#pragma unroll
+            for (int k = 0; k < K; k += 4) {
+                float4 four = four_of(&left[row][k]);
+                sum += four.x * right[k] + four.y * right[k + 1] + four.z * right[k + 2] + four.w * right[k + 3];
+            }
+            tile[row][column] = sum;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int four = threadIdx.x + 256 * i;
+            gradient[i] = four_of(&tile[four / 16][four % 16 * 4]);
+            place[i] = O_UP + (first + four / 16) * FF + unit + four % 16 * 4;
+        }
+    } else if (block < UP_TILES + 4 * SQUARE_TILES) {
+        int which = (block - UP_TILES) / SQUARE_TILES, at = (block - UP_TILES) % SQUARE_TILES;
+        int first = at / (D / 64) * 64, start = at % (D / 64) * 64;
         // Queries, keys, values: normed^T d; the output matrix: value^T d_stream of the row's head.
-        const float *across = p.qkv + ((size_t)r * 3 + 2) * V * D;
-        for (int i = threadIdx.x; i < 16 * V; i += blockDim.x)
-            left[i % 16][i / 16] = (which < 3 ? p.normed + (size_t)r * V * D : across)[(i / 16) * D + first + i % 16];
+        const float *across = which < 3 ? p.normed + (size_t)r * V * D : p.qkv + ((size_t)r * 3 + 2) * V * D;
+        for (int i = threadIdx.x; i < 64 * V; i += blockDim.x)
+            left[i % 64][i / 64] = across[(i / 64) * D + first + i % 64];
         __syncthreads();
-        if (column < D) {
-            int place = which == 0 ? O_QUERY : which == 1 ? O_KEY : which == 2 ? O_VALUE : O_OUTPUT;
-            const float *from = which < 3 ? p.d_qkv + ((size_t)r * 3 + which) * V * D
-                                          : p.d_stream + ((size_t)r * K + (1 + first / W) * V) * D;
-            float right[V];
+        float right[V];
+        for (int row = group * 16; row < group * 16 + 16; row++) {
+            if (row == group * 16 || (which == 3 && (first + row) % W == 0)) {
+                const float *from = which < 3 ? p.d_qkv + ((size_t)r * 3 + which) * V * D
+                                              : p.d_stream + ((size_t)r * K + (1 + (first + row) / W) * V) * D;
 #pragma unroll
-            for (int b = 0; b < V; b++) right[b] = from[b * D + column];
-            for (int row = 0; row < 16; row++) {
-                float gradient = 0;
-#pragma unroll
-                for (int b = 0; b < V; b++) gradient += left[row][b] * right[b];
-                sum += update(p, c, r, place + (first + row) * D + column, gradient);
+                for (int b = 0; b < V; b++) right[b] = from[b * D + start + column];
             }
+            float sum = 0;
+#pragma unroll
+            for (int b = 0; b < V; b++) sum += left[row][b] * right[b];
+            tile[row][column] = sum;
         }
-    } else if (block < TILES(D, FF) + 4 * TILES(D, D) + FF * D / 4096) {
-        int first = (block - TILES(D, FF) - 4 * TILES(D, D)) * 4096;
-        for (int i = threadIdx.x; i < 4096; i += blockDim.x)
-            sum += update(p, c, r, O_DOWN + first + i, p.gradient[(size_t)r * P + O_DOWN + first + i]);
+        __syncthreads();
+        int matrix = which == 0 ? O_QUERY : which == 1 ? O_KEY : which == 2 ? O_VALUE : O_OUTPUT;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int four = threadIdx.x + 256 * i;
+            gradient[i] = four_of(&tile[four / 16][four % 16 * 4]);
+            place[i] = matrix + (first + four / 16) * D + start + four % 16 * 4;
+        }
     } else {
-        for (int i = threadIdx.x; i < 2 * V * D + 3 * D; i += blockDim.x) {
-            int at = i < V * D           ? O_EMBEDDING + i
-                     : i < V * D + D     ? O_NORM1 + i - V * D
-                     : i < V * D + 2 * D ? O_NORM2 + i - V * D - D
-                     : i < V * D + 3 * D ? O_NORM3 + i - V * D - 2 * D
-                                         : O_HEAD + i - V * D - 3 * D;
-            sum += update(p, c, r, at, p.gradient[(size_t)r * P + at]);
+        int stored = (block - UP_TILES - 4 * SQUARE_TILES) * 4096;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int at = stored + (threadIdx.x + 256 * i) * 4;
+            int small = at - FF * D;
+            place[i] = small < 0                ? O_DOWN + at
+                       : small < V * D + D      ? O_EMBEDDING + small // and norm1, which follows it
+                       : small < V * D + 2 * D  ? O_NORM2 + small - V * D - D
+                       : small < 2 * V * D + 3 * D ? O_NORM3 + small - V * D - 2 * D // and the head
+                                                   : -1;
+            gradient[i] = four_of(p.gradient + (size_t)r * P + max(place[i], 0));
         }
     }
-    float total = block_sum(sum, scratch);
+    float total = block_sum(update(p, c, r, place, gradient), scratch);
     if (threadIdx.x == 0) p.norm_parts[(size_t)r * gridDim.x + block] = total;
 }
 

@@ -63,6 +63,7 @@ struct Fleet {
     float *square_parts;      // [R][FEATURE_PARTS][K][K]
     float *d_scores_parts;    // [R][ATTENTION_PARTS][H][V][V][ND]
     float *head_parts;        // [R][HEAD_PARTS][D][V]
+    float *d_weighted_parts;  // [R][WEIGHTED_PARTS][K][D]
     float *d_weighted;        // [R][K][D]
     float *d_stream;          // [R][K][D]
     float *d_qkv;             // [R][3][V][D]

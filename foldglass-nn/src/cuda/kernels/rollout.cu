@@ -61,6 +61,21 @@ __device__ __forceinline__ Gaze gaze(const u8 *x, const u8 *y, int length, int t
     return g;
 }
 
+// One key more: its score, the largest so far and the sums relative to it.
+__device__ __forceinline__ void see(float score, int token, float &largest, float &total, float (&weight)[V]) {
+    if (score > largest) {
+        float shrink = __expf(largest - score);
+        total *= shrink;
+#pragma unroll
+        for (int a = 0; a < V; a++) weight[a] *= shrink;
+        largest = score;
+    }
+    float power = __expf(score - largest);
+    total += power;
+#pragma unroll
+    for (int a = 0; a < V; a++) weight[a] += token == a ? power : 0.0f;
+}
+
 // The features of every token of a step: a thread for every token and head.
 extern "C" __global__ void attend(const Fleet p, const Call c) {
     int r = blockIdx.y, index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,24 +90,27 @@ extern "C" __global__ void attend(const Fleet p, const Call c) {
     float largest = -3e38f, total = 0, weight[V];
 #pragma unroll
     for (int a = 0; a < V; a++) weight[a] = 0;
-    int keys = g.inputs + t - FIRST_Y;
-    for (int key = 0; key < keys; key++) {
-        int s = key - g.inputs + FIRST_Y; // y_s, when it is not an input
-        bool input = key < g.inputs;
-        int token = input ? x[key] : s == 0 ? SEP : y[s - 1];
-        int distance = g.from - (input ? X_START + X_STEP * key : g.y_start + Y_STEP * s);
-        float score = scores[token * ND + distance];
-        if (score > largest) {
-            float shrink = __expf(largest - score);
-            total *= shrink;
+    // Inputs and tokens come four a word; what lies beyond the last one is not used.
 #pragma unroll
-            for (int a = 0; a < V; a++) weight[a] *= shrink;
-            largest = score;
+    for (int word = 0; word < XS / 4; word++) {
+        if (4 * word >= g.inputs) break;
+        u32 four = ((const u32 *)x)[word];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int key = 4 * word + i, token = four >> (8 * i) & 255;
+            if (key < g.inputs) see(scores[token * ND + g.from - (X_START + X_STEP * key)], token, largest, total, weight);
         }
-        float power = __expf(score - largest);
-        total += power;
+    }
+    if (FIRST_Y == 0) see(scores[SEP * ND + g.from - g.y_start], SEP, largest, total, weight);
 #pragma unroll
-        for (int a = 0; a < V; a++) weight[a] += token == a ? power : 0.0f;
+    for (int word = 0; word < XS / 4; word++) {
+        if (4 * word >= t - 1) break;
+        u32 four = ((const u32 *)y)[word];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            int s = 4 * word + i + 1, token = four >> (8 * i) & 255;
+            if (s < t) see(scores[token * ND + g.from - (g.y_start + Y_STEP * s)], token, largest, total, weight);
+        }
     }
     p.lse[((size_t)r * NT + row) * H + head] = largest + __logf(total);
     float share = 1.0f / total;

@@ -161,40 +161,51 @@ extern "C" __global__ void table_rows(const Fleet p, const Call c) {
     }
 }
 
-// M g2 U: 64 hidden units a block, each thread one unit and every fourth feature.
+// M g2 U: 128 hidden units a block, each thread two units and every fourth feature.
 extern "C" __global__ void table_up(const Fleet p, const Call c) {
-    int at = threadIdx.x & 63, group = threadIdx.x >> 6, unit = blockIdx.x * 64 + at;
+    int at = threadIdx.x & 63, group = threadIdx.x >> 6, unit = blockIdx.x * 128 + at;
     int r = blockIdx.y;
     DYNAMIC_SHARED(float, weighted); // [K][D]
     const float *from = p.weighted + (size_t)r * K * D;
     for (int i = threadIdx.x; i < K * D; i += blockDim.x) weighted[i] = from[i];
     __syncthreads();
     const float *up = p.weights + (size_t)r * P + O_UP;
-    float sum[K / 4];
+    float sum[2][K / 4];
 #pragma unroll
-    for (int i = 0; i < K / 4; i++) sum[i] = 0;
+    for (int i = 0; i < K / 4; i++) sum[0][i] = sum[1][i] = 0;
+#pragma unroll 2
     for (int d = 0; d < D; d += 4) {
-        float value[4];
+        float one[4], two[4];
 #pragma unroll
-        for (int j = 0; j < 4; j++) value[j] = up[(size_t)(d + j) * FF + unit];
+        for (int j = 0; j < 4; j++) {
+            one[j] = up[(size_t)(d + j) * FF + unit];
+            two[j] = up[(size_t)(d + j) * FF + unit + 64];
+        }
 #pragma unroll
         for (int i = 0; i < K / 4; i++) {
             float4 m = *(const float4 *)(weighted + (i * 4 + group) * D + d);
-            sum[i] += m.x * value[0] + m.y * value[1] + m.z * value[2] + m.w * value[3];
+            sum[0][i] += m.x * one[0] + m.y * one[1] + m.z * one[2] + m.w * one[3];
+            sum[1][i] += m.x * two[0] + m.y * two[1] + m.z * two[2] + m.w * two[3];
         }
     }
 #if BF16
     __syncthreads();
-    u16 *tile = (u16 *)weighted; // [64 units][64 features], done with M
-    for (int i = threadIdx.x; i < 64 * 64; i += blockDim.x) tile[i] = 0;
+    u16 *tile = (u16 *)weighted; // two tiles of [64 units][64 features], done with M
+    for (int i = threadIdx.x; i < 2 * 64 * 64; i += blockDim.x) tile[i] = 0;
     __syncthreads();
 #pragma unroll
-    for (int i = 0; i < K / 4; i++) tile[swizzled(at, i * 4 + group)] = float_to_bf16(sum[i]);
+    for (int i = 0; i < K / 4; i++) {
+        tile[swizzled(at, i * 4 + group)] = float_to_bf16(sum[0][i]);
+        tile[4096 + swizzled(at, i * 4 + group)] = float_to_bf16(sum[1][i]);
+    }
     __syncthreads();
-    uint4 *to = (uint4 *)(p.up_tiles + ((size_t)r * (FF / 64) + blockIdx.x) * 4096);
-    for (int i = threadIdx.x; i < 512; i += blockDim.x) to[i] = ((uint4 *)tile)[i];
+    uint4 *to = (uint4 *)(p.up_tiles + ((size_t)r * (FF / 64) + blockIdx.x * 2) * 4096);
+    for (int i = threadIdx.x; i < 1024; i += blockDim.x) to[i] = ((uint4 *)tile)[i];
 #else
 #pragma unroll
-    for (int i = 0; i < K / 4; i++) p.up[((size_t)r * K + i * 4 + group) * FF + unit] = sum[i];
+    for (int i = 0; i < K / 4; i++) {
+        p.up[((size_t)r * K + i * 4 + group) * FF + unit] = sum[0][i];
+        p.up[((size_t)r * K + i * 4 + group) * FF + unit + 64] = sum[1][i];
+    }
 #endif
 }
