@@ -177,7 +177,8 @@ impl Cuda {
         self.stale = false;
         self.launch("table_normed", (v, r, 1), 128, 0, call)?;
         self.launch("table_qkv", (d / 64, 3, r), 256, 0, call)?;
-        self.launch("table_scores", (h, r, 1), 256, 0, call)?;
+        let table = 4 * v * v * self.sizes.distances().1;
+        self.launch("table_scores", (h, r, 1), 256, table, call)?;
         self.launch("table_stream", (d / 64, h, r), 256, 0, call)?;
         self.launch("table_rows", (k / v, r, 1), 256, rows, call)?;
         self.launch("table_up", (f / 128, r, 1), 256, rows, call)
@@ -252,7 +253,8 @@ impl Cuda {
         let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
         let (k, r) = (shape.features(), self.models);
         let table = 4 * v * v * self.sizes.distances().1;
-        self.launch("head_backward", (HEAD_PARTS, r, 1), 256, 0, call)?;
+        self.launch("head_backward", (16, r, 1), 256, 0, call)?;
+        self.launch("head_product", (HEAD_PARTS, r, 1), d / 2, 0, call)?;
         match self.sizes.precision {
             Precision::Bf16 => {
                 let shared = 65536 + 16384 + 3 * 41984 + 16384 + 64;

@@ -2,10 +2,19 @@
 
 #define PAIRS (D / 64) // a lane of a warp holds columns 64 i + 2 lane and the next, i < PAIRS
 
+// Two numbers of the stream after the MLP.
+__device__ __forceinline__ float2 out_pair(const Fleet &p, size_t row, int column) {
+#if BF16
+    u32 pair = ((const u32 *)p.out)[(row * D + column) / 2];
+    return make_float2(bf16_to_float(pair & 0xffff), bf16_to_float(pair >> 16));
+#else
+    return *(const float2 *)((const float *)p.out + row * D + column);
+#endif
+}
+
 // One token of head_backward, all lanes together.
 __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool valid, float scale,
-                                         int lane, const float *d_logits, const float (&logit)[V][D],
-                                         float (&product)[V][2 * PAIRS]) {
+                                         int lane, const float *d_logits, const float (&logit)[V][D]) {
 #if BF16
     if (!valid) { // rows that only fill the last tile
         for (int i = 0; i < PAIRS; i++) ((u32 *)p.d_out)[row_tile_place(at, 64 * i + 2 * lane) / 2] = 0;
@@ -14,39 +23,28 @@ __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool 
         return;
     }
 #endif
-    float out[2 * PAIRS], d_normed[2 * PAIRS], along = 0, sum = 0;
+    float2 out[PAIRS], d_normed[PAIRS];
+    float along = 0, sum = 0;
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
-        int column = 64 * i + 2 * lane;
-#if BF16
-        u32 pair = ((const u32 *)p.out)[(at * D + column) / 2];
-        out[2 * i] = bf16_to_float(pair & 0xffff);
-        out[2 * i + 1] = bf16_to_float(pair >> 16);
-#else
-        float2 pair = *(const float2 *)((const float *)p.out + at * D + column);
-        out[2 * i] = pair.x;
-        out[2 * i + 1] = pair.y;
-#endif
-        d_normed[2 * i] = 0;
-        d_normed[2 * i + 1] = 0;
+        out[i] = out_pair(p, at, 64 * i + 2 * lane);
+        d_normed[i] = make_float2(0, 0);
     }
 #pragma unroll
     for (int a = 0; a < V; a++)
         if (a < q) {
-            float d = d_logits[a], scaled = scale * d;
+            float d = d_logits[a];
 #pragma unroll
             for (int i = 0; i < PAIRS; i++) {
                 float2 both = *(const float2 *)&logit[a][64 * i + 2 * lane];
-                d_normed[2 * i] += both.x * d;
-                d_normed[2 * i + 1] += both.y * d;
-                product[a][2 * i] += out[2 * i] * scaled;
-                product[a][2 * i + 1] += out[2 * i + 1] * scaled;
+                d_normed[i].x += both.x * d;
+                d_normed[i].y += both.y * d;
             }
         }
 #pragma unroll
-    for (int i = 0; i < 2 * PAIRS; i++) {
-        along += d_normed[i] * out[i];
-        sum += d_normed[i];
+    for (int i = 0; i < PAIRS; i++) {
+        along += d_normed[i].x * out[i].x + d_normed[i].y * out[i].y;
+        sum += d_normed[i].x + d_normed[i].y;
     }
     for (int offset = 16; offset; offset >>= 1) {
         along += __shfl_xor_sync(~0u, along, offset);
@@ -56,63 +54,86 @@ __device__ __forceinline__ void head_row(const Fleet &p, int q, size_t at, bool 
     float mean = LAYER ? scale * sum / D : 0.0f; // out is without its mean then
 #pragma unroll
     for (int i = 0; i < PAIRS; i++) {
-        int column = 64 * i + 2 * lane;
-        float one = scale * (d_normed[2 * i] - out[2 * i] * along) - mean;
-        float two = scale * (d_normed[2 * i + 1] - out[2 * i + 1] * along) - mean;
+        float one = scale * (d_normed[i].x - out[i].x * along) - mean;
+        float two = scale * (d_normed[i].y - out[i].y * along) - mean;
 #if BF16
-        ((u32 *)p.d_out)[row_tile_place(at, column) / 2] = pack_bf16(one, two);
+        ((u32 *)p.d_out)[row_tile_place(at, 64 * i + 2 * lane) / 2] = pack_bf16(one, two);
 #else
-        *(float2 *)((float *)p.d_out + at * D + column) = make_float2(one, two);
+        *(float2 *)((float *)p.d_out + at * D + 64 * i + 2 * lane) = make_float2(one, two);
 #endif
     }
 }
 
-// From the logits to the stream, a warp for 32 tokens; and out^T (scale d_logits), from which the
-// gradients of the head and the last norm follow. First every lane does a token's logits, then all
-// lanes do the tokens in turn, along the width.
+// From the logits to the stream, a warp for 32 tokens: first every lane does a token's logits, then
+// all lanes do the tokens in turn, along the width.
 extern "C" __global__ void head_backward(const Fleet p, const Call c) {
-    int part = blockIdx.x, r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    int r = blockIdx.y, warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     __shared__ float logit[V][D];
-    __shared__ float sums[V][D];
     __shared__ float d_logits[8][32][V];
-    for (int i = threadIdx.x; i < V * D; i += blockDim.x) {
-        logit[i / D][i % D] = p.logit[(size_t)r * V * D + i];
-        sums[i / D][i % D] = 0;
-    }
+    for (int i = threadIdx.x; i < V * D; i += blockDim.x) logit[i / D][i % D] = p.logit[(size_t)r * V * D + i];
     __syncthreads();
     Rows rows = rows_of(p, r, 0);
     int q = p.q[r], padded = BF16 ? (rows.count + 63) / 64 * 64 : rows.count;
-    float product[V][2 * PAIRS];
-#pragma unroll
-    for (int a = 0; a < V; a++)
-#pragma unroll
-        for (int i = 0; i < 2 * PAIRS; i++) product[a][i] = 0;
-    for (int first = (part * 8 + warp) * 32; first < padded; first += HEAD_PARTS * 8 * 32) {
+    for (int first = (blockIdx.x * 8 + warp) * 32; first < padded; first += gridDim.x * 8 * 32) {
         __syncwarp();
         float own_scale = 0;
         if (first + lane < rows.count) {
-            own_scale = p.scale3[(size_t)r * NT + first + lane];
+            size_t at = (size_t)r * NT + first + lane;
+            own_scale = p.scale3[at];
             logit_gradient(p, c, r, first + lane, d_logits[warp][lane]);
+#pragma unroll
+            for (int a = 0; a < V; a++) p.d_logits[at * V + a] = own_scale * d_logits[warp][lane][a];
         }
         __syncwarp();
-        for (int i = 0; i < 32 && first + i < padded; i++) {
+        int last = min(32, padded - first);
+#pragma unroll 2
+        for (int i = 0; i < last; i++) {
             float scale = __shfl_sync(~0u, own_scale, i);
             head_row(p, q, (size_t)r * NT + first + i, first + i < rows.count, scale, lane,
-                     d_logits[warp][i], logit, product);
+                     d_logits[warp][i], logit);
         }
     }
-    // One warp after the other, so that the order of the sum is fixed.
-    for (int w = 0; w < blockDim.x >> 5; w++) {
-        if (w == warp)
-            for (int a = 0; a < V; a++)
-                for (int i = 0; i < PAIRS; i++) {
-                    sums[a][64 * i + 2 * lane] += product[a][2 * i];
-                    sums[a][64 * i + 2 * lane + 1] += product[a][2 * i + 1];
-                }
+}
+
+// out^T (scale d_logits), from which the gradients of the head and the last norm follow: a thread
+// for two columns, the tokens in parts.
+extern "C" __global__ void head_product(const Fleet p, const Call c) {
+    int part = blockIdx.x, r = blockIdx.y, column = 2 * threadIdx.x;
+    __shared__ __align__(16) float d_logits[64][V];
+    int tokens = rows_of(p, r, 0).count, each = (tokens + HEAD_PARTS - 1) / HEAD_PARTS;
+    int end = min(tokens, (part + 1) * each);
+    float one[V], two[V];
+#pragma unroll
+    for (int a = 0; a < V; a++) one[a] = two[a] = 0;
+    for (int first = part * each; first < end; first += 64) {
+        int count = min(64, end - first);
         __syncthreads();
+        for (int i = threadIdx.x; i < count * V; i += blockDim.x)
+            d_logits[i / V][i % V] = p.d_logits[((size_t)r * NT + first) * V + i];
+        __syncthreads();
+#pragma unroll 8
+        for (int i = 0; i < count; i++) {
+            float2 out = out_pair(p, (size_t)r * NT + first + i, column);
+#pragma unroll
+            for (int a = 0; a < V; a++) {
+                one[a] += out.x * d_logits[i][a];
+                two[a] += out.y * d_logits[i][a];
+            }
+        }
     }
-    float *to = p.head_parts + ((size_t)r * HEAD_PARTS + part) * D * V;
-    for (int i = threadIdx.x; i < V * D; i += blockDim.x) to[(i % D) * V + i / D] = sums[i / D][i % D];
+    float *to = p.head_parts + (((size_t)r * HEAD_PARTS + part) * D + column) * V;
+#pragma unroll
+    for (int a = 0; a < V; a++) {
+        to[a] = one[a];
+        to[V + a] = two[a];
+    }
+}
+
+// Four numbers in bf16.
+__device__ __forceinline__ float4 four_bf16(const u16 *from) {
+    uint2 pairs = *(const uint2 *)from;
+    return make_float4(bf16_to_float(pairs.x & 0xffff), bf16_to_float(pairs.x >> 16),
+                       bf16_to_float(pairs.y & 0xffff), bf16_to_float(pairs.y >> 16));
 }
 
 // From the MLP's input to the features: adds up what the parts of the MLP returned, takes the
@@ -132,37 +153,32 @@ extern "C" __global__ void features_backward(const Fleet p, const Call c) {
     for (int i = 0; i < 8; i++) sums[i] = 0;
     for (int tile = part; tile < tiles; tile += FEATURE_PARTS) {
         __syncthreads();
-        for (int i = threadIdx.x; i < 64 * K / 2; i += blockDim.x) {
-            int row = i / (K / 2), k = i % (K / 2) * 2;
-            size_t at = (size_t)r * NT + tile * 64 + row;
-            float2 mlp = make_float2(0, 0), direct = mlp, own = mlp;
+        for (int i = threadIdx.x; i < 64 * K / 4; i += blockDim.x) {
+            int row = i / (K / 4), k = i % (K / 4) * 4;
+            float4 mlp = make_float4(0, 0, 0, 0), direct = mlp, own = mlp;
             if (tile * 64 + row < tokens) {
 #if BF16
-                const u16 *from = (const u16 *)p.d_features +
-                                  ((size_t)r * (FF / 64 + 1) * NT + tile * 64 + row) * K + k;
+                size_t line = tile * 64 + row;
+                const u16 *from = (const u16 *)p.d_features + ((size_t)r * (FF / 64 + 1) * NT + line) * K + k;
 #pragma unroll
                 for (int chunk = 0; chunk < FF / 64; chunk++) {
-                    u32 pair = *(const u32 *)(from + (size_t)chunk * NT * K);
-                    mlp.x += bf16_to_float(pair & 0xffff);
-                    mlp.y += bf16_to_float(pair >> 16);
+                    float4 four = four_bf16(from + (size_t)chunk * NT * K);
+                    mlp.x += four.x, mlp.y += four.y, mlp.z += four.z, mlp.w += four.w;
                 }
-                u32 pair = *(const u32 *)(from + (size_t)(FF / 64) * NT * K);
-                direct = make_float2(bf16_to_float(pair & 0xffff), bf16_to_float(pair >> 16));
-                int chunk = (k / 8) ^ (row & 7);
-                pair = ((const u32 *)p.features)[at * 32 + chunk * 4 + k % 8 / 2];
-                own = make_float2(bf16_to_float(pair & 0xffff), bf16_to_float(pair >> 16));
+                direct = four_bf16(from + (size_t)(FF / 64) * NT * K);
+                own = four_bf16((const u16 *)p.features + ((size_t)r * NT + line) * 64 +
+                                (((k / 8) ^ (row & 7)) << 3) + (k & 7));
 #else
-                const float *from =
-                    (const float *)p.d_features + ((size_t)r * 2 * NT + tile * 64 + row) * K + k;
-                mlp = make_float2(from[0], from[1]);
-                direct = make_float2(from[(size_t)NT * K], from[(size_t)NT * K + 1]);
-                const float *feature = (const float *)p.features + at * K + k;
-                own = make_float2(feature[0], feature[1]);
+                size_t line = tile * 64 + row;
+                const float *from = (const float *)p.d_features + ((size_t)r * 2 * NT + line) * K + k;
+                mlp = *(const float4 *)from;
+                direct = *(const float4 *)(from + (size_t)NT * K);
+                own = *(const float4 *)((const float *)p.features + ((size_t)r * NT + line) * K + k);
 #endif
             }
-            *(float2 *)&f[row][k] = own;
-            *(float2 *)&d_mlp[row][k] = mlp;
-            *(float2 *)&d_direct[row][k] = direct;
+            *(float4 *)&f[row][k] = own;
+            *(float4 *)&d_mlp[row][k] = mlp;
+            *(float4 *)&d_direct[row][k] = direct;
         }
         __syncthreads();
         {
@@ -226,11 +242,11 @@ __device__ __forceinline__ int lane_byte(const u32 (&bytes)[XS / 32], int index)
 extern "C" __global__ void attention_backward(const Fleet p, const Call c) {
     int part = blockIdx.x, head = blockIdx.y, r = blockIdx.z;
     int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, used = c.n;
-    DYNAMIC_SHARED(float, shared); // scores, then a gradient for every warp
+    DYNAMIC_SHARED(float, shared); // e^score, then a gradient for every warp
     __shared__ int starts[CAP + 1];
     const int size = used * used * ND;
     float *own = shared + (1 + warp) * size;
-    const float *from = p.scores + ((size_t)r * H + head) * V * V * ND;
+    const float *from = p.powers + ((size_t)r * H + head) * V * V * ND;
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
         int a = i / (used * ND), b = i / ND % used;
         shared[i] = from[((a == used - 1 ? SEP : a) * V + (b == used - 1 ? SEP : b)) * ND + i % ND];
@@ -244,7 +260,7 @@ extern "C" __global__ void attention_backward(const Fleet p, const Call c) {
     for (int row = first; row < last; row += 4) {
         u32 x[4][XS / 32], y[4][XS / 32];
         int step[4], length[4];
-        float lse[4], d[4];
+        float share[4], d[4];
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int at = min(row + i, last - 1);
@@ -258,7 +274,7 @@ extern "C" __global__ void attention_backward(const Fleet p, const Call c) {
                 y[i][w] = p.y[inputs + 32 * w];
             }
             length[i] = p.lengths[r * S + b];
-            lse[i] = p.lse[all * H + head];
+            share[i] = p.shares[all * H + head];
             d[i] = row + i < last && lane < V ? p.d_attention[all * H * V + head * V + lane] : 0.0f;
         }
 #pragma unroll
@@ -281,7 +297,13 @@ extern "C" __global__ void attention_backward(const Fleet p, const Call c) {
                     int distance = position - (input ? X_START + X_STEP * key : y_start + Y_STEP * emitted);
                     if (key < end) {
                         int place = (query * used + token) * ND + distance;
-                        own[place] += __expf(shared[place] - lse[i]) * value;
+                        float weight = shared[place] * share[i];
+                        if (share[i] < 0) { // the powers are too small to tell
+                            int a = query == used - 1 ? SEP : query, b = token == used - 1 ? SEP : token;
+                            size_t table = ((size_t)r * H + head) * V * V * ND;
+                            weight = __expf(p.scores[table + (a * V + b) * ND + distance] - share[i]);
+                        }
+                        own[place] += weight * value;
                     }
                     __syncwarp();
                 }

@@ -37,7 +37,7 @@ struct Fleet {
     float *normed;            // [R][V][D]
     float *scale1;            // [R][V]
     float *qkv;               // [R][3][V][D]
-    float *scores;            // [R][H][V][V][ND]
+    float *scores, *powers;   // [R][H][V][V][ND]: relative to the largest, and e to that
     float *stream, *centred, *weighted; // [R][K][D]
     float *up;                // [R][K][FF] (single precision)
     float *gram;              // [R][K][K]
@@ -49,10 +49,11 @@ struct Fleet {
     u16 *logit_tiles;         // [R][D/64][8][64]
     // Activations.
     void *features;           // [R][NT][64] bf16 in tiles, or [R][NT][K]
-    float *lse;               // [R][NT][H]: log of the sum of e^score
+    float *shares;            // [R][NT][H]: one over the sum of powers, or less than 0 (attend)
     float *scale2, *scale3;   // [R][NT]
     void *out;                // [R][NT][D], bf16 or single
     float *policy;            // [R][NT][V]
+    float *d_logits;          // [R][NT][V], times scale3
     void *d_out;              // [R][NT][D], bf16 in tiles or single
     void *d_features;         // [R][FF/64 + 1][NT][K] bf16, or [R][2][NT][K]
     float *d_attention;       // [R][NT][H][V]

@@ -61,36 +61,10 @@ __device__ __forceinline__ Gaze gaze(const u8 *x, const u8 *y, int length, int t
     return g;
 }
 
-// One key more: its score, the largest so far and the sums relative to it.
-__device__ __forceinline__ void see(float score, int token, float &largest, float &total, float (&weight)[V]) {
-    if (score > largest) {
-        float shrink = __expf(largest - score);
-        total *= shrink;
-#pragma unroll
-        for (int a = 0; a < V; a++) weight[a] *= shrink;
-        largest = score;
-    }
-    float power = __expf(score - largest);
-    total += power;
-#pragma unroll
-    for (int a = 0; a < V; a++) weight[a] += token == a ? power : 0.0f;
-}
-
-// The features of every token of a step: a thread for every token and head.
-extern "C" __global__ void attend(const Fleet p, const Call c) {
-    int r = blockIdx.y, index = blockIdx.x * blockDim.x + threadIdx.x;
-    Rows rows = rows_of(p, r, c.t);
-    int i = index / H, head = index % H;
-    if (i >= rows.count) return;
-    int row = rows.first + i, t = c.t ? c.t : step_of(p, r, row);
-    int b = row - p.starts[r * (CAP + 1) + t - 1];
-    const u8 *x = p.x + ((size_t)r * S + b) * XS, *y = p.y + ((size_t)r * S + b) * XS;
-    Gaze g = gaze(x, y, p.lengths[r * S + b], t);
-    const float *scores = p.scores + (((size_t)r * H + head) * V + g.query) * V * ND;
-    float largest = -3e38f, total = 0, weight[V];
-#pragma unroll
-    for (int a = 0; a < V; a++) weight[a] = 0;
-    // Inputs and tokens come four a word; what lies beyond the last one is not used.
+// Calls `see` with the table's place and the token of every key that a step sees. Inputs and tokens
+// come four a word; what lies beyond the last one is not used.
+template <typename See>
+__device__ __forceinline__ void for_keys(const u8 *x, const u8 *y, int t, const Gaze &g, See see) {
 #pragma unroll
     for (int word = 0; word < XS / 4; word++) {
         if (4 * word >= g.inputs) break;
@@ -98,10 +72,10 @@ extern "C" __global__ void attend(const Fleet p, const Call c) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int key = 4 * word + i, token = four >> (8 * i) & 255;
-            if (key < g.inputs) see(scores[token * ND + g.from - (X_START + X_STEP * key)], token, largest, total, weight);
+            if (key < g.inputs) see(token * ND + g.from - (X_START + X_STEP * key), token);
         }
     }
-    if (FIRST_Y == 0) see(scores[SEP * ND + g.from - g.y_start], SEP, largest, total, weight);
+    if (FIRST_Y == 0) see(SEP * ND + g.from - g.y_start, SEP);
 #pragma unroll
     for (int word = 0; word < XS / 4; word++) {
         if (4 * word >= t - 1) break;
@@ -109,16 +83,55 @@ extern "C" __global__ void attend(const Fleet p, const Call c) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             int s = 4 * word + i + 1, token = four >> (8 * i) & 255;
-            if (s < t) see(scores[token * ND + g.from - (g.y_start + Y_STEP * s)], token, largest, total, weight);
+            if (s < t) see(token * ND + g.from - (g.y_start + Y_STEP * s), token);
         }
     }
-    p.lse[((size_t)r * NT + row) * H + head] = largest + __logf(total);
-    float share = 1.0f / total;
+}
+
+// The features of every token of a step: a thread for every token and head, its weights of the V
+// tokens in shared memory.
+extern "C" __global__ void attend(const Fleet p, const Call c) {
+    int r = blockIdx.y, index = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ float weights[V][256];
+    Rows rows = rows_of(p, r, c.t);
+    int i = index / H, head = index % H, self = threadIdx.x;
+    if (i >= rows.count) return;
+    int row = rows.first + i, t = c.t ? c.t : step_of(p, r, row);
+    int b = row - p.starts[r * (CAP + 1) + t - 1];
+    const u8 *x = p.x + ((size_t)r * S + b) * XS, *y = p.y + ((size_t)r * S + b) * XS;
+    Gaze g = gaze(x, y, p.lengths[r * S + b], t);
+    size_t table = (((size_t)r * H + head) * V + g.query) * V * ND;
+    const float *powers = p.powers + table, *scores = p.scores + table;
+    float total = 0, shift = 0;
+#pragma unroll
+    for (int a = 0; a < V; a++) weights[a][self] = 0;
+    for_keys(x, y, t, g, [&](int place, int token) {
+        float power = powers[place];
+        total += power;
+        weights[token][self] += power;
+    });
+    if (total < 1e-25f) { // all keys are far below the token's best: relative to their own best
+        total = 0;
+        shift = -3e38f;
+        for_keys(x, y, t, g, [&](int place, int) { shift = fmaxf(shift, scores[place]); });
+#pragma unroll
+        for (int a = 0; a < V; a++) weights[a][self] = 0;
+        for_keys(x, y, t, g, [&](int place, int token) {
+            float power = __expf(scores[place] - shift);
+            total += power;
+            weights[token][self] += power;
+        });
+    }
+    float share = 1.0f / total, weight[V];
+    // What makes an attention weight of a power; or, negative, the log of the sum of e^score.
+    p.shares[((size_t)r * NT + row) * H + head] = shift < 0 ? shift + __logf(total) : share;
+#pragma unroll
+    for (int a = 0; a < V; a++) weight[a] = weights[a][self] * share;
 #if BF16
     uint4 *to = (uint4 *)p.features + ((size_t)r * NT + row) * 8;
     u32 pair[4];
 #pragma unroll
-    for (int a = 0; a < 4; a++) pair[a] = pack_bf16(weight[2 * a] * share, weight[2 * a + 1] * share);
+    for (int a = 0; a < 4; a++) pair[a] = pack_bf16(weight[2 * a], weight[2 * a + 1]);
     to[(1 + head) ^ (row & 7)] = make_uint4(pair[0], pair[1], pair[2], pair[3]);
     if (head == 0) {
 #pragma unroll
@@ -130,7 +143,7 @@ extern "C" __global__ void attend(const Fleet p, const Call c) {
     float *to = (float *)p.features + ((size_t)r * NT + row) * K;
 #pragma unroll
     for (int a = 0; a < V; a++) {
-        to[(1 + head) * V + a] = weight[a] * share;
+        to[(1 + head) * V + a] = weight[a];
         if (head == 0) to[a] = a == g.query ? 1.0f : 0.0f;
     }
 #endif

@@ -44,10 +44,12 @@ extern "C" __global__ void table_qkv(const Fleet p, const Call c) {
     }
 }
 
-// S: the query turned by the distance, times the key.
+// e^S, S the query turned by the distance, times the key; relative to the largest of the query's
+// token, so that no power is above 1. A warp for every token at the end.
 extern "C" __global__ void table_scores(const Fleet p, const Call c) {
     int head = blockIdx.x, r = blockIdx.y;
     __shared__ float query[V][W], key[V][W];
+    DYNAMIC_SHARED(float, scores); // [V][V][ND]
     const float *q = p.qkv + (size_t)r * 3 * V * D + head * W, *k = q + V * D;
     for (int i = threadIdx.x; i < V * W; i += blockDim.x) {
         query[i / W][i % W] = q[(i / W) * D + i % W];
@@ -55,7 +57,6 @@ extern "C" __global__ void table_scores(const Fleet p, const Call c) {
     }
     __syncthreads();
     float scale = rsqrtf((float)W);
-    float *scores = p.scores + ((size_t)r * H + head) * V * V * ND;
     for (int i = threadIdx.x; i < V * ND; i += blockDim.x) {
         int a = i / ND, distance = i % ND;
         float sum[V];
@@ -68,6 +69,18 @@ extern "C" __global__ void table_scores(const Fleet p, const Call c) {
             for (int b = 0; b < V; b++) sum[b] += first * key[b][m] + second * key[b][m + W / 2];
         }
         for (int b = 0; b < V; b++) scores[(a * V + b) * ND + distance] = scale * sum[b];
+    }
+    __syncthreads();
+    for (int a = threadIdx.x >> 5; a < V; a += blockDim.x >> 5) {
+        float largest = -3e38f;
+        for (int i = threadIdx.x & 31; i < V * ND; i += 32) largest = fmaxf(largest, scores[a * V * ND + i]);
+        for (int offset = 16; offset; offset >>= 1)
+            largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, offset));
+        size_t at = (((size_t)r * H + head) * V + a) * V * ND;
+        for (int i = threadIdx.x & 31; i < V * ND; i += 32) {
+            p.scores[at + i] = scores[a * V * ND + i] - largest;
+            p.powers[at + i] = __expf(scores[a * V * ND + i] - largest);
+        }
     }
 }
 
