@@ -5,17 +5,27 @@
 //! fleet bench [cpu|tf32|bf16] R L SECONDS
 //! fleet profile tf32|bf16 R L      the time of every kernel
 //! fleet export FOLDER              weights, tokens and logits, for another program to compare
+//! fleet containment BACKEND OUT.jsonl STEPS SEEDS    random codes of eight classes, distilled
+//! fleet escape BACKEND OUT.jsonl LENGTH CODES POINTS three classes' escape paths, followed
 //! fleet train BACKEND SETTINGS.toml OUT.jsonl SECONDS TASK:C:SEEDS ..
 //! ```
 
+use foldglass::chain::random_code;
+use foldglass::class::{Allowance, Class, Shape as Window};
+use foldglass::inputs::InputLaw;
 use foldglass::quasigroup::LatinSquare;
-use foldglass_nn::backend::{Backend, ModelState};
+use foldglass::stream::Stream;
+use foldglass::task::Task;
+use foldglass_nn::backend::{Backend, BackendError, ModelState};
+use foldglass_nn::barrier::{Lines, escape_codes, follow, stretches};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::{Cuda, Precision};
 use foldglass_nn::dense::{self, Dense, Matrix};
+use foldglass_nn::distill::{Distillation, Pupil};
 use foldglass_nn::fleet::Fleet;
 use foldglass_nn::layout::Layout;
+use foldglass_nn::lesson::Lesson;
 use foldglass_nn::objective::{TokenWeight, logit_gradient};
 use foldglass_nn::philox::{Numbers, Purpose};
 use foldglass_nn::settings::{Drawn, Gate, Lengths, ModelSettings, Settings};
@@ -42,7 +52,7 @@ fn main() -> Outcome<()> {
             train(backend, settings, out, seconds.parse()?, models)
         }
         _ => {
-            Err("usage: check | bench | profile | export | train; see the top of the source".into())
+            Err("usage: check | bench | profile | export | containment | escape | train; see the top of the source".into())
         }
     }
 }
@@ -521,10 +531,7 @@ fn train(name: &str, settings: &str, out: &str, seconds: f64, models: &[&str]) -
             names.push((task.to_string(), c.to_string(), seed));
         }
     }
-    let make = |s: &Settings, m: &[ModelSettings]| match name {
-        "cpu" => Ok(Box::new(Cpu::new(s, m)) as Box<dyn Backend>),
-        _ => Ok(Box::new(Cuda::new(s, m, precision(name).expect("a name"))?) as Box<dyn Backend>),
-    };
+    let make = maker(name);
     let started = Instant::now();
     let mut fleet = Fleet::new(settings, list, &make)?;
     let mut file = std::io::BufWriter::new(std::fs::File::create(out)?);
@@ -581,4 +588,156 @@ fn train(name: &str, settings: &str, out: &str, seconds: f64, models: &[&str]) -
         started.elapsed().as_secs_f64()
     );
     Ok(())
+}
+
+fn class(window: Window, length: usize) -> Outcome<Class> {
+    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[length])?;
+    Ok(Class::new(task, window, Allowance::default())?)
+}
+
+/// The paper's eight classes, a random code for every seed; all networks at once.
+fn containment(name: &str, out: &str, steps: u64, seeds: u64) -> Outcome<()> {
+    let classes = [
+        ("(0,0) T=4", Window::untied(0, 0), 4),
+        ("(0,0) T=6", Window::untied(0, 0), 6),
+        ("(0,0) T=7", Window::untied(0, 0), 7),
+        ("(0,0) T=8", Window::untied(0, 0), 8),
+        ("(1,1) T=7", Window::untied(1, 1), 7),
+        ("(0,3) tied T=7", Window::tied(0, 3), 7),
+        ("(0,3) T=7", Window::untied(0, 3), 7),
+        ("(2,1) T=7", Window::untied(2, 1), 7),
+    ];
+    let mut pupils = Vec::new();
+    for (_, window, length) in classes {
+        let class = class(window, length)?;
+        for seed in 0..seeds {
+            let code = random_code(&class, &mut Stream::new(seed, 1));
+            pupils.push(Pupil {
+                lesson: Lesson::new(&class, &code)?,
+                square: LatinSquare::paper(),
+                seed,
+            });
+        }
+    }
+    let distillation = Distillation {
+        steps,
+        ..Distillation::default()
+    };
+    let make = maker(name);
+    let started = Instant::now();
+    let mut file = std::fs::File::create(out)?;
+    let mut failed = None;
+    let (progress, _) = distillation.run(&pupils, &make, |points| {
+        if points[0].steps.is_multiple_of(5000)
+            || points.iter().any(|p| p.steps.is_multiple_of(5000))
+        {
+            let left = points.iter().filter(|p| !p.done).count();
+            eprintln!("{:.1} s, {left} left", started.elapsed().as_secs_f64());
+        }
+        for point in points {
+            let class = classes[point.pupil / seeds as usize].0;
+            if let Err(error) = writeln!(
+                file,
+                "{}",
+                serde_json::json!({"class": class, "point": point})
+            ) {
+                failed = Some(error);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    for (points, (class, ..)) in progress.chunks(seeds as usize).zip(classes) {
+        let shown: Vec<String> = points
+            .iter()
+            .map(|p| {
+                format!(
+                    "{}{} ({:.5})",
+                    if p.done { "" } else { ">" },
+                    p.steps,
+                    p.agreement
+                )
+            })
+            .collect();
+        println!("{class}: {}", shown.join(", "));
+    }
+    println!("{:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Chains of three classes to reward 1, their first, middle and last codes followed by networks,
+/// and the barriers on the lines between them.
+fn escape(name: &str, out: &str, length: usize, codes: usize, points: usize) -> Outcome<()> {
+    let windows = [
+        ("(0,0)", Window::untied(0, 0)),
+        ("(1,1)", Window::untied(1, 1)),
+        ("(0,3)", Window::untied(0, 3)),
+    ];
+    let square = LatinSquare::paper();
+    let (mut names, mut lessons) = (Vec::new(), Vec::new());
+    let started = Instant::now();
+    for (class_name, window) in windows {
+        let class = class(window, length)?;
+        let path = escape_codes(&class, 1e-6, 0, 100_000_000)?.ok_or("a chain did not arrive")?;
+        eprintln!(
+            "{class_name}: {} codes, {:.1} s",
+            path.len(),
+            started.elapsed().as_secs_f64()
+        );
+        let parts = stretches(&path, codes).ok_or("the chain is shorter than a stretch")?;
+        for (stretch, part) in ["first", "middle", "last"].iter().zip(parts) {
+            names.push(format!("{class_name} {stretch}"));
+            lessons.push(
+                part.iter()
+                    .map(|code| Lesson::new(&class, code))
+                    .collect::<Result<Vec<_>, _>>()?,
+            );
+        }
+    }
+    let make = maker(name);
+    let distillation = Distillation {
+        every: 100,
+        steps: 20_000,
+        ..Distillation::default()
+    };
+    let trail = follow(&distillation, &square, &lessons, 0, &make, |_| {
+        ControlFlow::Continue(())
+    })?;
+    eprintln!("networks: {:.1} s", started.elapsed().as_secs_f64());
+    let mut file = std::fs::File::create(out)?;
+    let mut lines = Lines::new(&distillation, &square, length, points, &make)?;
+    for ((name, kept), steps) in names.iter().zip(&trail.weights).zip(&trail.steps) {
+        let mut barriers = Vec::new();
+        for pair in kept.windows(2) {
+            let line = lines.line(&pair[0], &pair[1])?;
+            barriers.push(line.barrier);
+            writeln!(
+                file,
+                "{}",
+                serde_json::json!({"stretch": name, "line": line})
+            )?;
+        }
+        let none = barriers.iter().filter(|&&b| b == 0).count();
+        println!(
+            "{name}: {} networks, barrier 0 on {none} of {}, largest {:?}, updates {steps:?}",
+            kept.len(),
+            barriers.len(),
+            barriers.iter().max()
+        );
+    }
+    println!("{:.1} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+type Made = Result<Box<dyn Backend>, BackendError>;
+
+fn maker(name: &str) -> impl Fn(&Settings, &[ModelSettings]) -> Made {
+    let precision = precision(name).ok();
+    move |settings, models| match precision {
+        Some(precision) => Ok(Box::new(Cuda::new(settings, models, precision)?)),
+        None => Ok(Box::new(Cpu::new(settings, models))),
+    }
 }

@@ -1,6 +1,7 @@
 //! Says what a back end does for a fleet: many independent models, in lock step.
 
 use crate::batch::Batch;
+use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::Purpose;
 use crate::settings::Decoding;
@@ -69,6 +70,15 @@ pub struct Test {
     pub lengths: Vec<Vec<usize>>,
 }
 
+/// Tokens of a network beside those of its teacher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreement {
+    /// Those that are the same.
+    pub matching: u32,
+    /// All.
+    pub tokens: u32,
+}
+
 /// A back end that cannot go on.
 #[derive(Debug, Error)]
 pub enum BackendError {
@@ -97,6 +107,9 @@ pub enum BackendError {
         /// When it was seen.
         step: u64,
     },
+    /// Nothing to imitate.
+    #[error("no lessons were given to imitate")]
+    NoLesson,
     /// More samples at once than there is room for.
     #[error("{samples} samples at once; there is room for {room}")]
     TooMany {
@@ -137,9 +150,21 @@ pub trait Backend: Send {
     /// How many samples of a test each model gets right.
     fn right(&mut self, test: &Test) -> Result<Vec<u32>, BackendError>;
 
-    /// One Adam update of every model towards the tokens of its batch (cross-entropy, averaged
-    /// over tokens), and the loss before it. A model whose batch is empty is left alone.
-    fn imitate(&mut self, batches: &[Batch]) -> Result<Vec<f64>, BackendError>;
+    /// Gives every model a code to imitate.
+    fn teach(&mut self, lessons: &[Lesson]) -> Result<(), BackendError>;
+
+    /// Makes updates `first + 1` to `first + count` of every active model towards the tokens that
+    /// its lesson emits on fresh inputs (cross-entropy, averaged over tokens); returns the losses
+    /// before the last one.
+    fn imitate(
+        &mut self,
+        first: u64,
+        count: u64,
+        active: &[bool],
+    ) -> Result<Vec<f64>, BackendError>;
+
+    /// How many tokens of a test each model emits as its lesson does, each from its own emissions.
+    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError>;
 
     /// Fills every batch's tokens by greedy decoding.
     fn decode(&mut self, batches: &mut [Batch]) -> Result<(), BackendError>;

@@ -1,12 +1,13 @@
 //! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
 
 use crate::adam;
-use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test};
 use crate::batch::{Batch, BatchLaw};
+use crate::lesson::Lesson;
 use crate::objective::{Sampler, TokenWeight, likeliest, logit_gradient, weigh};
 use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
-use crate::settings::{Decoding, Method, ModelSettings, Settings};
+use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
 use crate::table::Tables;
 use rayon::prelude::*;
 
@@ -18,6 +19,7 @@ const ROOM: usize = 4096;
 pub struct Cpu {
     settings: Settings,
     models: Vec<Model>,
+    lessons: Vec<Lesson>,
 }
 
 struct Model {
@@ -43,6 +45,7 @@ impl Cpu {
                     activations: Activations::default(),
                 })
                 .collect(),
+            lessons: Vec::new(),
         }
     }
 
@@ -185,8 +188,14 @@ impl Model {
     }
 
     fn right(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> u32 {
+        let batch = self.tested(settings, test, lengths);
+        (0..batch.samples()).filter(|&s| batch.right(s)).count() as u32
+    }
+
+    /// A test's batch, answered; empty without lengths.
+    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> Batch {
         if lengths.is_empty() {
-            return 0;
+            return Batch::new(&self.own.square, &[], settings.cap);
         }
         let numbers = Numbers::new(self.own.seed, test.purpose, test.step);
         let mut batch = Batch::draw(
@@ -212,29 +221,42 @@ impl Model {
             Decoding::Greedy => likeliest(p, q),
             Decoding::Sampled => sampler.token(p, sample, t),
         });
-        (0..batch.samples()).filter(|&s| batch.right(s)).count() as u32
+        batch
     }
 
-    fn imitate(&mut self, settings: &Settings, batch: &Batch) -> f64 {
-        if batch.samples() == 0 {
-            return 0.0;
+    fn imitate(&mut self, settings: &Settings, lesson: &Lesson, step: u64) -> f64 {
+        let mut batch = Batch::draw(
+            &BatchLaw {
+                square: &self.own.square,
+                lengths: lesson.lengths(),
+                drawn: Drawn::Sample,
+                rows: settings.batch,
+                group: 1,
+                cap: settings.cap,
+            },
+            Numbers::new(self.own.seed, Purpose::Imitation, step),
+        );
+        for sample in 0..batch.samples() {
+            let mut y = vec![0; batch.lengths()[sample]];
+            lesson.emit(batch.x(sample), &mut y);
+            batch.y_mut(sample).copy_from_slice(&y);
         }
         let v = settings.shape.vocabulary;
         self.tables.refresh(&self.state.weights);
-        self.follow(settings, &mut batch.clone());
+        self.follow(settings, &mut batch);
         let share = 1.0 / batch.tokens() as f32;
         let weight = TokenWeight {
             policy: share,
             entropy: 0.0,
         };
-        let gradient = self.gradient(settings, batch, &vec![weight; batch.tokens()]);
+        let gradient = self.gradient(settings, &batch, &vec![weight; batch.tokens()]);
         adam::update(
             settings.adam,
             self.own.learning_rate,
             &gradient,
             &mut self.state,
         );
-        let logs = chosen(batch, &self.activations.policy, v).into_iter();
+        let logs = chosen(&batch, &self.activations.policy, v).into_iter();
         -logs.map(|p| f64::from(p).ln()).sum::<f64>() * f64::from(share)
     }
 }
@@ -306,14 +328,54 @@ impl Backend for Cpu {
             .collect())
     }
 
-    fn imitate(&mut self, batches: &[Batch]) -> Result<Vec<f64>, BackendError> {
-        for batch in batches {
-            self.check_room(batch.samples())?;
+    fn teach(&mut self, lessons: &[Lesson]) -> Result<(), BackendError> {
+        self.lessons = lessons.to_vec();
+        Ok(())
+    }
+
+    fn imitate(
+        &mut self,
+        first: u64,
+        count: u64,
+        active: &[bool],
+    ) -> Result<Vec<f64>, BackendError> {
+        if self.lessons.len() != self.models.len() {
+            return Err(BackendError::NoLesson);
         }
         let settings = &self.settings;
         Ok((self.models.par_iter_mut())
-            .zip(batches)
-            .map(|(model, batch)| model.imitate(settings, batch))
+            .zip(&self.lessons)
+            .zip(active)
+            .map(|((model, lesson), &active)| {
+                let steps = if active { count } else { 0 };
+                let steps = first + 1..=first + steps;
+                steps.fold(0.0, |_, step| model.imitate(settings, lesson, step))
+            })
+            .collect())
+    }
+
+    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError> {
+        self.check_room(test.samples)?;
+        if self.lessons.len() != self.models.len() {
+            return Err(BackendError::NoLesson);
+        }
+        let settings = &self.settings;
+        Ok((self.models.par_iter_mut())
+            .zip(&self.lessons)
+            .zip(&test.lengths)
+            .map(|((model, lesson), lengths)| {
+                let batch = model.tested(settings, test, lengths);
+                let mut y = vec![0; settings.cap];
+                let matching = (0..batch.samples()).map(|sample| {
+                    let own = batch.y(sample);
+                    lesson.emit(batch.x(sample), &mut y[..own.len()]);
+                    own.iter().zip(&y).filter(|(a, b)| a == b).count() as u32
+                });
+                Agreement {
+                    matching: matching.sum(),
+                    tokens: batch.tokens() as u32,
+                }
+            })
             .collect())
     }
 

@@ -11,8 +11,9 @@ mod emulator;
 mod memory;
 mod source;
 
-use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test};
 use crate::batch::Batch;
+use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::Purpose;
 use crate::settings::{Decoding, Drawn, EntropyForm, Method, ModelSettings, Permutation, Settings};
@@ -20,7 +21,9 @@ use crate::shape::ROTARY_BASE;
 use device::{Address, Device, Driver, Launch};
 use memory::{Call, Memory, Options};
 pub use source::Precision;
-use source::{ATTENTION_PARTS, ATTENTION_WARPS, FEATURE_PARTS, HEAD_PARTS, Sizes, WEIGHTED_PARTS};
+use source::{
+    ATTENTION_PARTS, ATTENTION_WARPS, FEATURE_PARTS, HEAD_PARTS, LESSON, Sizes, WEIGHTED_PARTS,
+};
 
 /// A fleet on a GPU.
 pub struct Cuda {
@@ -31,8 +34,19 @@ pub struct Cuda {
     symbols: usize,
     device: Box<dyn Device>,
     memory: Memory,
+    lessons: Lessons,
     /// Whether weights were put in place that the copies in bf16 do not know of.
     stale: bool,
+}
+
+/// What models imitate.
+#[derive(Default)]
+struct Lessons {
+    /// The lengths of every model's lesson.
+    lengths: Vec<Vec<usize>>,
+    /// Bytes that each model's actions may take, and take.
+    room: usize,
+    stride: usize,
 }
 
 /// How tokens are chosen (`Call::mode`).
@@ -73,6 +87,7 @@ impl Cuda {
             symbols: models.iter().map(|m| m.square.q()).max().unwrap_or(1),
             device,
             memory,
+            lessons: Lessons::default(),
             stale: true,
         };
         cuda.write_constants(models)?;
@@ -460,6 +475,28 @@ impl Cuda {
         Ok(())
     }
 
+    /// Draws a test's batches and answers them.
+    fn answer(&mut self, test: &Test) -> Result<Call, BackendError> {
+        self.check_room(test.samples)?;
+        let longest = self.write_lengths(&test.lengths)?;
+        let call = Call {
+            mode: match test.decoding {
+                Decoding::Greedy => Choice::Likeliest,
+                Decoding::Sampled => Choice::Drawn,
+            } as i32,
+            step: test.step as u32,
+            purpose: test.purpose as u32,
+            samples: test.samples as i32,
+            ..self.call()
+        };
+        self.tables(&call)?;
+        self.launch("draw_batch", (self.models, 1, 1), 256, 0, &call)?;
+        for t in 1..=longest as i32 {
+            self.forward(&Call { t, ..call }, test.samples)?;
+        }
+        Ok(call)
+    }
+
     fn check_room(&self, samples: usize) -> Result<(), BackendError> {
         let room = self.sizes.samples;
         if samples > room {
@@ -702,42 +739,110 @@ impl Backend for Cuda {
     }
 
     fn right(&mut self, test: &Test) -> Result<Vec<u32>, BackendError> {
-        self.check_room(test.samples)?;
-        let longest = self.write_lengths(&test.lengths)?;
-        let call = Call {
-            mode: match test.decoding {
-                Decoding::Greedy => Choice::Likeliest,
-                Decoding::Sampled => Choice::Drawn,
-            } as i32,
-            step: test.step as u32,
-            purpose: test.purpose as u32,
-            samples: test.samples as i32,
-            ..self.call()
-        };
-        self.tables(&call)?;
-        self.launch("draw_batch", (self.models, 1, 1), 256, 0, &call)?;
-        for t in 1..=longest as i32 {
-            self.forward(&Call { t, ..call }, test.samples)?;
-        }
+        let call = self.answer(test)?;
         self.launch("count_right", (self.models, 1, 1), 256, 0, &call)?;
         let right = self.read_i32(self.memory.right, self.models)?;
         Ok(right.into_iter().map(|n| n as u32).collect())
     }
 
-    fn imitate(&mut self, batches: &[Batch]) -> Result<Vec<f64>, BackendError> {
-        let (_, tokens) = self.upload(batches)?;
+    fn teach(&mut self, lessons: &[Lesson]) -> Result<(), BackendError> {
+        let (cap, r) = (self.sizes.cap, self.models);
+        if lessons.len() != r {
+            return Err(BackendError::NoLesson);
+        }
+        let most = lessons.iter().map(|l| l.actions().len()).max().unwrap_or(0);
+        if most > self.lessons.room {
+            self.memory.lesson_actions = self.device.allocate(r * most)?;
+            self.lessons.room = most;
+        }
+        self.lessons.stride = most;
+        let mut actions = vec![0; r * most];
+        let mut steps = vec![0; r * (cap + 1) * cap * LESSON];
+        for (model, lesson) in lessons.iter().enumerate() {
+            let to = &mut actions[model * most..][..lesson.actions().len()];
+            to.copy_from_slice(lesson.actions());
+            for (which, &length) in lesson.lengths().iter().enumerate() {
+                for (t, step) in lesson.steps(which).iter().enumerate() {
+                    let at = ((model * (cap + 1) + length) * cap + t) * LESSON;
+                    let numbers = [
+                        step.before,
+                        step.after,
+                        step.tokens,
+                        step.first,
+                        step.histories,
+                    ];
+                    (steps[at..].iter_mut().zip(numbers)).for_each(|(to, n)| *to = n as i32);
+                }
+            }
+        }
+        let memory = self.memory;
+        self.device.write(memory.lesson_actions, &actions)?;
+        self.write_i32(memory.lesson_steps, &steps)?;
+        self.lessons.lengths = lessons.iter().map(|l| l.lengths().to_vec()).collect();
+        Ok(())
+    }
+
+    fn imitate(
+        &mut self,
+        first: u64,
+        count: u64,
+        active: &[bool],
+    ) -> Result<Vec<f64>, BackendError> {
+        if self.lessons.lengths.len() != self.models {
+            return Err(BackendError::NoLesson);
+        }
+        let lengths: Vec<Vec<usize>> = (self.lessons.lengths.iter().zip(active))
+            .map(|(list, &active)| if active { list.clone() } else { Vec::new() })
+            .collect();
+        let longest = self.write_lengths(&lengths)?;
+        let (r, batch) = (self.models, self.settings.batch);
+        for step in first + 1..=first + count {
+            let call = Call {
+                mode: Choice::Given as i32,
+                step: step as u32,
+                purpose: Purpose::Imitation as u32,
+                samples: batch as i32,
+                method: 3,
+                form: 2,
+                drawn_once: 0,
+                adaptive_most: 0,
+                actions: self.lessons.stride as i32,
+                ..self.call()
+            };
+            self.tables(&call)?;
+            self.launch("draw_batch", (r, 1, 1), 256, 0, &call)?;
+            self.launch("teach", (batch.div_ceil(256), r, 1), 256, 0, &call)?;
+            self.forward(&call, batch * longest)?;
+            self.launch("weigh", (r, 1, 1), 256, 0, &call)?;
+            self.backward(&call)?;
+        }
+        let losses: Vec<f64> = self.records()?.into_iter().map(|r| r.loss).collect();
+        let broken = (losses.iter().zip(active)).position(|(l, &on)| on && !l.is_finite());
+        if let Some(model) = broken {
+            let step = first + count;
+            return Err(BackendError::NotANumber { model, step });
+        }
+        Ok(losses)
+    }
+
+    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError> {
+        if self.lessons.lengths.len() != self.models {
+            return Err(BackendError::NoLesson);
+        }
         let call = Call {
-            mode: Choice::Given as i32,
-            method: 3,
-            form: 2,
-            adaptive_most: 0,
-            ..self.call()
+            actions: self.lessons.stride as i32,
+            ..self.answer(test)?
         };
-        self.tables(&call)?;
-        self.forward(&call, tokens)?;
-        self.launch("weigh", (self.models, 1, 1), 256, 0, &call)?;
-        self.backward(&call)?;
-        Ok(self.records()?.into_iter().map(|r| r.loss).collect())
+        self.launch("count_agreement", (self.models, 1, 1), 256, 0, &call)?;
+        let matching = self.read_i32(self.memory.right, self.models)?;
+        let stride = self.sizes.cap + 1;
+        let starts = self.read_i32(self.memory.starts, self.models * stride)?;
+        Ok((matching.iter().zip(starts.chunks_exact(stride)))
+            .map(|(&matching, starts)| Agreement {
+                matching: matching as u32,
+                tokens: starts[stride - 1] as u32,
+            })
+            .collect())
     }
 
     fn decode(&mut self, batches: &mut [Batch]) -> Result<(), BackendError> {

@@ -6,13 +6,17 @@
 mod activate;
 mod adam;
 pub mod backend;
+pub mod barrier;
 pub mod batch;
+pub mod bridge;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod dense;
+pub mod distill;
 pub mod fleet;
 pub mod layout;
+pub mod lesson;
 mod matmul;
 pub mod objective;
 mod pass;

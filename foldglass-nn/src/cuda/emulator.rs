@@ -4,19 +4,25 @@ use super::device::{Address, Device, Launch};
 use super::memory::{Call, Memory};
 use super::source::{Instructions, Precision, Sizes};
 use super::{Cuda, sizes};
-use crate::backend::{Backend, BackendError, ModelState};
+use crate::backend::{Backend, BackendError, ModelState, Test};
 use crate::batch::{Batch, BatchLaw};
 use crate::cpu::Cpu;
 use crate::layout::{LAYOUTS, Layout};
+use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{
-    Adaptive, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings, Permutation, Relabelling,
-    Settings,
+    Adaptive, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings, Permutation,
+    Relabelling, Settings,
 };
 use crate::shape::{Norm, Shape};
 use crate::weights::{InitialLaw, Weights};
+use foldglass::chain::random_code;
+use foldglass::class::{self, Allowance, Class};
+use foldglass::inputs::InputLaw;
 use foldglass::quasigroup::LatinSquare;
+use foldglass::stream::Stream;
+use foldglass::task::Task;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::process::Command;
 use std::sync::Mutex;
@@ -392,6 +398,41 @@ fn training_takes_the_cpus_steps() {
             assert!(far < a.weights.len() / 50, "change {number}: {far} weights");
         }
     }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn imitation_takes_the_cpus_steps() {
+    let settings = settings(small(Norm::Rms), Layout::PrefixFixed);
+    let (mut cuda, mut cpu) = both(&settings, Precision::Tf32, &|_| ());
+    let lessons: Vec<Lesson> = (models().into_iter().zip([vec![3], vec![2, 3]]))
+        .map(|(model, lengths)| {
+            let task = Task::new(model.square, &InputLaw::Uniform, &lengths).unwrap();
+            let class = Class::new(task, class::Shape::untied(1, 1), Allowance::default()).unwrap();
+            let code = random_code(&class, &mut Stream::new(model.seed, 1));
+            Lesson::new(&class, &code).unwrap()
+        })
+        .collect();
+    let test = Test {
+        purpose: Purpose::HeldOut,
+        step: 0,
+        samples: 24,
+        decoding: Decoding::Greedy,
+        lengths: lessons.iter().map(|l| l.lengths().to_vec()).collect(),
+    };
+    let on: [&mut dyn Backend; 2] = [&mut cuda, &mut cpu];
+    let [one, other] = on.map(|backend| {
+        backend.teach(&lessons).unwrap();
+        let losses = backend.imitate(0, 3, &[true, true]).unwrap();
+        let alone = backend.imitate(3, 1, &[true, false]).unwrap();
+        let updates = [0, 1].map(|m| backend.state(m).unwrap().updates);
+        assert_eq!(updates, [4, 3]);
+        (losses, alone[0], backend.agree(&test).unwrap())
+    });
+    let near = |a: f64, b: f64| (a - b).abs() < 2e-3 * b;
+    assert!(near(one.0[0], other.0[0]) && near(one.0[1], other.0[1]));
+    assert!(near(one.1, other.1), "{one:?} {other:?}");
+    assert_eq!(one.2, other.2);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Lays a fleet out in a device's memory.
 
 use super::device::{Address, Device};
-use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, Precision, Sizes, WEIGHTED_PARTS};
+use super::source::{
+    ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, LESSON, Precision, Sizes, WEIGHTED_PARTS,
+};
 use crate::backend::BackendError;
 
 /// `Fleet` of common.cu: the same fields in the same order, each an address.
@@ -38,6 +40,8 @@ pub(super) struct Memory {
     pub norm_parts: Address,
     pub adam: Address,
     pub right: Address,
+    pub lesson_steps: Address,
+    pub lesson_actions: Address,
     pub normed: Address,
     pub scale1: Address,
     pub qkv: Address,
@@ -99,6 +103,7 @@ pub(super) struct Call {
     pub adaptive_right: i32,
     pub adaptive_most: i32,
     pub adam_epsilon: f32,
+    pub actions: i32,
     pub write_only: i32,
     pub m: i32,
     pub n: i32,
@@ -201,6 +206,7 @@ impl Memory {
             norm_parts: take(4 * r * sizes.adam_blocks()),
             adam: take(16 * r),
             right: take(4 * r),
+            lesson_steps: take(4 * r * (sizes.cap + 1) * sizes.cap * LESSON),
             normed: take(4 * r * v * d),
             scale1: take(4 * r * v),
             qkv: take(12 * r * v * d),

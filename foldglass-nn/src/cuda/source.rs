@@ -32,6 +32,9 @@ pub(super) const ATTENTION_PARTS: usize = 2;
 pub(super) const ATTENTION_WARPS: usize = 8;
 pub(super) const WEIGHTED_PARTS: usize = 4;
 
+/// Numbers that say where a step of a lesson finds its cell.
+pub(super) const LESSON: usize = 5;
+
 impl Sizes {
     /// Distances that scores are kept for: the least, and how many.
     pub fn distances(&self) -> (i32, usize) {
@@ -116,6 +119,7 @@ impl Sizes {
             ("ATTENTION_WARPS", ATTENTION_WARPS as i64),
             ("STREAM_PARTS", self.stream_parts() as i64),
             ("WEIGHTED_PARTS", WEIGHTED_PARTS as i64),
+            ("LESSON", LESSON as i64),
             ("COLLIDE", self.keys_collide().into()),
             ("O_EMBEDDING", places.embedding.start as i64),
             ("O_NORM1", block.norm1.start as i64),

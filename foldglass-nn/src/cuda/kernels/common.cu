@@ -33,6 +33,8 @@ struct Fleet {
     float *norm_parts;        // [R][NORM_PARTS]
     float *adam;              // [R][4]: step, root, factor of the gradient, whether to update
     int *right;               // [R]
+    const int *lesson_steps;  // [R][CAP + 1][CAP][LESSON]: before, after, tokens, first, histories
+    const u8 *lesson_actions; // [R][actions]
     // Tables.
     float *normed;            // [R][V][D]
     float *scale1;            // [R][V]
@@ -83,6 +85,7 @@ struct Call {
     float fraction, exploration, clip;
     int adaptive_right, adaptive_most; // most 0: no gathering
     float adam_epsilon;
+    int actions;    // bytes between two models' lessons
     int write_only; // gradients are written down, nothing is updated
     // A product of matrices, C = A B.
     int m, n, k, ragged, accumulate;

@@ -149,6 +149,46 @@ extern "C" __global__ void attend(const Fleet p, const Call c) {
 #endif
 }
 
+// What a model's lesson emits at a step, given what it emitted before (lesson.rs).
+__device__ __forceinline__ int taught(const Fleet &p, const Call &c, int r, const u8 *x, const u8 *y,
+                                      int length, int t) {
+    const int *step = p.lesson_steps + ((size_t)(r * (CAP + 1) + length) * CAP + t - 1) * LESSON;
+    int q = p.q[r], window = 0, history = 0;
+    for (int i = t - 1 - step[0]; i < t + step[1]; i++) window = window * q + x[i];
+    for (int i = t - 1 - step[2]; i < t - 1; i++) history = history * q + y[i];
+    return p.lesson_actions[(size_t)r * c.actions + step[3] + window * step[4] + history];
+}
+
+// Gives every sample the tokens of its model's lesson.
+extern "C" __global__ void teach(const Fleet p, const Call c) {
+    int r = blockIdx.y, b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b >= p.samples[r]) return;
+    const u8 *x = p.x + ((size_t)r * S + b) * XS;
+    u8 *y = p.y + ((size_t)r * S + b) * XS;
+    int length = p.lengths[r * S + b];
+    for (int t = 1; t <= length; t++) y[t - 1] = taught(p, c, r, x, y, length, t);
+}
+
+// How many tokens are those of the lesson, which goes on from its own.
+extern "C" __global__ void count_agreement(const Fleet p, const Call c) {
+    int r = blockIdx.x;
+    __shared__ int same;
+    if (threadIdx.x == 0) same = 0;
+    __syncthreads();
+    for (int b = threadIdx.x; b < p.samples[r]; b += blockDim.x) {
+        const u8 *x = p.x + ((size_t)r * S + b) * XS, *y = p.y + ((size_t)r * S + b) * XS;
+        int length = p.lengths[r * S + b], count = 0;
+        u8 own[CAP];
+        for (int t = 1; t <= length; t++) {
+            own[t - 1] = taught(p, c, r, x, own, length, t);
+            count += own[t - 1] == y[t - 1];
+        }
+        atomicAdd(&same, count);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) p.right[r] = same;
+}
+
 // How many samples were right.
 extern "C" __global__ void count_right(const Fleet p, const Call c) {
     int r = blockIdx.x;
