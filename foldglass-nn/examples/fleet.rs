@@ -48,6 +48,16 @@ fn main() -> Outcome<()> {
         }
         ["profile", precision, r, l] => profile(precision, r.parse()?, l.parse()?),
         ["export", folder] => export(folder),
+        ["containment", backend, out, steps, seeds] => {
+            containment(backend, out, steps.parse()?, seeds.parse()?)
+        }
+        ["escape", backend, out, length, codes, points] => escape(
+            backend,
+            out,
+            length.parse()?,
+            codes.parse()?,
+            points.parse()?,
+        ),
         ["train", backend, settings, out, seconds, models @ ..] => {
             train(backend, settings, out, seconds.parse()?, models)
         }
