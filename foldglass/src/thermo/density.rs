@@ -134,7 +134,7 @@ pub struct Forecast {
 /// use foldglass::memory::Allowance;
 /// use foldglass::thermo::density::Plan;
 /// use foldglass::{inputs::InputLaw, quasigroup::LatinSquare, task::Task};
-/// /// let task = Task::new(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
+/// let task = Task::new(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
 /// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
 /// let plan = Plan::new(&class, Allowance::default()).unwrap();
 /// let density = plan.count(1, &foldglass::Unwatched).unwrap();
