@@ -5,6 +5,7 @@ mod common;
 use common::{brute_force, problems, rows_from};
 use foldglass::{Allowance, Class, Evaluator, Policy};
 use proptest::prelude::*;
+use std::collections::HashMap;
 
 fn evaluator(class: &Class) -> Evaluator {
     Evaluator::new(class, Allowance::default()).unwrap()
@@ -53,8 +54,9 @@ proptest! {
                 rows.truncate(length);
             }
             let (small, big) = (law.class(), &class);
+            let places: HashMap<_, _> = (0..big.cells()).map(|cell| (big.key(cell), cell)).collect();
             let rows: Vec<_> = (0..small.cells())
-                .map(|c| policy.row((0..big.cells()).find(|&b| big.key(b) == small.key(c)).unwrap()))
+                .map(|cell| policy.row(places[&small.key(cell)]))
                 .collect();
             let mut one = self::evaluator(&small);
             let j = one.evaluate(&Policy::from_rows(&small, &rows).unwrap());

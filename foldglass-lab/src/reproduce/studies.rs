@@ -55,7 +55,7 @@ const ALL: [Source; 8] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// A smoke test: few seeds, and the long chains cut short.
+    /// A smoke test: few seeds, and the long runs cut short.
     Quick,
     /// What the paper ran.
     Full,
@@ -79,8 +79,8 @@ const QUICK_RUNS: u64 = 8;
 const QUICK_WIDE_RUNS: u64 = 2;
 const QUICK_SCAN_RUNS: u64 = 1;
 
-/// The most sweeps of a chain on them.
-const QUICK_SWEEPS: u64 = 1_000;
+/// The most sweeps of a chain, and the most iterations of CAVI, on them.
+const QUICK_LENGTHS: [(&str, u64); 2] = [("sweeps", 1_000), ("iterations", 300)];
 
 impl Source {
     /// The study at a scale. `seed` is that of the reproduction: every study has its own, or runs of
@@ -110,20 +110,22 @@ fn shrink(study: &mut Study) {
             (false, _) => QUICK_SCAN_RUNS,
         });
         if !narrow {
-            cut_sweeps(dynamics);
+            cut_runs(dynamics);
         }
     }
 }
 
-/// Cuts the chains of a dynamics short; others have no sweeps.
-fn cut_sweeps(dynamics: &mut Dynamics) {
-    let Some(sweeps) = dynamics.settings.get("sweeps").and_then(Value::as_u64) else {
-        return;
-    };
-    let sweeps = sweeps.min(QUICK_SWEEPS);
-    dynamics.settings.insert("sweeps".to_owned(), sweeps.into());
-    if let Some(Value::Array(marks)) = dynamics.settings.get_mut("checkpoints") {
-        marks.retain(|mark| mark.as_u64().is_some_and(|sweep| sweep <= sweeps));
+/// Cuts the runs of a dynamics short.
+fn cut_runs(dynamics: &mut Dynamics) {
+    for (key, most) in QUICK_LENGTHS {
+        let Some(length) = dynamics.settings.get(key).and_then(Value::as_u64) else {
+            continue;
+        };
+        let length = length.min(most);
+        dynamics.settings.insert(key.to_owned(), length.into());
+        if let Some(Value::Array(marks)) = dynamics.settings.get_mut("checkpoints") {
+            marks.retain(|mark| mark.as_u64().is_some_and(|mark| mark <= length));
+        }
     }
 }
 
