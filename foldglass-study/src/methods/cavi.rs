@@ -168,7 +168,7 @@ fn prior(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, S
         None => Ok(prior),
         Some(error) => Err(SettingError {
             key: "prior".to_owned(),
-            problem: format!("prior: {error}"),
+            problem: error.to_string(),
         }),
     }
 }
