@@ -77,10 +77,14 @@ pub enum Command {
     Parity(commands::parity::ParityArgs),
     /// Count how many codes of an untied class have which reward
     Density(commands::density::DensityArgs),
+    /// Estimate ln Z and the mean reward of any class, and set the RLVR loss beside the free energy
+    FreeEnergy(commands::free_energy::FreeEnergyArgs),
     /// Draw codes of small classes as the paper does: cells, tokens, the ways of inputs
     Draw(commands::draw::DrawArgs),
     /// Compare independent codes at a temperature: the distribution of their overlaps, P(q)
     Overlap(commands::overlap::OverlapArgs),
+    /// Sample codes of the complete parameterisation, windows and tying as penalties
+    Family(commands::family::FamilyArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

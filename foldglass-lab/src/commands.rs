@@ -11,6 +11,8 @@ pub mod draw;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;
+pub mod family;
+pub mod free_energy;
 pub mod gauge;
 pub mod overlap;
 pub mod parity;

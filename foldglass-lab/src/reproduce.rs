@@ -23,6 +23,7 @@ mod run;
 mod stated;
 mod studies;
 pub mod tables;
+mod traps;
 
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;

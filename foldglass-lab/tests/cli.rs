@@ -18,6 +18,8 @@ mod enumerate;
 mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/family.rs"]
+mod family;
 #[path = "cli/gauge.rs"]
 mod gauge;
 #[path = "cli/mistakes.rs"]

@@ -252,12 +252,13 @@ pub fn put_some(fields: &mut Fields, key: &str, value: Option<impl Serialize>) {
 pub struct Registry(Vec<Box<dyn Method>>);
 
 impl Default for Registry {
-    /// Tabular RLVR and Monte Carlo.
+    /// Tabular RLVR, Monte Carlo, and pure states.
     fn default() -> Registry {
         let mut registry = Registry(Vec::new());
         registry.register(crate::methods::Cavi::damped());
         registry.register(crate::methods::Cavi::gradient());
         registry.register(crate::methods::Chain);
+        registry.register(crate::methods::PureStates);
         registry
     }
 }

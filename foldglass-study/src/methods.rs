@@ -2,10 +2,12 @@
 
 mod cavi;
 mod chain;
+mod pure_state;
 mod walk;
 
 pub use cavi::Cavi;
 pub use chain::Chain;
+pub use pure_state::PureStates;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

@@ -23,6 +23,7 @@ pub use chain::{
 pub use counts::{Proportion, fisher};
 pub use sample::{Moments, Summary, quantile, welch};
 pub use special::chi_square_tail;
+pub(crate) use special::student_quantile;
 
 /// A closed interval of the numbers that the data do not rule out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,7 +95,7 @@ fn check_finite(values: &[f64]) {
 }
 
 /// The probability of missing that goes with a level.
-fn miss(level: f64) -> f64 {
+pub(crate) fn miss(level: f64) -> f64 {
     assert!(
         0.0 < level && level < 1.0,
         "a level of {level} is refused: it lies strictly between 0 and 1, such as 0.95"

@@ -5,9 +5,19 @@
 //! - [`bands`]: everything that follows from a density of states.
 //! - [`parity`]: the closed form for parity, its transition, and that of RLVR itself.
 //! - [`density`]: the exact density of states of any untied class that fits.
+//! - [`free_energy`]: estimates for every other class, with errors, or the reason why there are none.
+//! - [`variational`]: the RLVR loss beside the free energy, J beside J-tilde.
 //! - [`overlap`]: how alike independent replicas are, whatever their tokens are called.
+//! - [`marginals`]: what replicas of a chain say of the pure state they are in.
+//! - [`fixed_points`]: how far its marginals are from a fixed point of tabular RLVR.
+//! - [`family`]: codes over the complete parameterisation, windows and tying as penalties.
 
 pub mod bands;
 pub mod density;
+pub mod family;
+pub mod fixed_points;
+pub mod free_energy;
+pub mod marginals;
 pub mod overlap;
 pub mod parity;
+pub mod variational;

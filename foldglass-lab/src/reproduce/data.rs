@@ -14,6 +14,7 @@ use super::item::Quantity;
 use super::landscape::Landscape;
 use super::measured::Measured;
 use super::studies::{CHAINS_TIED, Scale, Source};
+use super::traps;
 use crate::error::Error;
 
 /// The records of the items.
@@ -100,7 +101,7 @@ impl Data {
                 continue;
             }
             let found = gather(std::slice::from_ref(&place))?;
-            if found.manifest.study != source.study(scale, seed) {
+            if found.manifest.study != traps::fit(source.study(scale, seed), directory)? {
                 let problem = format!(
                     "it holds another study than the {} that this version runs",
                     source.name
@@ -158,6 +159,13 @@ impl Data {
             record.class_id == class && record.dynamics.starts_with(dynamics)
         };
         self.of(source).records.iter().filter(own)
+    }
+
+    /// The records of a class, by the numbers of their runs.
+    pub fn runs(&self, source: Source, class: &str) -> Vec<&Record> {
+        let mut records: Vec<&Record> = self.records(source, class, "").collect();
+        records.sort_by_key(|record| record.run);
+        records
     }
 
     /// How the runs of a class ended, at one temperature or at all.

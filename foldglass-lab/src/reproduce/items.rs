@@ -5,16 +5,18 @@ mod regulator;
 mod shortfall;
 mod temperature;
 mod trapsexist;
+mod trapsfixed;
 
 use super::item::Item;
 
 /// All items, in the order of the paper's appendix. A new one is a module and a line here.
-pub static ALL: [&Item; 5] = [
+pub static ALL: [&Item; 6] = [
     &equilibration::ITEM,
     &shortfall::ITEM,
     &regulator::ITEM,
     &temperature::ITEM,
     &trapsexist::ITEM,
+    &trapsfixed::ITEM,
 ];
 
 /// The item of a label.

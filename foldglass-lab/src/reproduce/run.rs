@@ -7,6 +7,7 @@ use super::item::Item;
 use super::landscape::{self, Means, Recipe};
 use super::manifest::Manifest;
 use super::studies::{CHAINS_TIED, Scale, Source};
+use super::traps;
 use crate::commands::run::stopped_trial;
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -37,7 +38,7 @@ impl Request {
     fn options(&self, source: Source, options: &Options) -> Options {
         Options {
             out: self.out.join(source.name),
-            base: PathBuf::new(),
+            base: self.out.clone(),
             shard: Shard::WHOLE,
             ..options.clone()
         }
@@ -47,7 +48,7 @@ impl Request {
     pub fn forecasts(&self, options: &Options) -> Result<Vec<Planned>, Error> {
         let (registry, observer) = (Registry::default(), Terminal::new());
         let planned = |source: Source| {
-            let study = source.study(self.scale, self.seed);
+            let study = traps::fit(source.study(self.scale, self.seed), &self.out)?;
             let forecast = forecast(&study, &registry, &self.options(source, options), &observer)?;
             Ok(Planned {
                 study: source.name,
@@ -96,6 +97,8 @@ impl Request {
         observer: &Terminal,
     ) -> Result<(), Error> {
         let study = source.study(self.scale, self.seed);
+        traps::write(&study, &self.out, self.scale, self.seed)?;
+        let study = traps::fit(study, &self.out)?;
         let options = self.options(source, options);
         let summary = execute(&study, &Registry::default(), &options, observer)?;
         if summary.end != End::Stopped {

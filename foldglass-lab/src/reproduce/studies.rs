@@ -39,8 +39,14 @@ pub const PLAIN: Source = source!("plain");
 pub const RESETS: Source = source!("resets");
 /// The same against the temperature.
 pub const SCAN: Source = source!("scan");
+/// Chains of correlated parity, to find its traps.
+pub const QUENCH_CORRELATED: Source = source!("quench-correlated");
+/// Those traps at finite temperature.
+pub const PURE_CORRELATED: Source = source!("pure-states-correlated");
+/// The tied traps likewise.
+pub const PURE_TIED: Source = source!("pure-states-tied");
 
-const ALL: [Source; 8] = [
+const ALL: [Source; 11] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -49,6 +55,9 @@ const ALL: [Source; 8] = [
     RESETS,
     SCAN,
     CHAINS_TIED,
+    QUENCH_CORRELATED,
+    PURE_CORRELATED,
+    PURE_TIED,
 ];
 
 /// How much is run.
@@ -79,6 +88,11 @@ const QUICK_RUNS: u64 = 8;
 const QUICK_WIDE_RUNS: u64 = 2;
 const QUICK_SCAN_RUNS: u64 = 1;
 
+/// The most traps of a class at the smoke scale, and the chains to find them among: one in eight ends
+/// in one.
+const QUICK_TRAPS: u64 = 1;
+const QUICK_QUENCHES: u64 = 48;
+
 /// The most sweeps of a chain, and the most iterations of CAVI, on them.
 const QUICK_LENGTHS: [(&str, u64); 2] = [("sweeps", 1_000), ("iterations", 300)];
 
@@ -103,8 +117,11 @@ fn shrink(study: &mut Study) {
         .iter()
         .map(|dynamics| study.classes_of(dynamics).all(is_narrow))
         .collect();
+    let quenches = study.name == QUENCH_CORRELATED.name;
     for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
         dynamics.runs = dynamics.runs.min(match (narrow, dynamics.points().len()) {
+            _ if dynamics.kind == "pure-state" => QUICK_TRAPS,
+            _ if quenches => QUICK_QUENCHES,
             (true, _) => QUICK_RUNS,
             (false, 1) => QUICK_WIDE_RUNS,
             (false, _) => QUICK_SCAN_RUNS,

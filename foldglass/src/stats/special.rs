@@ -44,7 +44,7 @@ pub(super) fn student_tail(t: f64, degrees: f64) -> f64 {
 }
 
 /// The t that a Student variable exceeds in size with probability `miss`.
-pub(super) fn student_quantile(miss: f64, degrees: f64) -> f64 {
+pub(crate) fn student_quantile(miss: f64, degrees: f64) -> f64 {
     quantile(miss, |t| student_tail(t, degrees))
 }
 

@@ -1,0 +1,296 @@
+//! Draws fig:trapsfixed: reward, Bhattacharyya coefficient and null on the left axis, entropy on the
+//! right, a panel a family.
+
+use foldglass::stats::{Interval, Summary};
+use kuva::prelude::{Layout, MarkerShape, SvgBackend, TickFormat, render_multiple};
+use kuva::render::render::{Primitive, Scene, TextAnchor};
+
+use super::{FAMILIES, Family, Run, at, of_traps, runs, temperatures};
+use crate::report::figure::{
+    BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve, legend, line, powers_of_ten, styled,
+    text,
+};
+use crate::reproduce::data::Data;
+use crate::reproduce::studies::Scale;
+
+/// The height of a panel.
+const HEIGHT: f64 = 430.0;
+
+/// Left, right, top and bottom of the axes.
+const MARGINS: [f64; 4] = [75.0, 330.0, 50.0, 60.0];
+
+/// The left axis.
+const LOW: f64 = 0.0;
+const HIGH: f64 = 1.05;
+
+const GREEN: &str = "#009e73";
+
+const REWARD: Look = look(BLACK, MarkerShape::Circle);
+const COEFFICIENT: Look = look(BLUE, MarkerShape::Square);
+const NULL: Look = look(VERMILION, MarkerShape::Triangle);
+const ENTROPY: Look = look(GREEN, MarkerShape::Diamond);
+
+const fn look(colour: &'static str, marker: MarkerShape) -> Look {
+    Look { colour, marker }
+}
+
+/// A point of a curve, open where fewer than half of the traps enter it.
+struct Mark {
+    point: Point,
+    open: bool,
+}
+
+/// Where numbers stand in a panel.
+struct Axes {
+    /// log10 of tau at both ends.
+    ends: [f64; 2],
+    /// The entropy that stands at 1 of the left axis.
+    entropy: f64,
+}
+
+impl Axes {
+    fn x(&self, x: f64) -> f64 {
+        let [left, right, ..] = MARGINS;
+        let [low, high] = self.ends;
+        left + (x - low) / (high - low) * (WIDTH - left - right)
+    }
+
+    fn y(&self, y: f64) -> f64 {
+        let [.., top, bottom] = MARGINS;
+        HEIGHT - bottom - (y - LOW) / (HIGH - LOW) * (HEIGHT - top - bottom)
+    }
+}
+
+/// The figure as SVG: a panel below the other.
+pub fn draw(data: &Data, scale: Scale) -> String {
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{}\">",
+        HEIGHT * FAMILIES.len() as f64
+    );
+    for (number, family) in FAMILIES.iter().enumerate() {
+        let inner = SvgBackend.render_scene(&panel(data, family, scale));
+        let place = format!("<svg y=\"{}\"", HEIGHT * number as f64);
+        // A document within another has no declaration of its own.
+        let begin = inner.find("<svg").unwrap_or(0);
+        svg += &inner[begin..].replacen("<svg", &place, 1);
+    }
+    svg + "</svg>\n"
+}
+
+fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
+    let (taus, runs) = (temperatures(data, family), runs(data, family));
+    let uniform = family.classes.iter().map(|class| class.uniform());
+    let logs = taus.iter().map(|tau| tau.log10());
+    let axes = Axes {
+        ends: [
+            logs.clone().fold(f64::INFINITY, f64::min) - 0.15,
+            logs.fold(f64::NEG_INFINITY, f64::max) + 0.15,
+        ],
+        entropy: uniform.clone().fold(0.0, f64::max),
+    };
+    let curves = [
+        (REWARD, rewards(&runs, &taus)),
+        (
+            COEFFICIENT,
+            averages(&runs, &taus, "bhattacharyya", 1.0, Bars::Drawn),
+        ),
+        (
+            NULL,
+            averages(&runs, &taus, "bhattacharyya_null", 1.0, Bars::None),
+        ),
+        (
+            ENTROPY,
+            averages(&runs, &taus, "entropy", axes.entropy, Bars::None),
+        ),
+    ];
+    let plots = curves.iter().flat_map(|(look, marks)| {
+        let points: Vec<Point> = marks.iter().map(|mark| mark.point).collect();
+        curve(&points, *look)
+    });
+    let mut scene = render_multiple(plots.collect(), layout(family, &axes, scale));
+    for (_, marks) in &curves {
+        marks
+            .iter()
+            .filter(|mark| mark.open)
+            .for_each(|mark| open(&mut scene, &axes, mark));
+    }
+    for value in uniform {
+        let y = axes.y(value / axes.entropy);
+        scene.add(Primitive::Line {
+            x1: axes.x(axes.ends[0]),
+            y1: y,
+            x2: axes.x(axes.ends[1]),
+            y2: y,
+            stroke: GREEN.into(),
+            stroke_width: 1.0,
+            stroke_dasharray: Some("2 4".to_owned()),
+        });
+    }
+    right_axis(&mut scene, &axes);
+    said(&mut scene);
+    scene
+}
+
+fn layout(family: &Family, axes: &Axes, scale: Scale) -> Layout {
+    let [left, right, top, bottom] = MARGINS;
+    let smoke = if scale == Scale::Quick {
+        ", SMOKE SCALE"
+    } else {
+        ""
+    };
+    let [low, high] = axes.ends;
+    styled(Layout::new((low, high), (LOW, HIGH)))
+        .with_height(HEIGHT)
+        .with_force_margins(left, right)
+        .with_force_margins_y(top, bottom)
+        .with_title(format!("{}{smoke}", family.title))
+        .with_x_label("τ")
+        .with_y_label("reward, coefficient")
+        .with_x_axis_min(low)
+        .with_x_axis_max(high)
+        .with_x_tick_step(1.0)
+        .with_x_tick_format(powers_of_ten())
+        .with_y_axis_min(LOW)
+        .with_y_axis_max(HIGH)
+        .with_y_tick_step(0.2)
+        .with_y_tick_format(TickFormat::Fixed(1))
+        .with_legend_entries(vec![
+            legend("MC reward", REWARD),
+            legend("Bhattacharyya coefficient", COEFFICIENT),
+            legend("its null", NULL),
+            legend("entropy (right axis)", ENTROPY),
+        ])
+        .with_legend_at(WIDTH - 235.0, top)
+        .with_legend_width(220.0)
+}
+
+/// The mean reward of all traps and replicas.
+fn rewards(runs: &[Run<'_>], taus: &[f64]) -> Vec<Mark> {
+    let mark = |&tau: &f64| {
+        let replicas: Vec<f64> = at(runs, tau)
+            .iter()
+            .flat_map(|run| run.replicas())
+            .collect();
+        Some(Mark {
+            point: Point {
+                x: tau.log10(),
+                y: Summary::of(&replicas)?.mean,
+                interval: None,
+            },
+            open: false,
+        })
+    };
+    taus.iter().filter_map(mark).collect()
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Bars {
+    /// Of one standard deviation.
+    Drawn,
+    None,
+}
+
+/// The mean of a number over the finite-temperature traps, in units.
+fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, unit: f64, bars: Bars) -> Vec<Mark> {
+    let mark = |&tau: &f64| {
+        let all = at(runs, tau);
+        let values: Vec<f64> = of_traps(&all, key)
+            .iter()
+            .map(|value| value / unit)
+            .collect();
+        let summary = Summary::of(&values)?;
+        let sd = summary.sd.filter(|_| bars == Bars::Drawn);
+        Some(Mark {
+            point: Point {
+                x: tau.log10(),
+                y: summary.mean,
+                interval: sd.map(|sd| Interval {
+                    low: summary.mean - sd,
+                    high: (summary.mean + sd).min(HIGH),
+                }),
+            },
+            open: 2 * values.len() < all.len(),
+        })
+    };
+    taus.iter().filter_map(mark).collect()
+}
+
+/// Opens a marker.
+fn open(scene: &mut Scene, axes: &Axes, mark: &Mark) {
+    scene.add(Primitive::Circle {
+        cx: axes.x(mark.point.x),
+        cy: axes.y(mark.point.y),
+        r: 2.4,
+        fill: "#ffffff".into(),
+        fill_opacity: None,
+        stroke: None,
+        stroke_width: None,
+    });
+}
+
+/// The entropy in nats, five ticks up to that of uniform cells.
+fn right_axis(scene: &mut Scene, axes: &Axes) {
+    let right = axes.x(axes.ends[1]);
+    line(
+        scene,
+        [right, axes.y(LOW)],
+        [right, axes.y(HIGH)],
+        GREEN,
+        1.0,
+    );
+    let step = tick(axes.entropy / 4.0);
+    let mut value = 0.0;
+    while value <= axes.entropy * HIGH {
+        let y = axes.y(value / axes.entropy);
+        line(scene, [right, y], [right + 5.0, y], GREEN, 1.0);
+        let place = [right + 8.0, y + 4.0];
+        text(scene, place, TextAnchor::Start, PLAIN, format!("{value}"));
+        value += step;
+    }
+    let place = [right + 8.0, axes.y(HIGH) - 12.0];
+    text(scene, place, TextAnchor::Start, PLAIN, "Σ H(π), nats");
+}
+
+/// A round number near another: 1, 2 or 5 times a power of ten.
+fn tick(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let round = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|n| n * power >= step);
+    round.unwrap_or(10.0) * power
+}
+
+/// What the marks mean, below the legend.
+fn said(scene: &mut Scene) {
+    let lines = [
+        "bars: one standard deviation",
+        "over the traps",
+        "dotted: all cells uniform",
+        "open: fewer than half of the",
+        "traps enter; missing: none",
+    ];
+    for (number, said) in lines.into_iter().enumerate() {
+        let place = [WIDTH - 225.0, MARGINS[2] + 140.0 + 18.0 * number as f64];
+        text(scene, place, TextAnchor::Start, PLAIN, said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        assert_eq!([tick(5.2), tick(1821.0), tick(0.3)], [10.0, 2000.0, 0.5]);
+    }
+
+    #[test]
+    fn a_figure_without_records_has_its_axes_and_legends() {
+        let svg = draw(
+            &Data::planned(super::super::ITEM.studies, Scale::Full),
+            Scale::Full,
+        );
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+        assert_eq!(svg.matches("Bhattacharyya coefficient").count(), 2);
+    }
+}

@@ -1,0 +1,310 @@
+//! Samples a pure state at a temperature and runs tabular RLVR from its marginals, as a method of
+//! studies (paper, section 3.3 and G.2).
+//!
+//! A run is one trap at one temperature: replicas of a chain from its code, then, where they make a
+//! finite-temperature trap, CAVI seeded at their marginals.
+
+mod recipe;
+
+use foldglass::cavi::{self, Rule, Runs};
+use foldglass::chain::{self, Chains};
+use foldglass::thermo::fixed_points::{Likeness, likeness, residuals};
+use foldglass::thermo::marginals::{PureState, Rules, Standing, Trajectories};
+use foldglass::{Allowance, Code, Evaluator, Policy, Stream};
+use serde::{Deserialize, Serialize};
+
+use crate::method::{Fields, Outcome, Streams, Unit, put};
+use recipe::Plan;
+pub use recipe::PureStates;
+
+/// Streams of CAVI and of partitions are numbered from here, far from those of chains.
+const CAVI_STREAMS: u64 = 1 << 62;
+const PARTITION_STREAMS: u64 = 1 << 61;
+
+/// The most pairs of cells whose correlation is measured.
+const PAIRS: usize = 2_000;
+
+/// A cell this far from its target is not at a fixed point to machine precision.
+const UNSTABLE: f64 = 1e-9;
+
+/// What a unit needs to go on later.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    chains: Vec<chain::State>,
+    trajectories: Trajectories,
+    cavi: Option<cavi::State>,
+}
+
+/// A run in progress.
+struct InProgress {
+    plan: Plan,
+    streams: Streams,
+    allowance: Allowance,
+    start_reward: f64,
+    groups: Vec<Group>,
+    trajectories: Trajectories,
+    /// What the replicas say, once all sweeps are done.
+    found: Option<Found>,
+}
+
+/// Replicas that share vectors.
+struct Group {
+    chains: Chains,
+    replicas: usize,
+}
+
+/// A state that was read off the replicas.
+struct Found {
+    state: PureState,
+    seed: Policy,
+    /// CAVI from the seed, where the replicas make a trap.
+    runs: Option<Runs>,
+}
+
+impl InProgress {
+    fn begin(plan: &Plan, streams: Streams, allowance: Allowance) -> Result<InProgress, String> {
+        let number = streams.numbers.start;
+        let code = plan.start(streams.seed, number)?;
+        let mut groups = Vec::new();
+        for numbers in plan.groups(number) {
+            let codes: Vec<Code> = numbers.clone().map(|_| code.clone()).collect();
+            let replicas = codes.len();
+            let begun = Chains::starting_at(plan.chain, codes, streams.seed, numbers, allowance);
+            let chains = begun.map_err(|error| error.to_string())?;
+            groups.push(Group { chains, replicas });
+        }
+        let trajectories = Trajectories::new(plan.class.q(), plan.class.cells(), plan.replicas);
+        Ok(InProgress {
+            start_reward: foldglass::count::reward(&code).to_f64(),
+            plan: plan.clone(),
+            streams,
+            allowance,
+            groups,
+            trajectories,
+            found: None,
+        })
+    }
+
+    fn resume(
+        plan: &Plan,
+        streams: Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<InProgress, String> {
+        let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let mut progress = InProgress::begin(plan, streams, allowance)?;
+        let (seed, number) = (progress.streams.seed, progress.streams.numbers.start);
+        let groups = progress.groups.iter_mut();
+        for ((numbers, group), state) in plan.groups(number).zip(groups).zip(&saved.chains) {
+            let resumed = Chains::resume(&plan.class, plan.chain, seed, numbers, state, allowance);
+            group.chains = resumed.map_err(|error| error.to_string())?;
+        }
+        progress.trajectories = saved.trajectories;
+        progress.read_off(saved.cavi.as_ref());
+        Ok(progress)
+    }
+
+    fn sweep(&mut self) {
+        let mut replica = 0;
+        for Group { chains, replicas } in &mut self.groups {
+            chains.sweep(&vec![self.plan.tau; *replicas]);
+            let denominator = chains.denominator() as f64;
+            for chain in 0..*replicas {
+                let reward = chains.reward(chain) as f64 / denominator;
+                self.trajectories.push(replica, reward, chains.code(chain));
+                replica += 1;
+            }
+        }
+        self.read_off(None);
+    }
+
+    /// Reads the state off the replicas once all sweeps are done, and begins CAVI or takes it up.
+    fn read_off(&mut self, cavi: Option<&cavi::State>) {
+        if (self.trajectories.sweeps() as u64) < self.plan.sweeps {
+            return;
+        }
+        let number = self.streams.numbers.start;
+        let mut stream = Stream::new(self.streams.seed, PARTITION_STREAMS + number);
+        let state = PureState::of(&self.trajectories, &Rules::PAPER, &mut stream);
+        let seed = state.draws.policy(&self.plan.class);
+        let is_trap = state.standing == Standing::Trap;
+        let runs = is_trap.then(|| self.begin_cavi(&seed, cavi));
+        self.found = Some(Found { state, seed, runs });
+    }
+
+    fn begin_cavi(&self, policy: &Policy, state: Option<&cavi::State>) -> Runs {
+        let settings = cavi::Settings {
+            rule: Rule::PAPER,
+            ..cavi::Settings::plain(self.plan.tau, self.plan.iterations)
+        };
+        let number = CAVI_STREAMS + self.streams.numbers.start;
+        let (numbers, seed) = (number..number + 1, self.streams.seed);
+        let begun = match state {
+            Some(state) => Runs::resume(
+                &self.plan.class,
+                settings,
+                seed,
+                numbers,
+                state,
+                self.allowance,
+            ),
+            None => Runs::starting_at(policy, settings, seed, numbers, self.allowance),
+        };
+        begun.expect("the unit's memory was checked before it began")
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        let found = self.found.as_mut().expect("it is finished");
+        let state = &found.state;
+        let mut fields = Fields::new();
+        put(&mut fields, "standing", state.standing.name());
+        put(&mut fields, "start_reward", self.start_reward);
+        let mean = state.rewards.iter().sum::<f64>() / state.rewards.len() as f64;
+        put(&mut fields, "mean_reward", mean);
+        put(&mut fields, "mean_rewards", &state.rewards);
+        put(&mut fields, "kept_replicas", state.kept.len());
+        put(&mut fields, "equilibration", state.equilibration);
+        let moving = state.moving.iter().filter(|moving| **moving).count();
+        put(&mut fields, "moving_cells", moving);
+        put(&mut fields, "unresolved_cells", state.unresolved);
+        put(&mut fields, "slowest_time", state.slowest);
+        put(&mut fields, "thinning", state.thinning);
+        put(&mut fields, "draws", state.draws.len());
+        put(
+            &mut fields,
+            "agreement",
+            state.agreement.map(|a| a.replicas),
+        );
+        put(
+            &mut fields,
+            "agreement_random",
+            state.agreement.map(|a| a.random),
+        );
+        put(&mut fields, "entropy", found.seed.entropy());
+        let number = PARTITION_STREAMS + self.streams.numbers.start;
+        // Partitions are drawn from the start of this stream; pairs from far behind them.
+        let mut stream = Stream::new(self.streams.seed, number).at(1 << 40);
+        let correlations = state.draws.correlations(PAIRS, &mut stream);
+        put(
+            &mut fields,
+            "correlation",
+            correlations.map(|c| c.root_mean_square),
+        );
+        put(
+            &mut fields,
+            "correlation_noise",
+            correlations.map(|c| c.noise),
+        );
+        put(
+            &mut fields,
+            "correlation_largest",
+            correlations.map(|c| c.largest),
+        );
+        put(
+            &mut fields,
+            "correlation_pairs",
+            correlations.map(|c| c.pairs),
+        );
+        let ended = found.ended(&self.plan, self.allowance);
+        let of = |of: fn(&Ended) -> f64| ended.as_ref().map(of);
+        put(
+            &mut fields,
+            "active_cells",
+            ended.as_ref().map(|ended| ended.likeness.active),
+        );
+        put(
+            &mut fields,
+            "bhattacharyya",
+            of(|ended| ended.likeness.coefficient),
+        );
+        put(
+            &mut fields,
+            "bhattacharyya_null",
+            of(|ended| ended.likeness.null),
+        );
+        put(&mut fields, "cavi_reward", of(|ended| ended.reward));
+        put(&mut fields, "cavi_entropy", of(|ended| ended.entropy));
+        put(&mut fields, "cavi_residual", of(|ended| ended.residual));
+        put(
+            &mut fields,
+            "cavi_unstable",
+            ended.as_ref().map(|ended| ended.unstable),
+        );
+        fields
+    }
+}
+
+/// Where CAVI ended.
+struct Ended {
+    likeness: Likeness,
+    reward: f64,
+    entropy: f64,
+    /// The largest |target - pi| of a cell.
+    residual: f64,
+    /// Cells that still move.
+    unstable: usize,
+}
+
+impl Found {
+    fn ended(&self, plan: &Plan, allowance: Allowance) -> Option<Ended> {
+        let endpoint = self.runs.as_ref()?.policy(0);
+        let mut evaluator = Evaluator::new(&plan.class, allowance)
+            .expect("the unit's memory was checked before it began");
+        let residuals = residuals(&mut evaluator, &endpoint, plan.tau);
+        Some(Ended {
+            likeness: likeness(&self.state, &self.seed, &endpoint, plan.activity),
+            reward: evaluator.evaluate(&endpoint),
+            entropy: endpoint.entropy(),
+            residual: residuals.iter().copied().fold(0.0, f64::max),
+            unstable: residuals.iter().filter(|r| **r > UNSTABLE).count(),
+        })
+    }
+}
+
+impl Unit for InProgress {
+    fn done(&self) -> u64 {
+        let runs = self.found.as_ref().and_then(|found| found.runs.as_ref());
+        self.trajectories.sweeps() as u64 + runs.map_or(0, |runs| runs.done() as u64)
+    }
+
+    fn is_finished(&self) -> bool {
+        let Some(found) = &self.found else {
+            return false;
+        };
+        let runs = found.runs.as_ref();
+        runs.is_none_or(|runs| runs.done() == self.plan.iterations)
+    }
+
+    fn advance(&mut self, steps: u64) {
+        for _ in 0..steps {
+            if self.is_finished() {
+                return;
+            }
+            match &mut self.found {
+                None => self.sweep(),
+                Some(found) => {
+                    let runs = found.runs.as_mut().expect("it is not finished");
+                    runs.advance(1);
+                }
+            }
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let runs = self.found.as_ref().and_then(|found| found.runs.as_ref());
+        let saved = Saved {
+            chains: self
+                .groups
+                .iter()
+                .map(|group| group.chains.state())
+                .collect(),
+            trajectories: self.trajectories.clone(),
+            cavi: runs.map(Runs::state),
+        };
+        postcard::to_stdvec(&saved).expect("plain data")
+    }
+
+    fn outcomes(&mut self) -> Vec<Outcome> {
+        vec![self.outcome()]
+    }
+}

@@ -1,0 +1,177 @@
+//! Reads the settings of kind `pure-state`, and says where its runs start.
+
+use std::ops::Range;
+
+use foldglass::cavi::{Rule, Runs};
+use foldglass::chain::{self, Chains, Kernel, Order, random_code};
+use foldglass::thermo::fixed_points::Activity;
+use foldglass::thermo::marginals::{MOST_ACTIONS, Trajectories};
+use foldglass::{Allowance, Class, Code, Stream};
+
+use super::InProgress;
+use crate::hash::digest;
+use crate::method::{
+    Fields, Headline, Method, Recipe, SettingError, Settings, Streams, Unit, number_name, put,
+    put_some,
+};
+use crate::methods::cavi::{check_positive, temperature};
+use crate::tables::{Source, Tables};
+
+/// Kind `pure-state`.
+pub struct PureStates;
+
+/// What runs of one point do.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub class: Class,
+    pub chain: chain::Settings,
+    pub tau: f64,
+    pub sweeps: u64,
+    pub replicas: usize,
+    pub iterations: usize,
+    pub activity: Activity,
+    /// The codes that runs start at, by their numbers; random ones where there are none.
+    starts: Option<Vec<Code>>,
+}
+
+/// Streams that random starts are drawn from are numbered from here.
+const START_STREAMS: u64 = 1 << 60;
+
+impl Method for PureStates {
+    fn kind(&self) -> &'static str {
+        "pure-state"
+    }
+
+    fn headline(&self) -> Headline {
+        Headline {
+            value: "mean_reward",
+            exact: None,
+        }
+    }
+
+    fn recipe(
+        &self,
+        class: &Class,
+        mut settings: Settings<'_>,
+    ) -> Result<Box<dyn Recipe>, SettingError> {
+        let kernel = settings.or("kernel", Kernel::Metropolis)?;
+        let order = settings.or("order", Order::of(class))?;
+        let tau = temperature(&mut settings, "tau")?;
+        settings.check(tau > 0.0, "tau", number_name(tau), "a number above 0")?;
+        let plan = Plan {
+            class: class.clone(),
+            chain: chain::Settings { kernel, order },
+            tau,
+            sweeps: settings.need("sweeps")?,
+            replicas: settings.or("replicas", 1)?,
+            iterations: settings.need("iterations")?,
+            activity: settings.or("active", Activity::Mixed)?,
+            starts: starts(class, &mut settings)?,
+        };
+        check_positive(&settings, "sweeps", plan.sweeps)?;
+        check_positive(&settings, "replicas", plan.replicas as u64)?;
+        settings.finish()?;
+        if class.q() > MOST_ACTIONS {
+            let needed = format!("a class of at most {MOST_ACTIONS} symbols");
+            return Err(SettingError::needs("kind", "\"pure-state\"", &needed));
+        }
+        Ok(Box::new(plan))
+    }
+}
+
+/// The codes of a file: run n starts at the n-th.
+fn starts(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Vec<Code>>, SettingError> {
+    let Some(name) = settings.get::<String>("starts")? else {
+        return Ok(None);
+    };
+    let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
+    source.path = settings.base().join(source.path);
+    let read = Tables::codes(&source).and_then(|tables| tables.as_codes(class));
+    read.map(Some).map_err(|error| SettingError {
+        key: "starts".to_owned(),
+        problem: format!("starts: {error}"),
+    })
+}
+
+impl Plan {
+    /// Where a run starts.
+    pub fn start(&self, seed: u64, number: u64) -> Result<Code, String> {
+        let Some(codes) = &self.starts else {
+            let mut stream = Stream::new(seed, START_STREAMS + number);
+            return Ok(random_code(&self.class, &mut stream));
+        };
+        let code = usize::try_from(number).ok().and_then(|n| codes.get(n));
+        code.cloned().ok_or_else(|| {
+            let last = codes.len() - 1;
+            format!("run {number} has no start: `starts` holds the codes #0 to #{last}")
+        })
+    }
+
+    /// The streams of a run's replicas, those that share vectors together.
+    pub fn groups(&self, number: u64) -> impl Iterator<Item = Range<u64>> {
+        let together = self.together_in_chains() as u64;
+        let replicas = self.replicas as u64;
+        let first = number * replicas.next_multiple_of(together);
+        let starts = (first..first + replicas).step_by(together as usize);
+        starts.map(move |start| start..(start + together).min(first + replicas))
+    }
+
+    fn together_in_chains(&self) -> usize {
+        Chains::needs(&self.class, self.chain.order).0
+    }
+}
+
+impl Recipe for Plan {
+    fn settings(&self) -> Fields {
+        let mut fields = Fields::new();
+        put(&mut fields, "kernel", self.chain.kernel);
+        put(&mut fields, "order", self.chain.order);
+        put(&mut fields, "tau", self.tau);
+        put(&mut fields, "sweeps", self.sweeps);
+        put(&mut fields, "replicas", self.replicas);
+        put(&mut fields, "iterations", self.iterations);
+        put(&mut fields, "active", self.activity);
+        let start = self.starts.as_ref().map(|codes| {
+            let actions = codes.iter().flat_map(|code| code.actions());
+            let bytes = actions.flat_map(|action| action.to_le_bytes());
+            digest(&bytes.collect::<Vec<u8>>())
+        });
+        put_some(&mut fields, "start", start);
+        fields
+    }
+
+    fn together(&self) -> u64 {
+        1
+    }
+
+    fn steps(&self) -> u64 {
+        self.sweeps + self.iterations as u64
+    }
+
+    fn bytes(&self) -> Option<u128> {
+        let (together, each) = Chains::needs(&self.class, self.chain.order);
+        let chains = each?.checked_mul(self.replicas.div_ceil(together) as u128)?;
+        let kept = Trajectories::bytes(self.class.cells(), self.replicas, self.sweeps)?;
+        let cavi = Runs::bytes(&self.class, Rule::PAPER)?.checked_mul(2)?;
+        chains.checked_add(kept)?.checked_add(cavi)
+    }
+
+    fn kept(&self, _: u128, _: u128) -> u128 {
+        self.replicas as u128
+    }
+
+    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+        Ok(Box::new(InProgress::begin(self, streams, allowance)?))
+    }
+
+    fn resume(
+        &self,
+        streams: Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<Box<dyn Unit>, String> {
+        Ok(Box::new(InProgress::resume(
+            self, streams, state, allowance,
+        )?))
+    }
+}
