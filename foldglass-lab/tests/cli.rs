@@ -20,6 +20,8 @@ mod escape;
 mod eval;
 #[path = "cli/family.rs"]
 mod family;
+#[path = "cli/free_energy.rs"]
+mod free_energy;
 #[path = "cli/gauge.rs"]
 mod gauge;
 #[path = "cli/mistakes.rs"]

@@ -114,13 +114,13 @@ fn pure_states_are_runs_of_a_study() {
         .collect();
     assert_eq!(rows.len(), 4);
     for row in &rows {
-        let reward = row["mean_reward"].as_f64().unwrap();
+        let reward = row["result"]["mean_reward"].as_f64().unwrap();
         assert!((0.4..=1.0).contains(&reward), "{row}");
-        if row["standing"] == "trap" {
-            let likeness = row["bhattacharyya"].as_f64().unwrap();
+        if row["result"]["standing"] == "trap" {
+            let likeness = row["result"]["bhattacharyya"].as_f64().unwrap();
             assert!((0.5..=1.0 + 1e-12).contains(&likeness), "{row}");
         } else {
-            assert!(row["bhattacharyya"].is_null(), "{row}");
+            assert!(row["result"]["bhattacharyya"].is_null(), "{row}");
         }
     }
     let refused = scratch.file(

@@ -61,8 +61,8 @@ pub enum Start {
 pub enum Refusal {
     /// A replica hardly went from one end to the other.
     #[error(
-        "a replica went only {trips} times from chance to the rewards that matter here and back: \
-         at least {MIN_TRIPS} are needed, so more sweeps"
+        "a replica went only {trips} times from chance to the rewards that matter here and back, and \
+         at least {MIN_TRIPS} times are needed: more sweeps help, in learning too"
     )]
     FewTrips {
         /// The fewest of a replica.
@@ -71,7 +71,7 @@ pub enum Refusal {
     /// Both ends are not the same phase.
     #[error(
         "the two ends disagree: ln Z is {warm} by replicas started at random codes and {cold} by \
-         replicas started at reward 1 (p = {p:.1e})"
+         replicas started at reward 1 (p = {p:.1e}): more sweeps help, in learning too"
     )]
     EndsDisagree {
         /// The mean of those that started warm.
@@ -84,7 +84,7 @@ pub enum Refusal {
     /// The replicas spread too far for their mean to be one.
     #[error(
         "the replicas disagree: the standard deviation of their ln Z is {sd:.3}, and at most \
-         {MOST_SPREAD} is accepted"
+         {MOST_SPREAD} is accepted: more sweeps help, in learning too"
     )]
     ReplicasDisagree {
         /// Their standard deviation.
@@ -93,7 +93,7 @@ pub enum Refusal {
     /// Codes that no replica saw may matter.
     #[error(
         "no replica started at random codes came above a reward of {highest}: codes above it may \
-         hold most of the weight here"
+         hold most of the weight here; more sweeps help, in learning too"
     )]
     NotReached {
         /// The highest reward that all warm replicas saw.
