@@ -23,7 +23,46 @@ struct Panel {
     of: fn(&Point) -> Estimate,
     /// Rewards that strong or no penalties lead to.
     limits: Vec<(String, f64)>,
+    /// Whether the axis begins at 0.
+    from_zero: bool,
 }
+
+/// The ends of a panel's vertical axis.
+#[derive(Clone, Copy)]
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    /// Room for all of these, and some around them.
+    fn around(values: impl Iterator<Item = f64> + Clone, from_zero: bool) -> Range {
+        let high = values.clone().fold(f64::NEG_INFINITY, f64::max);
+        let low = if from_zero {
+            0.0
+        } else {
+            values.fold(f64::INFINITY, f64::min)
+        };
+        let room = match high - low {
+            span if span > 0.0 => 0.1 * span,
+            _ => 0.1,
+        };
+        Range {
+            low: if from_zero { 0.0 } else { low - room },
+            high: high + room,
+        }
+    }
+
+    /// How high a value stands in the picture of a panel.
+    fn y(self, value: f64) -> f64 {
+        let [_, _, top, bottom] = MARGINS;
+        let share = (value - self.low) / (self.high - self.low);
+        HEIGHT - bottom - share * (HEIGHT - top - bottom)
+    }
+}
+
+/// Names beside the axes are at least this far apart.
+const LINE: f64 = 15.0;
 
 /// The figure as SVG, a panel below the other.
 pub fn draw(crossover: &Crossover, title: &str) -> String {
@@ -40,16 +79,19 @@ pub fn draw(crossover: &Crossover, title: &str) -> String {
             name: "mean reward",
             of: |point| point.reward,
             limits: limits.collect(),
+            from_zero: false,
         },
         Panel {
             name: "E_win",
             of: |point| point.e_win,
             limits: Vec::new(),
+            from_zero: true,
         },
         Panel {
             name: "E_tie",
             of: |point| point.e_tie,
             limits: Vec::new(),
+            from_zero: true,
         },
     ];
     let along = Along::of(&crossover.points);
@@ -119,23 +161,26 @@ impl Along {
         others.dedup();
         let own = if self.by_window { "g_tie" } else { "g_win" };
         let (mut plots, mut entries) = (Vec::new(), Vec::new());
-        let mut top: f64 = panel.limits.iter().map(|(_, y)| *y).fold(0.0, f64::max);
+        let mut seen: Vec<f64> = panel.limits.iter().map(|(_, y)| *y).collect();
         for (&other, &look) in others.iter().zip(LOOKS.iter().cycle()) {
             let points = crossover.points.iter().filter(|p| self.other(p) == other);
             let mut places: Vec<figure::Point> = points.map(|p| self.place(p, panel)).collect();
             places.sort_by(|a, b| a.x.total_cmp(&b.x));
-            top = places.iter().map(|place| place.y).fold(top, f64::max);
+            seen.extend(
+                places
+                    .iter()
+                    .filter_map(|place| place.interval)
+                    .flat_map(|Interval { low, high }| [low, high]),
+            );
             plots.extend(curve(&places, look));
             entries.push(legend(&format!("{own} = {other}"), look));
         }
-        let high = if top > 0.0 { 1.1 * top } else { 1.0 };
+        let range = Range::around(seen.into_iter(), panel.from_zero);
         let layout = self
-            .layout(panel.name, title, high)
+            .layout(panel.name, title, range)
             .with_legend_entries(entries);
         let mut scene = render_multiple(plots, layout);
-        for (name, reward) in &panel.limits {
-            self.limit(&mut scene, name, *reward, high);
-        }
+        limits(&mut scene, &panel.limits, range);
         scene
     }
 
@@ -151,7 +196,7 @@ impl Along {
         }
     }
 
-    fn layout(&self, name: &str, title: &str, high: f64) -> Layout {
+    fn layout(&self, name: &str, title: &str, range: Range) -> Layout {
         let [left, right, top, bottom] = MARGINS;
         let zero = self.zero;
         let tick = move |x: f64| {
@@ -161,27 +206,32 @@ impl Along {
                 power_of_ten(x)
             }
         };
-        styled(Layout::new((zero, self.end), (0.0, high)))
+        styled(Layout::new((zero - 0.1, self.end), (range.low, range.high)))
             .with_height(HEIGHT)
             .with_force_margins(left, right)
             .with_force_margins_y(top, bottom)
             .with_title(title.to_owned())
             .with_x_label(if self.by_window { "g_win" } else { "g_tie" })
             .with_y_label(name)
-            .with_x_axis_min(zero)
+            .with_x_axis_min(zero - 0.1)
             .with_x_axis_max(self.end)
             .with_x_tick_step(1.0)
             .with_x_tick_format(TickFormat::Custom(Arc::new(tick)))
-            .with_y_axis_min(0.0)
-            .with_y_axis_max(high)
-            .with_legend_at(WIDTH - 235.0, top + 60.0)
-            .with_legend_width(150.0)
+            .with_y_axis_min(range.low)
+            .with_y_axis_max(range.high)
+            .with_legend_at(WIDTH - 150.0, top + 60.0)
+            .with_legend_width(130.0)
     }
+}
 
-    /// A dashed line where a class stands, its name beside the axes.
-    fn limit(&self, scene: &mut Scene, name: &str, reward: f64, high: f64) {
-        let [left, right, top, bottom] = MARGINS;
-        let y = HEIGHT - bottom - reward / high * (HEIGHT - top - bottom);
+/// Dashed lines where the classes stand, their names beside the axes from the top down.
+fn limits(scene: &mut Scene, limits: &[(String, f64)], range: Range) {
+    let [left, right, ..] = MARGINS;
+    let mut limits: Vec<&(String, f64)> = limits.iter().collect();
+    limits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut free = f64::NEG_INFINITY;
+    for (name, reward) in limits {
+        let y = range.y(*reward);
         scene.add(Primitive::Line {
             x1: left,
             y1: y,
@@ -191,7 +241,8 @@ impl Along {
             stroke_width: 1.0,
             stroke_dasharray: Some("6 4".to_owned()),
         });
-        let place = [WIDTH - right + 6.0, y + 4.0];
+        let place = [WIDTH - right + 6.0, (y + 4.0).max(free)];
+        free = place[1] + LINE;
         text(scene, place, TextAnchor::Start, PLAIN, name);
     }
 }
