@@ -10,6 +10,8 @@ mod certify;
 mod chain;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/damage.rs"]
+mod damage;
 #[path = "cli/draw.rs"]
 mod draw;
 #[path = "cli/enumerate.rs"]
@@ -18,16 +20,26 @@ mod enumerate;
 mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/extremes.rs"]
+mod extremes;
 #[path = "cli/gauge.rs"]
 mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/outputs.rs"]
+mod outputs;
 #[path = "cli/records.rs"]
 mod records;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
+#[path = "cli/shell.rs"]
+mod shell;
+#[path = "cli/sources.rs"]
+mod sources;
 #[path = "cli/study.rs"]
 mod study;
+#[path = "cli/summary.rs"]
+mod summary;
 #[path = "cli/support.rs"]
 mod support;
 #[path = "cli/tables.rs"]

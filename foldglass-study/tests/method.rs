@@ -203,7 +203,7 @@ fn options(out: &Path, shard: Shard) -> Options {
         base: PathBuf::new(),
         shard,
         threads: 2,
-        checkpoint_every: Duration::from_micros(1),
+        checkpoint_every: Duration::from_millis(5),
         allowance: Allowance::default(),
     }
 }
