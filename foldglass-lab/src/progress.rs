@@ -199,7 +199,7 @@ fn text(state: &State, progress: Progress<'_>) -> String {
         false => format!("{}: ", state.stage),
     };
     let left = match state.left {
-        Some(left) => format!(", about {} left", span(left)),
+        Some(left) => format!(", {} left", about(left)),
         None => String::new(),
     };
     format!("{stage}{count}{left}")
@@ -228,6 +228,14 @@ impl Drop for Terminal {
 /// Writes a line to stderr. Where that is gone, so is who would read it, and the work goes on.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "foldglass: {line}");
+}
+
+/// An estimate in words: `about 50 s`, `less than a second`.
+pub fn about(seconds: f64) -> String {
+    match span(seconds) {
+        little if little.starts_with("less") => little,
+        time => format!("about {time}"),
+    }
 }
 
 /// Seconds in words: `50 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
@@ -267,5 +275,7 @@ mod tests {
         ] {
             assert_eq!(span(seconds), said);
         }
+        assert_eq!(about(0.2), "less than a second");
+        assert_eq!(about(725.0), "about 12 min");
     }
 }

@@ -265,6 +265,14 @@ fn a_name_too_long_for_files_is_refused_at_once() {
     scratch.run(&run).success();
 }
 
+#[test]
+fn a_large_random_square_says_that_it_takes_a_while() {
+    let run = Scratch::new().run(&words("task --task random:300 --json"));
+    assert_eq!(run.code, Some(0), "{}", run.errors);
+    let said = "a uniform Latin square of 300 symbols takes a while";
+    assert!(run.errors.contains(said), "{}", run.errors);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn an_endless_file_is_refused() {
