@@ -136,7 +136,13 @@ impl Tables {
             empty = empty.or_else(|| empty_list(&value));
         }
         if let (true, Some(key)) = (found.is_empty(), empty) {
-            return Err(refuse(format!("its `{key}` is an empty list")));
+            let one = match kind {
+                Kind::Code => "code",
+                Kind::Policy => "policy",
+            };
+            return Err(refuse(format!(
+                "it holds no {one}: its `{key}` is an empty list"
+            )));
         }
         if found.is_empty() {
             return Err(refuse(match kind {

@@ -171,7 +171,7 @@ fn whatever_holds_codes_is_taken_with_its_class() {
     // A class without traps has an empty list of them.
     let none = "enumerate --task parity --lengths 3 --traps none.json";
     scratch.run(&words(none)).success();
-    let said = ["none.json", "its `codes` is an empty list"];
+    let said = ["none.json", "no code: its `codes` is an empty list"];
     refuses(&scratch, "certify --code none.json", &said);
     write("bare-runs.json", cavi);
     let said = ["bare-runs.json", "no code", "--actions"];

@@ -59,11 +59,13 @@ impl Observer for Forewarned<'_> {
         }
         let (begun, before) = *self.first.get_or_init(|| (Instant::now(), done));
         let (passed, since) = (begun.elapsed(), done.saturating_sub(before));
-        if passed >= KNOWN && since > 0 && !self.said.swap(true, Ordering::Relaxed) {
-            if let Some(seconds) = long(since, self.all, passed.as_secs_f64()) {
-                let (all, time) = (self.all, span(seconds));
-                self.notice(&format!("checking {all} codes takes about {time}"));
-            }
+        let is_known = passed >= KNOWN && since > 0;
+        if is_known
+            && !self.said.swap(true, Ordering::Relaxed)
+            && let Some(seconds) = long(since, self.all, passed.as_secs_f64())
+        {
+            let (all, time) = (self.all, span(seconds));
+            self.notice(&format!("checking {all} codes takes about {time}"));
         }
         self.observer.hear(progress)
     }
