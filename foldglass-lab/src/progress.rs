@@ -91,9 +91,10 @@ struct State {
     /// The seconds left as last told, smoothed.
     left: Option<f64>,
     last: Instant,
-    /// When the present unit began, for its pace.
+    /// When the present unit began, and the share that was done then, for its pace.
     unit: String,
     unit_begun: Instant,
+    begun_at: f64,
 }
 
 impl Terminal {
@@ -116,6 +117,7 @@ impl Terminal {
                 last: begun,
                 unit: String::new(),
                 unit_begun: begun,
+                begun_at: 0.0,
             }),
         }
     }
@@ -138,24 +140,24 @@ impl Terminal {
 
     fn show(&self, state: &mut State, progress: Progress<'_>) {
         let now = Instant::now();
-        if state.unit != progress.unit {
-            (state.unit, state.unit_begun) = (progress.unit.to_owned(), now);
-            state.left = None;
-        }
         let counted = progress.all.filter(|&all| all > 0);
         let counted = counted.map(|all| progress.done as f64 / all as f64);
         let share = progress
             .share
             .or(counted)
             .map(|share| share.clamp(0.0, 1.0));
+        if state.unit != progress.unit {
+            (state.unit, state.unit_begun) = (progress.unit.to_owned(), now);
+            (state.begun_at, state.left) = (share.unwrap_or(0.0), None);
+        }
         let passed = now - state.unit_begun;
         let told = now - self.begun >= PATIENCE;
         if !told || now - state.last < Duration::from_millis(80) && state.shown {
             return;
         }
         state.last = now;
-        let left = share.filter(|&share| share >= KNOWN_SHARE && passed >= KNOWN_TIME);
-        let left = left.map(|share| passed.as_secs_f64() * (1.0 - share) / share);
+        let left = share.filter(|_| passed >= KNOWN_TIME);
+        let left = left.and_then(|share| time_left(passed, state.begun_at, share));
         // A slow average: the time left does not jump with every unit that ends.
         state.left = match (left, state.left) {
             (Some(new), Some(old)) => Some(old + 0.05 * (new - old)),
@@ -178,6 +180,14 @@ impl Terminal {
     }
 }
 
+/// The seconds left, when a share was done at the beginning and another is now; none while it
+/// would jump.
+fn time_left(passed: Duration, first: f64, share: f64) -> Option<f64> {
+    let now_done = (share - first) / (1.0 - first);
+    let known = now_done >= KNOWN_SHARE;
+    known.then(|| passed.as_secs_f64() * (1.0 - now_done) / now_done)
+}
+
 /// `12 of 60 runs, about 3 min left`.
 fn text(state: &State, progress: Progress<'_>) -> String {
     let count = match progress.all {
@@ -189,7 +199,7 @@ fn text(state: &State, progress: Progress<'_>) -> String {
         false => format!("{}: ", state.stage),
     };
     let left = match state.left {
-        Some(left) => format!(", about {} left", span(left)),
+        Some(left) => format!(", {} left", about(left)),
         None => String::new(),
     };
     format!("{stage}{count}{left}")
@@ -220,6 +230,14 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "foldglass: {line}");
 }
 
+/// An estimate in words: `about 50 s`, `less than a second`.
+pub fn about(seconds: f64) -> String {
+    match span(seconds) {
+        little if little.starts_with("less") => little,
+        time => format!("about {time}"),
+    }
+}
+
 /// Seconds in words: `50 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
 pub fn span(seconds: f64) -> String {
     let whole = seconds.round() as u64;
@@ -238,6 +256,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_done_before_does_not_shorten_the_time_left() {
+        let second = Duration::from_secs(1);
+        assert_eq!(time_left(second, 0.0, 0.25), Some(3.0));
+        assert_eq!(time_left(second, 0.5, 0.75), Some(1.0));
+        assert_eq!(time_left(second, 0.9, 0.901), None);
+        assert_eq!(time_left(second, 1.0, 1.0), None);
+    }
+
+    #[test]
     fn times_are_said_in_two_units_at_most() {
         for (seconds, said) in [
             (0.2, "less than a second"),
@@ -248,5 +275,7 @@ mod tests {
         ] {
             assert_eq!(span(seconds), said);
         }
+        assert_eq!(about(0.2), "less than a second");
+        assert_eq!(about(725.0), "about 12 min");
     }
 }

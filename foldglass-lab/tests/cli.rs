@@ -10,6 +10,8 @@ mod certify;
 mod chain;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/damage.rs"]
+mod damage;
 #[path = "cli/draw.rs"]
 mod draw;
 #[path = "cli/enumerate.rs"]
@@ -18,6 +20,8 @@ mod enumerate;
 mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/extremes.rs"]
+mod extremes;
 #[path = "cli/family.rs"]
 mod family;
 #[path = "cli/free_energy.rs"]
@@ -26,12 +30,20 @@ mod free_energy;
 mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/outputs.rs"]
+mod outputs;
 #[path = "cli/records.rs"]
 mod records;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
+#[path = "cli/shell.rs"]
+mod shell;
+#[path = "cli/sources.rs"]
+mod sources;
 #[path = "cli/study.rs"]
 mod study;
+#[path = "cli/summary.rs"]
+mod summary;
 #[path = "cli/support.rs"]
 mod support;
 #[path = "cli/tables.rs"]

@@ -141,10 +141,16 @@ impl Work {
     }
 }
 
+/// The units of each point: what all of a point share is asked once, since there may be millions.
+pub(crate) fn points(units: &[Unit]) -> impl Iterator<Item = &[Unit]> {
+    units.chunk_by(|a, b| (a.series, a.point) == (b.series, b.point))
+}
+
 /// The threads that work and memory allow.
 pub(crate) fn threads(plan: &Plan, units: &[Unit], options: &Options) -> usize {
     let needed = |unit: &Unit| plan.of(unit).1.recipe.bytes().unwrap_or(u128::MAX);
-    let largest = units.iter().map(needed).max().unwrap_or(0);
+    let largest = points(units).map(|of_point| needed(&of_point[0]));
+    let largest = largest.max().unwrap_or(0);
     let room = options.allowance.0 / largest.max(1);
     let fitting = usize::try_from(room).unwrap_or(usize::MAX);
     options.threads.min(fitting).min(units.len()).max(1)

@@ -155,7 +155,9 @@ impl<'a> Settings<'a> {
         &mut self,
         key: &'static str,
     ) -> Result<Option<T>, SettingError> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         let Some(value) = self.fields.get(key) else {
             return Ok(None);
         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use foldglass::watch::{Observer, Progress};
 use std::ops::ControlFlow;
 
+use crate::execute::points;
 use crate::plan::{Plan, Unit};
 
 /// How far an execution is.
@@ -78,9 +79,11 @@ impl<'a> Pace<'a> {
             weight: weight(plan, number),
         };
         let mut series: Vec<Rate> = (0..plan.series.len()).map(rate).collect();
-        for unit in units {
+        for of_point in points(units) {
+            let unit = &of_point[0];
+            let steps = plan.of(unit).1.recipe.steps();
             let left = &mut series[unit.series].left;
-            *left = left.saturating_add(plan.of(unit).1.recipe.steps());
+            *left = left.saturating_add(steps.saturating_mul(of_point.len() as u64));
         }
         Pace {
             observer,

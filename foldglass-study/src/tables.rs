@@ -127,11 +127,22 @@ impl Tables {
             return Err(refuse("it is a list".to_owned()));
         }
         let mut found = Vec::new();
+        let mut empty = None;
         for value in file.values(kind.expected())? {
             if !value.is_object() {
                 return Err(refuse(format!("`{value}` stands beside what it holds")));
             }
             search(&value, kind, None, &mut found).map_err(refuse)?;
+            empty = empty.or_else(|| empty_list(&value));
+        }
+        if let (true, Some(key)) = (found.is_empty(), empty) {
+            let one = match kind {
+                Kind::Code => "code",
+                Kind::Policy => "policy",
+            };
+            return Err(refuse(format!(
+                "it holds no {one}: its `{key}` is an empty list"
+            )));
         }
         if found.is_empty() {
             return Err(refuse(match kind {
@@ -243,6 +254,12 @@ impl Tables {
             problem: plain(&error),
         })
     }
+}
+
+/// The list of an object that would hold tables, and holds nothing: the traps of a class without any.
+fn empty_list(object: &Value) -> Option<&'static str> {
+    let is_empty = |key: &&str| object[*key].as_array().is_some_and(Vec::is_empty);
+    HOLDERS.into_iter().find(is_empty)
 }
 
 /// Looks for tables in a value; `class` is that of what is around it.

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -15,7 +16,11 @@ use foldglass_study::{
 use serde::{Deserialize, Serialize};
 
 /// Kind `walk`: every step gives a random cell a random action.
-struct RandomWalk;
+#[derive(Default)]
+struct RandomWalk {
+    /// How often its recipes were asked for their bytes.
+    asked: Arc<AtomicU64>,
+}
 
 #[derive(Clone)]
 struct Walk {
@@ -23,6 +28,7 @@ struct Walk {
     steps: u64,
     /// The share of steps that start anew from a random code.
     restart: f64,
+    asked: Arc<AtomicU64>,
 }
 
 impl Method for RandomWalk {
@@ -52,6 +58,7 @@ impl Method for RandomWalk {
             class,
             steps,
             restart,
+            asked: self.asked.clone(),
         }))
     }
 }
@@ -73,6 +80,7 @@ impl Recipe for Walk {
     }
 
     fn bytes(&self) -> Option<u128> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         Some(4 * self.class.cells() as u128)
     }
 
@@ -187,7 +195,7 @@ restart = [0.0, 0.1]
 
 fn registry() -> Registry {
     let mut registry = Registry::default();
-    registry.register(RandomWalk);
+    registry.register(RandomWalk::default());
     registry
 }
 
@@ -203,7 +211,7 @@ fn options(out: &Path, shard: Shard) -> Options {
         base: PathBuf::new(),
         shard,
         threads: 2,
-        checkpoint_every: Duration::from_micros(1),
+        checkpoint_every: Duration::from_millis(5),
         allowance: Allowance::default(),
     }
 }
@@ -283,6 +291,27 @@ fn a_method_of_a_user_joins_studies_by_one_registration() {
     for path in shards.iter().chain([&out, &broken]) {
         std::fs::remove_dir_all(path).unwrap();
     }
+}
+
+#[test]
+fn what_all_runs_of_a_point_share_is_asked_once_whatever_their_number() {
+    let asked = |runs: &str| {
+        let walk = RandomWalk::default();
+        let asked = walk.asked.clone();
+        let mut registry = Registry::default();
+        registry.register(walk);
+        let study = STUDY
+            .replace("steps = 400", "steps = 1")
+            .replace("runs = 5", runs);
+        let (study, out) = (Study::parse(&study, 3).unwrap(), directory(runs));
+        let options = options(&out, Shard::WHOLE);
+        let done = execute(&study, &registry, &options, &Unwatched).unwrap();
+        assert_eq!(done.end, End::Finished);
+        std::fs::remove_dir_all(out).unwrap();
+        asked.load(Ordering::Relaxed)
+    };
+    // Between the list of millions of runs and the first of them nobody would hear Ctrl-C.
+    assert_eq!(asked("runs = 100"), asked("runs = 2"));
 }
 
 #[test]

@@ -65,6 +65,14 @@ impl<'a> Tally<'a> {
         }
     }
 
+    /// Goes on counting from what was done before.
+    pub fn since(self, before: u64) -> Tally<'a> {
+        Tally {
+            done: Mutex::new(before),
+            ..self
+        }
+    }
+
     /// Adds what was just done, which may be nothing, and says whether to go on.
     pub fn add(&self, more: u64) -> ControlFlow<()> {
         let done = {
@@ -116,6 +124,8 @@ mod tests {
         let tally = Tally::new(&stop, "codes", None);
         assert!(tally.add(0).is_continue() && tally.add(6).is_continue());
         assert!(tally.add(1).is_break() && tally.add(0).is_break());
+        let later = Tally::new(&stop, "codes", None).since(5);
+        assert!(later.add(1).is_continue() && later.add(1).is_break());
         assert!(
             Tally::new(&Unwatched, "codes", None)
                 .add(u64::MAX)

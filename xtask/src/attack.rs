@@ -62,16 +62,29 @@ const KINDS: [Kind; 5] = [
     },
 ];
 
-impl Options {
-    /// Reads the flags.
-    pub fn parse(args: &[String]) -> Result<Options, Failure> {
-        let mut options = Options {
+impl Default for Options {
+    /// What `cargo xtask test` does: every kind of attack in turn, within a minute.
+    fn default() -> Options {
+        Options {
             seed: 1,
-            seconds: 60,
+            seconds: 40,
             most: [u64::MAX; KINDS.len()],
             case: None,
             program: None,
-        };
+        }
+    }
+}
+
+impl Options {
+    /// The command as one would type it.
+    pub fn line(&self) -> String {
+        let Options { seed, seconds, .. } = self;
+        format!("cargo xtask attack --seed {seed} --seconds {seconds}")
+    }
+
+    /// Reads the flags.
+    pub fn parse(args: &[String]) -> Result<Options, Failure> {
+        let mut options = Options::default();
         let mut args = args.iter();
         while let Some(flag) = args.next() {
             let value = args.next().map_or("", String::as_str);
@@ -231,7 +244,7 @@ mod tests {
     #[test]
     fn counts_and_a_case_are_read() {
         let options = parse(&["--kills", "3", "--seed", "9", "--case", "bits:17"]).unwrap();
-        assert_eq!((options.most[0], options.seed, options.seconds), (3, 9, 60));
+        assert_eq!((options.most[0], options.seed, options.seconds), (3, 9, 40));
         assert_eq!(options.case, Some((2, 17)));
     }
 

@@ -14,13 +14,13 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, lints, tests, doc tests and documentation; stops at the first failure
+  test                           format, lints, tests, attacks, doc tests and documentation; stops at the first failure
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
          [--case KIND:N] [--program FILE]
                                  kills the built program, or FILE, damages its files, flips their bits,
-                                 gives it extreme flags and signals, for 60 seconds or as many of each
+                                 gives it extreme flags and signals, for 40 seconds or as many of each
                                  as said; --case repeats one";
 
 /// Why a command did not succeed; decides the exit code.

@@ -1,6 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, cargo};
+use crate::{Failure, attack, cargo};
 use std::time::Instant;
 
 struct Step {
@@ -45,7 +45,13 @@ const DOCUMENTATION: Step = Step {
 pub fn run() -> Result<(), Failure> {
     let start = Instant::now();
     let tests = if has_nextest() { NEXTEST } else { CARGO_TEST };
-    for step in [FORMAT, LINTS, tests, DOC_TESTS, DOCUMENTATION] {
+    for step in [FORMAT, LINTS, tests] {
+        step.run()?;
+    }
+    let options = attack::Options::default();
+    eprintln!("== attacks: {}", options.line());
+    attack::run(&options)?;
+    for step in [DOC_TESTS, DOCUMENTATION] {
         step.run()?;
     }
     eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());

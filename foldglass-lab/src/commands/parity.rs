@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::positive;
+use crate::flags::{max_memory, positive};
 use crate::output::{Report, Stream, number};
 use crate::report::{Cell, Column, Format, Table};
 
@@ -45,9 +45,17 @@ pub fn above_zero(text: &str) -> Result<f64, String> {
     number.ok_or("a number above 0 is needed, such as 0.05".to_owned())
 }
 
+/// The bytes of a step, at most: two bands of a reward and a logarithm, in a list that has grown and in
+/// the two that are kept.
+const BYTES_PER_STEP: u128 = 128;
+
 impl ParityArgs {
     /// Evaluates the closed form.
     pub fn run(&self, _settings: &Settings) -> Result<Solved, Error> {
+        let (length, needed) = (self.length, self.length as u128 * BYTES_PER_STEP);
+        max_memory::available()
+            .check(&format!("--length {length}"), Some(needed))
+            .map_err(|error| Error::Usage(error.to_string()))?;
         if let Some(path) = &self.svg {
             replace(path, LABEL, figure::draw(self.length).as_bytes())
                 .map_err(|source| StudyError::write(path, source))?;

@@ -17,7 +17,7 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{max_memory, shard};
 use crate::output::Report;
-use crate::progress::{Terminal, span};
+use crate::progress::{Terminal, about, span};
 use crate::report::{Cell, Column, Table};
 
 /// The flags of `run`.
@@ -203,10 +203,10 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
         ..
     } = forecast;
     let memory = Bytes::of(u128::from(*memory_bytes));
-    let time = span(*seconds);
+    let time = about(*seconds);
     writeln!(
         out,
-        "\n{runs} runs, {finished} done; the rest takes about {time} on {threads} threads"
+        "\n{runs} runs, {finished} done; the rest takes {time} on {threads} threads"
     )?;
     writeln!(out, "and {memory} of memory")
 }

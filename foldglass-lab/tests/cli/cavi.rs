@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mistakes::refuses;
-use crate::support::Scratch;
+use crate::support::{Scratch, words};
 
 /// The runs that words split at spaces give.
 fn runs(scratch: &Scratch, words: &str) -> Vec<Value> {
@@ -249,13 +249,142 @@ fn a_class_too_large_for_its_runs_is_refused_with_the_size_it_needs() {
 #[test]
 fn interrupted_it_reports_the_runs_that_finished() {
     let scratch = Scratch::new();
-    let words = "cavi --tau 1e-3 --iterations 20 --runs 900000 --task parity --lengths 6 --json \
+    let flags = "cavi --tau 1e-3 --iterations 20 --runs 900000 --task parity --lengths 6 --json \
                  --max-memory 99GiB";
-    let args: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).collect();
-    let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(3000));
+    let run = scratch.run_and_interrupt(&words(flags), std::time::Duration::from_millis(3000));
     assert_eq!(run.code, Some(130), "{}", run.errors);
     let found: Value = serde_json::from_str(&run.text).unwrap();
     assert_eq!(found["interrupted"], json!(true));
     let finished = found["runs"].as_array().unwrap().len();
     assert!((1..900_000).contains(&finished));
+}
+
+/// The JSON values of a file, a line each.
+fn lines(scratch: &Scratch, name: &str) -> Vec<Value> {
+    let text = scratch.read(name);
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_policies_at_the_end_are_written_and_taken_up_again() {
+    let scratch = Scratch::new();
+    let ended = runs(&scratch, &format!("{SMALL} --policies ends.jsonl"));
+    let policies = lines(&scratch, "ends.jsonl");
+    assert_eq!(policies.len(), 11);
+    for (n, (policy, run)) in policies.iter().zip(&ended).enumerate() {
+        assert_eq!(policy["format"], "foldglass-policy/1");
+        assert_eq!(policy["class"]["lengths"], json!([4]));
+        let eval = scratch.json(&["eval", "--policy", &format!("ends.jsonl#{n}")]);
+        let gap = eval["reward"].as_f64().unwrap() - run["expected_reward"].as_f64().unwrap();
+        assert!(gap.abs() < 1e-12, "{gap}");
+    }
+    // Every run starts there, and the class need not be said again.
+    let start = "--start ends.jsonl#4 --tau 1e-3 --runs 3 --iterations";
+    for run in runs(&scratch, &format!("{start} 0")) {
+        for key in ["expected_reward", "entropy", "residual", "greedy_exact"] {
+            assert_eq!(run[key], ended[4][key], "{key}");
+        }
+    }
+    let later = runs(&scratch, &format!("{start} 200"));
+    assert!(mean(&later, "residual") < ended[4]["residual"].as_f64().unwrap());
+    assert_ne!(later[0], later[1]);
+    let cavi = "cavi --tau 1e-3 --runs 3 --iterations 5";
+    let said = ["ends.jsonl holds 11", "FILE#N"];
+    refuses(&scratch, &format!("{cavi} --start ends.jsonl"), &said);
+    let said = ["ends.jsonl", "T=4", "--lengths 3"];
+    refuses(
+        &scratch,
+        &format!("{cavi} --start ends.jsonl#0 --lengths 3"),
+        &said,
+    );
+    scratch.file("code.json", "{\"actions\":[0,1]}");
+    let said = ["code.json", "no policy"];
+    refuses(
+        &scratch,
+        &format!("{cavi} --start code.json --task parity --lengths 1"),
+        &said,
+    );
+}
+
+#[test]
+fn a_record_has_the_reward_before_every_iteration_and_at_the_end() {
+    let scratch = Scratch::new();
+    let flags = "--task z:3 --lengths 4 --tau 1e-3 --runs 3";
+    let ended = runs(
+        &scratch,
+        &format!("{flags} --iterations 25 --record all.jsonl"),
+    );
+    let all = lines(&scratch, "all.jsonl");
+    assert_eq!(all.len(), 3);
+    let first = runs(&scratch, &format!("{flags} --iterations 0"));
+    let tenth = runs(&scratch, &format!("{flags} --iterations 10"));
+    for (n, line) in all.iter().enumerate() {
+        assert_eq!((&line["run"], &line["every"]), (&json!(n), &json!(1)));
+        let rewards = line["rewards"].as_array().unwrap();
+        assert_eq!(rewards.len(), 26);
+        for (iteration, runs) in [(0, &first), (10, &tenth), (25, &ended)] {
+            assert_eq!(
+                rewards[iteration], runs[n]["expected_reward"],
+                "{iteration}"
+            );
+        }
+    }
+    let record = "--record some.jsonl --record-every 10";
+    assert_eq!(
+        runs(&scratch, &format!("{flags} --iterations 25 {record}")),
+        ended
+    );
+    for (line, every) in lines(&scratch, "some.jsonl").iter().zip(&all) {
+        assert_eq!(line["every"], 10);
+        let picked = [0, 10, 20, 25].map(|n| every["rewards"][n].clone());
+        assert_eq!(line["rewards"], json!(picked));
+    }
+    let cavi = format!("cavi {flags} --iterations 2");
+    refuses(&scratch, &format!("{cavi} --record-every 2"), &["--record"]);
+    for flag in ["--record", "--policies"] {
+        let said = ["cannot write no/such/file"];
+        refuses(&scratch, &format!("{cavi} {flag} no/such/file"), &said);
+    }
+}
+
+#[test]
+fn a_run_that_has_converged_stops() {
+    let scratch = Scratch::new();
+    let flags = "--task parity --lengths 3 --tau 1e-3 --runs 9";
+    let stop = "--stop-at-convergence 1e-9 --policies ends.jsonl";
+    let stopped = runs(&scratch, &format!("{flags} --iterations 5000 {stop}"));
+    for (n, run) in stopped.iter().enumerate() {
+        assert!(run["residual"].as_f64().unwrap() <= 1e-9, "{run}");
+        let done = run["iterations_done"].as_u64().unwrap();
+        assert!((1..5000).contains(&done), "{done}");
+        // It is where it would be after as many iterations, whatever those beside it did.
+        let same = runs(&scratch, &format!("{flags} --iterations {done}"));
+        for key in ["expected_reward", "entropy", "residual", "greedy_exact"] {
+            assert_eq!(same[n][key], run[key], "{key}");
+        }
+        let before = runs(&scratch, &format!("{flags} --iterations {}", done - 10));
+        assert!(before[n]["residual"].as_f64().unwrap() > 1e-9);
+        let eval = scratch.json(&["eval", "--policy", &format!("ends.jsonl#{n}")]);
+        let gap = eval["reward"].as_f64().unwrap() - run["expected_reward"].as_f64().unwrap();
+        assert!(gap.abs() < 1e-12, "{gap}");
+    }
+    let counts: Vec<&Value> = stopped.iter().map(|run| &run["iterations_done"]).collect();
+    assert!(counts.iter().any(|count| *count != counts[0]));
+    // What has not converged goes to its end.
+    let never = runs(
+        &scratch,
+        &format!("{flags} --iterations 30 --stop-at-convergence 0"),
+    );
+    assert!(never.iter().all(|run| run["iterations_done"] == 30));
+    for bad in ["-1", "nan", "soon"] {
+        let said = [
+            &format!("'{bad}'")[..],
+            "--stop-at-convergence",
+            "at least 0",
+        ];
+        let cavi = format!("cavi {flags} --iterations 3 --stop-at-convergence {bad}");
+        refuses(&scratch, &cavi, &said);
+    }
 }

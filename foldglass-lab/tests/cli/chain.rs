@@ -363,3 +363,67 @@ fn interrupted_it_reports_the_chains_that_finished() {
     assert!((1..900_000).contains(&finished));
     assert_eq!(scratch.read("r").lines().count(), finished);
 }
+
+/// J of all 64 codes of parity with lengths 1 and 2, in the order of `cells`: two cells of the first
+/// step, four of the second, by x and by y.
+fn rewards_of_all_codes() -> Vec<([usize; 6], f64)> {
+    let code = |n: usize| std::array::from_fn(|cell| n >> cell & 1);
+    let reward = |code: &[usize; 6]| {
+        let ones = (0..2).filter(|&x| code[x] == x).count() as f64 / 2.0;
+        let pairs = (0..4).map(|n| (n & 1, n >> 1));
+        let right = pairs.filter(|&(a, b)| code[2 + 2 * b + code[a]] == a ^ b);
+        (ones + right.count() as f64 / 4.0) / 2.0
+    };
+    let codes = (0..64).map(code);
+    codes.map(|code| (code, reward(&code))).collect()
+}
+
+#[test]
+fn marginals_are_those_of_the_gibbs_measure() {
+    let scratch = Scratch::new();
+    let tau = 0.25;
+    let all = rewards_of_all_codes();
+    let z: f64 = all.iter().map(|(_, reward)| (reward / tau).exp()).sum();
+    let exact = |cell: usize| {
+        let ones = all.iter().filter(|(code, _)| code[cell] == 1);
+        ones.map(|(_, reward)| (reward / tau).exp()).sum::<f64>() / z
+    };
+    // They are far from even, or the test could not fail.
+    assert!(
+        exact(0) < 0.3 && exact(1) > 0.7 && exact(3) > 0.55,
+        "{}",
+        exact(3)
+    );
+    let class = "--task parity --lengths 1,2 --sweeps 20000 --chains 8 --marginals m.json";
+    for flags in [
+        "--kernel heat-bath --tau 0.25",
+        "--kernel metropolis --tau 0.25 --order cell",
+        "--kernel metropolis --ladder 0.25,1",
+    ] {
+        chain(&scratch, &format!("{flags} {class}"));
+        let policy: Value = serde_json::from_str(&scratch.read("m.json")).unwrap();
+        assert_eq!(policy["format"], "foldglass-policy/1");
+        let rows = list(&policy["rows"]);
+        assert_eq!(rows.len(), 6);
+        for (cell, row) in rows.iter().enumerate() {
+            let [zero, one] = [0, 1].map(|action: usize| row[action].as_f64().unwrap());
+            assert!((zero + one - 1.0).abs() < 1e-12);
+            // 80,000 draws, correlated over a few sweeps: three standard errors are about 0.01.
+            let gap = one - exact(cell);
+            assert!(
+                gap.abs() < 0.015,
+                "{flags}: cell {cell}: {one}, not {}",
+                exact(cell)
+            );
+        }
+        // It is a policy like any other.
+        scratch.run(&["eval", "--policy", "m.json"]).success();
+    }
+    let chain = "chain --kernel heat-bath --tau 1 --sweeps 5 --chains 5 --task parity --lengths 1";
+    let said = ["cannot write no/such/file"];
+    refuses(
+        &scratch,
+        &format!("{chain} --marginals no/such/file"),
+        &said,
+    );
+}

@@ -83,6 +83,37 @@ fn of_several_files_each_is_reported() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_does_not_keep_the_others_from_being_checked() {
+    let scratch = Scratch::new();
+    written(&scratch);
+    scratch.file("torn.json", "{\"format\":\"foldglass-path/1\",");
+    let files = ["check", "none.json", "path.json", "torn.json", "path.json"];
+    let run = scratch.run(&files);
+    assert_eq!(run.code, Some(1), "{}", run.errors);
+    assert_eq!(
+        run.text.matches("path.json holds: ").count(),
+        2,
+        "{}",
+        run.text
+    );
+    for name in ["none.json", "torn.json"] {
+        let said = format!("{name} is not checked: ");
+        assert!(run.errors.contains(&said), "{}", run.errors);
+    }
+    assert_eq!(run.errors.matches('\n').count(), 1, "{}", run.errors);
+    let run = scratch.run(&[&files[..], &["--json"]].concat());
+    assert_eq!(run.code, Some(1));
+    let found: Value = serde_json::from_str(&run.text).unwrap();
+    let holds: Vec<bool> = (0..4)
+        .map(|n| found["checked"][n]["holds"].as_bool().unwrap())
+        .collect();
+    assert_eq!(holds, [false, true, false, true]);
+    assert!(found["checked"][0]["error"].is_string());
+    // One that is alone is the user's mistake.
+    refuses(&scratch, "check torn.json", &["torn.json", "line 1 column"]);
+}
+
+#[test]
 fn a_path_of_a_search_in_any_class_holds() {
     let scratch = Scratch::new();
     for (class, cells) in [

@@ -102,7 +102,7 @@ fn shards_together_are_the_whole_on_any_number_of_threads() {
             let early = scratch.run(&["collect", "parts", "other"]);
             assert_eq!(early.code, Some(1), "{}", early.errors);
             assert!(
-                early.errors.contains("parts are missing"),
+                early.errors.contains("parts are counted: the same"),
                 "{}",
                 early.errors
             );

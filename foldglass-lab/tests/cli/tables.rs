@@ -7,7 +7,7 @@ use parquet::record::Field;
 use serde_json::{Value, json};
 
 use crate::study::{RUNS, SMALL, fails, small, tables, undisturbed};
-use crate::support::Scratch;
+use crate::support::{Scratch, words};
 
 #[test]
 fn what_cannot_be_run_is_refused_and_leaves_nothing() {
@@ -217,6 +217,150 @@ fn a_study_agrees_with_the_commands() {
     assert_eq!((&rows[0]["seed"], &rows[3]["seed"]), (&json!(0), &json!(0)));
     assert_ne!(own["seed"], rows[0]["seed"]);
     assert_ne!(own["result"], rows[0]["result"]);
+}
+
+const GRID: &str = r#"
+name = "grid"
+[[class]]
+id = "parity"
+task = "parity"
+[class.grid]
+k = ["7/10", 0.9]
+lengths = [3, [2, 3]]
+[[class]]
+id = "z3"
+task = "z:3"
+lengths = 2
+[[dynamics]]
+kind = "cavi"
+classes = ["parity"]
+iterations = 8
+runs = 2
+tau = { from = 1e-6, to = 1e-2, points = 3 }
+[dynamics.grid]
+damping = [0.1, 1.0]
+[[dynamics]]
+id = "warm"
+kind = "chain"
+classes = ["z3"]
+kernel = "heat-bath"
+sweeps = 6
+runs = 2
+trace_every = 2
+keep_code = true
+keep_marginals = true
+[dynamics.grid]
+anneal = ["geometric:1e-1,1e-3,5", "1e-2"]
+[[dynamics]]
+id = "ladder"
+kind = "chain"
+classes = ["z3"]
+kernel = "metropolis"
+ladder = [0, 1e-2]
+sweeps = 6
+runs = 1
+"#;
+
+#[test]
+fn a_grid_runs_every_combination() {
+    let scratch = Scratch::new();
+    scratch.file("grid.toml", GRID);
+    scratch.run(&["run", "grid.toml"]).success();
+    let records = records(&tables(&scratch, &["grid"]).lines);
+    let classes = [
+        ("parity_k-7-10-lengths-3", "7/10", json!([3])),
+        ("parity_k-7-10-lengths--2-3-", "7/10", json!([2, 3])),
+        ("parity_k-0.9-lengths-3", "9/10", json!([3])),
+        ("parity_k-0.9-lengths--2-3-", "9/10", json!([2, 3])),
+    ];
+    let mut ids = Vec::new();
+    for (class, k, lengths) in classes {
+        for damping in [0.1, 1.0] {
+            for (tau, name) in [(1e-6, "1e-6"), (1e-4, "0.0001"), (1e-2, "0.01")] {
+                for run in 0..2 {
+                    let own = &records[ids.len()];
+                    let damped = if damping == 1.0 { "1" } else { "0.1" };
+                    ids.push(format!("{class}/cavi/damping={damped},tau={name}/{run}"));
+                    assert_eq!(own["id"], ids[ids.len() - 1]);
+                    assert_eq!(own["class"]["inputs"], json!({"markov": k}));
+                    assert_eq!(own["class"]["lengths"], lengths);
+                    let parameters = json!({"damping": damping, "tau": tau});
+                    assert_eq!(own["parameters"], parameters);
+                    assert_eq!(own["settings"]["damping"], damping);
+                    assert_eq!(own["settings"]["tau"], tau);
+                }
+            }
+        }
+    }
+    // No two points share their streams.
+    let mut seeds: Vec<u64> = records
+        .iter()
+        .map(|r| r["seed"].as_u64().unwrap())
+        .collect();
+    seeds.dedup();
+    let points = seeds.len();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!((points, seeds.len()), (24 + 2 + 1, 24 + 2 + 1));
+    let [a, b, c, d, ladder] = &records[48..] else {
+        panic!("{} records", records.len())
+    };
+    for (record, anneal) in [
+        (a, "geometric:1e-1,1e-3,5"),
+        (b, "geometric:1e-1,1e-3,5"),
+        (c, "1e-2"),
+        (d, "1e-2"),
+    ] {
+        assert_eq!(record["parameters"], json!({"anneal": anneal}));
+        assert_eq!(record["result"]["trace"].as_array().unwrap().len(), 3);
+        assert_eq!(record["result"]["actions"].as_array().unwrap().len(), 12);
+        let counts = record["result"]["marginals"].as_array().unwrap();
+        let all: u64 = counts.iter().map(|n| n.as_u64().unwrap()).sum();
+        assert_eq!((counts.len(), all), (36, 12 * 3));
+    }
+    assert_eq!(ladder["id"], "z3/ladder/-/0");
+    assert_eq!(ladder["settings"]["ladder"], json!([0.0, 0.01]));
+    assert_eq!(ladder["result"]["swap_rates"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_start_is_of_the_class_of_its_runs() {
+    let scratch = Scratch::new();
+    let printed =
+        "chain --kernel heat-bath --tau 0 --sweeps 50 --chains 2 --task parity --lengths 3";
+    let printed = scratch.json(&words(printed));
+    scratch.file("codes.json", &printed.to_string());
+    let study = |lengths: usize, start: &str| {
+        format!(
+            "name = \"s\"\n[[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = {lengths}\n\
+             [[dynamics]]\nkind = \"chain\"\nkernel = \"metropolis\"\ntau = 0\nsweeps = 5\n\
+             runs = 2\nstart = \"{start}\"\n"
+        )
+    };
+    scratch.file("s.toml", &study(3, "codes.json#1"));
+    scratch.run(&["run", "s.toml"]).success();
+    for record in records(&tables(&scratch, &["s"]).lines) {
+        let begun = &printed["chains"][1]["reward_exact"];
+        assert_eq!(record["result"]["reward_exact"], *begun);
+        assert_eq!(record["result"]["last_change"], 0);
+    }
+    // Another code behind the same name is another study.
+    scratch.file("s.toml", &study(3, "codes.json#0"));
+    fails(
+        &scratch.run(&["run", "s.toml"]),
+        2,
+        &["another class, method or seed"],
+    );
+    for (text, said) in [
+        (study(3, "codes.json"), "codes.json holds 2: FILE#N"),
+        (study(4, "codes.json#1"), "codes.json is of q=2 T=3"),
+        (study(3, "codes.json#2"), "there is no #2"),
+        (study(3, "none.json"), "cannot read none.json"),
+    ] {
+        scratch.file("t.toml", &text);
+        let said = ["line 12, column 1: dynamics \"chain\": start: ", said];
+        fails(&scratch.run(&["run", "t.toml", "--out", "t"]), 2, &said);
+    }
 }
 
 /// The records in a table of lines.

@@ -94,9 +94,9 @@ pub enum Counted {
     Shard,
     /// It was stopped when so many parts were counted; the same call goes on where records are kept.
     Stopped {
-        /// Parts that are counted.
+        /// Parts of the shard that are counted, now or before.
         parts: usize,
-        /// Of so many.
+        /// Of so many in the shard.
         of: usize,
     },
 }
@@ -132,11 +132,13 @@ pub fn count(
         left.filter(|number| !taking.parts.contains_key(number))
             .collect()
     };
-    let left = todo(&taking, 0..all).len() as u64;
-    let tally = Tally::new(observer, "parts", Some(left));
+    // Whoever reads of parts, in the progress or when it was stopped, reads of the same ones.
+    let counted = |taking: &Taking| wanted.len() - todo(taking, 0..all).len();
+    let tally = Tally::new(observer, "parts", Some(wanted.len() as u64));
+    let tally = tally.since(counted(&taking) as u64);
     let stopped = |taking: &Taking| Counted::Stopped {
-        parts: taking.parts.len(),
-        of: all,
+        parts: counted(taking),
+        of: wanted.len(),
     };
     let list = todo(&taking, 0..endings);
     taking.endings(&plan.survey, &list, &tally)?;

@@ -204,8 +204,9 @@ pub fn collect(
     }
     if parts.len() < manifest.parts {
         return Err(Error::Failed(format!(
-            "{} of {} parts are missing: `foldglass enumerate --shard` counts them",
-            manifest.parts - parts.len(),
+            "{} of {} parts are counted: the same `foldglass enumerate --out` goes on, and each \
+             shard with its --shard",
+            parts.len(),
             manifest.parts
         )));
     }

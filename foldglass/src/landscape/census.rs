@@ -236,10 +236,13 @@ impl Survey {
                 return Err(CensusError::TooFine { bits });
             }
         };
+        // No change is larger than 1, and what is no larger than that fits where weights do.
+        let tolerance = tolerance.over(&denominator).min(denominator);
+        let tolerance = u128::try_from(tolerance).expect("the denominator has at most 126 bits");
         let mut frame = Frame {
             class: class.clone(),
             packing,
-            tolerance: u128::try_from(tolerance.over(&denominator)).unwrap_or(u128::MAX >> 2),
+            tolerance,
             tracker: tracker(class),
             tables,
             endings: Vec::new(),

@@ -34,6 +34,7 @@ const HANDED: [Handed; 11] = [
             "gauge --code F",
             "certify --code F --cap 50",
             "escape --code F",
+            "draw --code F --svg code.svg",
         ],
     ),
     handed_on("bare.json", &["eval --code F --task z:3 --lengths 4"]),

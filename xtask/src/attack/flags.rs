@@ -16,7 +16,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A command line of every command that works, and is short.
-const WORKS: [&str; 19] = [
+const WORKS: [&str; 25] = [
     "task --task z:3",
     "cells --task z:3 --lengths 3",
     "eval --code code.json",
@@ -31,6 +31,12 @@ const WORKS: [&str; 19] = [
     "escape --code code.json",
     "check bounded.json",
     "gauge --code code.json",
+    "draw --code code.json --svg code.svg",
+    "overlap --task z:3 --lengths 3 --tau 1e-3 --sweeps 20 --replicas 3",
+    "parity --length 6 --tau 0.1",
+    "parity --length 5 --tau 0.1,0.2 --density",
+    "density --task z:3 --lengths 2",
+    "man pages",
     "run study.toml --dry-run",
     "collect study --partial",
     "summary study",

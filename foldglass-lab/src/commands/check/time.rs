@@ -1,6 +1,7 @@
 //! Says how long a check takes, before it does, where that is long.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,8 @@ use foldglass::watch::{Observer, Progress};
 
 use crate::progress::span;
 
-/// The pace is known after this.
-const KNOWN: Duration = Duration::from_secs(2);
+/// The pace is known this long after the first code.
+const KNOWN: Duration = Duration::from_secs(3);
 
 /// Shorter checks go without a word.
 const LONG: f64 = 60.0;
@@ -17,7 +18,9 @@ const LONG: f64 = 60.0;
 /// An observer that says, once the first codes are checked, how long all will take.
 pub struct Forewarned<'a> {
     observer: &'a dyn Observer,
-    begun: Instant,
+    /// When the first codes were checked, and how many: all changes of the first are looked at,
+    /// so it takes longer than others.
+    first: OnceLock<(Instant, u64)>,
     /// Codes of verdicts that are checked, of all.
     before: u64,
     all: u64,
@@ -25,11 +28,11 @@ pub struct Forewarned<'a> {
 }
 
 impl<'a> Forewarned<'a> {
-    /// Of a check of so many codes, which begins now.
+    /// Of a check of so many codes.
     pub fn new(observer: &'a dyn Observer, all: u64) -> Forewarned<'a> {
         Forewarned {
             observer,
-            begun: Instant::now(),
+            first: OnceLock::new(),
             before: 0,
             all,
             said: AtomicBool::new(false),
@@ -50,13 +53,19 @@ fn long(done: u64, all: u64, passed: f64) -> Option<f64> {
 
 impl Observer for Forewarned<'_> {
     fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
-        let passed = self.begun.elapsed();
-        if passed >= KNOWN && !self.said.swap(true, Ordering::Relaxed) {
-            let done = self.before + progress.done;
-            if let Some(seconds) = long(done, self.all, passed.as_secs_f64()) {
-                let (all, time) = (self.all, span(seconds));
-                self.notice(&format!("checking {all} codes takes about {time}"));
-            }
+        let done = self.before + progress.done;
+        if done == 0 {
+            return self.observer.hear(progress);
+        }
+        let (begun, before) = *self.first.get_or_init(|| (Instant::now(), done));
+        let (passed, since) = (begun.elapsed(), done.saturating_sub(before));
+        let is_known = passed >= KNOWN && since > 0;
+        if is_known
+            && !self.said.swap(true, Ordering::Relaxed)
+            && let Some(seconds) = long(since, self.all, passed.as_secs_f64())
+        {
+            let (all, time) = (self.all, span(seconds));
+            self.notice(&format!("checking {all} codes takes about {time}"));
         }
         self.observer.hear(progress)
     }
