@@ -6,7 +6,7 @@ use super::stream::Stream;
 use std::path::Path;
 use std::time::Duration;
 
-const LONG: [&str; 14] = [
+const LONG: [&str; 16] = [
     "cavi --task z:3 --lengths 3 --tau 1e-3 --iterations 1 --runs 1500000",
     "cavi --task quasigroup --lengths 7 --window 0,3 --tau 1e-6 --iterations 100000000 --runs 1",
     "cavi --task z:3 --lengths 3 --tau 1e-3 --iterations 100000000 --runs 3 --rule gradient:0.1",
@@ -21,6 +21,8 @@ const LONG: [&str; 14] = [
     "run long.toml --out out",
     "overlap --task z:3 --lengths 5 --tau 1e-3 --sweeps 100000000",
     "parity --length 100000 --tau 0.1,0.2",
+    "density --task z:3 --lengths 6",
+    "free-energy --task parity --lengths 20 --tau 0.01",
 ];
 
 const STUDY: &str = r#"name = "long"

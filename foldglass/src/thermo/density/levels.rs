@@ -11,12 +11,17 @@ use super::table::{Number, Table, Tally, hash};
 use crate::watch::{Observer, Progress};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Tables that the rows of a level are spread over.
 const TABLES: usize = 64;
 
 /// Summaries between two reports.
 const BETWEEN_REPORTS: usize = 4096;
+
+/// The same in time, looked at once in so many rows.
+const PATIENCE: Duration = Duration::from_millis(100);
+const BETWEEN_CLOCKS: usize = 16;
 
 /// Rows, each once, in tables that threads fill together.
 pub(super) struct Level<W, C> {
@@ -124,7 +129,7 @@ pub(super) fn advance<W: Number, C: Tally>(
         let mut expansion = Expansion::new(stage.width);
         let mut last = is_last.then(|| Last::new(layout));
         let give = |reward: W, codes: &C| next.add(&[reward], codes);
-        let mut since = 0;
+        let (mut since, mut reported) = (0, Instant::now());
         while let Some(table) = tables.get(taken.fetch_add(1, Ordering::Relaxed)) {
             // Taken, so that it is let go when it is done.
             let mut table = table.lock().expect("no panic");
@@ -138,8 +143,11 @@ pub(super) fn advance<W: Number, C: Tally>(
                     });
                 }
                 since += 1;
-                if since == BETWEEN_REPORTS {
+                // Rows differ in cost by orders of magnitude.
+                let late = since % BETWEEN_CLOCKS == 0 && reported.elapsed() > PATIENCE;
+                if late || since == BETWEEN_REPORTS {
                     report(std::mem::take(&mut since));
+                    reported = Instant::now();
                     if stop.is_set() {
                         return;
                     }
