@@ -5,8 +5,9 @@
 //! fleet bench cpu|tf32|bf16 R L SECONDS [BATCH]
 //! fleet profile tf32|bf16 R L      the time of every kernel
 //! fleet export FOLDER              weights, tokens and logits, for another program to compare
-//! fleet containment BACKEND OUT.jsonl STEPS SEEDS    random codes of eight classes, distilled
-//! fleet escape BACKEND OUT.jsonl LENGTH CODES POINTS three classes' escape paths, followed
+//! fleet containment BACKEND OUT.jsonl SECONDS STEPS SEEDS    random codes of eight classes, distilled
+//! fleet paths LENGTH CODES FILE    three classes' escape paths, three stretches of each
+//! fleet escape BACKEND PATHS OUT.jsonl SECONDS POINTS        escape paths, followed
 //! fleet train BACKEND SETTINGS.toml OUT.jsonl SECONDS TASK:C:SEEDS ..
 //! ```
 
@@ -14,11 +15,12 @@ use foldglass::chain::random_code;
 use foldglass::class::{Class, Shape as Window};
 use foldglass::inputs::InputLaw;
 use foldglass::memory::Allowance;
+use foldglass::policy::Code;
 use foldglass::quasigroup::LatinSquare;
 use foldglass::stream::Stream;
 use foldglass::task::Task;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
-use foldglass_nn::barrier::{Lines, escape_codes, follow, stretches};
+use foldglass_nn::barrier::{Lines, follow};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::{Cuda, Precision};
@@ -28,6 +30,7 @@ use foldglass_nn::fleet::Fleet;
 use foldglass_nn::layout::Layout;
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::objective::{TokenWeight, logit_gradient};
+use foldglass_nn::path::EscapePath;
 use foldglass_nn::philox::{Numbers, Purpose};
 use foldglass_nn::settings::{Drawn, Gate, Lengths, ModelSettings, Settings};
 use foldglass_nn::shape::{Norm, Shape};
@@ -53,16 +56,17 @@ fn main() -> Outcome<()> {
         }
         ["profile", precision, r, l] => profile(precision, r.parse()?, l.parse()?),
         ["export", folder] => export(folder),
-        ["containment", backend, out, steps, seeds] => {
-            containment(backend, out, steps.parse()?, seeds.parse()?)
-        }
-        ["escape", backend, out, length, codes, points] => escape(
+        ["containment", backend, out, seconds, steps, seeds] => containment(
             backend,
             out,
-            length.parse()?,
-            codes.parse()?,
-            points.parse()?,
+            seconds.parse()?,
+            steps.parse()?,
+            seeds.parse()?,
         ),
+        ["paths", length, codes, file] => paths(length.parse()?, codes.parse()?, file),
+        ["escape", backend, paths, out, seconds, points] => {
+            escape(backend, paths, out, seconds.parse()?, points.parse()?)
+        }
         ["train", backend, settings, out, seconds, models @ ..] => {
             train(backend, settings, out, seconds.parse()?, models)
         }
@@ -504,7 +508,20 @@ fn profile(name: &str, r: usize, l: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// Weights, token lists with positions, and the reference's logits of the last token.
+/// What the exported gradient weighs logits with: ((5 i mod 7) - 3) / 10 for the i-th number.
+fn coefficients(rows: usize, shape: Shape) -> Matrix {
+    let columns = shape.vocabulary;
+    Matrix {
+        rows,
+        columns,
+        values: (0..rows * columns)
+            .map(|i| ((i * 5 % 7) as f64 - 3.0) / 10.0)
+            .collect(),
+    }
+}
+
+/// Weights, token lists with positions, the reference's logits, and the gradient of a weighted sum
+/// of the first list's.
 fn export(folder: &str) -> Outcome<()> {
     std::fs::create_dir_all(folder)?;
     let shape = Shape::default();
@@ -525,6 +542,12 @@ fn export(folder: &str) -> Outcome<()> {
             let tokens: Vec<usize> = sequence.slots.iter().map(|s| s.token).collect();
             let positions: Vec<i32> = sequence.slots.iter().map(|s| s.position).collect();
             let logits: Vec<&[f64]> = (0..x.len()).map(|t| trace.logits.row(t)).collect();
+            if lines.is_empty() {
+                let gradient = model.backward(&trace, &sequence, &coefficients(x.len(), shape));
+                let values = gradient.iter().map(|&g| g as f32).collect();
+                let file = format!("{folder}/gradient.safetensors");
+                std::fs::write(file, Weights { shape, values }.to_safetensors())?;
+            }
             lines.push(serde_json::json!({"tokens": tokens, "positions": positions, "steps": x.len(), "logits": logits}).to_string());
         }
     }
@@ -532,77 +555,105 @@ fn export(folder: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Trains every TASK:C:SEEDS (seeds as a count, or FIRST-COUNT) until the end or the time is over.
-fn train(name: &str, settings: &str, out: &str, seconds: f64, models: &[&str]) -> Outcome<()> {
-    let settings: Settings = toml::from_str(&std::fs::read_to_string(settings)?)?;
-    let mut list = Vec::new();
-    let mut names = Vec::new();
-    for words in models {
+/// What a line of the command asks for: models of one task and coefficient, seeds from 0.
+struct Group {
+    task: String,
+    c: String,
+    seeds: u64,
+}
+
+impl Group {
+    fn parse(words: &str) -> Outcome<Group> {
         let parts: Vec<&str> = words.rsplitn(3, ':').collect();
         let [seeds, c, task] = parts.as_slice() else {
             return Err(format!("'{words}': TASK:C:SEEDS is needed").into());
         };
-        for seed in 0..seeds.parse::<u64>()? {
-            list.push(model(seed, LatinSquare::named(task, 0)?, c.parse()?));
-            names.push((task.to_string(), c.to_string(), seed));
+        Ok(Group {
+            task: task.to_string(),
+            c: c.to_string(),
+            seeds: seeds.parse()?,
+        })
+    }
+}
+
+/// Trains every TASK:C:SEEDS until the end or the time is over. A line of JSON for every model at
+/// every thousandth step, and one with the accuracies at all lengths at the end.
+fn train(name: &str, settings: &str, out: &str, seconds: f64, words: &[&str]) -> Outcome<()> {
+    let settings: Settings = toml::from_str(&std::fs::read_to_string(settings)?)?;
+    let groups: Vec<Group> = words
+        .iter()
+        .map(|w| Group::parse(w))
+        .collect::<Outcome<_>>()?;
+    let mut list = Vec::new();
+    let mut names = Vec::new();
+    for group in &groups {
+        for seed in 0..group.seeds {
+            let square = LatinSquare::named(&group.task, 0)?;
+            list.push(model(seed, square, group.c.parse()?));
+            names.push((group, seed));
         }
     }
     let make = maker(name);
     let started = Instant::now();
     let mut fleet = Fleet::new(settings, list, &make)?;
-    let mut file = std::io::BufWriter::new(std::fs::File::create(out)?);
+    let mut file = std::fs::File::create(out)?;
+    writeln!(
+        file,
+        "{}",
+        serde_json::json!({"settings": fleet.settings(), "back_end": fleet.backend().name(), "precision": name})
+    )?;
     let mut failed = None;
     fleet.run(|points| {
         let step = points[0].step;
         if step % 1000 == 0 {
+            let mut lines = String::new();
             for point in points {
-                let (task, c, seed) = &names[point.model];
-                let line = serde_json::json!({"task": task, "c": c, "seed": seed, "point": point});
-                if let Err(error) = writeln!(file, "{line}") {
-                    failed = Some(error);
-                    return ControlFlow::Break(());
-                }
+                let (group, seed) = names[point.model];
+                lines += &serde_json::json!({"task": group.task, "c": group.c, "seed": seed,
+                    "point": point})
+                .to_string();
+                lines.push('\n');
             }
-            let longest = points.iter().map(|p| p.length).max();
+            if let Err(error) = file.write_all(lines.as_bytes()) {
+                failed = Some(error);
+                return ControlFlow::Break(());
+            }
+            let longest = points.iter().map(|p| p.length).max().unwrap_or(0);
             let mean = points.iter().map(|p| p.length).sum::<usize>() as f64 / points.len() as f64;
             if step % 5000 == 0 {
                 eprintln!(
-                    "step {step}, {:.1} s, lengths to {longest:?}, {mean:.2} on average",
+                    "step {step}, {:.1} s, lengths to {longest}, {mean:.2} on average",
                     started.elapsed().as_secs_f64()
                 );
             }
         }
-        if started.elapsed().as_secs_f64() > seconds {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        until(started, seconds)
     })?;
     if let Some(error) = failed {
         return Err(error.into());
     }
+    let trained = started.elapsed().as_secs_f64();
     let test = fleet.settings().evaluation;
-    let accuracy = fleet.accuracies(test.length, test.inputs)?;
+    let accuracies = (1..=fleet.settings().cap)
+        .map(|length| fleet.accuracies(length, test.inputs))
+        .collect::<Result<Vec<_>, _>>()?;
     let lengths = fleet.lengths().to_vec();
-    for ((task, c, seed), (accuracy, length)) in names.iter().zip(accuracy.iter().zip(&lengths)) {
-        let line = serde_json::json!({"task": task, "c": c, "seed": seed, "step": fleet.step(),
-            "accuracy": accuracy, "length": length});
+    for (model, (group, seed)) in names.iter().enumerate() {
+        let own: Vec<f64> = accuracies.iter().map(|all| all[model]).collect();
+        let line = serde_json::json!({"task": group.task, "c": group.c, "seed": seed,
+            "step": fleet.step(), "accuracies": own, "length": lengths[model]});
         writeln!(file, "{line}")?;
     }
-    for group in models {
-        let parts: Vec<&str> = group.rsplitn(3, ':').collect();
-        let own: Vec<(f64, usize)> = (names.iter().zip(accuracy.iter().zip(&lengths)))
-            .filter(|((task, c, _), _)| task == parts[2] && c == parts[1])
-            .map(|(_, (a, l))| (*a, *l))
+    let mut model = 0;
+    for group in &groups {
+        let own = model..model + group.seeds as usize;
+        model = own.end;
+        let shown: Vec<String> = own
+            .map(|m| format!("{:.3}/{}", accuracies[test.length - 1][m], lengths[m]))
             .collect();
-        let shown: Vec<String> = own.iter().map(|(a, l)| format!("{a:.3}/{l}")).collect();
-        println!("{group}: {}", shown.join(" "));
+        println!("{} at {}: {}", group.task, group.c, shown.join(" "));
     }
-    println!(
-        "{} steps in {:.1} s",
-        fleet.step(),
-        started.elapsed().as_secs_f64()
-    );
+    println!("{} steps in {trained:.1} s", fleet.step());
     Ok(())
 }
 
@@ -612,7 +663,7 @@ fn class(window: Window, length: usize) -> Outcome<Class> {
 }
 
 /// The paper's eight classes, a random code for every seed; all networks at once.
-fn containment(name: &str, out: &str, steps: u64, seeds: u64) -> Outcome<()> {
+fn containment(name: &str, out: &str, seconds: f64, steps: u64, seeds: u64) -> Outcome<()> {
     let classes = [
         ("(0,0) T=4", Window::untied(0, 0), 4),
         ("(0,0) T=6", Window::untied(0, 0), 6),
@@ -661,7 +712,7 @@ fn containment(name: &str, out: &str, steps: u64, seeds: u64) -> Outcome<()> {
                 return ControlFlow::Break(());
             }
         }
-        ControlFlow::Continue(())
+        until(started, seconds)
     })?;
     if let Some(error) = failed {
         return Err(error.into());
@@ -684,48 +735,106 @@ fn containment(name: &str, out: &str, steps: u64, seeds: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// Chains of three classes to reward 1, their first, middle and last codes followed by networks,
-/// and the barriers on the lines between them.
-fn escape(name: &str, out: &str, length: usize, codes: usize, points: usize) -> Outcome<()> {
-    let windows = [
-        ("(0,0)", Window::untied(0, 0)),
-        ("(1,1)", Window::untied(1, 1)),
-        ("(0,3)", Window::untied(0, 3)),
-    ];
-    let square = LatinSquare::paper();
-    let (mut names, mut lessons) = (Vec::new(), Vec::new());
+/// Goes on for so many seconds.
+fn until(started: Instant, seconds: f64) -> ControlFlow<()> {
+    if started.elapsed().as_secs_f64() > seconds {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Consecutive codes of an escape path, as a file has them.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Stretch {
+    class: String,
+    place: String,
+    /// p and f of the window.
+    window: [usize; 2],
+    length: usize,
+    /// The codes of the whole path.
+    of: u64,
+    codes: Vec<Vec<u16>>,
+}
+
+impl Stretch {
+    fn lessons(&self) -> Outcome<Vec<Lesson>> {
+        let class = class(Window::untied(self.window[0], self.window[1]), self.length)?;
+        (self.codes.iter())
+            .map(|actions| Ok(Lesson::new(&Code::new(&class, actions)?)?))
+            .collect()
+    }
+}
+
+/// Chains of three classes to reward 1: their first, middle and last codes, a line a stretch.
+fn paths(length: usize, codes: u64, file: &str) -> Outcome<()> {
     let started = Instant::now();
-    for (class_name, window) in windows {
-        let class = class(window, length)?;
-        let path = escape_codes(&class, 1e-6, 0, 100_000_000)?.ok_or("a chain did not arrive")?;
+    let mut file = std::fs::File::create(file)?;
+    for window in [[0, 0], [1, 1], [0, 3]] {
+        let class = class(Window::untied(window[0], window[1]), length)?;
+        let path = (0..)
+            .find_map(|seed| {
+                let path = EscapePath::new(&class, 1e-6, seed, 40_000 * class.cells() as u64);
+                path.map_err(|error| eprintln!("{error}")).ok()
+            })
+            .expect("seeds do not end");
+        let name = format!("({},{})", window[0], window[1]);
+        let parts = path
+            .three_stretches(codes)
+            .ok_or("the chain is shorter than a stretch")?;
         eprintln!(
-            "{class_name}: {} codes, {:.1} s",
-            path.len(),
+            "{name}: {} cells, {} codes, {:.1} s",
+            class.cells(),
+            path.codes(),
             started.elapsed().as_secs_f64()
         );
-        let parts = stretches(&path, codes).ok_or("the chain is shorter than a stretch")?;
-        for (stretch, part) in ["first", "middle", "last"].iter().zip(parts) {
-            names.push(format!("{class_name} {stretch}"));
-            lessons.push(
-                part.iter()
-                    .map(Lesson::new)
-                    .collect::<Result<Vec<_>, _>>()?,
-            );
+        for (place, part) in ["first", "middle", "last"].iter().zip(parts) {
+            let stretch = Stretch {
+                class: name.clone(),
+                place: place.to_string(),
+                window,
+                length,
+                of: path.codes(),
+                codes: part.iter().map(|code| code.actions().to_vec()).collect(),
+            };
+            writeln!(file, "{}", serde_json::to_string(&stretch)?)?;
         }
     }
+    Ok(())
+}
+
+/// Escape paths followed by networks, and the barriers on the lines between them; what is not
+/// exact in time ends its stretch.
+fn escape(name: &str, paths: &str, out: &str, seconds: f64, points: usize) -> Outcome<()> {
+    let square = LatinSquare::paper();
+    let started = Instant::now();
+    let stretches = (std::fs::read_to_string(paths)?.lines())
+        .map(|line| Ok(serde_json::from_str(line)?))
+        .collect::<Outcome<Vec<Stretch>>>()?;
+    let length = stretches.first().ok_or("no stretch")?.length;
+    let lessons = (stretches.iter())
+        .map(Stretch::lessons)
+        .collect::<Outcome<Vec<_>>>()?;
     let make = maker(name);
     let distillation = Distillation {
         every: 100,
-        steps: 20_000,
+        steps: 200_000,
         ..Distillation::default()
     };
-    let trail = follow(&distillation, &square, &lessons, 0, &make, |_| {
-        ControlFlow::Continue(())
+    let mut kept = 0;
+    let trail = follow(&distillation, &square, &lessons, 0, &make, |trail| {
+        let now: Vec<usize> = trail.weights.iter().map(Vec::len).collect();
+        if now.iter().sum::<usize>() >= kept + 10 {
+            kept = now.iter().sum();
+            eprintln!("{:.1} s: {now:?} networks", started.elapsed().as_secs_f64());
+        }
+        until(started, seconds)
     })?;
     eprintln!("networks: {:.1} s", started.elapsed().as_secs_f64());
     let mut file = std::fs::File::create(out)?;
     let mut lines = Lines::new(&distillation, &square, length, points, &make)?;
-    for ((name, kept), steps) in names.iter().zip(&trail.weights).zip(&trail.steps) {
+    for ((stretch, kept), steps) in stretches.iter().zip(&trail.weights).zip(&trail.steps) {
+        let name = format!("{} {}", stretch.class, stretch.place);
         let mut barriers = Vec::new();
         for pair in kept.windows(2) {
             let line = lines.line(&pair[0], &pair[1])?;
@@ -736,6 +845,11 @@ fn escape(name: &str, out: &str, length: usize, codes: usize, points: usize) -> 
                 serde_json::json!({"stretch": name, "line": line})
             )?;
         }
+        writeln!(
+            file,
+            "{}",
+            serde_json::json!({"stretch": name, "networks": kept.len(), "updates": steps})
+        )?;
         let none = barriers.iter().filter(|&&b| b == 0).count();
         println!(
             "{name}: {} networks, barrier 0 on {none} of {}, largest {:?}, updates {steps:?}",

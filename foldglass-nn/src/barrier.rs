@@ -11,81 +11,9 @@ use crate::distill::{Distillation, Pupil};
 use crate::fleet::{FleetError, MakeBackend};
 use crate::lesson::{Lesson, all_inputs};
 use crate::settings::ModelSettings;
-use foldglass::chain::random_code;
-use foldglass::class::Class;
-use foldglass::count::{CountError, Counter};
-use foldglass::memory::Allowance;
-use foldglass::policy::Code;
 use foldglass::quasigroup::LatinSquare;
-use foldglass::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-
-/// The codes of one Metropolis chain, by single cells at temperature `tau`, from a random code to
-/// reward 1: every code that differs from the one before on a cell that is consulted.
-///
-/// None if the chain does not arrive within `most` proposals.
-pub fn escape_codes(
-    class: &Class,
-    tau: f64,
-    seed: u64,
-    most: u64,
-) -> Result<Option<Vec<Code>>, CountError> {
-    let mut stream = Stream::new(seed, 0);
-    let code = random_code(class, &mut stream);
-    let mut counter = Counter::new(code, Allowance::default())?;
-    let (q, cells) = (class.q() as u32, class.cells() as u32);
-    let quantum = 1.0 / counter.denominator() as f64;
-    let mut codes = vec![counter.code().clone()];
-    let mut rewards = vec![0; class.q()];
-    for _ in 0..most {
-        if counter.reward() == counter.denominator() {
-            return Ok(Some(codes));
-        }
-        let (cell, action) = (stream.below(cells) as usize, stream.below(q) as u16);
-        if counter.code().action(cell) == action {
-            continue;
-        }
-        counter.rewards(cell, &mut rewards);
-        let change = rewards[usize::from(action)] as f64 - counter.reward() as f64;
-        if change < 0.0 && stream.uniform() >= (change * quantum / tau).exp() {
-            continue;
-        }
-        counter.set(cell, action);
-        if consulted(counter.code(), cell) {
-            codes.push(counter.code().clone());
-        }
-    }
-    Ok(None)
-}
-
-/// Whether some input makes the code consult a cell.
-fn consulted(code: &Code, cell: usize) -> bool {
-    let class = code.class();
-    let Ok(lesson) = Lesson::new(code) else {
-        return true;
-    };
-    class.task().lengths().iter().any(|&length| {
-        all_inputs(class.q(), length).any(|x| {
-            let mut y = vec![0; length];
-            (1..=length).any(|t| {
-                let at = lesson.cell(&x, &y, t);
-                y[t - 1] = lesson.actions()[at];
-                at == cell
-            })
-        })
-    })
-}
-
-/// The first, the middle and the last stretch of `length` consecutive codes.
-pub fn stretches(codes: &[Code], length: usize) -> Option<[&[Code]; 3]> {
-    let middle = codes.len().checked_sub(length)? / 2;
-    Some([
-        &codes[..length],
-        &codes[middle..middle + length],
-        &codes[codes.len() - length..],
-    ])
-}
 
 /// Networks along stretches of codes.
 #[derive(Debug, Clone)]

@@ -94,6 +94,11 @@ impl Lesson {
         &self.actions
     }
 
+    /// Gives a cell another action.
+    pub(crate) fn set(&mut self, cell: usize, action: u8) {
+        self.actions[cell] = action;
+    }
+
     /// The cell that step t consults, t from 1.
     ///
     /// # Panics

@@ -20,6 +20,7 @@ pub mod lesson;
 mod matmul;
 pub mod objective;
 mod pass;
+pub mod path;
 pub mod philox;
 pub mod settings;
 pub mod shape;

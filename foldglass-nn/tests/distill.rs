@@ -9,11 +9,12 @@ use foldglass::quasigroup::LatinSquare;
 use foldglass::stream::Stream;
 use foldglass::task::Task;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
-use foldglass_nn::barrier::{Lines, escape_codes, follow, stretches};
+use foldglass_nn::barrier::{Lines, follow};
 use foldglass_nn::bridge::read_back;
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::distill::{Distillation, Pupil};
 use foldglass_nn::lesson::Lesson;
+use foldglass_nn::path::EscapePath;
 use foldglass_nn::settings::{ModelSettings, Settings};
 use foldglass_nn::shape::Shape;
 use std::ops::ControlFlow;
@@ -109,27 +110,8 @@ fn random_codes_are_learned_and_read_back() {
 #[test]
 fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
     let class = class(Window::untied(0, 0), 3);
-    let codes = escape_codes(&class, 1e-6, 2, 1_000_000)
-        .unwrap()
-        .expect("it arrives");
-    let rewards: Vec<f64> = codes
-        .iter()
-        .map(|code| count::reward(code).to_f64())
-        .collect();
-    assert!(
-        rewards.is_sorted() && rewards.last() == Some(&1.0),
-        "{rewards:?}"
-    );
-    for pair in codes.windows(2) {
-        let cells = 0..class.cells();
-        let changed = cells
-            .filter(|&c| pair[0].action(c) != pair[1].action(c))
-            .count();
-        assert!(changed >= 1, "consecutive codes differ");
-    }
-    let parts = stretches(&codes, 3).expect("at least three codes");
-    assert_eq!(parts[0][0], codes[0]);
-    assert_eq!(parts[2][2], codes[codes.len() - 1]);
+    let path = EscapePath::new(&class, 1e-6, 2, 1_000_000).unwrap();
+    let parts = path.three_stretches(3).expect("at least three codes");
     let lessons: Vec<Vec<Lesson>> = parts
         .iter()
         .map(|part| part.iter().map(|code| Lesson::new(code).unwrap()).collect())
@@ -145,7 +127,7 @@ fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
         trail.steps
     );
     let mut lines = Lines::new(&small(), &square, 3, 9, &on_cpu).unwrap();
-    for (kept, part) in trail.weights.iter().zip(parts) {
+    for (kept, part) in trail.weights.iter().zip(&parts) {
         for (pair, codes) in kept.windows(2).zip(part.windows(2)) {
             let line = lines.line(&pair[0], &pair[1]).unwrap();
             assert_eq!(line.right.len(), 9);
