@@ -25,8 +25,8 @@ pub struct Trail {
 }
 
 /// Follows stretches of lessons, all at once: a network for every lesson, fine-tuned from the one
-/// before, exact on every input before it is kept. Exactness is asked every `every` updates; the
-/// observer gets the trail whenever a network was kept. What is not exact after the distillation's
+/// before, exact on every input before it is kept. Exactness is asked every `every` updates, and
+/// then the observer gets the trail and may stop the run. What is not exact after the distillation's
 /// most steps ends the run, with the trail so far.
 pub fn follow(
     distillation: &Distillation,
@@ -79,9 +79,9 @@ pub fn follow(
                 .map(|(kept, lessons)| lessons[kept.len().min(lessons.len() - 1)].clone())
                 .collect();
             backend.teach(&next)?;
-            if observer(&trail).is_break() {
-                return Ok(trail);
-            }
+        }
+        if observer(&trail).is_break() {
+            return Ok(trail);
         }
     }
 }
