@@ -81,6 +81,8 @@ pub enum Command {
     Draw(commands::draw::DrawArgs),
     /// Compare independent codes at a temperature: the distribution of their overlaps, P(q)
     Overlap(commands::overlap::OverlapArgs),
+    /// Train fleets of the paper's transformer by REINFORCE: curves, greedy accuracy by length
+    Train(commands::train::TrainArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

@@ -20,4 +20,5 @@ mod series;
 pub mod shell;
 pub mod summary;
 pub mod task;
+pub mod train;
 pub mod tree;

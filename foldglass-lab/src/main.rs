@@ -46,6 +46,7 @@ fn run() -> Result<(), Error> {
         Command::Density(args) => output::write(&args.run(settings)?, &invocation),
         Command::Draw(args) => output::write(&args.run(settings)?, &invocation),
         Command::Overlap(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Train(args) => output::write(&args.run(settings)?, &invocation),
         Command::Run(args) => output::write(&args.run(settings)?, &invocation),
         Command::Collect(args) => output::write(&args.run(settings)?, &invocation),
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation),

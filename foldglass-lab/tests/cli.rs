@@ -34,6 +34,8 @@ mod support;
 mod tables;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/train.rs"]
+mod train;
 #[path = "cli/tree.rs"]
 mod tree;
 #[path = "cli/verdicts.rs"]

@@ -1,10 +1,10 @@
 //! Trains many models at once by REINFORCE under a gated curriculum (paper, section 5, app. G.5).
 
 use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
+use crate::origin::StoredModel;
 use crate::philox::Purpose;
 use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings, SettingsError};
 use crate::weights::Weights;
-use foldglass::quasigroup::LatinSquare;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -266,35 +266,4 @@ struct Checkpoint {
     step: u64,
     lengths: Vec<usize>,
     states: Vec<ModelState>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredModel {
-    seed: u64,
-    rows: Vec<Vec<i64>>,
-    entropy: f64,
-    learning_rate: f64,
-}
-
-impl From<&ModelSettings> for StoredModel {
-    fn from(model: &ModelSettings) -> StoredModel {
-        let row = |row: &[u16]| row.iter().map(|&s| i64::from(s)).collect();
-        StoredModel {
-            seed: model.seed,
-            rows: model.square.rows().map(row).collect(),
-            entropy: model.entropy,
-            learning_rate: model.learning_rate,
-        }
-    }
-}
-
-impl StoredModel {
-    fn take(&self) -> Result<ModelSettings, SettingsError> {
-        Ok(ModelSettings {
-            seed: self.seed,
-            square: LatinSquare::from_rows(&self.rows)?,
-            entropy: self.entropy,
-            learning_rate: self.learning_rate,
-        })
-    }
 }

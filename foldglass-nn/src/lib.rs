@@ -19,6 +19,7 @@ pub mod layout;
 pub mod lesson;
 mod matmul;
 pub mod objective;
+pub mod origin;
 mod pass;
 pub mod path;
 pub mod philox;

@@ -24,6 +24,9 @@ pub enum InitialLaw {
     Fan,
 }
 
+/// The key of our note in a file's header.
+const NOTE: &str = "foldglass";
+
 /// All weights of one model, flat, in the order of [`Shape::tensors`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
@@ -88,6 +91,11 @@ impl Weights {
 
     /// The weights as a safetensors file.
     pub fn to_safetensors(&self) -> Vec<u8> {
+        self.to_safetensors_with(None)
+    }
+
+    /// The same with a note of ours in the file's header, which other readers pass over.
+    pub(crate) fn to_safetensors_with(&self, note: Option<String>) -> Vec<u8> {
         let tensors = self.shape.tensors();
         let bytes: Vec<Vec<u8>> = tensors
             .iter()
@@ -100,7 +108,15 @@ impl Weights {
             let view = TensorView::new(Dtype::F32, tensor.sizes.clone(), bytes);
             (&tensor.name, view.expect("four bytes a number"))
         });
-        serialize(views, None).expect("names and sizes of a shape can be written")
+        let header = note.map(|note| HashMap::from([(NOTE.to_owned(), note)]));
+        serialize(views, header).expect("names and sizes of a shape can be written")
+    }
+
+    /// Our note in the header of a safetensors file, where it has one.
+    pub(crate) fn note(bytes: &[u8]) -> Result<Option<String>, WeightsError> {
+        let (_, header) = SafeTensors::read_metadata(bytes)?;
+        let notes = header.metadata().as_ref();
+        Ok(notes.and_then(|notes| notes.get(NOTE)).cloned())
     }
 
     /// Reads a safetensors file of a model of this shape.
