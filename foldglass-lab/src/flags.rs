@@ -1,6 +1,7 @@
 //! Reads the flags that several commands share: each flag's text, meaning and test in one module.
 
 mod class;
+pub mod distill;
 pub mod fleet;
 pub mod max_memory;
 pub mod table;

@@ -22,6 +22,8 @@ mod eval;
 mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/networks.rs"]
+mod networks;
 #[path = "cli/records.rs"]
 mod records;
 #[path = "cli/reproduce.rs"]
