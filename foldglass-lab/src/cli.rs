@@ -85,6 +85,14 @@ pub enum Command {
     Overlap(commands::overlap::OverlapArgs),
     /// Sample codes of the complete parameterisation, windows and tying as penalties
     Family(commands::family::FamilyArgs),
+    /// Train fleets of the paper's transformer by REINFORCE: curves, greedy accuracy by length
+    Train(commands::train::TrainArgs),
+    /// Distil codes into networks: how far they agree, after how many steps
+    Distill(commands::distill::DistillArgs),
+    /// Follow an escape path by networks: barriers of the greedy reward on the lines between them
+    Barrier(commands::barrier::BarrierArgs),
+    /// Read a trained network back as a code of a class: agreement, reward, a code file
+    ReadBack(commands::read_back::ReadBackArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration

@@ -1,10 +1,13 @@
 //! Reads the flags that several commands share: each flag's text, meaning and test in one module.
 
 mod class;
+pub mod distill;
+pub mod fleet;
 pub mod max_memory;
 pub mod table;
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use foldglass::cavi::HOTTEST;
 use foldglass_study::Shard;
@@ -66,6 +69,13 @@ pub fn share(text: &str) -> Result<f64, String> {
     number.ok_or("a number from 0 to 1 is needed, such as 0.3".to_owned())
 }
 
+/// Reads a time.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|&s: &f64| s > 0.0);
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or("a number of seconds above 0 is needed".to_owned())
+}
+
 /// Reads a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     whole(text).ok_or(format!("a whole number from 0 to {} is needed", u64::MAX))
@@ -107,6 +117,14 @@ mod tests {
         assert_eq!((share("0"), share("1")), (Ok(0.0), Ok(1.0)));
         for bad in ["-0.1", "1.1", "nan", "30%"] {
             assert!(share(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_above_zero() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["", "0", "-1", "nan", "inf", "1e30", "soon"] {
+            assert!(seconds(bad).is_err(), "{bad}");
         }
     }
 

@@ -129,6 +129,12 @@ impl Terminal {
         state.unit.clear();
     }
 
+    /// Says how what is being done goes, without beginning anew.
+    pub fn remark(&self, remark: impl Into<String>) {
+        let mut state = self.state.lock().expect("no panic while it is held");
+        state.stage = remark.into();
+    }
+
     /// Whether to go on, without news.
     pub fn go_on(&self) -> ControlFlow<()> {
         if interrupted() {

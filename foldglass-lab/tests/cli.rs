@@ -30,6 +30,8 @@ mod free_energy;
 mod gauge;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
+#[path = "cli/networks.rs"]
+mod networks;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/records.rs"]
@@ -50,6 +52,8 @@ mod support;
 mod tables;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/train.rs"]
+mod train;
 #[path = "cli/tree.rs"]
 mod tree;
 #[path = "cli/verdicts.rs"]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{remove_unfinished, replace};
-use crate::hash::{digest, fnv};
+use crate::disk::{read_hashed, remove_unfinished, replace_hashed};
+use crate::hash::digest;
 use crate::manifest::Key;
 use crate::plan::{Plan, Unit};
 
@@ -38,9 +38,6 @@ pub enum Found {
     /// A file that is damaged or of something else.
     Useless(PathBuf),
 }
-
-/// The bytes of the hash that ends a file.
-const HASH: usize = size_of::<u128>();
 
 impl Checkpoints {
     /// Those of a study's directory; `label` tells the processes apart that work there.
@@ -72,9 +69,8 @@ impl Checkpoints {
             numbers: unit.numbers.clone(),
             state,
         };
-        let mut bytes = postcard::to_stdvec(&content).map_err(io::Error::other)?;
-        bytes.extend(fnv(&bytes).to_le_bytes());
-        let write = || replace(&self.path(plan, unit), &self.label, &bytes);
+        let bytes = postcard::to_stdvec(&content).map_err(io::Error::other)?;
+        let write = || replace_hashed(&self.path(plan, unit), &self.label, bytes.clone());
         match write() {
             // Not there yet, or another process has just closed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -88,14 +84,10 @@ impl Checkpoints {
     /// Finds a unit.
     pub fn find(&self, plan: &Plan, unit: &Unit) -> Found {
         let path = self.path(plan, unit);
-        let Ok(bytes) = fs::read(&path) else {
+        let Ok(bytes) = read_hashed(&path) else {
             return Found::Nothing;
         };
-        let Some((content, hash)) = bytes.split_last_chunk::<HASH>() else {
-            return Found::Useless(path);
-        };
-        let whole = fnv(content) == u128::from_le_bytes(*hash);
-        let content = whole.then(|| postcard::from_bytes::<Content>(content));
+        let content = bytes.map(|bytes| postcard::from_bytes::<Content>(&bytes));
         match content {
             Some(Ok(content)) if content.fits(plan, unit) => {
                 Found::State(content.numbers, content.state)

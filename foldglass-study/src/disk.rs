@@ -9,6 +9,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::hash::fnv;
+
 /// What the names of files being written end with.
 const UNFINISHED: &str = ".tmp";
 
@@ -101,6 +103,28 @@ pub fn replace(path: &Path, label: &str, content: &[u8]) -> io::Result<()> {
     let mut file = Whole::create(path, label)?;
     file.write_all(content)?;
     file.finish()
+}
+
+/// The bytes of the hash that ends a file.
+const HASH: usize = size_of::<u128>();
+
+/// Writes a file, its hash behind it, whole or not at all.
+pub fn replace_hashed(path: &Path, label: &str, mut content: Vec<u8>) -> io::Result<()> {
+    content.extend(fnv(&content).to_le_bytes());
+    replace(path, label, &content)
+}
+
+/// The content of a file that [`replace_hashed`] wrote; none where it is damaged.
+pub fn read_hashed(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut content = fs::read(path)?;
+    let Some((bytes, hash)) = content.split_last_chunk::<HASH>() else {
+        return Ok(None);
+    };
+    if fnv(bytes) != u128::from_le_bytes(*hash) {
+        return Ok(None);
+    }
+    content.truncate(content.len() - HASH);
+    Ok(Some(content))
 }
 
 /// Where a path leads when it is a link, also to nothing yet.

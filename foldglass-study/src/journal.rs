@@ -85,6 +85,32 @@ impl Journal {
         self.length += lines.len() as u64;
         Ok(())
     }
+
+    /// Keeps the lines up to the first that is not to be kept. A damaged one before it is refused.
+    pub fn cut<T: DeserializeOwned>(&mut self, keep: impl Fn(T) -> bool) -> Result<(), Error> {
+        let content = fs::read(&self.path).map_err(|source| Error::read(&self.path, source))?;
+        let mut length = 0;
+        for (number, line) in (1..).zip(whole_lines(&content).split_inclusive(|&b| b == b'\n')) {
+            let value = unseal(line.strip_suffix(b"\n").unwrap_or(line))
+                .and_then(|content| serde_json::from_slice(&content).ok());
+            let Some(value) = value else {
+                return Err(Error::Content {
+                    path: format!("{} line {number}", self.path.display()),
+                    expected: "a record as it was written",
+                    problem: "its hash does not fit; begin again in another directory".to_owned(),
+                });
+            };
+            if !keep(value) {
+                break;
+            }
+            length += line.len() as u64;
+        }
+        let cut = self.file.set_len(length);
+        cut.and_then(|()| self.file.sync_all())
+            .map_err(|source| Error::keep(&self.path, source))?;
+        self.length = length;
+        Ok(())
+    }
 }
 
 /// A content without the line it ends in the middle of.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::{max_memory, shard};
+use crate::flags::{max_memory, seconds, shard};
 use crate::output::Report;
 use crate::progress::{Terminal, about, span};
 use crate::report::{Cell, Column, Table};
@@ -45,12 +45,6 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|&s: &f64| s > 0.0);
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or("a number of seconds above 0 is needed".to_owned())
 }
 
 impl RunArgs {
@@ -209,17 +203,4 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
         "\n{runs} runs, {finished} done; the rest takes {time} on {threads} threads"
     )?;
     writeln!(out, "and {memory} of memory")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_above_zero() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for bad in ["", "0", "-1", "nan", "inf", "1e30", "soon"] {
-            assert!(seconds(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -1,0 +1,245 @@
+//! Reads a trained network back as a code of a class (what the paper suggests in section 5).
+//!
+//! The code takes in every cell the action that the network takes there most often; how much of the
+//! network it explains is their agreement.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass::policy::CodeForm;
+use foldglass::{Class, ClassSpec, Reward};
+use foldglass_nn::backend::ModelState;
+use foldglass_nn::bridge::{self, BridgeError, ReadBack};
+use foldglass_nn::layout::Layout;
+use foldglass_nn::origin::Origin;
+use foldglass_nn::settings::{Drawn, Evaluation, Lengths, ModelSettings, Settings as NetSettings};
+use foldglass_nn::shape::Shape;
+use foldglass_nn::weights::Weights;
+use foldglass_study::{Error as StudyError, claims};
+use serde::{Serialize, Serializer};
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::flags::fleet::{BackendArgs, Machine, NetworkArgs, backend_named, named};
+use crate::flags::{ClassArgs, positive};
+use crate::output::Report;
+use crate::report::{Cell, Column, Digits, Format, Table};
+
+/// The flags of `read-back`.
+#[derive(Debug, Args)]
+pub struct ReadBackArgs {
+    /// The network, as `train --weights` and `distill --weights` write it; of another safetensors
+    /// file with the same tensors the flags below say what it is
+    #[arg(long, value_name = "FILE")]
+    weights: PathBuf,
+    /// Write the code to this file, which `eval`, `certify` and others read
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The longest length of its training, which sets positions under prefix-fixed and
+    /// causal-fixed [default: what the file says, else the longest of --lengths]
+    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
+    cap: Option<usize>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    backend: BackendArgs,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+impl ReadBackArgs {
+    /// Reads the network back.
+    pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
+        let class = self.class.class(settings.seed)?;
+        let name = self.weights.display().to_string();
+        let not = |problem: String| StudyError::Content {
+            path: name.clone(),
+            expected: "a safetensors file of a network",
+            problem,
+        };
+        let bytes = std::fs::read(&self.weights)
+            .map_err(|source| StudyError::read(&self.weights, source))?;
+        let origin = Origin::read(&bytes).map_err(|error| not(error.to_string()))?;
+        self.check_class(&class, origin.as_ref())?;
+        let net = self.settings(&class, origin.as_ref())?;
+        let weights = Weights::from_safetensors(net.shape, &bytes);
+        let weights = weights.map_err(|error| not(error.to_string()))?;
+        let model = ModelSettings {
+            seed: 0,
+            square: class.task().square().clone(),
+            entropy: 0.0,
+            learning_rate: 1.0,
+        };
+        let models = [model];
+        let checked = net.check(&models);
+        checked.map_err(|error| named(error.into()))?;
+        let maker = self.backend.maker(settings.threads)?;
+        let mut backend = maker
+            .make(&net, &models)
+            .map_err(|error| backend_named(&error))?;
+        backend
+            .restore(0, &ModelState::new(weights.values))
+            .map_err(|error| backend_named(&error))?;
+        let found = bridge::read_back(backend.as_mut(), 0, &class, net.cap);
+        let found = found.map_err(|error| match error {
+            BridgeError::Backend(error) => backend_named(&error),
+            BridgeError::Lesson(error) => Error::Usage(format!("--inputs: {error}")),
+        })?;
+        if let Some(out) = &self.out {
+            claims::write(out, &CodeForm::from(&found.code))?;
+        }
+        Ok(Found {
+            class,
+            found,
+            back_end: maker.machine().expect("a network was read"),
+            trained: origin.map(|origin| origin.step),
+            out: self.out.clone(),
+        })
+    }
+
+    /// Refuses a class that the network knows nothing of, or that has too many inputs.
+    fn check_class(&self, class: &Class, origin: Option<&Origin>) -> Result<(), Error> {
+        let other = origin.filter(|origin| &origin.model.square != class.task().square());
+        if other.is_some() {
+            return Err(Error::Usage(format!(
+                "--task: {} was trained on another multiplication table than this one",
+                self.weights.display()
+            )));
+        }
+        let longest = class.task().longest();
+        let inputs = (class.q() as u128).checked_pow(longest as u32);
+        let bytes = inputs.and_then(|inputs| inputs.checked_mul(24 + longest as u128));
+        let what = format!("a list of all inputs of length {longest}");
+        Ok(self.class.allowance().check(&what, bytes)?)
+    }
+
+    /// What the network is: the flags, else the file, else the paper.
+    fn settings(&self, class: &Class, origin: Option<&Origin>) -> Result<NetSettings, Error> {
+        let longest = class.task().longest();
+        let own = origin.map(|origin| &origin.settings);
+        let cap = self.cap.or(own.map(|own| own.cap)).unwrap_or(longest);
+        if longest > cap {
+            return Err(Error::Usage(format!(
+                "--lengths {longest}: {} is of a network for lengths up to {cap}",
+                self.weights.display()
+            )));
+        }
+        let shape = own.map_or(Shape::default(), |own| own.shape);
+        let layout = own.map_or(Layout::default(), |own| own.layout);
+        Ok(NetSettings {
+            shape: self.network.shape(shape),
+            layout: self.network.layout(layout),
+            cap,
+            lengths: Lengths::Fixed {
+                lengths: vec![longest],
+                drawn: Drawn::Sample,
+            },
+            evaluation: Evaluation {
+                length: longest,
+                ..Evaluation::default()
+            },
+            ..NetSettings::default()
+        })
+    }
+}
+
+/// A network as a code.
+pub struct Found {
+    class: Class,
+    found: ReadBack,
+    back_end: Machine,
+    /// Its updates, where the file says.
+    trained: Option<u64>,
+    out: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct FoundForm<'a> {
+    back_end: Machine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trained_steps: Option<u64>,
+    cells: usize,
+    consulted: usize,
+    decided: usize,
+    steps: u64,
+    explained: u64,
+    agreement: f64,
+    inputs: u64,
+    right: u64,
+    /// Of one length; several have equal weight, which counts of inputs do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_reward_exact: Option<Reward>,
+    reward_exact: &'a Reward,
+    actions: &'a [u16],
+}
+
+impl Found {
+    fn network_reward(&self) -> Option<Reward> {
+        let single = self.class.task().lengths().len() == 1;
+        let ReadBack { right, inputs, .. } = self.found;
+        single.then(|| Reward::new(right, inputs))
+    }
+
+    fn table(&self) -> Table {
+        let found = &self.found;
+        let columns = [Column::words("what"), Column::numbers("value")];
+        let rows: [(&str, Cell); 7] = [
+            ("cells", self.class.cells().into()),
+            ("cells that the network consults", found.consulted.into()),
+            ("of them with one action only", found.decided.into()),
+            (
+                "agreement of network and code",
+                Cell::Real(Digits::Decimals(6).of(found.agreement())),
+            ),
+            ("inputs the network gets right", found.right.into()),
+            ("of", found.inputs.into()),
+            ("reward of the code", (&found.reward).into()),
+        ];
+        Table::new(columns).rows(rows.map(|(what, value)| [what.into(), value]))
+    }
+}
+
+impl Serialize for Found {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let found = &self.found;
+        let form = FoundForm {
+            back_end: self.back_end,
+            trained_steps: self.trained,
+            cells: self.class.cells(),
+            consulted: found.consulted,
+            decided: found.decided,
+            steps: found.steps,
+            explained: found.explained,
+            agreement: found.agreement(),
+            inputs: found.inputs,
+            right: found.right,
+            network_reward_exact: self.network_reward(),
+            reward_exact: &found.reward,
+            actions: found.code.actions(),
+        };
+        form.serialize(serializer)
+    }
+}
+
+impl Report for Found {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.spec())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table()]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table().write_text(out)?;
+        match &self.out {
+            Some(path) => writeln!(
+                out,
+                "\n{0} holds the code: foldglass certify --code {0} says whether it is a trap",
+                path.display()
+            ),
+            None => writeln!(out, "\n--out FILE writes the code"),
+        }
+    }
+}

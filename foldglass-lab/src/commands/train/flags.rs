@@ -1,0 +1,307 @@
+//! Reads what is trained and how: the flags of the method, and the settings they make.
+
+use clap::Args;
+use foldglass_nn::settings::{
+    Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
+    Permutation, Relabelling, Settings,
+};
+use foldglass_nn::shape::Shape;
+
+use super::TrainArgs;
+use crate::error::Error;
+use crate::flags::fleet::{above_zero, word};
+use crate::flags::{count, natural, not_negative, positive, share, whole};
+
+/// What `--quick` trains where nothing else is said.
+pub struct Quick {
+    /// The task.
+    pub task: &'static str,
+    /// The coefficient at which it is learned.
+    pub entropy: f64,
+}
+
+/// Seen to reach greedy accuracy 1 at length 2 with every seed tried.
+pub const QUICK: Quick = Quick {
+    task: "z:5",
+    entropy: 0.3,
+};
+
+/// The settings of `--quick`.
+fn quick() -> Settings {
+    Settings {
+        shape: Shape {
+            width: 64,
+            mlp: 128,
+            ..Shape::default()
+        },
+        batch: 128,
+        steps: 1500,
+        cap: 2,
+        gate: Gate {
+            samples: 256,
+            ..Gate::default()
+        },
+        evaluation: Evaluation {
+            length: 2,
+            inputs: 500,
+        },
+        ..Settings::default()
+    }
+}
+
+/// A list of numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List(pub Vec<f64>);
+
+/// Reads entropy coefficients.
+pub fn coefficients(text: &str) -> Result<List, String> {
+    text.split(',')
+        .map(not_negative)
+        .collect::<Result<_, _>>()
+        .map(List)
+}
+
+/// Reads learning rates.
+pub fn rates(text: &str) -> Result<List, String> {
+    text.split(',')
+        .map(above_zero)
+        .collect::<Result<_, _>>()
+        .map(List)
+}
+
+/// The flags of training itself.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Training")]
+pub struct MethodArgs {
+    /// Samples of a batch, 1 to 4096 [default: 512]
+    #[arg(short, long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
+    batch: Option<usize>,
+    /// Updates [default: 40000]
+    #[arg(short = 'n', long, value_name = "N", value_parser = natural, allow_negative_numbers = true)]
+    steps: Option<u64>,
+    /// The longest length, 1 to 64 [default: 21, or the longest of --lengths]
+    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
+    cap: Option<usize>,
+    /// No curriculum: lengths uniform on this list throughout, such as 1,2
+    #[arg(long, value_name = "T,..", value_parser = lengths, conflicts_with = "start")]
+    #[arg(allow_hyphen_values = true)]
+    lengths: Option<LengthList>,
+    /// The length n at which the curriculum starts; lengths are uniform on 1..n [default: 1]
+    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
+    start: Option<usize>,
+    /// For what a length is drawn: sample, or batch (one length for all of it) [default: sample]
+    #[arg(long, value_name = "WHAT", value_parser = word::<Drawn>)]
+    drawn: Option<Drawn>,
+    /// How the gate's answers are decoded: greedy or sampled [default: greedy]
+    #[arg(long, value_name = "DECODING", value_parser = word::<Decoding>)]
+    gate: Option<Decoding>,
+    /// Ask the gate every so many updates [default: 20]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    gate_every: Option<u64>,
+    /// The accuracy above which the curriculum goes on [default: 0.9]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    gate_above: Option<f64>,
+    /// Fresh samples of the gate, 1 to 4096 [default: 512]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    gate_samples: Option<usize>,
+    /// Their lengths: training (those of training) or current (the longest alone) [default: training]
+    #[arg(long, value_name = "WHICH", value_parser = word::<GateLengths>)]
+    gate_lengths: Option<GateLengths>,
+    /// What the coefficient multiplies: token-mean (entropy averaged over all tokens of the batch),
+    /// sequence-mean, summed (over a sample's tokens), or return (-log pi enters the return)
+    /// [default: token-mean]
+    #[arg(long, value_name = "CONVENTION", value_parser = word::<EntropyForm>)]
+    convention: Option<EntropyForm>,
+    /// What is optimised: reinforce (batch mean as baseline), grpo:GROUP,CLIP,EPOCHS (such as
+    /// grpo:8,0.2,1) or expert (expert iteration: likelihood of the right samples)
+    /// [default: reinforce]
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    method: Option<Method>,
+    /// Replace an emitted token by a uniform symbol with this probability [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    epsilon: Option<f64>,
+    /// Relabelling noise: transposition:SHARE,PERIOD or full:SHARE,PERIOD, the share of a batch whose
+    /// tokens are relabelled at every step that is a multiple of the period, such as
+    /// transposition:0.5,500
+    #[arg(long, value_name = "NOISE", value_parser = noise)]
+    noise: Option<Relabelling>,
+    /// Gather batches into an update until so many samples were right, at most so many batches, such
+    /// as 64,16
+    #[arg(long, value_name = "RIGHT,MOST", value_parser = adaptive, allow_hyphen_values = true)]
+    adaptive: Option<Adaptive>,
+    /// Adam's beta1, beta2 and epsilon [default: 0.9,0.999,1e-8]
+    #[arg(long, value_name = "B1,B2,EPS", value_parser = adam, allow_hyphen_values = true)]
+    adam: Option<Adam>,
+    /// The length of the test at the end [default: 8, or the cap where that is less]
+    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
+    test_length: Option<usize>,
+    /// Fresh inputs of the test, at every length [default: 2000]
+    #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
+    test_inputs: Option<usize>,
+}
+
+/// What `--lengths` holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LengthList(Vec<usize>);
+
+fn lengths(text: &str) -> Result<LengthList, String> {
+    let one = |part: &str| {
+        let part = part.trim();
+        let refusal = || format!("'{part}' is no length: write 2, or several as 1,2");
+        whole(part).filter(|&n| n > 0).ok_or_else(refusal)
+    };
+    text.split(',')
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map(LengthList)
+}
+
+fn method(text: &str) -> Result<Method, String> {
+    let accepted = "accepted: reinforce, expert, grpo:GROUP,CLIP,EPOCHS such as grpo:8,0.2,1";
+    match text.split_once(':') {
+        None if text == "reinforce" => Some(Method::Reinforce {}),
+        None if text == "expert" => Some(Method::Expert {}),
+        Some(("grpo", rest)) => match rest.split(',').collect::<Vec<_>>()[..] {
+            [group, clip, epochs] => grpo(group, clip, epochs),
+            _ => None,
+        },
+        _ => None,
+    }
+    .ok_or(accepted.to_owned())
+}
+
+fn grpo(group: &str, clip: &str, epochs: &str) -> Option<Method> {
+    Some(Method::Grpo {
+        group: whole(group)?,
+        clip: above_zero(clip).ok()?,
+        epochs: whole(epochs)?,
+    })
+}
+
+fn noise(text: &str) -> Result<Relabelling, String> {
+    let accepted = "accepted: transposition:SHARE,PERIOD or full:SHARE,PERIOD, such as full:0.5,1";
+    let read = || {
+        let (kind, rest) = text.split_once(':')?;
+        let (fraction, period) = rest.split_once(',')?;
+        Some(Relabelling {
+            kind: word::<Permutation>(kind).ok()?,
+            fraction: share(fraction).ok()?,
+            period: count(period).ok()?,
+        })
+    };
+    read().ok_or(accepted.to_owned())
+}
+
+fn adaptive(text: &str) -> Result<Adaptive, String> {
+    let read = || {
+        let (right, most) = text.split_once(',')?;
+        let (right, most) = (whole(right)?, whole(most)?);
+        (most > 0).then_some(Adaptive { right, most })
+    };
+    read().ok_or("write RIGHT,MOST: right samples to wait for, and at most so many batches".into())
+}
+
+fn adam(text: &str) -> Result<Adam, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[beta1, beta2, epsilon]) => Ok(Adam {
+            beta1,
+            beta2,
+            epsilon,
+        }),
+        _ => Err("write BETA1,BETA2,EPSILON, such as 0.9,0.999,1e-8".to_owned()),
+    }
+}
+
+impl TrainArgs {
+    /// The settings that the flags state.
+    pub fn fleet_settings(&self) -> Result<Settings, Error> {
+        let base = if self.quick {
+            quick()
+        } else {
+            Settings::default()
+        };
+        let own = &self.method;
+        let listed = own.lengths.as_ref().and_then(|l| l.0.iter().max()).copied();
+        let cap = own.cap.or(listed).unwrap_or(base.cap);
+        let drawn = own.drawn.unwrap_or_default();
+        let lengths = match &own.lengths {
+            Some(LengthList(lengths)) => Lengths::Fixed {
+                lengths: lengths.clone(),
+                drawn,
+            },
+            None => Lengths::Curriculum {
+                start: own.start.unwrap_or(1),
+                drawn,
+            },
+        };
+        let test = base.evaluation;
+        let longest_test = if own.cap.is_some() || listed.is_some() {
+            Settings::default().evaluation.length
+        } else {
+            test.length
+        };
+        Ok(Settings {
+            shape: self.network.shape(base.shape),
+            initial: self.initial.law(base.initial),
+            layout: self.network.layout(base.layout),
+            batch: own.batch.unwrap_or(base.batch),
+            steps: own.steps.unwrap_or(base.steps),
+            cap,
+            lengths,
+            gate: self.gate(base.gate),
+            entropy: own.convention.unwrap_or(base.entropy),
+            method: own.method.unwrap_or(base.method),
+            exploration: own.epsilon.unwrap_or(base.exploration),
+            relabelling: own.noise,
+            adaptive: own.adaptive,
+            adam: own.adam.unwrap_or(base.adam),
+            evaluation: Evaluation {
+                length: own.test_length.unwrap_or(longest_test.min(cap)),
+                inputs: own.test_inputs.unwrap_or(test.inputs),
+            },
+        })
+    }
+
+    fn gate(&self, base: Gate) -> Gate {
+        let own = &self.method;
+        Gate {
+            period: own.gate_every.unwrap_or(base.period),
+            above: own.gate_above.unwrap_or(base.above),
+            decoding: own.gate.unwrap_or(base.decoding),
+            samples: own.gate_samples.unwrap_or(base.samples),
+            lengths: own.gate_lengths.unwrap_or(base.lengths),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_states_its_numbers() {
+        let grpo = Method::Grpo {
+            group: 8,
+            clip: 0.2,
+            epochs: 2,
+        };
+        assert_eq!(method("grpo:8,0.2,2"), Ok(grpo));
+        assert_eq!(method("expert"), Ok(Method::Expert {}));
+        for bad in ["grpo", "grpo:8", "grpo:8,0,1", "grpo:8,0.2,1,1", "ppo", ""] {
+            assert!(method(bad).unwrap_err().contains("grpo:GROUP"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn noise_has_a_kind_a_share_and_a_period() {
+        let read = noise("transposition:0.5,500").unwrap();
+        assert_eq!((read.fraction, read.period), (0.5, 500));
+        for bad in ["full", "full:2,1", "full:0.5,0", "swap:0.5,1", "full:0.5"] {
+            assert!(noise(bad).is_err(), "{bad}");
+        }
+        assert!(adaptive("64,16").is_ok() && adaptive("64").is_err() && adaptive("1,0").is_err());
+        assert!(adam("0.9,0.99,1e-8").is_ok() && adam("0.9").is_err());
+        assert!(lengths("1,2").is_ok() && lengths("0").is_err() && lengths("a").is_err());
+    }
+}

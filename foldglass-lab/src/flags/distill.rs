@@ -1,0 +1,62 @@
+//! Reads the flags of commands that distil codes into networks.
+
+use clap::Args;
+use foldglass_nn::distill::Distillation;
+use foldglass_nn::fleet::FleetError;
+use foldglass_nn::settings::SettingsError;
+
+use super::fleet::{InitialArgs, NetworkArgs, above_zero, named};
+use super::{count, positive};
+use crate::error::Error;
+
+/// How networks are distilled.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Distillation")]
+pub struct DistillationArgs {
+    /// Inputs of an update, 1 to 4096 [default: 1024]
+    #[arg(short, long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
+    batch: Option<usize>,
+    /// Adam's rate [default: 3e-4]
+    #[arg(long, value_name = "X", value_parser = above_zero, allow_hyphen_values = true)]
+    learning_rate: Option<f64>,
+    /// The most updates of a network [default: 60000, of `barrier` 200000]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    steps: Option<u64>,
+    /// Compare networks with their codes every so many updates [default: 500, of `barrier` 100]
+    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    every: Option<u64>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    initial: InitialArgs,
+}
+
+impl DistillationArgs {
+    /// The distillation, where flags say nothing as in `base`.
+    pub fn over(&self, base: Distillation) -> Distillation {
+        Distillation {
+            shape: self.network.shape(base.shape),
+            initial: self.initial.law(base.initial),
+            layout: self.network.layout(base.layout),
+            batch: self.batch.unwrap_or(base.batch),
+            learning_rate: self.learning_rate.unwrap_or(base.learning_rate),
+            steps: self.steps.unwrap_or(base.steps),
+            every: self.every.unwrap_or(base.every),
+            ..base
+        }
+    }
+}
+
+/// What a fleet of pupils says, with the flag that is meant: the cap is their longest length.
+pub fn pupils_named(error: FleetError) -> Error {
+    match &error {
+        FleetError::Settings(SettingsError::Range {
+            what: "cap",
+            found,
+            accepted,
+        }) => Error::Usage(format!(
+            "--lengths: {found} is too long; accepted: {accepted}"
+        )),
+        _ => named(error),
+    }
+}

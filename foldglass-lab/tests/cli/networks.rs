@@ -1,0 +1,149 @@
+//! Distils codes, follows a path, and reads networks back as codes that other commands take.
+
+use serde_json::Value;
+
+use crate::support::{Scratch, words};
+
+/// A network that learns tiny codes in a second.
+const SMALL: &str = "--backend cpu --width 64 --mlp 128 --vocabulary 4 --batch 64 \
+                     --learning-rate 1e-3";
+
+fn flags<'a>(command: &'a str, more: &'a str) -> Vec<&'a str> {
+    [words(command), words(SMALL), words(more)].concat()
+}
+
+const DISTILL: &str = "distill --task parity --lengths 2 --networks 2 --every 50 --target 1 \
+                       --held-out 100 --steps 4000 --weights nets";
+
+#[test]
+fn a_distilled_code_is_read_back_and_taken_by_other_commands() {
+    let scratch = Scratch::new();
+    let report = scratch.json(&flags(DISTILL, ""));
+    let networks = report["networks"].as_array().unwrap();
+    assert_eq!((networks.len(), &report["cells"]), (2, &6.into()));
+    for network in networks {
+        let curve = network["curve"].as_array().unwrap();
+        assert_eq!(
+            (&network["done"], &network["agreement"]),
+            (&true.into(), &1.0.into())
+        );
+        assert_eq!(curve.len() as u64 * 50, network["steps"].as_u64().unwrap());
+        let file = network["weights"].as_str().unwrap();
+        let class = "--task parity --lengths 2 --backend cpu --out code.json --weights";
+        let read = scratch.json(&[&["read-back"], &words(class)[..], &[file]].concat());
+        // On the windows of its teacher the network is a code, and earns what the teacher does.
+        assert_eq!(read["agreement"], 1.0);
+        assert_eq!(read["reward_exact"], network["reward_exact"]);
+        assert_eq!(read["network_reward_exact"], network["reward_exact"]);
+        assert_eq!(read["trained_steps"], network["steps"]);
+        let eval = scratch.json(&words("eval --code code.json"));
+        assert_eq!(eval["reward_exact"], network["reward_exact"]);
+        let certified = scratch.json(&words("certify --code code.json"));
+        assert_eq!(
+            certified["verdicts"][0]["reward_exact"],
+            network["reward_exact"]
+        );
+        // The report itself is a code file.
+        scratch.file("report.json", &read.to_string());
+        let again = scratch.json(&words("eval --code report.json"));
+        assert_eq!(again["reward_exact"], network["reward_exact"]);
+    }
+}
+
+#[test]
+fn a_code_of_a_file_teaches_all_networks() {
+    let scratch = Scratch::new();
+    scratch.file("own.json", "{\"actions\":[0,1,0,1,1,0]}");
+    let little = DISTILL
+        .replace("4000", "50")
+        .replace("--target 1", "--target 0");
+    let report = scratch.json(&flags(&little, "--code own.json"));
+    for network in report["networks"].as_array().unwrap() {
+        assert_eq!(network["reward_exact"], "1/1");
+        assert_eq!(
+            (&network["steps"], &network["done"]),
+            (&50.into(), &true.into())
+        );
+    }
+}
+
+#[test]
+fn a_trained_network_is_read_back() {
+    let scratch = Scratch::new();
+    let train = "train --task parity --steps 20 --cap 3 --gate-samples 32 --test-inputs 20 \
+                 --weights nets";
+    let trained = scratch.json(&flags(train, "--layout causal"));
+    let file = trained["models"][0]["weights"].as_str().unwrap();
+    let read =
+        |more: &str| scratch.run(&[&["read-back", "--weights", file], &words(more)[..]].concat());
+    let wide = read("--task parity --lengths 2 --window 1,1 --json").json();
+    // A window over everything that the network sees explains all of it; a narrow one less.
+    assert_eq!(wide["agreement"], 1.0);
+    assert_eq!((&wide["inputs"], &wide["steps"]), (&4.into(), &8.into()));
+    let narrow = read("--task parity --lengths 2,3 --tied --json").json();
+    assert!(narrow["agreement"].as_f64().unwrap() <= 1.0);
+    assert_eq!(narrow.get("network_reward_exact"), None);
+    for (more, said) in [
+        ("--task parity --lengths 4", "lengths up to 3"),
+        ("--task z:3 --lengths 2", "another multiplication table"),
+        (
+            "--task parity --lengths 2 --width 16",
+            "needed: F32 of sizes",
+        ),
+        (
+            "--task parity --lengths 2 --inputs markov:9/10",
+            "uniform inputs",
+        ),
+        ("--lengths 2", "--task"),
+    ] {
+        let refused = read(more);
+        assert_eq!(refused.code, Some(2), "{more}: {}", refused.errors);
+        assert!(refused.errors.contains(said), "{more}: {}", refused.errors);
+    }
+    scratch.file("text.json", "no network");
+    let refused = scratch.run(&words(
+        "read-back --task parity --lengths 2 --weights text.json",
+    ));
+    assert!(refused.errors.contains("safetensors"), "{}", refused.errors);
+}
+
+const BARRIER: &str = "barrier --task parity --lengths 3 --codes 3 --points 9 --every 20";
+
+#[test]
+fn a_path_is_followed_and_its_lines_are_counted() {
+    let scratch = Scratch::new();
+    let report = scratch.json(&flags(BARRIER, ""));
+    assert_eq!(
+        (&report["inputs"], &report["points"]),
+        (&8.into(), &9.into())
+    );
+    let stretches = report["stretches"].as_array().unwrap();
+    assert_eq!(stretches.len(), 3);
+    let right = |line: &Value| -> Vec<u64> {
+        let counts = line["right"].as_array().unwrap();
+        counts.iter().map(|n| n.as_u64().unwrap()).collect()
+    };
+    for stretch in stretches {
+        let lines = stretch["lines"].as_array().unwrap();
+        assert_eq!((lines.len(), &stretch["networks"]), (2, &3.into()));
+        for line in lines {
+            let counts = right(line);
+            let lower = counts[0].min(counts[8]);
+            let least = *counts.iter().min().unwrap();
+            assert_eq!(line["barrier"], lower - least, "{counts:?}");
+        }
+    }
+    // The path ends at reward 1, and its last network reproduces the last code on every input.
+    assert_eq!(right(&stretches[2]["lines"][1])[8], 8);
+    let many = BARRIER.replace("--codes 3", "--codes 1000");
+    for (command, more, code, said) in [
+        (BARRIER, "--tied", 2, "untied"),
+        (&many, "", 2, "--codes 1000"),
+        (BARRIER, "--proposals 1 --chains 2", 1, "none of 2 chains"),
+        (BARRIER, "--steps 20", 1, "more --steps"),
+    ] {
+        let refused = scratch.run(&flags(command, more));
+        assert_eq!(refused.code, Some(code), "{more}: {}", refused.errors);
+        assert!(refused.errors.contains(said), "{more}: {}", refused.errors);
+    }
+}

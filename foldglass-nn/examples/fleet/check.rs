@@ -1,0 +1,326 @@
+//! Compares back ends with the dense reference: gradients, decoding, draws, the same run twice.
+
+use crate::{Outcome, backend, model, precision, weights};
+use foldglass::quasigroup::LatinSquare;
+use foldglass_nn::backend::{Backend, ModelState};
+use foldglass_nn::batch::{Batch, BatchLaw};
+use foldglass_nn::cpu::Cpu;
+use foldglass_nn::cuda::Cuda;
+use foldglass_nn::dense::{self, Dense, Matrix};
+use foldglass_nn::fleet::Fleet;
+use foldglass_nn::layout::Layout;
+use foldglass_nn::objective::{TokenWeight, logit_gradient};
+use foldglass_nn::philox::{Numbers, Purpose};
+use foldglass_nn::settings::{Drawn, Gate, Lengths, ModelSettings, Settings};
+use foldglass_nn::shape::{Norm, Shape};
+use foldglass_nn::weights::InitialLaw;
+use std::ops::ControlFlow;
+
+fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
+    let law = BatchLaw {
+        square,
+        lengths: &(1..=cap).collect::<Vec<_>>(),
+        drawn: Drawn::Sample,
+        rows,
+        group: 1,
+        cap,
+    };
+    let mut batch = Batch::draw(&law, Numbers::new(5, Purpose::Training, 1));
+    for sample in 0..rows {
+        for (t, y) in batch.y_mut(sample).iter_mut().enumerate() {
+            *y = ((sample * 7 + t * 3) % square.q()) as u8;
+        }
+    }
+    let weights = (0..batch.tokens()).map(|i| TokenWeight {
+        policy: ((i * 5 % 7) as f32 - 3.0) / 50.0,
+        entropy: (i % 3) as f32 / 60.0,
+    });
+    let weights = weights.collect();
+    (batch, weights)
+}
+
+fn list(symbols: &[u8]) -> Vec<usize> {
+    symbols.iter().map(|&s| s.into()).collect()
+}
+
+/// The gradient of weighed tokens by the dense reference.
+fn reference(
+    settings: &Settings,
+    weights: &[f32],
+    q: usize,
+    batch: &Batch,
+    tokens: &[TokenWeight],
+) -> Vec<f64> {
+    let shape = settings.shape;
+    let model = Dense::from_f32(shape, weights);
+    let mut sum = vec![0.0; weights.len()];
+    for sample in 0..batch.samples() {
+        let (x, y) = (list(batch.x(sample)), list(batch.y(sample)));
+        let sequence = settings
+            .layout
+            .sequence(&x, &y, settings.cap, shape.separator());
+        let trace = model.forward(&sequence);
+        let mut d_logits = Matrix {
+            rows: x.len(),
+            columns: shape.vocabulary,
+            values: vec![0.0; x.len() * shape.vocabulary],
+        };
+        for t in 1..=x.len() {
+            let logits = &trace.logits.row(t - 1)[..q];
+            let total: f64 = logits.iter().map(|l| l.exp()).sum();
+            let policy: Vec<f32> = logits.iter().map(|l| (l.exp() / total) as f32).collect();
+            let mut d = vec![0.0; q];
+            logit_gradient(
+                &policy,
+                y[t - 1] as u8,
+                tokens[batch.start(t) + sample],
+                &mut d,
+            );
+            let row = &mut d_logits.values[(t - 1) * shape.vocabulary..][..q];
+            row.iter_mut().zip(d).for_each(|(to, d)| *to = d.into());
+        }
+        let gradient = model.backward(&trace, &sequence, &d_logits);
+        sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g);
+    }
+    sum
+}
+
+/// Relative errors of every tensor's gradient.
+fn errors(shape: Shape, found: &[f32], expected: &[f64]) -> Vec<f64> {
+    (shape.tensors().iter())
+        .map(|tensor| {
+            let pairs = tensor
+                .place
+                .clone()
+                .map(|i| (f64::from(found[i]), expected[i]));
+            let difference: f64 = pairs.clone().map(|(a, b)| (a - b).powi(2)).sum();
+            (difference / pairs.map(|(_, b)| b * b).sum::<f64>()).sqrt()
+        })
+        .collect()
+}
+
+pub fn check() -> Outcome<()> {
+    let shape = Shape::default();
+    let narrow = Shape {
+        width: 64,
+        mlp: 128,
+        ..shape
+    };
+    let layered = Shape {
+        norm: Norm::Layer,
+        ..shape
+    };
+    let mut failures = 0;
+    println!(
+        "relative error of the gradient of {} tensors against float64",
+        shape.tensors().len()
+    );
+    for (name, shape, layout, tolerance) in [
+        ("cpu", shape, Layout::PrefixFixed, 1e-5),
+        ("tf32", narrow, Layout::PrefixFixed, 2e-3),
+        ("tf32", narrow, Layout::Interleaved, 2e-3),
+        ("tf32", narrow, Layout::Shared, 2e-3),
+        ("tf32", shape, Layout::PrefixFixed, 2e-3),
+        ("bf16", shape, Layout::PrefixFixed, 1e-2),
+        ("bf16", shape, Layout::Prefix, 1e-2),
+        ("bf16", shape, Layout::Causal, 1e-2),
+        ("bf16", shape, Layout::Interleaved, 1e-2),
+        ("bf16", shape, Layout::Shared, 1e-2),
+        ("bf16", layered, Layout::PrefixFixed, 1e-2),
+        ("tf32", layered, Layout::PrefixFixed, 2e-3),
+    ] {
+        let settings = Settings {
+            shape,
+            layout,
+            cap: 8,
+            batch: 64,
+            gate: Gate {
+                samples: 64,
+                ..Gate::default()
+            },
+            ..Settings::default()
+        };
+        let models = [
+            model(3, LatinSquare::paper(), 0.3),
+            model(4, LatinSquare::cyclic(2)?, 0.3),
+        ];
+        let made = backend(name, &settings, &models);
+        let mut made = match made {
+            Ok(made) => made,
+            Err(error) => {
+                println!("{name}: {error}");
+                failures += 1;
+                continue;
+            }
+        };
+        let (mut batches, mut tokens, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, model) in models.iter().enumerate() {
+            let values = weights(shape, InitialLaw::Pt, model.seed);
+            made.restore(number, &ModelState::new(values.clone()))?;
+            let (batch, list) = example(&model.square, settings.cap, 40);
+            expected.push(reference(
+                &settings,
+                &values,
+                model.square.q(),
+                &batch,
+                &list,
+            ));
+            batches.push(batch);
+            tokens.push(list);
+        }
+        let found = made.gradients(&batches, &tokens)?;
+        for (number, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let errors = errors(shape, found, expected);
+            let shown: Vec<String> = errors.iter().map(|e| format!("{e:.1e}")).collect();
+            let good = errors.iter().all(|&e| e < tolerance);
+            failures += usize::from(!good);
+            let verdict = if good { "ok" } else { "FAIL" };
+            println!(
+                "{name} D={} {layout:?} {:?} model {number}: {} {verdict}",
+                shape.width,
+                shape.norm,
+                shown.join(" ")
+            );
+        }
+    }
+    for name in ["tf32", "bf16"] {
+        failures += check_greedy(name)? + check_draws(name)? + check_twice(name)?;
+    }
+    println!("{failures} failures");
+    if failures > 0 {
+        return Err("some checks failed".into());
+    }
+    Ok(())
+}
+
+/// Greedy decoding on all inputs of length 3 against the reference; differences only where two
+/// logits are nearly equal.
+fn check_greedy(name: &str) -> Outcome<usize> {
+    let square = LatinSquare::paper();
+    let settings = Settings {
+        cap: 4,
+        batch: 128,
+        evaluation: foldglass_nn::settings::Evaluation {
+            length: 3,
+            inputs: 100,
+        },
+        ..Settings::default()
+    };
+    let own = model(8, square.clone(), 0.0);
+    let mut made = backend(name, &settings, std::slice::from_ref(&own))?;
+    let values = weights(settings.shape, InitialLaw::Pt, 8);
+    made.restore(0, &ModelState::new(values.clone()))?;
+    let inputs: Vec<Vec<u8>> = (0..125).map(|i| vec![i % 5, i / 5 % 5, i / 25]).collect();
+    let mut batches = [Batch::new(&square, &inputs, 4)];
+    made.decode(&mut batches)?;
+    let reference = Dense::from_f32(settings.shape, &values);
+    let mut different = 0;
+    for (sample, input) in inputs.iter().enumerate() {
+        let expected = dense::greedy(&reference, settings.layout, &list(input), 5, 4);
+        different += usize::from(list(batches[0].y(sample)) != expected);
+    }
+    // bf16 may turn near ties.
+    let allowed = if name == "bf16" { 3 } else { 1 };
+    println!("{name}: greedy decoding differs from the reference on {different} of 125 inputs");
+    Ok(usize::from(different > allowed))
+}
+
+/// First tokens of one input, drawn 512 times at a step, against the reference's softmax.
+fn check_draws(name: &str) -> Outcome<usize> {
+    let settings = Settings {
+        cap: 1,
+        lengths: Lengths::Fixed {
+            lengths: vec![1],
+            drawn: Drawn::Sample,
+        },
+        evaluation: foldglass_nn::settings::Evaluation {
+            length: 1,
+            inputs: 100,
+        },
+        ..Settings::default()
+    };
+    let own = model(8, LatinSquare::paper(), 0.0);
+    let mut made = backend(name, &settings, std::slice::from_ref(&own))?;
+    let values = weights(settings.shape, InitialLaw::Pt, 8);
+    made.restore(0, &ModelState::new(values.clone()))?;
+    // The chance of being right, averaged over inputs, against the fraction that was.
+    let reference = Dense::from_f32(settings.shape, &values);
+    let mut chance = 0.0;
+    for x in 0..5 {
+        let sequence = settings.layout.sequence(&[x], &[0], 1, 7);
+        let logits = reference.forward(&sequence).logits;
+        let total: f64 = logits.row(0)[..5].iter().map(|l| l.exp()).sum();
+        chance += logits.row(0)[x].exp() / total / 5.0;
+    }
+    let mut right = 0.0;
+    for step in 0..200 {
+        let test = foldglass_nn::backend::Test {
+            purpose: Purpose::Gate,
+            step,
+            samples: 512,
+            decoding: foldglass_nn::settings::Decoding::Sampled,
+            lengths: vec![vec![1]],
+        };
+        right += f64::from(made.right(&test)?[0]);
+    }
+    let n = 200.0 * 512.0;
+    let z = (right - n * chance) / (n * chance * (1.0 - chance)).sqrt();
+    println!(
+        "{name}: drawn right {:.4}, softmax says {chance:.4}, {z:.1} deviations",
+        right / n
+    );
+    Ok(usize::from(z.abs() > 5.0))
+}
+
+/// The same run twice, to the last bit; and its first steps against the CPU's.
+fn check_twice(name: &str) -> Outcome<usize> {
+    let settings = Settings {
+        batch: 128,
+        steps: 60,
+        cap: 8,
+        lengths: Lengths::Curriculum {
+            start: 6,
+            drawn: Drawn::Sample,
+        },
+        gate: Gate {
+            samples: 128,
+            ..Gate::default()
+        },
+        ..Settings::default()
+    };
+    let models: Vec<ModelSettings> = (0..5)
+        .map(|seed| model(seed, LatinSquare::paper(), 0.1))
+        .collect();
+    let run = |name: &str, steps: u64| -> Outcome<(Vec<Vec<f32>>, String)> {
+        let make =
+            |s: &Settings, m: &[ModelSettings]| match name {
+                "cpu" => Ok(Box::new(Cpu::new(s, m)) as Box<dyn Backend>),
+                _ => Ok(Box::new(Cuda::new(s, m, precision(name).expect("a name"))?)
+                    as Box<dyn Backend>),
+            };
+        let settings = Settings {
+            steps,
+            ..settings.clone()
+        };
+        let mut fleet = Fleet::new(settings, models.clone(), &make)?;
+        let mut last = String::new();
+        fleet.run(|points| {
+            last = format!("{:?}", points[0].last);
+            ControlFlow::Continue(())
+        })?;
+        let states = (0..5).map(|m| Ok(fleet.backend().state(m)?.weights));
+        Ok((states.collect::<Outcome<_>>()?, last))
+    };
+    let (one, other) = (run(name, 60)?, run(name, 60)?);
+    let same = one.0 == other.0;
+    println!(
+        "{name}: the same run twice is {}",
+        if same { "the same" } else { "DIFFERENT" }
+    );
+    println!(
+        "  first step, {name}: {}\n  first step, cpu: {}",
+        run(name, 1)?.1,
+        run("cpu", 1)?.1
+    );
+    Ok(usize::from(!same))
+}

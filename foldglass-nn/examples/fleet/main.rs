@@ -1,0 +1,96 @@
+//! Checks and measures fleets from a command line, on a CPU or a GPU, and runs the paper's items as single
+//! GPU jobs of a given time; everything else is `foldglass train`, `distill`, `barrier`, `read-back`:
+//!
+//! ```text
+//! fleet check                      every tensor's gradient and more against the reference
+//! fleet bench cpu|tf32|bf16 R L SECONDS [BATCH]
+//! fleet profile tf32|bf16 R L      the time of every kernel
+//! fleet export FOLDER              weights, tokens and logits, for another program to compare
+//! fleet containment BACKEND OUT.jsonl SECONDS STEPS SEEDS    random codes of eight classes, distilled
+//! fleet paths LENGTH CODES FILE    three classes' escape paths, three stretches of each
+//! fleet escape BACKEND PATHS OUT.jsonl SECONDS POINTS        escape paths, followed
+//! fleet train BACKEND SETTINGS.toml OUT.jsonl SECONDS TASK:C:SEEDS ..
+//! ```
+
+mod bench;
+mod check;
+mod export;
+mod jobs;
+
+use foldglass::quasigroup::LatinSquare;
+use foldglass_nn::backend::Backend;
+use foldglass_nn::cpu::Cpu;
+use foldglass_nn::cuda::{Cuda, Precision};
+use foldglass_nn::settings::{ModelSettings, Settings};
+use foldglass_nn::shape::Shape;
+use foldglass_nn::weights::{InitialLaw, Weights};
+use std::error::Error;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["check"] => check::check(),
+        ["bench", backend, r, l, seconds] => {
+            bench::bench(backend, r.parse()?, l.parse()?, seconds.parse()?, 512)
+        }
+        ["bench", backend, r, l, seconds, batch] => {
+            let batch = batch.parse()?;
+            bench::bench(backend, r.parse()?, l.parse()?, seconds.parse()?, batch)
+        }
+        ["profile", precision, r, l] => bench::profile(precision, r.parse()?, l.parse()?),
+        ["export", folder] => export::export(folder),
+        ["containment", backend, out, seconds, steps, seeds] => jobs::containment(
+            backend,
+            out,
+            seconds.parse()?,
+            steps.parse()?,
+            seeds.parse()?,
+        ),
+        ["paths", length, codes, file] => jobs::paths(length.parse()?, codes.parse()?, file),
+        ["escape", backend, paths, out, seconds, points] => {
+            jobs::escape(backend, paths, out, seconds.parse()?, points.parse()?)
+        }
+        ["train", backend, settings, out, seconds, models @ ..] => {
+            jobs::train(backend, settings, out, seconds.parse()?, models)
+        }
+        _ => {
+            Err("usage: check | bench | profile | export | containment | paths | escape | train; see the top of the source".into())
+        }
+    }
+}
+
+fn backend(name: &str, settings: &Settings, models: &[ModelSettings]) -> Outcome<Box<dyn Backend>> {
+    Ok(match name {
+        "cpu" => Box::new(Cpu::new(settings, models)),
+        _ => Box::new(Cuda::new(settings, models, precision(name)?)?),
+    })
+}
+
+fn precision(name: &str) -> Outcome<Precision> {
+    match name {
+        "bf16" => Ok(Precision::Bf16),
+        "tf32" => Ok(Precision::Tf32),
+        _ => Err(format!("back end '{name}'; accepted: cpu, tf32, bf16").into()),
+    }
+}
+
+fn model(seed: u64, square: LatinSquare, entropy: f64) -> ModelSettings {
+    ModelSettings {
+        seed,
+        square,
+        entropy,
+        learning_rate: 3e-4,
+    }
+}
+
+/// Weights with norms that are not all 1.
+fn weights(shape: Shape, law: InitialLaw, seed: u64) -> Vec<f32> {
+    let mut weights = Weights::draw(shape, law, seed).values;
+    for tensor in shape.tensors().iter().filter(|t| t.sizes.len() == 1) {
+        (tensor.place.clone()).for_each(|i| weights[i] += ((i * 7 % 11) as f32 - 5.0) / 40.0);
+    }
+    weights
+}

@@ -1,0 +1,240 @@
+//! Draws batches of inputs, longest first (paper, section 2).
+//!
+//! Rows are sorted by length, so that the rows still running at step t are the first `live(t)`.
+//! A row's step is numbered step by step: first all rows of step 1, then those of step 2.
+
+use crate::philox::{Draw, Numbers, below};
+use crate::settings::Drawn;
+use foldglass::quasigroup::LatinSquare;
+
+/// Inputs, their targets and what was emitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    cap: usize,
+    lengths: Vec<usize>,
+    x: Vec<u8>,
+    y: Vec<u8>,
+    targets: Vec<u8>,
+    /// Where the rows of each step start; one more than there are steps.
+    starts: Vec<usize>,
+}
+
+/// How a batch is drawn.
+#[derive(Debug, Clone)]
+pub struct BatchLaw<'a> {
+    /// The task.
+    pub square: &'a LatinSquare,
+    /// The lengths, equally likely.
+    pub lengths: &'a [usize],
+    /// For what a length is drawn.
+    pub drawn: Drawn,
+    /// The number of rows.
+    pub rows: usize,
+    /// So many rows share an input; divides the rows.
+    pub group: usize,
+    /// The longest length of the run.
+    pub cap: usize,
+}
+
+impl Batch {
+    /// The batch of given inputs, in this order.
+    ///
+    /// # Panics
+    /// If an input is longer than the one before it, empty, or longer than `cap`.
+    pub fn new(square: &LatinSquare, inputs: &[Vec<u8>], cap: usize) -> Batch {
+        let lengths: Vec<usize> = inputs.iter().map(Vec::len).collect();
+        assert!(lengths.is_sorted_by(|a, b| a >= b), "the longest first");
+        assert!(lengths.iter().all(|t| (1..=cap).contains(t)));
+        let mut x = vec![0; lengths.len() * cap];
+        for (row, input) in x.chunks_exact_mut(cap).zip(inputs) {
+            row[..input.len()].copy_from_slice(input);
+        }
+        let targets = inputs.iter().map(|input| fold(square, input)).collect();
+        Batch::of_parts(cap, lengths, x, targets)
+    }
+
+    fn of_parts(cap: usize, lengths: Vec<usize>, x: Vec<u8>, targets: Vec<u8>) -> Batch {
+        let longest = lengths.first().copied().unwrap_or(0);
+        let mut starts = vec![0];
+        for t in 1..=longest {
+            let live = lengths.partition_point(|&length| length >= t);
+            starts.push(starts[t - 1] + live);
+        }
+        Batch {
+            cap,
+            y: vec![0; x.len()],
+            lengths,
+            x,
+            targets,
+            starts,
+        }
+    }
+
+    /// Draws a batch.
+    pub fn draw(law: &BatchLaw, numbers: Numbers) -> Batch {
+        let (q, choices) = (law.square.q() as u32, law.lengths.len() as u32);
+        let choose = |row: usize| {
+            let row = match law.drawn {
+                Drawn::Sample => row as u32,
+                Drawn::Batch => 0,
+            };
+            law.lengths[below(numbers.words(Draw::Length, row, 0)[0], choices) as usize]
+        };
+        let mut order: Vec<(usize, usize)> = (0..law.rows)
+            .map(|row| (choose(row / law.group), row / law.group))
+            .collect();
+        // Stable, so the members of a group stay side by side.
+        order.sort_by_key(|drawn| std::cmp::Reverse(drawn.0));
+        let mut x = vec![0; law.rows * law.cap];
+        let mut targets = Vec::with_capacity(law.rows);
+        for (row, &(length, from)) in x.chunks_exact_mut(law.cap).zip(&order) {
+            for (j, x) in row[..length].iter_mut().enumerate() {
+                let words = numbers.words(Draw::Input, from as u32, j as u32 / 4);
+                *x = below(words[j % 4], q) as u8;
+            }
+            targets.push(fold(law.square, &row[..length]));
+        }
+        let lengths = order.into_iter().map(|(length, _)| length).collect();
+        Batch::of_parts(law.cap, lengths, x, targets)
+    }
+
+    /// The longest length that a row may have.
+    pub fn cap(&self) -> usize {
+        self.cap
+    }
+
+    /// The number of samples.
+    pub fn samples(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// The steps of the longest row.
+    pub fn longest(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The lengths, the longest first.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// All tokens to emit: the sum of the lengths.
+    pub fn tokens(&self) -> usize {
+        self.starts[self.starts.len() - 1]
+    }
+
+    /// How many samples reach step t, t from 1.
+    pub fn live(&self, t: usize) -> usize {
+        self.starts[t] - self.starts[t - 1]
+    }
+
+    /// The number of the first token of step t, t from 1.
+    pub fn start(&self, t: usize) -> usize {
+        self.starts[t - 1]
+    }
+
+    /// The inputs of a sample.
+    pub fn x(&self, sample: usize) -> &[u8] {
+        &self.x[sample * self.cap..][..self.lengths[sample]]
+    }
+
+    /// The tokens of a sample.
+    pub fn y(&self, sample: usize) -> &[u8] {
+        &self.y[sample * self.cap..][..self.lengths[sample]]
+    }
+
+    /// The tokens of a sample, to be written.
+    pub fn y_mut(&mut self, sample: usize) -> &mut [u8] {
+        &mut self.y[sample * self.cap..][..self.lengths[sample]]
+    }
+
+    /// All inputs, `cap` a sample.
+    pub fn all_x(&self) -> &[u8] {
+        &self.x
+    }
+
+    /// All tokens, `cap` a sample.
+    pub fn all_y(&self) -> &[u8] {
+        &self.y
+    }
+
+    /// The targets.
+    pub fn targets(&self) -> &[u8] {
+        &self.targets
+    }
+
+    /// Whether a sample's last token is its target.
+    pub fn right(&self, sample: usize) -> bool {
+        self.y(sample)[self.lengths[sample] - 1] == self.targets[sample]
+    }
+}
+
+fn fold(square: &LatinSquare, x: &[u8]) -> u8 {
+    let first = u16::from(x[0]);
+    let last = (x[1..].iter()).fold(first, |s, &x| square.multiply(s, u16::from(x)));
+    last as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::philox::Purpose;
+
+    fn draw(rows: usize, group: usize, drawn: Drawn) -> Batch {
+        let square = LatinSquare::paper();
+        let law = BatchLaw {
+            square: &square,
+            lengths: &[1, 2, 3, 4],
+            drawn,
+            rows,
+            group,
+            cap: 6,
+        };
+        Batch::draw(&law, Numbers::new(3, Purpose::Training, 7))
+    }
+
+    #[test]
+    fn lengths_and_inputs_are_equally_frequent_and_sorted() {
+        let batch = draw(4000, 1, Drawn::Sample);
+        assert!(batch.lengths().is_sorted_by(|a, b| a >= b));
+        let chi = |counts: &[f64], expected: f64| -> f64 {
+            (counts.iter().map(|c| (c - expected).powi(2) / expected)).sum()
+        };
+        let mut lengths = [0.0; 4];
+        batch.lengths().iter().for_each(|t| lengths[t - 1] += 1.0);
+        assert!(chi(&lengths, 1000.0) < 30.7, "3 degrees, tail 1e-6");
+        let mut symbols = [0.0; 5];
+        for sample in 0..batch.samples() {
+            (batch.x(sample).iter()).for_each(|&x| symbols[usize::from(x)] += 1.0);
+        }
+        let expected = batch.tokens() as f64 / 5.0;
+        assert!(chi(&symbols, expected) < 33.4, "4 degrees, tail 1e-6");
+        let live: usize = (1..=4).map(|t| batch.live(t)).sum();
+        assert_eq!(live, batch.tokens());
+        assert_eq!(batch.start(3), batch.live(1) + batch.live(2));
+    }
+
+    #[test]
+    fn a_group_shares_its_input_and_a_batch_can_share_its_length() {
+        let batch = draw(40, 8, Drawn::Sample);
+        for group in 0..5 {
+            for sample in group * 8..group * 8 + 8 {
+                assert_eq!(batch.x(sample), batch.x(group * 8));
+            }
+        }
+        assert!((0..5).any(|group| batch.x(group * 8) != batch.x(0)));
+        let batch = draw(40, 1, Drawn::Batch);
+        assert!(batch.lengths().iter().all(|&t| t == batch.lengths()[0]));
+    }
+
+    #[test]
+    fn targets_are_folds() {
+        let square = LatinSquare::paper();
+        let mut batch = Batch::new(&square, &[vec![0, 1, 2], vec![4]], 5);
+        assert_eq!(batch.targets(), [1, 4]);
+        assert!(!batch.right(0));
+        batch.y_mut(0)[2] = 1;
+        assert!(batch.right(0));
+        assert_eq!((batch.live(1), batch.live(3), batch.tokens()), (2, 1, 4));
+    }
+}

@@ -1,0 +1,413 @@
+//! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
+
+use crate::adam;
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test};
+use crate::batch::{Batch, BatchLaw};
+use crate::lesson::Lesson;
+use crate::objective::{Sampler, TokenWeight, likeliest, logit_gradient, weigh};
+use crate::pass::Activations;
+use crate::philox::{Numbers, Purpose};
+use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
+use crate::table::Tables;
+use rayon::prelude::*;
+
+/// The most samples a model takes at once: bounds the memory of its activations.
+const ROOM: usize = 4096;
+
+/// A fleet on the processor. Threads are those of the current rayon pool; the results do not
+/// depend on their number.
+pub struct Cpu {
+    settings: Settings,
+    models: Vec<Model>,
+    lessons: Vec<Lesson>,
+}
+
+struct Model {
+    own: ModelSettings,
+    state: ModelState,
+    tables: Tables,
+    activations: Activations,
+}
+
+impl Cpu {
+    /// A back end for these models; their weights are still to be restored.
+    pub fn new(settings: &Settings, models: &[ModelSettings]) -> Cpu {
+        let tables = Tables::new(settings.shape, settings.layout, settings.cap);
+        let blank = ModelState::new(vec![0.0; settings.shape.parameters()]);
+        Cpu {
+            settings: settings.clone(),
+            models: models
+                .iter()
+                .map(|own| Model {
+                    own: own.clone(),
+                    state: blank.clone(),
+                    tables: tables.clone(),
+                    activations: Activations::default(),
+                })
+                .collect(),
+            lessons: Vec::new(),
+        }
+    }
+
+    fn check_room(&self, samples: usize) -> Result<(), BackendError> {
+        if samples > ROOM {
+            let room = ROOM;
+            return Err(BackendError::TooMany { samples, room });
+        }
+        Ok(())
+    }
+}
+
+impl Model {
+    /// Emits the tokens of a batch; `choose` gets a token's policy, sample and step.
+    fn emit(
+        &mut self,
+        settings: &Settings,
+        batch: &mut Batch,
+        mut choose: impl FnMut(&[f32], usize, usize) -> u8,
+    ) {
+        let (v, q) = (settings.shape.vocabulary, self.own.square.q());
+        self.activations.make_room(&self.tables, batch.tokens());
+        for t in 1..=batch.longest() {
+            let weights = &self.state.weights;
+            (self.activations).step(&self.tables, weights, settings.layout, batch, t, q);
+            for sample in 0..batch.live(t) {
+                let row = &self.activations.policy[(batch.start(t) + sample) * v..][..v];
+                batch.y_mut(sample)[t - 1] = choose(row, sample, t);
+            }
+        }
+    }
+
+    /// Computes the policies of a batch whose tokens are there.
+    fn follow(&mut self, settings: &Settings, batch: &mut Batch) {
+        let given = batch.clone();
+        self.emit(settings, batch, |_, sample, t| given.y(sample)[t - 1]);
+    }
+
+    /// The gradient of the weighed tokens; the batch's policies have been computed.
+    fn gradient(&self, settings: &Settings, batch: &Batch, weights: &[TokenWeight]) -> Vec<f32> {
+        let v = settings.shape.vocabulary;
+        let mut d_logits = vec![0.0; batch.tokens() * v];
+        for t in 1..=batch.longest() {
+            for sample in 0..batch.live(t) {
+                let token = batch.start(t) + sample;
+                let (policy, y) = (
+                    &self.activations.policy[token * v..][..v],
+                    batch.y(sample)[t - 1],
+                );
+                logit_gradient(policy, y, weights[token], &mut d_logits[token * v..][..v]);
+            }
+        }
+        let mut gradient = vec![0.0; self.state.weights.len()];
+        self.activations.backward(
+            &self.tables,
+            &self.state.weights,
+            settings.layout,
+            batch,
+            &d_logits,
+            &mut gradient,
+        );
+        gradient
+    }
+
+    fn train_step(&mut self, settings: &Settings, step: u64, length: usize) -> StepRecord {
+        let numbers = Numbers::new(self.own.seed, Purpose::Training, step);
+        let mut batch = Batch::draw(
+            &BatchLaw {
+                square: &self.own.square,
+                lengths: &settings.lengths.list(length),
+                drawn: settings.lengths.drawn(),
+                rows: settings.batch,
+                group: settings.group(),
+                cap: settings.cap,
+            },
+            numbers,
+        );
+        let sampler = Sampler {
+            numbers,
+            q: self.own.square.q(),
+            exploration: settings.exploration,
+            relabelling: (settings.relabelling).filter(|r| step.is_multiple_of(r.period)),
+        };
+        self.tables.refresh(&self.state.weights);
+        self.emit(settings, &mut batch, |p, sample, t| {
+            sampler.token(p, sample, t)
+        });
+        let v = settings.shape.vocabulary;
+        let policy = &self.activations.policy;
+        let weighed = weigh(settings, self.own.entropy, &batch, policy, v, None);
+        let record = self.update_on(settings, &batch, &weighed.tokens, weighed.right as u32);
+        if let Method::Grpo { epochs, .. } = settings.method {
+            let old = chosen(&batch, &self.activations.policy, v);
+            for _ in 1..epochs {
+                self.tables.refresh(&self.state.weights);
+                self.follow(settings, &mut batch);
+                let policy = &self.activations.policy;
+                let again = weigh(settings, self.own.entropy, &batch, policy, v, Some(&old));
+                self.update_on(settings, &batch, &again.tokens, again.right as u32);
+            }
+        }
+        StepRecord {
+            loss: weighed.loss,
+            sampled: weighed.right as f64 / batch.samples() as f64,
+            entropy: weighed.entropy,
+            gradient_norm: record,
+        }
+    }
+
+    /// Updates the weights, or gathers the gradient for a later update; returns its norm.
+    fn update_on(
+        &mut self,
+        settings: &Settings,
+        batch: &Batch,
+        weights: &[TokenWeight],
+        right: u32,
+    ) -> f64 {
+        let mut gradient = self.gradient(settings, batch, weights);
+        let norm = adam::norm(&gradient);
+        if let Some(adaptive) = settings.adaptive {
+            let state = &mut self.state;
+            state.gathered.resize(gradient.len(), 0.0);
+            (state.gathered.iter_mut().zip(&gradient)).for_each(|(sum, g)| *sum += g);
+            state.gathered_batches += 1;
+            state.gathered_right += right;
+            if state.gathered_right < adaptive.right && state.gathered_batches < adaptive.most {
+                return norm;
+            }
+            let share = 1.0 / state.gathered_batches as f32;
+            for (g, sum) in gradient.iter_mut().zip(&mut state.gathered) {
+                *g = *sum * share;
+                *sum = 0.0;
+            }
+            state.gathered_batches = 0;
+            state.gathered_right = 0;
+        }
+        let rate = self.own.learning_rate;
+        adam::update(settings.adam, rate, &gradient, &mut self.state);
+        norm
+    }
+
+    fn right(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> u32 {
+        let batch = self.tested(settings, test, lengths);
+        (0..batch.samples()).filter(|&s| batch.right(s)).count() as u32
+    }
+
+    /// A test's batch, answered; empty without lengths.
+    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> Batch {
+        if lengths.is_empty() {
+            return Batch::new(&self.own.square, &[], settings.cap);
+        }
+        let numbers = Numbers::new(self.own.seed, test.purpose, test.step);
+        let mut batch = Batch::draw(
+            &BatchLaw {
+                square: &self.own.square,
+                lengths,
+                drawn: settings.lengths.drawn(),
+                rows: test.samples,
+                group: 1,
+                cap: settings.cap,
+            },
+            numbers,
+        );
+        let q = self.own.square.q();
+        let sampler = Sampler {
+            numbers,
+            q,
+            exploration: 0.0,
+            relabelling: None,
+        };
+        self.tables.refresh(&self.state.weights);
+        self.emit(settings, &mut batch, |p, sample, t| match test.decoding {
+            Decoding::Greedy => likeliest(p, q),
+            Decoding::Sampled => sampler.token(p, sample, t),
+        });
+        batch
+    }
+
+    fn imitate(&mut self, settings: &Settings, lesson: &Lesson, step: u64) -> f64 {
+        let mut batch = Batch::draw(
+            &BatchLaw {
+                square: &self.own.square,
+                lengths: lesson.lengths(),
+                drawn: Drawn::Sample,
+                rows: settings.batch,
+                group: 1,
+                cap: settings.cap,
+            },
+            Numbers::new(self.own.seed, Purpose::Imitation, step),
+        );
+        for sample in 0..batch.samples() {
+            let mut y = vec![0; batch.lengths()[sample]];
+            lesson.emit(batch.x(sample), &mut y);
+            batch.y_mut(sample).copy_from_slice(&y);
+        }
+        let v = settings.shape.vocabulary;
+        self.tables.refresh(&self.state.weights);
+        self.follow(settings, &mut batch);
+        let share = 1.0 / batch.tokens() as f32;
+        let weight = TokenWeight {
+            policy: share,
+            entropy: 0.0,
+        };
+        let gradient = self.gradient(settings, &batch, &vec![weight; batch.tokens()]);
+        adam::update(
+            settings.adam,
+            self.own.learning_rate,
+            &gradient,
+            &mut self.state,
+        );
+        let logs = chosen(&batch, &self.activations.policy, v).into_iter();
+        -logs.map(|p| f64::from(p).ln()).sum::<f64>() * f64::from(share)
+    }
+}
+
+/// The probability of every token of a batch.
+fn chosen(batch: &Batch, policy: &[f32], v: usize) -> Vec<f32> {
+    (1..=batch.longest())
+        .flat_map(|t| (0..batch.live(t)).map(move |sample| (t, sample)))
+        .map(|(t, sample)| {
+            let y = usize::from(batch.y(sample)[t - 1]);
+            policy[(batch.start(t) + sample) * v + y]
+        })
+        .collect()
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> String {
+        format!("CPU, {} threads", rayon::current_num_threads())
+    }
+
+    fn models(&self) -> usize {
+        self.models.len()
+    }
+
+    fn room(&self) -> usize {
+        ROOM
+    }
+
+    fn state(&mut self, model: usize) -> Result<ModelState, BackendError> {
+        Ok(self.models[model].state.clone())
+    }
+
+    fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError> {
+        self.models[model].state = state.clone();
+        Ok(())
+    }
+
+    fn train(
+        &mut self,
+        first: u64,
+        count: u64,
+        lengths: &[usize],
+    ) -> Result<Vec<StepRecord>, BackendError> {
+        let settings = &self.settings;
+        let records: Vec<Option<StepRecord>> = (self.models.par_iter_mut())
+            .zip(lengths)
+            .map(|(model, &length)| {
+                let steps = first + 1..=first + count;
+                steps.fold(None, |_, step| {
+                    Some(model.train_step(settings, step, length))
+                })
+            })
+            .collect();
+        let records: Vec<StepRecord> = records.into_iter().flatten().collect();
+        let broken = |r: &StepRecord| !(r.loss.is_finite() && r.gradient_norm.is_finite());
+        if let Some(model) = records.iter().position(broken) {
+            let step = first + count;
+            return Err(BackendError::NotANumber { model, step });
+        }
+        Ok(records)
+    }
+
+    fn right(&mut self, test: &Test) -> Result<Vec<u32>, BackendError> {
+        self.check_room(test.samples)?;
+        let settings = &self.settings;
+        Ok((self.models.par_iter_mut())
+            .zip(&test.lengths)
+            .map(|(model, lengths)| model.right(settings, test, lengths))
+            .collect())
+    }
+
+    fn teach(&mut self, lessons: &[Lesson]) -> Result<(), BackendError> {
+        self.lessons = lessons.to_vec();
+        Ok(())
+    }
+
+    fn imitate(
+        &mut self,
+        first: u64,
+        count: u64,
+        active: &[bool],
+    ) -> Result<Vec<f64>, BackendError> {
+        if self.lessons.len() != self.models.len() {
+            return Err(BackendError::NoLesson);
+        }
+        let settings = &self.settings;
+        Ok((self.models.par_iter_mut())
+            .zip(&self.lessons)
+            .zip(active)
+            .map(|((model, lesson), &active)| {
+                let steps = if active { count } else { 0 };
+                let steps = first + 1..=first + steps;
+                steps.fold(0.0, |_, step| model.imitate(settings, lesson, step))
+            })
+            .collect())
+    }
+
+    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError> {
+        self.check_room(test.samples)?;
+        if self.lessons.len() != self.models.len() {
+            return Err(BackendError::NoLesson);
+        }
+        let settings = &self.settings;
+        Ok((self.models.par_iter_mut())
+            .zip(&self.lessons)
+            .zip(&test.lengths)
+            .map(|((model, lesson), lengths)| {
+                let batch = model.tested(settings, test, lengths);
+                let mut y = vec![0; settings.cap];
+                let matching = (0..batch.samples()).map(|sample| {
+                    let own = batch.y(sample);
+                    lesson.emit(batch.x(sample), &mut y[..own.len()]);
+                    own.iter().zip(&y).filter(|(a, b)| a == b).count() as u32
+                });
+                Agreement {
+                    matching: matching.sum(),
+                    tokens: batch.tokens() as u32,
+                }
+            })
+            .collect())
+    }
+
+    fn decode(&mut self, batches: &mut [Batch]) -> Result<(), BackendError> {
+        for batch in batches.iter() {
+            self.check_room(batch.samples())?;
+        }
+        let settings = &self.settings;
+        (self.models.par_iter_mut())
+            .zip(batches)
+            .for_each(|(model, batch)| {
+                let q = model.own.square.q();
+                model.tables.refresh(&model.state.weights);
+                model.emit(settings, batch, |p, _, _| likeliest(p, q));
+            });
+        Ok(())
+    }
+
+    fn gradients(
+        &mut self,
+        batches: &[Batch],
+        weights: &[Vec<TokenWeight>],
+    ) -> Result<Vec<Vec<f32>>, BackendError> {
+        let settings = &self.settings;
+        Ok((self.models.par_iter_mut())
+            .zip(batches)
+            .zip(weights)
+            .map(|((model, batch), weights)| {
+                model.tables.refresh(&model.state.weights);
+                model.follow(settings, &mut batch.clone());
+                model.gradient(settings, batch, weights)
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,450 @@
+//! Runs the kernels on the processor, for tests: the CUDA source compiled as C++, a fiber a thread.
+
+use super::device::{Address, Device, Launch};
+use super::memory::{Call, Memory};
+use super::source::{Instructions, Precision, Sizes};
+use super::{Cuda, sizes};
+use crate::backend::{Backend, BackendError, ModelState, Test};
+use crate::batch::{Batch, BatchLaw};
+use crate::cpu::Cpu;
+use crate::layout::{LAYOUTS, Layout};
+use crate::lesson::Lesson;
+use crate::objective::TokenWeight;
+use crate::philox::{Numbers, Purpose};
+use crate::settings::{
+    Adaptive, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings, Permutation,
+    Relabelling, Settings,
+};
+use crate::shape::{Norm, Shape};
+use crate::weights::{InitialLaw, Weights};
+use foldglass::chain::random_code;
+use foldglass::class::{self, Class};
+use foldglass::inputs::InputLaw;
+use foldglass::memory::Allowance;
+use foldglass::quasigroup::LatinSquare;
+use foldglass::stream::Stream;
+use foldglass::task::Task;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::process::Command;
+use std::sync::Mutex;
+
+unsafe extern "C" {
+    fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+type Emulate = unsafe extern "C" fn(
+    *const c_char,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    *const c_void,
+) -> c_int;
+
+struct Emulator {
+    emulate: Emulate,
+    memory: Vec<Vec<u8>>,
+}
+
+/// The emulator keeps its state in globals: one launch at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+impl Emulator {
+    fn new(sizes: &Sizes) -> Emulator {
+        let text = sizes.source(Instructions::Emulated);
+        let names: Vec<String> = text
+            .split("extern \"C\" __global__ void ")
+            .skip(1)
+            .map(|rest| {
+                let rest = rest.trim_start_matches("__launch_bounds__(256, 1) ");
+                let rest = rest.trim_start_matches("__launch_bounds__(128, 2) ");
+                let name = &rest[..rest.find('(').unwrap()];
+                format!("{{\"{name}\", {name}}}")
+            })
+            .collect();
+        let source = [
+            include_str!("emulator/prelude.cpp"),
+            &text,
+            &format!("#define KERNELS {}\n", names.join(", ")),
+            include_str!("emulator/launch.cpp"),
+        ]
+        .concat();
+        let mut hash = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&source, &mut hash);
+        let number = std::hash::Hasher::finish(&hash);
+        let folder = std::env::temp_dir().join("foldglass-emulator");
+        std::fs::create_dir_all(&folder).unwrap();
+        let library = folder.join(format!("{number:x}.so"));
+        if !library.exists() {
+            let file = folder.join(format!("{number:x}.cpp"));
+            std::fs::write(&file, source).unwrap();
+            let done = Command::new("c++")
+                .args(["-O2", "-w", "-shared", "-fPIC", "-std=c++17", "-o"])
+                .arg(&library)
+                .arg(&file)
+                .status()
+                .unwrap();
+            assert!(done.success(), "the kernels compile as C++");
+        }
+        let path = CString::new(library.to_str().unwrap()).unwrap();
+        // SAFETY: the library was just made, and `emulate` has this type in launch.cpp.
+        let emulate = unsafe {
+            let library = dlopen(path.as_ptr(), 2);
+            assert!(!library.is_null());
+            let found = dlsym(library, c"emulate".as_ptr());
+            assert!(!found.is_null());
+            std::mem::transmute::<*mut c_void, Emulate>(found)
+        };
+        Emulator {
+            emulate,
+            memory: Vec::new(),
+        }
+    }
+}
+
+impl Device for Emulator {
+    fn name(&self) -> String {
+        "emulated".into()
+    }
+
+    fn free(&self) -> Result<usize, BackendError> {
+        Ok(1 << 33)
+    }
+
+    fn allocate(&mut self, bytes: usize) -> Result<Address, BackendError> {
+        self.memory.push(vec![0; bytes + 2048]);
+        let start = self.memory.last().unwrap().as_ptr() as u64;
+        Ok(start.next_multiple_of(1024))
+    }
+
+    fn write(&mut self, to: Address, bytes: &[u8]) -> Result<(), BackendError> {
+        // SAFETY: an address inside what was allocated.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to as *mut u8, bytes.len()) };
+        Ok(())
+    }
+
+    fn read(&mut self, from: Address, bytes: &mut [u8]) -> Result<(), BackendError> {
+        // SAFETY: an address inside what was allocated.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from as *const u8, bytes.as_mut_ptr(), bytes.len())
+        };
+        Ok(())
+    }
+
+    fn launch(&mut self, launch: Launch, memory: &Memory, call: &Call) -> Result<(), BackendError> {
+        let name = CString::new(launch.kernel).unwrap();
+        let (x, y, z) = launch.grid;
+        let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+        // SAFETY: as on a device.
+        let found = unsafe {
+            (self.emulate)(
+                name.as_ptr(),
+                x as c_int,
+                y as c_int,
+                z as c_int,
+                launch.threads as c_int,
+                launch.shared as c_int,
+                std::ptr::from_ref(memory).cast(),
+                std::ptr::from_ref(call).cast(),
+            )
+        };
+        assert_eq!(found, 0, "kernel {}", launch.kernel);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    fn profile(&mut self, _: bool) -> Result<Vec<(&'static str, usize, f64)>, BackendError> {
+        Ok(Vec::new())
+    }
+}
+
+fn models() -> Vec<ModelSettings> {
+    let model = |seed, square| ModelSettings {
+        seed,
+        square,
+        entropy: 0.2,
+        learning_rate: 1e-3,
+    };
+    vec![
+        model(3, LatinSquare::paper()),
+        model(4, LatinSquare::cyclic(2).unwrap()),
+    ]
+}
+
+/// A back end of the kernels and one of the CPU, on the same weights.
+fn both(settings: &Settings, precision: Precision, change: &dyn Fn(&mut [f32])) -> (Cuda, Cpu) {
+    let models = models();
+    let sizes = sizes(settings, &models, precision).unwrap();
+    let device = Box::new(Emulator::new(&sizes));
+    let mut cuda = Cuda::on(settings, &models, sizes, device).unwrap();
+    let mut cpu = Cpu::new(settings, &models);
+    for (number, model) in models.iter().enumerate() {
+        let mut weights = Weights::draw(settings.shape, settings.initial, model.seed).values;
+        for tensor in settings
+            .shape
+            .tensors()
+            .iter()
+            .filter(|t| t.sizes.len() == 1)
+        {
+            (tensor.place.clone()).for_each(|i| weights[i] += ((i * 7 % 11) as f32 - 5.0) / 40.0);
+        }
+        change(&mut weights);
+        let state = ModelState::new(weights);
+        cuda.restore(number, &state).unwrap();
+        cpu.restore(number, &state).unwrap();
+    }
+    (cuda, cpu)
+}
+
+fn compare_gradients(settings: &Settings, precision: Precision, rows: usize, tolerance: f64) {
+    compare_changed(settings, precision, rows, tolerance, &|_| ());
+}
+
+fn compare_changed(
+    settings: &Settings,
+    precision: Precision,
+    rows: usize,
+    tolerance: f64,
+    change: &dyn Fn(&mut [f32]),
+) {
+    let (mut cuda, mut cpu) = both(settings, precision, change);
+    let lengths: Vec<usize> = (1..=settings.cap).collect();
+    let (mut batches, mut weights) = (Vec::new(), Vec::new());
+    for model in models() {
+        let q = model.square.q();
+        let law = BatchLaw {
+            square: &model.square,
+            lengths: &lengths,
+            drawn: Drawn::Sample,
+            rows,
+            group: 1,
+            cap: settings.cap,
+        };
+        let mut batch = Batch::draw(&law, Numbers::new(5, Purpose::Training, 1));
+        for sample in 0..rows {
+            for (t, y) in batch.y_mut(sample).iter_mut().enumerate() {
+                *y = ((sample * 7 + t * 3) % q) as u8;
+            }
+        }
+        weights.push(
+            (0..batch.tokens())
+                .map(|i| TokenWeight {
+                    policy: ((i * 5 % 7) as f32 - 3.0) / 50.0,
+                    entropy: (i % 3) as f32 / 60.0,
+                })
+                .collect::<Vec<_>>(),
+        );
+        batches.push(batch);
+    }
+    let found = cuda.gradients(&batches, &weights).unwrap();
+    let expected = cpu.gradients(&batches, &weights).unwrap();
+    for (model, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        for tensor in settings.shape.tensors() {
+            let pairs = tensor
+                .place
+                .clone()
+                .map(|i| (f64::from(found[i]), f64::from(expected[i])));
+            let difference: f64 = pairs.clone().map(|(a, b)| (a - b).powi(2)).sum();
+            let size: f64 = pairs.map(|(_, b)| b * b).sum();
+            let relative = (difference / size).sqrt();
+            let layout = settings.layout;
+            assert!(
+                relative < tolerance,
+                "{layout:?} model {model} {}: {relative:e}",
+                tensor.name
+            );
+        }
+    }
+}
+
+fn small(norm: Norm) -> Shape {
+    Shape {
+        width: 64,
+        mlp: 128,
+        norm,
+        ..Shape::default()
+    }
+}
+
+fn settings(shape: Shape, layout: Layout) -> Settings {
+    Settings {
+        shape,
+        layout,
+        cap: 3,
+        batch: 24,
+        gate: Gate {
+            samples: 24,
+            ..Gate::default()
+        },
+        ..Settings::default()
+    }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn single_precision_gradients_are_those_of_the_cpu() {
+    for layout in LAYOUTS {
+        for norm in [Norm::Rms, Norm::Layer] {
+            compare_gradients(&settings(small(norm), layout), Precision::Tf32, 20, 2e-3);
+        }
+    }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn scores_far_below_the_best_keep_their_gradients() {
+    // Keys so long that scores differ by hundreds: most powers vanish.
+    let settings = settings(small(Norm::Rms), Layout::PrefixFixed);
+    let place = settings.shape.places().blocks[0].key.clone();
+    compare_changed(&settings, Precision::Tf32, 20, 2e-3, &|weights| {
+        weights[place.clone()].iter_mut().for_each(|w| *w *= 300.0);
+    });
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn bf16_gradients_are_those_of_the_cpu() {
+    for (layout, norm) in [
+        (Layout::PrefixFixed, Norm::Rms),
+        (Layout::Interleaved, Norm::Layer),
+    ] {
+        let shape = Shape {
+            norm,
+            ..Shape::default()
+        };
+        // Rows that fill one tile of 64 and a part of the next, and blocks of both halves.
+        let settings = Settings {
+            batch: 80,
+            ..settings(shape, layout)
+        };
+        compare_gradients(&settings, Precision::Bf16, 80, 1e-2);
+    }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn training_takes_the_cpus_steps() {
+    let grpo = Method::Grpo {
+        group: 8,
+        clip: 0.2,
+        epochs: 2,
+    };
+    let relabelling = Relabelling {
+        kind: Permutation::Full,
+        fraction: 0.5,
+        period: 1,
+    };
+    type Change = Box<dyn Fn(&mut Settings)>;
+    let changes: Vec<Change> = vec![
+        Box::new(|_| ()),
+        Box::new(|s| s.entropy = EntropyForm::SequenceMean),
+        Box::new(|s| s.entropy = EntropyForm::Summed),
+        Box::new(|s| s.entropy = EntropyForm::Return),
+        Box::new(|s| s.method = Method::Expert {}),
+        Box::new(move |s| s.method = grpo),
+        Box::new(move |s| s.relabelling = Some(relabelling)),
+        Box::new(move |s| {
+            let kind = Permutation::Transposition;
+            s.relabelling = Some(Relabelling {
+                kind,
+                ..relabelling
+            });
+        }),
+        Box::new(|s| s.exploration = 0.3),
+        Box::new(|s| {
+            s.adaptive = Some(Adaptive {
+                right: 1000,
+                most: 2,
+            })
+        }),
+        Box::new(|s| {
+            s.lengths = Lengths::Fixed {
+                lengths: vec![1, 3],
+                drawn: Drawn::Batch,
+            };
+        }),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut settings = Settings {
+            initial: InitialLaw::Fan,
+            ..settings(small(Norm::Rms), Layout::PrefixFixed)
+        };
+        change(&mut settings);
+        let (mut cuda, mut cpu) = both(&settings, Precision::Tf32, &|_| ());
+        for first in 0..3 {
+            let found = cuda.train(first, 1, &[2, 3]).unwrap();
+            let expected = cpu.train(first, 1, &[2, 3]).unwrap();
+            for (a, b) in found.iter().zip(&expected) {
+                let near = |a: f64, b: f64| (a - b).abs() < 3e-3 * (0.1 + b.abs());
+                assert_eq!(a.sampled as f32, b.sampled as f32, "change {number}");
+                assert!(near(a.loss, b.loss), "change {number}: {a:?} {b:?}");
+                assert!(near(a.entropy, b.entropy), "change {number}: {a:?} {b:?}");
+                assert!(
+                    near(a.gradient_norm, b.gradient_norm),
+                    "{number}: {a:?} {b:?}"
+                );
+            }
+        }
+        for model in 0..2 {
+            let (a, b) = (cuda.state(model).unwrap(), cpu.state(model).unwrap());
+            assert_eq!(a.updates, b.updates, "change {number}");
+            assert_eq!(a.gathered_batches, b.gathered_batches);
+            let far = a.weights.iter().zip(&b.weights);
+            let far = far.filter(|(a, b)| (*a - *b).abs() > 5e-4).count();
+            assert!(far < a.weights.len() / 50, "change {number}: {far} weights");
+        }
+    }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn imitation_takes_the_cpus_steps() {
+    let settings = settings(small(Norm::Rms), Layout::PrefixFixed);
+    let (mut cuda, mut cpu) = both(&settings, Precision::Tf32, &|_| ());
+    let lessons: Vec<Lesson> = (models().into_iter().zip([vec![3], vec![2, 3]]))
+        .map(|(model, lengths)| {
+            let task = Task::new(model.square, &InputLaw::Uniform, &lengths).unwrap();
+            let class = Class::new(task, class::Shape::untied(1, 1), Allowance::default()).unwrap();
+            let code = random_code(&class, &mut Stream::new(model.seed, 1));
+            Lesson::new(&code).unwrap()
+        })
+        .collect();
+    let test = Test {
+        purpose: Purpose::HeldOut,
+        step: 0,
+        samples: 24,
+        decoding: Decoding::Greedy,
+        lengths: lessons.iter().map(|l| l.lengths().to_vec()).collect(),
+    };
+    let on: [&mut dyn Backend; 2] = [&mut cuda, &mut cpu];
+    let [one, other] = on.map(|backend| {
+        backend.teach(&lessons).unwrap();
+        let losses = backend.imitate(0, 3, &[true, true]).unwrap();
+        let alone = backend.imitate(3, 1, &[true, false]).unwrap();
+        let updates = [0, 1].map(|m| backend.state(m).unwrap().updates);
+        assert_eq!(updates, [4, 3]);
+        (losses, alone[0], backend.agree(&test).unwrap())
+    });
+    let near = |a: f64, b: f64| (a - b).abs() < 2e-3 * b;
+    assert!(near(one.0[0], other.0[0]) && near(one.0[1], other.0[1]));
+    assert!(near(one.1, other.1), "{one:?} {other:?}");
+    assert_eq!(one.2, other.2);
+}
+
+#[test]
+#[ignore = "writes the CUDA sources into the temporary folder, for a compiler's report"]
+fn sources_are_written() {
+    let folder = std::env::temp_dir().join("foldglass-sources");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, precision) in [("bf16", Precision::Bf16), ("tf32", Precision::Tf32)] {
+        let sizes = sizes(&Settings::default(), &models(), precision).unwrap();
+        let text = sizes.source(Instructions::Ptx);
+        std::fs::write(folder.join(format!("{name}.cu")), text).unwrap();
+    }
+}

@@ -1,0 +1,235 @@
+// Sizes, the fleet's memory, random numbers. Letters as in the library: V tokens, H heads, D width,
+// FF the MLP's width, K = V (1 + H) features, W = D / H, ND distances, CAP the longest length,
+// S samples, NT tokens of a model. They and the tensors' places O_* are defined before this text.
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SEP (V - 1)
+#define EPSILON 1e-6f
+
+// Everything a kernel may read or write; the same fields in the same order as `Memory` in Rust.
+struct Fleet {
+    const u64 *seeds;
+    const int *q;
+    const u8 *square;         // [R][V][V]
+    const float *entropy;     // [R]
+    const float *rate;        // [R]
+    const int *choices;       // [R][CAP + 1]: how many lengths, and which
+    const int *order;         // [R]: the models with most work first
+    const float2 *turns;      // [ND][W / 2]: sine and cosine
+    float *weights, *mean, *second, *gradient, *gathered; // [R][P]
+    int *updates, *gathered_batches, *gathered_right;     // [R]
+    int *samples;             // [R]: samples of the batch at hand
+    int *lengths;             // [R][S], the longest first
+    u8 *x, *y;                // [R][S][XS]
+    u8 *target;               // [R][S]
+    int *starts;              // [R][CAP + 1]: tokens of the steps up to t
+    float *advantage, *share; // [R][S]: what multiplies log pi and the entropy
+    float2 *token_weights;    // [R][NT], or none
+    float *old;               // [R][NT]: probabilities at the draw, or none
+    float *record;            // [R][4]: loss, right, entropy, norm of the gradient
+    float *norm_parts;        // [R][NORM_PARTS]
+    float *adam;              // [R][4]: step, root, factor of the gradient, whether to update
+    int *right;               // [R]
+    const int *lesson_steps;  // [R][CAP + 1][CAP][LESSON]: before, after, tokens, first, histories
+    const u8 *lesson_actions; // [R][actions]
+    // Tables.
+    float *normed;            // [R][V][D]
+    float *scale1;            // [R][V]
+    float *qkv;               // [R][3][V][D]
+    float *scores, *powers;   // [R][H][V][V][ND]: relative to the largest, and e to that
+    float *stream, *centred, *weighted; // [R][K][D]
+    float *up;                // [R][K][FF] (single precision)
+    float *gram;              // [R][K][K]
+    float *logit;             // [R][V][D]: last norm times head, transposed
+    float *logit_sum;         // [R][V]
+    u16 *down_tiles;          // [R][FF/64][D/64][64][64], tiles as in hopper.cu
+    u16 *up_tiles;            // [R][FF/64][64][64]: hidden units by features
+    u16 *stream_tiles;        // [R][D/64][64][64]: features by width
+    u16 *logit_tiles;         // [R][D/64][8][64]
+    // Activations.
+    void *features;           // [R][NT][64] bf16 in tiles, or [R][NT][K]
+    float *shares;            // [R][NT][H]: one over the sum of powers, or less than 0 (attend)
+    float *scale2, *scale3;   // [R][NT]
+    void *out;                // [R][NT][D], bf16 or single
+    float *policy;            // [R][NT][V]
+    float *d_logits;          // [R][NT][V], times scale3
+    void *d_out;              // [R][NT][D], bf16 in tiles or single
+    void *d_features;         // [R][FF/64 + 1][NT][K] bf16, or [R][2][NT][K]
+    float *d_attention;       // [R][NT][H][V]
+    float *joint, *hidden, *slope; // single precision: [R][NT][FF + D], [R][NT][FF] twice
+    // Gradients in the tables.
+    float *d_up;              // [R][FF][K]
+    float *d_stream_parts;    // [R][STREAM_PARTS][K][D]
+    float *square_parts;      // [R][FEATURE_PARTS][K][K]
+    float *d_scores_parts;    // [R][ATTENTION_PARTS][H][V][V][ND]
+    float *head_parts;        // [R][HEAD_PARTS][D][V]
+    float *d_weighted_parts;  // [R][WEIGHTED_PARTS][K][D]
+    float *d_weighted;        // [R][K][D]
+    float *d_stream;          // [R][K][D]
+    float *d_qkv;             // [R][3][V][D]
+    float *d_normed;          // [R][V][D]
+};
+
+// What one launch is about; the same fields in the same order as `Call` in Rust.
+struct Call {
+    int t;          // the step, from 1; 0 for all tokens at once
+    int mode;       // how tokens are chosen: 0 drawn, 1 likeliest, 2 as they are
+    u32 step, purpose;
+    int samples, group, drawn_once;
+    int method;     // 0 reinforce, 1 grpo, 2 expert, 3 imitation
+    int form;       // of the entropy: 0 token mean, 1 sequence mean, 2 summed, 3 return
+    int relabelling; // 0 none, 1 transposition, 2 full
+    float fraction, exploration, clip;
+    int adaptive_right, adaptive_most; // most 0: no gathering
+    float adam_epsilon;
+    int actions;    // bytes between two models' lessons
+    int write_only; // gradients are written down, nothing is updated
+    // A product of matrices, C = A B.
+    int m, n, k, ragged, accumulate;
+    const float *a, *b;
+    float *c;
+    double beta1, beta2;
+    long long a_model, b_model, c_model;
+    int a_m, a_k, b_k, b_n, c_m;
+};
+
+__device__ __forceinline__ uint4 philox(u64 seed, u32 c0, u32 c1, u32 c2, u32 c3) {
+    u32 low = (u32)seed, high = (u32)(seed >> 32);
+#pragma unroll
+    for (int i = 0; i < 10; i++) {
+        u64 first = (u64)c0 * 0xD2511F53u, second = (u64)c2 * 0xCD9E8D57u;
+        u32 n0 = (u32)(second >> 32) ^ c1 ^ low, n2 = (u32)(first >> 32) ^ c3 ^ high;
+        c1 = (u32)second;
+        c3 = (u32)first;
+        c0 = n0;
+        c2 = n2;
+        low += 0x9E3779B9u;
+        high += 0xBB67AE85u;
+    }
+    return make_uint4(c0, c1, c2, c3);
+}
+
+__device__ __forceinline__ u32 below(u32 word, u32 n) { return (u32)(((u64)word * n) >> 32); }
+
+__device__ __forceinline__ float unit(u32 word) {
+    return ((float)(word >> 9) + 0.5f) / 8388608.0f;
+}
+
+__device__ __forceinline__ float bf16_to_float(u32 bits) { return __uint_as_float(bits << 16); }
+
+// Tiles of bf16: 64 numbers (128 bytes) a row, the eight 16-byte pieces of a row exchanged by the
+// row's number mod 8. That is the 128-byte swizzle of wgmma's operands, so a tile in device memory
+// is copied as it is; one tile serves with its rows or its columns as the inner index.
+__device__ __forceinline__ int swizzled(int row, int column) {
+    return row * 64 + ((((column >> 3) ^ (row & 7))) << 3) + (column & 7);
+}
+
+// A place among D / 64 tiles side by side, of 64 rows.
+__device__ __forceinline__ int tile_place(int row, int column) {
+    return (column >> 6) * 4096 + swizzled(row, column & 63);
+}
+
+// The same for any row of a list of rows.
+__device__ __forceinline__ size_t row_tile_place(size_t row, int column) {
+    return (row >> 6) * (64 * D) + tile_place((int)(row & 63), column);
+}
+
+// The sum over a block of at most 1,024 threads, in a fixed order; all threads get it.
+__device__ __forceinline__ float block_sum(float value, float *scratch) {
+    for (int offset = 16; offset; offset >>= 1) value += __shfl_xor_sync(~0u, value, offset);
+    int warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;
+    if ((threadIdx.x & 31) == 0) scratch[warp] = value;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < warps; i++) sum += scratch[i];
+    __syncthreads();
+    return sum;
+}
+
+// The rows of step t, or of all steps.
+struct Rows {
+    int first, count;
+};
+__device__ __forceinline__ Rows rows_of(const Fleet &p, int r, int t) {
+    const int *starts = p.starts + r * (CAP + 1);
+    Rows rows;
+    rows.first = t ? starts[t - 1] : 0;
+    rows.count = starts[t ? t : CAP] - rows.first;
+    return rows;
+}
+
+// The step that a token belongs to, from 1.
+__device__ __forceinline__ int step_of(const Fleet &p, int r, int row) {
+    const int *starts = p.starts + r * (CAP + 1);
+    int t = 1;
+    while (row >= starts[t]) t++;
+    return t;
+}
+
+// Gives a token its policy and chooses it.
+__device__ __forceinline__ int relabelled(const Fleet &p, const Call &c, u64 seed, int b, int q,
+                                          int symbol) {
+    uint4 first = philox(seed, b, 0, c.step, c.purpose + 3);
+    if (unit(first.x) >= c.fraction) return symbol;
+    if (c.relabelling == 1) {
+        int one = below(first.y, q), other = (one + 1 + below(first.z, q - 1)) % q;
+        return symbol == one ? other : symbol == other ? one : symbol;
+    }
+    int at = symbol;
+    for (int i = q - 1; i > 0; i--) {
+        int j = below(philox(seed, b, i, c.step, c.purpose + 3).x, i + 1);
+        at = at == i ? j : at == j ? i : at;
+    }
+    return at;
+}
+
+__device__ __forceinline__ void emit(const Fleet &p, const Call &c, int r, int b, int t, int row,
+                                     const float *logits) {
+    int q = p.q[r];
+    float largest = logits[0], total = 0, policy[V];
+#pragma unroll
+    for (int a = 1; a < V; a++)
+        if (a < q) largest = fmaxf(largest, logits[a]);
+#pragma unroll
+    for (int a = 0; a < V; a++) {
+        policy[a] = a < q ? __expf(logits[a] - largest) : 0.0f;
+        total += policy[a];
+    }
+    float *to = p.policy + ((size_t)r * NT + row) * V;
+#pragma unroll
+    for (int a = 0; a < V; a++) {
+        policy[a] /= total;
+        to[a] = policy[a];
+    }
+    if (c.mode == 2) return;
+    int best = 0;
+    if (c.mode == 1) {
+        float most = logits[0];
+#pragma unroll
+        for (int a = 1; a < V; a++)
+            if (a < q && logits[a] > most) {
+                most = logits[a];
+                best = a;
+            }
+    } else {
+        u64 seed = p.seeds[r];
+        uint4 words = philox(seed, b, t, c.step, c.purpose + 2);
+        float u = unit(words.x), sum = 0;
+        best = q - 1;
+        bool found = false;
+#pragma unroll
+        for (int a = 0; a < V; a++) {
+            sum += policy[a];
+            if (a < q - 1 && !found && u < sum) {
+                best = a;
+                found = true;
+            }
+        }
+        if (unit(words.y) < c.exploration) best = below(words.z, q);
+        if (c.relabelling) best = relabelled(p, c, seed, b, q, best);
+    }
+    p.y[((size_t)r * S + b) * XS + t - 1] = best;
+}

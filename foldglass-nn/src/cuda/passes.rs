@@ -1,0 +1,256 @@
+//! Launches the kernels of one pass: tables, forward, backward.
+
+use super::Cuda;
+use super::device::Address;
+use super::memory::Call;
+use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, Precision, WEIGHTED_PARTS};
+use crate::backend::BackendError;
+
+impl Cuda {
+    /// Computes all tables from the weights.
+    pub(super) fn tables(&mut self, call: &Call) -> Result<(), BackendError> {
+        let shape = self.sizes.shape;
+        let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
+        let (k, r) = (shape.features(), self.models);
+        let rows = 4 * k * d;
+        if self.stale && self.sizes.precision == Precision::Bf16 {
+            self.launch("table_down", (64, r, 1), 256, 0, call)?;
+        }
+        self.stale = false;
+        self.launch("table_normed", (v, r, 1), 128, 0, call)?;
+        self.launch("table_qkv", (d / 64, 3, r), 256, 0, call)?;
+        let table = 4 * v * v * self.sizes.distances().1;
+        self.launch("table_scores", (h, r, 1), 256, table, call)?;
+        self.launch("table_stream", (d / 64, h, r), 256, 0, call)?;
+        self.launch("table_rows", (k / v, r, 1), 256, rows, call)?;
+        self.launch("table_up", (f / 128, r, 1), 256, rows, call)
+    }
+
+    /// Computes the policies of step `call.t` and chooses its tokens; of all tokens for t = 0.
+    /// `rows` bounds the rows of a model.
+    pub(super) fn forward(&mut self, call: &Call, rows: usize) -> Result<(), BackendError> {
+        let (h, r) = (self.sizes.shape.heads, self.models);
+        self.launch("attend", ((rows * h).div_ceil(256), r, 1), 256, 0, call)?;
+        match self.sizes.precision {
+            Precision::Bf16 => {
+                let shared = 4 * 40960 + 32768 + 16384 + 4096 + 128;
+                let grid = (rows.div_ceil(128), r, 1);
+                self.launch("hopper_forward", grid, 256, shared, call)
+            }
+            Precision::Tf32 => self.forward_single(call, rows),
+        }
+    }
+
+    pub(super) fn forward_single(&mut self, call: &Call, rows: usize) -> Result<(), BackendError> {
+        let shape = self.sizes.shape;
+        let (d, f, k, nt) = (
+            shape.width,
+            shape.mlp,
+            shape.features(),
+            self.sizes.tokens(),
+        );
+        let memory = self.memory;
+        let joint = f + d;
+        let up = Product {
+            left: Matrix::new(memory.features, nt * k, k, 1),
+            right: Matrix::new(memory.up, k * f, f, 1),
+            to: Matrix::new(memory.joint, nt * joint, joint, 1),
+            sizes: (rows, f, k),
+            ragged: Ragged::Rows,
+            accumulate: false,
+        };
+        self.product(call, up)?;
+        let stream = Product {
+            right: Matrix::new(memory.stream, k * d, d, 1),
+            to: Matrix::new(memory.joint + 4 * f as u64, nt * joint, joint, 1),
+            sizes: (rows, d, k),
+            ..up
+        };
+        self.product(call, stream)?;
+        let grid = (rows.div_ceil(8), self.models, 1);
+        self.launch("activate_rows", grid, 256, 0, call)?;
+        let down = Product {
+            left: Matrix::new(memory.hidden, nt * f, f, 1),
+            right: self.down(),
+            to: Matrix::new(memory.out, nt * d, d, 1),
+            sizes: (rows, d, f),
+            ragged: Ragged::Rows,
+            accumulate: true,
+        };
+        self.product(call, down)?;
+        self.launch("head_rows", grid, 256, 0, call)
+    }
+
+    /// The down-projection's weights.
+    pub(super) fn down(&self) -> Matrix {
+        let shape = self.sizes.shape;
+        let place = shape.places().blocks[0].down.start as u64;
+        let at = self.memory.weights + 4 * place;
+        Matrix::new(at, shape.parameters(), shape.width, 1)
+    }
+
+    /// Gradients of all weights from the tokens' weights, and the update.
+    pub(super) fn backward(&mut self, call: &Call) -> Result<(), BackendError> {
+        let shape = self.sizes.shape;
+        let (d, f, v, h) = (shape.width, shape.mlp, shape.vocabulary, shape.heads);
+        let (k, r) = (shape.features(), self.models);
+        let table = 4 * v * v * self.sizes.distances().1;
+        self.launch("head_backward", (16, r, 1), 256, 0, call)?;
+        self.launch("head_product", (HEAD_PARTS, r, 1), d / 2, 0, call)?;
+        match self.sizes.precision {
+            Precision::Bf16 => {
+                let shared = 65536 + 16384 + 3 * 41984 + 16384 + 64;
+                self.launch("hopper_backward", (f / 128, r, 1), 256, shared, call)?;
+                let shared = 32768 + 2 * 40960 + 64;
+                let grid = (self.sizes.stream_parts(), r, 1);
+                self.launch("hopper_stream", grid, 128, shared, call)?;
+            }
+            Precision::Tf32 => self.backward_single(call)?,
+        }
+        self.launch("features_backward", (FEATURE_PARTS, r, 1), 256, 0, call)?;
+        let share = self.sizes.attention();
+        let grid = (ATTENTION_PARTS, h / share.heads, r);
+        let shared = share.shared();
+        self.launch("attention_backward", grid, 32 * share.warps, shared, call)?;
+        self.launch("scores_backward", (h, r, 1), 256, table, call)?;
+        self.launch(
+            "weighted_backward",
+            (d / 64, WEIGHTED_PARTS, r),
+            128,
+            0,
+            call,
+        )?;
+        self.launch("stream_total", (k / 8, r, 1), 256, 0, call)?;
+        self.launch("value_backward", (h, r, 1), 256, 0, call)?;
+        let shared = 12 * v * d;
+        self.launch("normed_backward", (d / 32, r, 1), 256, shared, call)?;
+        self.launch("small_backward", (r, 1, 1), 256, 0, call)?;
+        let blocks = self.sizes.adam_blocks();
+        self.launch("adam", (blocks, r, 1), 256, 0, call)?;
+        let n = blocks as i32;
+        self.launch("gradient_norm", (r, 1, 1), 256, 0, &Call { n, ..*call })
+    }
+
+    pub(super) fn backward_single(&mut self, call: &Call) -> Result<(), BackendError> {
+        let shape = self.sizes.shape;
+        let (d, f, k, nt) = (
+            shape.width,
+            shape.mlp,
+            shape.features(),
+            self.sizes.tokens(),
+        );
+        let memory = self.memory;
+        let joint = f + d;
+        let call = &Call { t: 0, ..*call };
+        let rows = nt;
+        let d_out = Matrix::new(memory.d_out, nt * d, d, 1);
+        let d_up = Matrix::new(memory.joint, nt * joint, joint, 1);
+        let features = Matrix::new(memory.features, nt * k, k, 1);
+        let by_rows = |left, right, to, columns, inner| Product {
+            left,
+            right,
+            to,
+            sizes: (rows, columns, inner),
+            ragged: Ragged::Rows,
+            accumulate: false,
+        };
+        let over_rows = |left: Matrix, right, to, m, n| Product {
+            left: left.transposed(),
+            right,
+            to,
+            sizes: (m, n, rows),
+            ragged: Ragged::Inner,
+            accumulate: false,
+        };
+        self.product(call, by_rows(d_out, self.down().transposed(), d_up, f, d))?;
+        self.launch("slope_rows", (256, self.models, 1), 256, 0, call)?;
+        let place = shape.places().blocks[0].down.start as u64;
+        let to = Matrix::new(memory.gradient + 4 * place, shape.parameters(), d, 1);
+        let hidden = Matrix::new(memory.hidden, nt * f, f, 1);
+        self.product(call, over_rows(hidden, d_out, to, f, d))?;
+        let to = Matrix::new(memory.d_up, f * k, k, 1);
+        self.product(call, over_rows(d_up, features, to, f, k))?;
+        let to = Matrix::new(memory.d_stream_parts, k * d, d, 1);
+        self.product(call, over_rows(features, d_out, to, k, d))?;
+        let up = Matrix::new(memory.up, k * f, f, 1).transposed();
+        let to = Matrix::new(memory.d_features, 2 * nt * k, k, 1);
+        self.product(call, by_rows(d_up, up, to, k, f))?;
+        let stream = Matrix::new(memory.stream, k * d, d, 1).transposed();
+        let direct = memory.d_features + 4 * (nt * k) as u64;
+        let to = Matrix::new(direct, 2 * nt * k, k, 1);
+        self.product(call, by_rows(d_out, stream, to, k, d))
+    }
+
+    pub(super) fn product(&mut self, call: &Call, product: Product) -> Result<(), BackendError> {
+        let (m, n, k) = product.sizes;
+        let call = Call {
+            m: m as i32,
+            n: n as i32,
+            k: k as i32,
+            ragged: product.ragged as i32,
+            accumulate: product.accumulate.into(),
+            a: product.left.at,
+            b: product.right.at,
+            c: product.to.at,
+            a_model: product.left.model as i64,
+            b_model: product.right.model as i64,
+            c_model: product.to.model as i64,
+            a_m: product.left.row as i32,
+            a_k: product.left.column as i32,
+            b_k: product.right.row as i32,
+            b_n: product.right.column as i32,
+            c_m: product.to.row as i32,
+            ..*call
+        };
+        let grid = (n.div_ceil(64), m.div_ceil(64), self.models);
+        self.launch("product", grid, 128, 0, &call)
+    }
+}
+
+/// A matrix of every model: where the first starts, and how far it is to the next model, row and
+/// column.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix {
+    at: Address,
+    model: usize,
+    row: usize,
+    column: usize,
+}
+
+impl Matrix {
+    fn new(at: Address, model: usize, row: usize, column: usize) -> Matrix {
+        Matrix {
+            at,
+            model,
+            row,
+            column,
+        }
+    }
+
+    fn transposed(self) -> Matrix {
+        Matrix {
+            row: self.column,
+            column: self.row,
+            ..self
+        }
+    }
+}
+
+/// Which index of a product runs over a model's tokens (`Call::ragged`).
+#[derive(Clone, Copy)]
+pub(super) enum Ragged {
+    Rows = 1,
+    Inner = 2,
+}
+
+/// `to = left right`.
+#[derive(Clone, Copy)]
+pub(super) struct Product {
+    left: Matrix,
+    right: Matrix,
+    to: Matrix,
+    /// Rows, columns, inner; a bound where an index runs over tokens.
+    sizes: (usize, usize, usize),
+    ragged: Ragged,
+    accumulate: bool,
+}

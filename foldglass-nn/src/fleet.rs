@@ -1,0 +1,269 @@
+//! Trains many models at once by REINFORCE under a gated curriculum (paper, section 5, app. G.5).
+
+use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
+use crate::origin::StoredModel;
+use crate::philox::Purpose;
+use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings, SettingsError};
+use crate::weights::Weights;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use thiserror::Error;
+
+/// A point of a model's curve, taken when the gate is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The model's number in the fleet.
+    pub model: usize,
+    /// Steps made so far.
+    pub step: u64,
+    /// The longest length it was trained on at this step.
+    pub length: usize,
+    /// The accuracy that the gate saw.
+    pub gate: f64,
+    /// What the last step came to.
+    #[serde(flatten)]
+    pub last: StepRecord,
+}
+
+/// A fleet that cannot be made, trained or taken up.
+#[derive(Debug, Error)]
+pub enum FleetError {
+    /// The settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The back end.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A checkpoint cannot be read or written.
+    #[error("checkpoint: {0}")]
+    Checkpoint(String),
+}
+
+/// R models, their back end and how far they have come.
+pub struct Fleet {
+    settings: Settings,
+    models: Vec<ModelSettings>,
+    backend: Box<dyn Backend>,
+    step: u64,
+    lengths: Vec<usize>,
+}
+
+/// Makes a back end for settings and models.
+pub type MakeBackend<'a> =
+    &'a dyn Fn(&Settings, &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError>;
+
+impl Fleet {
+    /// Draws the weights of every model and hands them to a back end.
+    pub fn new(
+        settings: Settings,
+        models: Vec<ModelSettings>,
+        make: MakeBackend,
+    ) -> Result<Fleet, FleetError> {
+        settings.check(&models)?;
+        let mut backend = make(&settings, &models)?;
+        for (number, model) in models.iter().enumerate() {
+            let weights = Weights::draw(settings.shape, settings.initial, model.seed);
+            backend.restore(number, &ModelState::new(weights.values))?;
+        }
+        let lengths = vec![settings.lengths.start(); models.len()];
+        Ok(Fleet {
+            settings,
+            models,
+            backend,
+            step: 0,
+            lengths,
+        })
+    }
+
+    /// The settings that all models share.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is the models' own.
+    pub fn models(&self) -> &[ModelSettings] {
+        &self.models
+    }
+
+    /// Steps made so far.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The curriculum's lengths.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// The back end.
+    pub fn backend(&mut self) -> &mut dyn Backend {
+        self.backend.as_mut()
+    }
+
+    /// The weights of a model.
+    pub fn weights(&mut self, model: usize) -> Result<Weights, FleetError> {
+        Ok(Weights {
+            shape: self.settings.shape,
+            values: self.backend.state(model)?.weights,
+        })
+    }
+
+    /// Trains to the last step; the observer gets a point of every model whenever the gate is
+    /// asked, and may stop the run there.
+    pub fn run(
+        &mut self,
+        mut observer: impl FnMut(&[CurvePoint]) -> ControlFlow<()>,
+    ) -> Result<(), FleetError> {
+        while self.step < self.settings.steps {
+            let points = self.advance()?;
+            if observer(&points).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Trains to the next gate, or to the end, and asks the gate.
+    pub fn advance(&mut self) -> Result<Vec<CurvePoint>, FleetError> {
+        let period = self.settings.gate.period;
+        let next = (self.step / period + 1) * period;
+        let count = next.min(self.settings.steps) - self.step;
+        let records = self.backend.train(self.step, count, &self.lengths)?;
+        self.step += count;
+        let trained = self.lengths.clone();
+        let accuracies = self.ask_gate()?;
+        if let Lengths::Curriculum { .. } = self.settings.lengths
+            && self.step == next
+        {
+            for (length, &accuracy) in self.lengths.iter_mut().zip(&accuracies) {
+                if accuracy > self.settings.gate.above && *length < self.settings.cap {
+                    *length += 1;
+                }
+            }
+        }
+        let points = records.into_iter().zip(trained).zip(accuracies).enumerate();
+        Ok(points
+            .map(|(model, ((last, length), gate))| CurvePoint {
+                model,
+                step: self.step,
+                length,
+                gate,
+                last,
+            })
+            .collect())
+    }
+
+    fn ask_gate(&mut self) -> Result<Vec<f64>, FleetError> {
+        let gate = &self.settings.gate;
+        let lengths = |&n: &usize| match gate.lengths {
+            GateLengths::Training => self.settings.lengths.list(n),
+            GateLengths::Current => vec![n],
+        };
+        let test = Test {
+            purpose: Purpose::Gate,
+            step: self.step,
+            samples: gate.samples,
+            decoding: gate.decoding,
+            lengths: self.lengths.iter().map(lengths).collect(),
+        };
+        let right = self.backend.right(&test)?;
+        let share = 1.0 / gate.samples as f64;
+        Ok(right.into_iter().map(|n| f64::from(n) * share).collect())
+    }
+
+    /// Greedy accuracy of every model on fresh inputs of one length.
+    pub fn accuracies(&mut self, length: usize, inputs: usize) -> Result<Vec<f64>, FleetError> {
+        let mut right = vec![0; self.models.len()];
+        let most = self.backend.room().min(self.settings.batch.max(64));
+        for (part, first) in (0..inputs).step_by(most).enumerate() {
+            let test = Test {
+                purpose: Purpose::Evaluation,
+                // Every length and part of a test has numbers of its own.
+                step: (length as u64) << 16 | part as u64,
+                samples: most.min(inputs - first),
+                decoding: Decoding::Greedy,
+                lengths: vec![vec![length]; self.models.len()],
+            };
+            let more = self.backend.right(&test)?;
+            right.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
+        }
+        let share = 1.0 / inputs as f64;
+        Ok(right.into_iter().map(|n| f64::from(n) * share).collect())
+    }
+
+    /// Writes everything that a later run needs to go on as if nothing had happened.
+    pub fn save(&mut self, to: impl Write) -> Result<(), FleetError> {
+        let states = (0..self.models.len())
+            .map(|model| self.backend.state(model))
+            .collect::<Result<_, _>>()?;
+        let checkpoint = Checkpoint {
+            format: FORMAT.into(),
+            settings: toml::to_string(&self.settings).expect("settings can be written"),
+            models: self.models.iter().map(StoredModel::from).collect(),
+            step: self.step,
+            lengths: self.lengths.clone(),
+            states,
+        };
+        postcard::to_io(&checkpoint, to).map_err(|e| FleetError::Checkpoint(e.to_string()))?;
+        Ok(())
+    }
+
+    /// Takes a fleet up where [`Fleet::save`] left it.
+    pub fn load(mut from: impl Read, make: MakeBackend) -> Result<Fleet, FleetError> {
+        let wrong = |e: String| FleetError::Checkpoint(e);
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes)
+            .map_err(|e| wrong(e.to_string()))?;
+        let checkpoint: Checkpoint =
+            postcard::from_bytes(&bytes).map_err(|e| wrong(e.to_string()))?;
+        if checkpoint.format != FORMAT {
+            let found = &checkpoint.format;
+            return Err(wrong(format!(
+                "format '{found}'; this version reads '{FORMAT}'"
+            )));
+        }
+        let models = (checkpoint.models.iter())
+            .map(StoredModel::take)
+            .collect::<Result<Vec<_>, _>>()?;
+        let settings: Settings =
+            toml::from_str(&checkpoint.settings).map_err(|e| wrong(e.to_string()))?;
+        settings.check(&models)?;
+        let parameters = settings.shape.parameters();
+        let fits = |s: &ModelState| {
+            [&s.weights, &s.mean, &s.square]
+                .iter()
+                .all(|list| list.len() == parameters)
+        };
+        let counted = checkpoint.states.len() == models.len()
+            && checkpoint.lengths.len() == models.len()
+            && checkpoint.states.iter().all(fits);
+        if !counted {
+            return Err(wrong("the models' states do not fit the settings".into()));
+        }
+        let mut backend = make(&settings, &models)?;
+        for (number, state) in checkpoint.states.iter().enumerate() {
+            backend.restore(number, state)?;
+        }
+        Ok(Fleet {
+            settings,
+            models,
+            backend,
+            step: checkpoint.step,
+            lengths: checkpoint.lengths,
+        })
+    }
+}
+
+const FORMAT: &str = "foldglass-fleet/1";
+
+#[derive(Serialize, Deserialize)]
+struct Checkpoint {
+    format: String,
+    /// As TOML: tagged settings need a format that names its fields.
+    settings: String,
+    models: Vec<StoredModel>,
+    step: u64,
+    lengths: Vec<usize>,
+    states: Vec<ModelState>,
+}

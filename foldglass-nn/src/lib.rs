@@ -1,0 +1,29 @@
+//! Trains the paper's one-block transformer by the hundred (paper, section 5 and app. G.4, G.5).
+//!
+//! [`dense`] is the transformer as it is written down; a [`fleet::Fleet`] trains many of them at
+//! once on a [`backend::Backend`], which uses the exact table form of one block.
+
+mod activate;
+mod adam;
+pub mod backend;
+pub mod barrier;
+pub mod batch;
+pub mod bridge;
+pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+pub mod dense;
+pub mod distill;
+pub mod fleet;
+pub mod layout;
+pub mod lesson;
+mod matmul;
+pub mod objective;
+pub mod origin;
+mod pass;
+pub mod path;
+pub mod philox;
+pub mod settings;
+pub mod shape;
+mod table;
+pub mod weights;

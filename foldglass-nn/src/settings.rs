@@ -1,0 +1,533 @@
+//! Holds what a training run is, as data (paper, app. G.4 and G.5; SPEC, "Transformer RLVR").
+
+use crate::layout::Layout;
+use crate::shape::{Shape, ShapeError};
+use crate::weights::InitialLaw;
+use foldglass::quasigroup::{LatinSquare, SquareError};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Everything the models of a fleet share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// The sizes of the transformer.
+    pub shape: Shape,
+    /// How its weights are drawn.
+    pub initial: InitialLaw,
+    /// How inputs and tokens are laid out.
+    pub layout: Layout,
+    /// B, the samples of a batch.
+    pub batch: usize,
+    /// Updates in all.
+    pub steps: u64,
+    /// The longest length.
+    pub cap: usize,
+    /// Which lengths a batch has.
+    pub lengths: Lengths,
+    /// When the curriculum goes on.
+    pub gate: Gate,
+    /// What the entropy coefficient multiplies.
+    pub entropy: EntropyForm,
+    /// What is optimised.
+    pub method: Method,
+    /// The probability that a token is replaced by a uniform symbol.
+    pub exploration: f64,
+    /// Relabelling of emitted tokens.
+    pub relabelling: Option<Relabelling>,
+    /// Gradients gathered over several batches.
+    pub adaptive: Option<Adaptive>,
+    /// Adam's constants.
+    pub adam: Adam,
+    /// The test at the end.
+    pub evaluation: Evaluation,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            shape: Shape::default(),
+            initial: InitialLaw::Pt,
+            layout: Layout::PrefixFixed,
+            batch: 512,
+            steps: 40_000,
+            cap: 21,
+            lengths: Lengths::default(),
+            gate: Gate::default(),
+            entropy: EntropyForm::TokenMean,
+            method: Method::Reinforce {},
+            exploration: 0.0,
+            relabelling: None,
+            adaptive: None,
+            adam: Adam::default(),
+            evaluation: Evaluation::default(),
+        }
+    }
+}
+
+/// Which lengths a batch has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Lengths {
+    /// Uniform on 1..n, n starting at `start` and raised by the gate.
+    Curriculum {
+        /// The first n.
+        #[serde(default = "one")]
+        start: usize,
+        /// Whether a length is drawn for every sample or once a batch.
+        #[serde(default)]
+        drawn: Drawn,
+    },
+    /// Uniform on a list, for good.
+    Fixed {
+        /// The lengths.
+        lengths: Vec<usize>,
+        /// Whether a length is drawn for every sample or once a batch.
+        #[serde(default)]
+        drawn: Drawn,
+    },
+}
+
+fn one() -> usize {
+    1
+}
+
+impl Default for Lengths {
+    fn default() -> Lengths {
+        Lengths::Curriculum {
+            start: 1,
+            drawn: Drawn::Sample,
+        }
+    }
+}
+
+impl Lengths {
+    /// The lengths that are equally likely when the curriculum is at `n`.
+    pub fn list(&self, n: usize) -> Vec<usize> {
+        match self {
+            Lengths::Curriculum { .. } => (1..=n).collect(),
+            Lengths::Fixed { lengths, .. } => lengths.clone(),
+        }
+    }
+
+    /// For what a length is drawn.
+    pub fn drawn(&self) -> Drawn {
+        match self {
+            Lengths::Curriculum { drawn, .. } | Lengths::Fixed { drawn, .. } => *drawn,
+        }
+    }
+
+    /// Where the curriculum starts; the longest length when there is none.
+    pub fn start(&self) -> usize {
+        match self {
+            Lengths::Curriculum { start, .. } => *start,
+            Lengths::Fixed { lengths, .. } => lengths.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// For what a length is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drawn {
+    /// Every sample has its own.
+    #[default]
+    Sample,
+    /// All samples of a batch share one.
+    Batch,
+}
+
+/// When the curriculum goes on to n + 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Gate {
+    /// Asked every so many updates.
+    pub period: u64,
+    /// The accuracy that must be passed.
+    pub above: f64,
+    /// How the answers are decoded.
+    pub decoding: Decoding,
+    /// On how many fresh samples.
+    pub samples: usize,
+    /// Of which lengths.
+    pub lengths: GateLengths,
+}
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate {
+            period: 20,
+            above: 0.9,
+            decoding: Decoding::Greedy,
+            samples: 512,
+            lengths: GateLengths::Training,
+        }
+    }
+}
+
+/// How an answer is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decoding {
+    /// The likeliest symbol at every step, the least of equals.
+    #[default]
+    Greedy,
+    /// A draw from the policy.
+    Sampled,
+}
+
+/// The lengths of the gate's samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateLengths {
+    /// Those of training.
+    #[default]
+    Training,
+    /// The current longest alone.
+    Current,
+}
+
+/// What the entropy coefficient c multiplies; H is exact over the q symbols, the prefix given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntropyForm {
+    /// The mean of H over all emitted tokens of the batch.
+    #[default]
+    TokenMean,
+    /// The mean over samples of the mean over their tokens.
+    SequenceMean,
+    /// The mean over samples of the sum over their tokens.
+    Summed,
+    /// Nothing directly: -log pi of the emitted tokens, summed, is added to the sample's return.
+    Return,
+}
+
+/// What is optimised; braces without fields, so that unknown keys are refused there too.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Method {
+    /// REINFORCE with the batch mean as baseline, summed over tokens.
+    Reinforce {},
+    /// Groups of samples of one input: the group's mean as baseline, divided by its deviation, the
+    /// probability ratio clipped.
+    Grpo {
+        /// Samples of one input; divides the batch.
+        group: usize,
+        /// Ratios outside 1 - clip .. 1 + clip give no gradient where they would go on.
+        clip: f64,
+        /// Updates on one batch.
+        epochs: usize,
+    },
+    /// Likelihood of the samples that were right, averaged over them.
+    Expert {},
+}
+
+/// Emitted tokens relabelled by a permutation, drawn for a sample and held for all its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relabelling {
+    /// Which permutations.
+    pub kind: Permutation,
+    /// The fraction of a batch that is relabelled.
+    pub fraction: f64,
+    /// Only at steps that are multiples of this.
+    pub period: u64,
+}
+
+/// Which permutations of the q symbols are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Permutation {
+    /// An exchange of two different symbols.
+    Transposition,
+    /// Any of the q!.
+    Full,
+}
+
+/// Batches are gathered into one update until enough samples were right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adaptive {
+    /// Samples that must have been right.
+    pub right: u32,
+    /// Batches after which the update is made in any case.
+    pub most: u32,
+}
+
+/// Adam's constants.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Adam {
+    /// Memory of the mean.
+    pub beta1: f64,
+    /// Memory of the square.
+    pub beta2: f64,
+    /// Added to the root of the square.
+    pub epsilon: f64,
+}
+
+impl Default for Adam {
+    fn default() -> Adam {
+        Adam {
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+        }
+    }
+}
+
+/// The test at the end: greedy accuracy on fresh inputs of one length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Evaluation {
+    /// The length.
+    pub length: usize,
+    /// The inputs.
+    pub inputs: usize,
+}
+
+impl Default for Evaluation {
+    fn default() -> Evaluation {
+        Evaluation {
+            length: 8,
+            inputs: 2000,
+        }
+    }
+}
+
+/// What is one model's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelSettings {
+    /// Its seed.
+    pub seed: u64,
+    /// The task's square.
+    pub square: LatinSquare,
+    /// c, the entropy coefficient (the paper's 1/beta).
+    pub entropy: f64,
+    /// Adam's rate.
+    pub learning_rate: f64,
+}
+
+/// Settings that make no run.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SettingsError {
+    /// The shape.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A task.
+    #[error(transparent)]
+    Square(#[from] SquareError),
+    /// The table form is exact for one block only.
+    #[error("{0} blocks: fleets train models of 1 block, where the table form is exact")]
+    Blocks(usize),
+    /// A value out of its range.
+    #[error("{what} is {found}; accepted: {accepted}")]
+    Range {
+        /// Which setting.
+        what: &'static str,
+        /// Its value.
+        found: String,
+        /// What would do.
+        accepted: &'static str,
+    },
+    /// No model.
+    #[error("a fleet needs at least one model")]
+    Empty,
+}
+
+impl Settings {
+    /// Refuses settings that make no run.
+    pub fn check(&self, models: &[ModelSettings]) -> Result<(), SettingsError> {
+        if models.is_empty() {
+            return Err(SettingsError::Empty);
+        }
+        for model in models {
+            self.shape.check(model.square.q())?;
+        }
+        if self.shape.blocks != 1 {
+            return Err(SettingsError::Blocks(self.shape.blocks));
+        }
+        self.check_ranges()?;
+        self.check_method()?;
+        for model in models {
+            let (c, rate) = (model.entropy, model.learning_rate);
+            need(c.is_finite() && c >= 0.0, "entropy", c, "a number from 0")?;
+            let fits = rate.is_finite() && rate > 0.0;
+            need(fits, "learning rate", rate, "a number above 0")?;
+        }
+        Ok(())
+    }
+
+    fn check_ranges(&self) -> Result<(), SettingsError> {
+        let cap = self.cap;
+        need((1..=64).contains(&cap), "cap", cap, "1 to 64")?;
+        let batch = self.batch;
+        need((1..=4096).contains(&batch), "batch", batch, "1 to 4096")?;
+        let list = self.lengths.list(self.lengths.start());
+        let fits = !list.is_empty() && list.iter().all(|t| (1..=cap).contains(t));
+        let shown = format!("{list:?} with cap {cap}");
+        need(
+            fits,
+            "lengths",
+            shown,
+            "at least one, each from 1 to the cap",
+        )?;
+        let period = self.gate.period;
+        need(period > 0, "gate period", period, "a whole number from 1")?;
+        let samples = self.gate.samples;
+        need(
+            (1..=4096).contains(&samples),
+            "gate samples",
+            samples,
+            "1 to 4096",
+        )?;
+        let above = self.gate.above;
+        need((0.0..=1.0).contains(&above), "gate above", above, "0 to 1")?;
+        let length = self.evaluation.length;
+        let fits = (1..=cap).contains(&length);
+        need(fits, "evaluation length", length, "1 to the cap")?;
+        let Adam {
+            beta1,
+            beta2,
+            epsilon,
+        } = self.adam;
+        for (what, beta) in [("adam beta1", beta1), ("adam beta2", beta2)] {
+            need((0.0..1.0).contains(&beta), what, beta, "0 to below 1")?;
+        }
+        need(epsilon > 0.0, "adam epsilon", epsilon, "a number above 0")
+    }
+
+    fn check_method(&self) -> Result<(), SettingsError> {
+        if let Method::Grpo {
+            group,
+            clip,
+            epochs,
+        } = self.method
+        {
+            let fits = group > 1 && self.batch.is_multiple_of(group);
+            need(fits, "grpo group", group, "from 2, a divisor of the batch")?;
+            need(clip > 0.0, "grpo clip", clip, "a number above 0")?;
+            need(epochs > 0, "grpo epochs", epochs, "a whole number from 1")?;
+            let fits = self.entropy != EntropyForm::Return;
+            let accepted = "token-mean, sequence-mean, summed";
+            need(fits, "entropy form with grpo", "return", accepted)?;
+        }
+        let epsilon = self.exploration;
+        need(
+            (0.0..=1.0).contains(&epsilon),
+            "exploration",
+            epsilon,
+            "0 to 1",
+        )?;
+        if let Some(Relabelling {
+            fraction, period, ..
+        }) = self.relabelling
+        {
+            let fits = (0.0..=1.0).contains(&fraction);
+            need(fits, "relabelling fraction", fraction, "0 to 1")?;
+            need(period > 0, "relabelling period", period, "from 1")?;
+        }
+        if let Some(Adaptive { most, .. }) = self.adaptive {
+            need(most > 0, "adaptive most", most, "a whole number from 1")?;
+            let fits = !matches!(self.method, Method::Grpo { epochs: 2.., .. });
+            let found = "grpo with several epochs";
+            need(fits, "adaptive with", found, "one update a batch")?;
+        }
+        Ok(())
+    }
+
+    /// Samples of one input.
+    pub fn group(&self) -> usize {
+        match self.method {
+            Method::Grpo { group, .. } => group,
+            _ => 1,
+        }
+    }
+}
+
+fn need(
+    fits: bool,
+    what: &'static str,
+    found: impl ToString,
+    accepted: &'static str,
+) -> Result<(), SettingsError> {
+    if fits {
+        return Ok(());
+    }
+    Err(SettingsError::Range {
+        what,
+        found: found.to_string(),
+        accepted,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> ModelSettings {
+        ModelSettings {
+            seed: 0,
+            square: LatinSquare::paper(),
+            entropy: 0.3,
+            learning_rate: 3e-4,
+        }
+    }
+
+    #[test]
+    fn settings_are_data_and_unknown_keys_are_refused() {
+        let text = r#"
+            layout = "causal"
+            initial = "02"
+            entropy = "sequence-mean"
+            method = { kind = "grpo", group = 8, clip = 0.2, epochs = 2 }
+            lengths = { kind = "fixed", lengths = [1, 2] }
+            relabelling = { kind = "transposition", fraction = 0.5, period = 500 }
+            [shape]
+            width = 64
+            [gate]
+            period = 1
+            decoding = "sampled"
+        "#;
+        let settings: Settings = toml::from_str(text).unwrap();
+        assert_eq!(settings.check(&[model()]), Ok(()));
+        assert_eq!(
+            (settings.layout, settings.shape.width),
+            (Layout::Causal, 64)
+        );
+        assert_eq!(settings.lengths.list(7), [1, 2]);
+        assert_eq!(settings.group(), 8);
+        let written = toml::to_string(&settings).unwrap();
+        assert_eq!(toml::from_str::<Settings>(&written).unwrap(), settings);
+        for wrong in [
+            "batches = 3",
+            "gate = { perod = 3 }",
+            "method = { kind = \"reinforce\", clip = 1 }",
+            "lengths = { kind = \"curriculum\", stop = 3 }",
+            "shape = { depth = 3 }",
+        ] {
+            assert!(toml::from_str::<Settings>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let check = |change: &dyn Fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            settings.check(&[model()]).unwrap_err().to_string()
+        };
+        assert!(check(&|s| s.batch = 0).contains("batch is 0"));
+        assert!(check(&|s| s.cap = 7).contains("evaluation length is 8"));
+        assert!(check(&|s| s.shape.blocks = 2).contains("2 blocks"));
+        assert!(check(&|s| s.shape.vocabulary = 5).contains("vocabulary 5"));
+        assert!(check(&|s| s.exploration = 2.0).contains("exploration is 2"));
+        let uneven = Method::Grpo {
+            group: 7,
+            clip: 0.2,
+            epochs: 1,
+        };
+        assert!(check(&|s| s.method = uneven).contains("grpo group is 7"));
+        assert_eq!(Settings::default().check(&[]), Err(SettingsError::Empty));
+    }
+}

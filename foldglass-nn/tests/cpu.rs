@@ -1,0 +1,421 @@
+//! The CPU back end against the dense reference, and every option of training at small width.
+
+use foldglass::quasigroup::LatinSquare;
+use foldglass_nn::backend::{Backend, ModelState};
+use foldglass_nn::batch::{Batch, BatchLaw};
+use foldglass_nn::cpu::Cpu;
+use foldglass_nn::dense::{self, Dense, Matrix};
+use foldglass_nn::fleet::{CurvePoint, Fleet};
+use foldglass_nn::layout::{LAYOUTS, Layout};
+use foldglass_nn::objective::{TokenWeight, logit_gradient};
+use foldglass_nn::philox::{Numbers, Purpose};
+use foldglass_nn::settings::{
+    Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
+    ModelSettings, Permutation, Relabelling, Settings,
+};
+use foldglass_nn::shape::{Norm, Shape};
+use foldglass_nn::weights::{InitialLaw, Weights};
+use std::ops::ControlFlow;
+
+fn small(norm: Norm) -> Shape {
+    Shape {
+        width: 24,
+        heads: 3,
+        mlp: 40,
+        vocabulary: 7,
+        blocks: 1,
+        norm,
+    }
+}
+
+fn model(seed: u64, square: LatinSquare, entropy: f64) -> ModelSettings {
+    ModelSettings {
+        seed,
+        square,
+        entropy,
+        learning_rate: 1e-3,
+    }
+}
+
+fn on_cpu(settings: &Settings, models: &[ModelSettings]) -> Box<dyn Backend> {
+    Box::new(Cpu::new(settings, models))
+}
+
+fn fleet(settings: &Settings, models: &[ModelSettings]) -> Fleet {
+    let make = |s: &Settings, m: &[ModelSettings]| Ok(on_cpu(s, m));
+    Fleet::new(settings.clone(), models.to_vec(), &make).unwrap()
+}
+
+/// A drawn batch whose tokens are drawn too, and weights of both signs.
+fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
+    let law = BatchLaw {
+        square,
+        lengths: &(1..=cap).collect::<Vec<_>>(),
+        drawn: Drawn::Sample,
+        rows,
+        group: 1,
+        cap,
+    };
+    let mut batch = Batch::draw(&law, Numbers::new(5, Purpose::Training, 1));
+    for sample in 0..rows {
+        for (t, y) in batch.y_mut(sample).iter_mut().enumerate() {
+            *y = ((sample * 7 + t * 3) % square.q()) as u8;
+        }
+    }
+    let weights = (0..batch.tokens())
+        .map(|i| TokenWeight {
+            policy: ((i * 5 % 7) as f32 - 3.0) / 50.0,
+            entropy: (i % 3) as f32 / 60.0,
+        })
+        .collect();
+    (batch, weights)
+}
+
+/// The gradient of weighed tokens by the dense reference.
+fn dense_gradient(
+    settings: &Settings,
+    weights: &[f32],
+    q: usize,
+    batch: &Batch,
+    tokens: &[TokenWeight],
+) -> Vec<f64> {
+    let shape = settings.shape;
+    let reference = Dense::from_f32(shape, weights);
+    let mut sum = vec![0.0; weights.len()];
+    for sample in 0..batch.samples() {
+        let list = |symbols: &[u8]| symbols.iter().map(|&s| s.into()).collect::<Vec<usize>>();
+        let (x, y) = (list(batch.x(sample)), list(batch.y(sample)));
+        let sequence = settings
+            .layout
+            .sequence(&x, &y, settings.cap, shape.separator());
+        let trace = reference.forward(&sequence);
+        let mut d_logits = Matrix {
+            rows: x.len(),
+            columns: shape.vocabulary,
+            values: vec![0.0; x.len() * shape.vocabulary],
+        };
+        for t in 1..=x.len() {
+            let logits = &trace.logits.row(t - 1)[..q];
+            let total: f64 = logits.iter().map(|l| l.exp()).sum();
+            let policy: Vec<f32> = logits.iter().map(|l| (l.exp() / total) as f32).collect();
+            let mut d = vec![0.0; q];
+            logit_gradient(
+                &policy,
+                y[t - 1] as u8,
+                tokens[batch.start(t) + sample],
+                &mut d,
+            );
+            let row = &mut d_logits.values[(t - 1) * shape.vocabulary..][..q];
+            row.iter_mut().zip(d).for_each(|(to, d)| *to = d.into());
+        }
+        let gradient = reference.backward(&trace, &sequence, &d_logits);
+        sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g);
+    }
+    sum
+}
+
+fn compare_gradients(settings: &Settings, square: &LatinSquare, rows: usize, tolerance: f64) {
+    let own = model(3, square.clone(), 0.0);
+    let mut weights = Weights::draw(settings.shape, settings.initial, 3).values;
+    for tensor in settings
+        .shape
+        .tensors()
+        .iter()
+        .filter(|t| t.sizes.len() == 1)
+    {
+        (tensor.place.clone()).for_each(|i| weights[i] += ((i * 7 % 11) as f32 - 5.0) / 40.0);
+    }
+    let mut cpu = Cpu::new(settings, std::slice::from_ref(&own));
+    cpu.restore(0, &ModelState::new(weights.clone())).unwrap();
+    let (batch, tokens) = example(square, settings.cap, rows);
+    let found = cpu
+        .gradients(std::slice::from_ref(&batch), std::slice::from_ref(&tokens))
+        .unwrap();
+    let expected = dense_gradient(settings, &weights, square.q(), &batch, &tokens);
+    for tensor in settings.shape.tensors() {
+        let pairs = tensor
+            .place
+            .clone()
+            .map(|i| (f64::from(found[0][i]), expected[i]));
+        let difference: f64 = pairs.clone().map(|(a, b)| (a - b).powi(2)).sum();
+        let size: f64 = pairs.map(|(_, b)| b * b).sum();
+        let relative = (difference / size).sqrt();
+        let layout = settings.layout;
+        assert!(
+            size > 0.0 && relative < tolerance,
+            "{layout:?} {}: {relative:e}",
+            tensor.name
+        );
+    }
+}
+
+#[test]
+fn gradients_of_all_tensors_are_those_of_the_dense_reference() {
+    for layout in LAYOUTS {
+        for norm in [Norm::Rms, Norm::Layer] {
+            let settings = Settings {
+                shape: small(norm),
+                layout,
+                cap: 5,
+                ..Settings::default()
+            };
+            compare_gradients(&settings, &LatinSquare::paper(), 30, 1e-5);
+        }
+    }
+}
+
+#[test]
+fn gradients_at_the_papers_width_are_those_of_the_dense_reference() {
+    let settings = Settings {
+        cap: 4,
+        ..Settings::default()
+    };
+    compare_gradients(&settings, &LatinSquare::paper(), 12, 1e-5);
+}
+
+#[test]
+fn greedy_decoding_is_that_of_the_dense_reference_on_all_inputs() {
+    let square = LatinSquare::cyclic(3).unwrap();
+    for layout in LAYOUTS {
+        let settings = Settings {
+            shape: small(Norm::Rms),
+            layout,
+            cap: 4,
+            ..Settings::default()
+        };
+        let weights = Weights::draw(settings.shape, InitialLaw::Pt, 8).values;
+        let own = model(8, square.clone(), 0.0);
+        let mut cpu = Cpu::new(&settings, &[own]);
+        cpu.restore(0, &ModelState::new(weights.clone())).unwrap();
+        let inputs: Vec<Vec<u8>> = (0..27)
+            .map(|i| vec![(i % 3) as u8, (i / 3 % 3) as u8, (i / 9) as u8])
+            .collect();
+        let mut batches = [Batch::new(&square, &inputs, 4)];
+        cpu.decode(&mut batches).unwrap();
+        let reference = Dense::from_f32(settings.shape, &weights);
+        for (sample, input) in inputs.iter().enumerate() {
+            let x: Vec<usize> = input.iter().map(|&s| s.into()).collect();
+            let expected = dense::greedy(&reference, layout, &x, 3, 4);
+            let found: Vec<usize> = batches[0].y(sample).iter().map(|&s| s.into()).collect();
+            assert_eq!(found, expected, "{layout:?} {input:?}");
+        }
+    }
+}
+
+/// A run of the test fleet; `change` makes it the variant under test.
+fn run(change: impl FnOnce(&mut Settings)) -> (Settings, Vec<Vec<CurvePoint>>, Vec<ModelState>) {
+    let mut settings = Settings {
+        shape: small(Norm::Rms),
+        batch: 32,
+        steps: 12,
+        cap: 3,
+        lengths: Lengths::Curriculum {
+            start: 2,
+            drawn: Drawn::Sample,
+        },
+        gate: Gate {
+            period: 4,
+            samples: 32,
+            ..Gate::default()
+        },
+        evaluation: Evaluation {
+            length: 2,
+            inputs: 50,
+        },
+        ..Settings::default()
+    };
+    change(&mut settings);
+    let models = [
+        model(1, LatinSquare::paper(), 0.3),
+        model(2, LatinSquare::cyclic(2).unwrap(), 0.1),
+    ];
+    let mut fleet = fleet(&settings, &models);
+    let mut points = Vec::new();
+    fleet
+        .run(|p| {
+            points.push(p.to_vec());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let states = (0..2).map(|m| fleet.backend().state(m).unwrap()).collect();
+    (settings, points, states)
+}
+
+#[test]
+fn every_option_trains_and_changes_the_run() {
+    let plain = run(|_| ()).2;
+    let check = |name: &str, change: &dyn Fn(&mut Settings)| {
+        let (settings, points, states) = run(change);
+        assert_eq!(
+            points.len() as u64,
+            settings.steps.div_ceil(settings.gate.period)
+        );
+        for point in points.iter().flatten() {
+            let last = &point.last;
+            assert!(last.loss.is_finite() && last.gradient_norm > 0.0, "{name}");
+            assert!((0.0..=1.0).contains(&point.gate) && (0.0..=1.0).contains(&last.sampled));
+            assert!(
+                last.entropy > 0.0 && last.entropy <= 5f64.ln() + 1e-6,
+                "{name}"
+            );
+        }
+        assert_ne!(states[0].weights, plain[0].weights, "{name}");
+        states
+    };
+    for layout in LAYOUTS {
+        if layout != Layout::default() {
+            check("layout", &|s| s.layout = layout);
+        }
+    }
+    for form in [
+        EntropyForm::SequenceMean,
+        EntropyForm::Summed,
+        EntropyForm::Return,
+    ] {
+        check("entropy", &|s| s.entropy = form);
+    }
+    for initial in [InitialLaw::Small, InitialLaw::Fan] {
+        check("initial", &|s| s.initial = initial);
+    }
+    check("norm", &|s| s.shape.norm = Norm::Layer);
+    check("expert", &|s| s.method = Method::Expert {});
+    check("exploration", &|s| s.exploration = 0.2);
+    let grpo = |epochs| Method::Grpo {
+        group: 8,
+        clip: 0.2,
+        epochs,
+    };
+    let once = check("grpo", &|s| s.method = grpo(1));
+    let twice = check("grpo", &|s| s.method = grpo(2));
+    assert_eq!((once[0].updates, twice[0].updates), (12, 24));
+    for kind in [Permutation::Transposition, Permutation::Full] {
+        check("relabelling", &|s| {
+            s.relabelling = Some(Relabelling {
+                kind,
+                fraction: 0.5,
+                period: 3,
+            });
+        });
+    }
+    let gathered = check("adaptive", &|s| {
+        s.adaptive = Some(Adaptive {
+            right: u32::MAX,
+            most: 5,
+        });
+    });
+    assert_eq!((gathered[0].updates, gathered[0].gathered_batches), (2, 2));
+    check("fixed lengths", &|s| {
+        s.lengths = Lengths::Fixed {
+            lengths: vec![1, 3],
+            drawn: Drawn::Batch,
+        };
+    });
+    // The gate's own options change what it sees, not the steps before it opens.
+    let (_, points, _) = run(|s| {
+        s.gate.decoding = Decoding::Sampled;
+        s.gate.lengths = GateLengths::Current;
+        s.gate.above = 0.0;
+    });
+    assert!(
+        points.last().unwrap().iter().all(|p| p.length == 3),
+        "an open gate"
+    );
+    let (_, points, _) = run(|s| s.gate.above = 1.0);
+    assert!(
+        points.last().unwrap().iter().all(|p| p.length == 2),
+        "a closed gate"
+    );
+}
+
+#[test]
+fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
+    let settings = Settings {
+        shape: small(Norm::Rms),
+        batch: 16,
+        steps: 30,
+        cap: 3,
+        gate: Gate {
+            period: 7,
+            samples: 16,
+            above: 0.3,
+            ..Gate::default()
+        },
+        adaptive: Some(Adaptive { right: 9, most: 3 }),
+        evaluation: Evaluation {
+            length: 2,
+            inputs: 9,
+        },
+        ..Settings::default()
+    };
+    let models: Vec<ModelSettings> = (0..3)
+        .map(|seed| model(seed, LatinSquare::paper(), 0.1 * seed as f64))
+        .collect();
+    let make = |s: &Settings, m: &[ModelSettings]| Ok(on_cpu(s, m));
+    let mut whole = fleet(&settings, &models);
+    let mut kept = Vec::new();
+    let mut curve = Vec::new();
+    whole
+        .run(|points| {
+            curve.push(points.to_vec());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let mut begun = fleet(&settings, &models);
+    begun.advance().unwrap();
+    begun.advance().unwrap();
+    begun.save(&mut kept).unwrap();
+    let mut taken = Fleet::load(kept.as_slice(), &make).unwrap();
+    assert_eq!(taken.step(), 14);
+    let mut rest = Vec::new();
+    // On another number of threads: the result does not depend on it.
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(3)
+        .build()
+        .unwrap();
+    pool.install(|| {
+        taken
+            .run(|points| {
+                rest.push(points.to_vec());
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+    });
+    assert_eq!(curve[2..], rest);
+    for model in 0..3 {
+        let (one, other) = (whole.backend().state(model), taken.backend().state(model));
+        assert_eq!(one.unwrap(), other.unwrap());
+    }
+    assert_eq!(
+        whole.accuracies(2, 150).unwrap(),
+        taken.accuracies(2, 150).unwrap()
+    );
+    assert!(Fleet::load(&kept[..kept.len() / 2], &make).is_err());
+}
+
+#[test]
+fn parity_of_two_symbols_is_learned() {
+    let settings = Settings {
+        shape: Shape {
+            width: 32,
+            heads: 2,
+            mlp: 64,
+            ..Shape::default()
+        },
+        batch: 128,
+        steps: 1500,
+        cap: 2,
+        evaluation: Evaluation {
+            length: 2,
+            inputs: 64,
+        },
+        ..Settings::default()
+    };
+    let models: Vec<ModelSettings> = (0..2)
+        .map(|seed| model(seed, LatinSquare::cyclic(2).unwrap(), 0.3))
+        .collect();
+    let mut fleet = fleet(&settings, &models);
+    fleet.run(|_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(fleet.accuracies(1, 64).unwrap(), [1.0, 1.0]);
+    let best = fleet.accuracies(2, 64).unwrap();
+    assert!(best.contains(&1.0), "{best:?}");
+}

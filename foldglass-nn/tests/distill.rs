@@ -1,0 +1,140 @@
+//! Codes distilled into networks, networks joined by lines and read back as codes.
+
+use foldglass::chain::random_code;
+use foldglass::class::{Class, Shape as Window};
+use foldglass::count;
+use foldglass::inputs::InputLaw;
+use foldglass::memory::Allowance;
+use foldglass::quasigroup::LatinSquare;
+use foldglass::stream::Stream;
+use foldglass::task::Task;
+use foldglass_nn::backend::{Backend, BackendError, ModelState};
+use foldglass_nn::barrier::{Lines, follow};
+use foldglass_nn::bridge::read_back;
+use foldglass_nn::cpu::Cpu;
+use foldglass_nn::distill::{Distillation, Pupil};
+use foldglass_nn::lesson::Lesson;
+use foldglass_nn::path::EscapePath;
+use foldglass_nn::settings::{ModelSettings, Settings};
+use foldglass_nn::shape::Shape;
+use std::ops::ControlFlow;
+
+fn class(window: Window, length: usize) -> Class {
+    let square = LatinSquare::cyclic(2).unwrap();
+    let task = Task::new(square, &InputLaw::Uniform, &[length]).unwrap();
+    Class::new(task, window, Allowance::default()).unwrap()
+}
+
+fn small() -> Distillation {
+    Distillation {
+        shape: Shape {
+            width: 64,
+            heads: 4,
+            mlp: 128,
+            vocabulary: 4,
+            ..Shape::default()
+        },
+        batch: 64,
+        learning_rate: 1e-3,
+        steps: 3000,
+        every: 20,
+        held_out: 100,
+        ..Distillation::default()
+    }
+}
+
+fn on_cpu(settings: &Settings, models: &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError> {
+    Ok(Box::new(Cpu::new(settings, models)))
+}
+
+#[test]
+fn random_codes_are_learned_and_read_back() {
+    let class = class(Window::untied(0, 0), 3);
+    let pupils: Vec<Pupil> = (0..2)
+        .map(|seed| {
+            let code = random_code(&class, &mut Stream::new(seed, 5));
+            Pupil {
+                lesson: Lesson::new(&code).unwrap(),
+                square: class.task().square().clone(),
+                seed,
+            }
+        })
+        .collect();
+    let distillation = Distillation {
+        target: 1.0,
+        ..small()
+    };
+    let mut measured = 0;
+    let (progress, weights) = distillation
+        .run(&pupils, &on_cpu, |points| {
+            measured += 1;
+            assert_eq!(points.len(), 2);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert!(
+        progress.iter().all(|p| p.done && p.agreement == 1.0),
+        "{progress:?}"
+    );
+    assert!(measured as u64 * 20 >= progress.iter().map(|p| p.steps).max().unwrap());
+    // Read back on its own windows, a network is its code wherever it goes, and earns its reward.
+    let settings = distillation.settings(3);
+    let own = ModelSettings {
+        seed: 0,
+        square: class.task().square().clone(),
+        entropy: 0.0,
+        learning_rate: 1e-3,
+    };
+    let mut backend = Cpu::new(&settings, &[own]);
+    for (pupil, weights) in pupils.iter().zip(&weights) {
+        backend
+            .restore(0, &ModelState::new(weights.values.clone()))
+            .unwrap();
+        let found = read_back(&mut backend, 0, &class, 3).unwrap();
+        assert_eq!((found.steps, found.inputs), (24, 8));
+        assert_eq!((found.explained, found.consulted), (24, found.decided));
+        let mut taught = found.code.clone();
+        for cell in 0..class.cells() {
+            taught.set(cell, pupil.lesson.actions()[cell].into());
+        }
+        assert_eq!(found.reward.to_string(), count::reward(&taught).to_string());
+        let right = found.right as f64 / found.inputs as f64;
+        assert_eq!(right, found.reward.to_f64());
+        // A table that does not see the tokens before explains less or as much.
+        let narrow = self::class(Window::tied(0, 0), 3);
+        let less = read_back(&mut backend, 0, &narrow, 3).unwrap();
+        assert!(less.explained <= less.steps && less.agreement() <= 1.0);
+    }
+}
+
+#[test]
+fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
+    let class = class(Window::untied(0, 0), 3);
+    let path = EscapePath::new(&class, 1e-6, 2, 1_000_000).unwrap();
+    let parts = path.three_stretches(3).expect("at least three codes");
+    let lessons: Vec<Vec<Lesson>> = parts
+        .iter()
+        .map(|part| part.iter().map(|code| Lesson::new(code).unwrap()).collect())
+        .collect();
+    let square = class.task().square().clone();
+    let trail = follow(&small(), &square, &lessons, 7, &on_cpu, |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(
+        trail.weights.iter().all(|kept| kept.len() == 3),
+        "{:?}",
+        trail.steps
+    );
+    let mut lines = Lines::new(&small(), &square, 3, 9, &on_cpu).unwrap();
+    for (kept, part) in trail.weights.iter().zip(&parts) {
+        for (pair, codes) in kept.windows(2).zip(part.windows(2)) {
+            let line = lines.line(&pair[0], &pair[1]).unwrap();
+            assert_eq!(line.right.len(), 9);
+            // At its ends a line earns what the codes do: the networks are exact.
+            let quanta = |code| (8.0 * count::reward(code).to_f64()) as u64;
+            assert_eq!(line.right[0], quanta(&codes[0]));
+            assert_eq!(line.right[8], quanta(&codes[1]));
+        }
+    }
+}
