@@ -49,6 +49,15 @@ pub struct Fleet {
     lengths: Vec<usize>,
 }
 
+/// How far a fleet trains before it asks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece {
+    /// At most so many steps.
+    Steps(u64),
+    /// No further.
+    Stop,
+}
+
 /// Makes a back end for settings and models.
 pub type MakeBackend<'a> =
     &'a dyn Fn(&Settings, &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError>;
@@ -126,11 +135,37 @@ impl Fleet {
 
     /// Trains to the next gate, or to the end, and asks the gate.
     pub fn advance(&mut self) -> Result<Vec<CurvePoint>, FleetError> {
+        let points = self.advance_in_pieces(|| Piece::Steps(u64::MAX))?;
+        Ok(points.expect("it was not stopped"))
+    }
+
+    /// The same in pieces, each as long as `next_piece` says before it; none when that stops it,
+    /// perhaps between two gates. Pieces do not show in what is trained.
+    pub fn advance_in_pieces(
+        &mut self,
+        mut next_piece: impl FnMut() -> Piece,
+    ) -> Result<Option<Vec<CurvePoint>>, FleetError> {
         let period = self.settings.gate.period;
         let next = (self.step / period + 1) * period;
-        let count = next.min(self.settings.steps) - self.step;
-        let records = self.backend.train(self.step, count, &self.lengths)?;
-        self.step += count;
+        let end = next.min(self.settings.steps);
+        let mut records = Vec::new();
+        while self.step < end {
+            let Piece::Steps(most) = next_piece() else {
+                return Ok(None);
+            };
+            let count = most.clamp(1, end - self.step);
+            records = self.backend.train(self.step, count, &self.lengths)?;
+            self.step += count;
+        }
+        self.pass_gate(next, records).map(Some)
+    }
+
+    /// Asks the gate after the step of these records.
+    fn pass_gate(
+        &mut self,
+        next: u64,
+        records: Vec<StepRecord>,
+    ) -> Result<Vec<CurvePoint>, FleetError> {
         let trained = self.lengths.clone();
         let accuracies = self.ask_gate()?;
         if let Lengths::Curriculum { .. } = self.settings.lengths

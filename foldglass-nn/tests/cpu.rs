@@ -5,7 +5,7 @@ use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::dense::{self, Dense, Matrix};
-use foldglass_nn::fleet::{CurvePoint, Fleet};
+use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::layout::{LAYOUTS, Layout};
 use foldglass_nn::objective::{TokenWeight, logit_gradient};
 use foldglass_nn::philox::{Numbers, Purpose};
@@ -390,6 +390,46 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
         taken.accuracies(2, 150).unwrap()
     );
     assert!(Fleet::load(&kept[..kept.len() / 2], &make).is_err());
+}
+
+#[test]
+fn pieces_do_not_show_in_what_is_trained() {
+    let settings = Settings {
+        shape: small(Norm::Rms),
+        batch: 16,
+        steps: 50,
+        cap: 2,
+        evaluation: Evaluation {
+            length: 2,
+            inputs: 10,
+        },
+        ..Settings::default()
+    };
+    let models = [model(1, LatinSquare::cyclic(2).unwrap(), 0.1)];
+    let mut whole = fleet(&settings, &models);
+    let mut pieces = fleet(&settings, &models);
+    let mut asked = 0;
+    while whole.step() < 50 {
+        let expected = whole.advance().unwrap();
+        let found = loop {
+            // Every fifth piece is stopped before it begins, wherever that is.
+            let found = pieces.advance_in_pieces(|| {
+                asked += 1;
+                if asked % 5 == 0 {
+                    Piece::Stop
+                } else {
+                    Piece::Steps(3)
+                }
+            });
+            if let Some(found) = found.unwrap() {
+                break found;
+            }
+        };
+        assert_eq!(found, expected);
+    }
+    assert!(asked > 15, "{asked}");
+    let weights = |fleet: &mut Fleet| fleet.weights(0).unwrap();
+    assert_eq!(weights(&mut pieces), weights(&mut whole));
 }
 
 #[test]

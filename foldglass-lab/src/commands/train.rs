@@ -7,14 +7,13 @@ mod directory;
 mod flags;
 mod report;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use foldglass::LatinSquare;
 use foldglass::watch::{Observer, Progress};
-use foldglass_nn::fleet::{CurvePoint, Fleet};
+use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
 use foldglass_study::claims::LABEL;
@@ -240,19 +239,21 @@ impl TrainArgs {
         let steps = training.settings.steps;
         let begun = run.fleet.step();
         let mut saved = Instant::now();
+        let mut pace = Pace::new();
         while run.fleet.step() < steps {
-            let before = run.fleet.step();
-            let points = run.fleet.advance().map_err(named)?;
-            training.record(before, &points, &mut run.directory)?;
-            observer.remark(remark(&points));
-            run.last = points;
+            let points = run.fleet.advance_in_pieces(|| pace.next(observer));
+            if let Some(points) = points.map_err(named)? {
+                training.record(&points, &mut run.directory)?;
+                observer.remark(remark(&points));
+                run.last = points;
+            }
             let told = observer.hear(Progress {
                 unit: "steps",
                 done: run.fleet.step(),
                 all: Some(steps),
                 share: None,
             });
-            let stopped = told == ControlFlow::Break(()) && run.fleet.step() < steps;
+            let stopped = told.is_break() && run.fleet.step() < steps;
             if let Some(directory) = &mut run.directory
                 && (stopped || saved.elapsed() >= self.checkpoint_every)
             {
@@ -346,6 +347,38 @@ impl TrainArgs {
     }
 }
 
+/// Keeps pieces of training short enough for Ctrl-C, and long enough for a GPU.
+struct Pace {
+    steps: u64,
+    asked: Option<Instant>,
+}
+
+/// Pieces are made longer below this time and shorter above four times it.
+const SHORT: Duration = Duration::from_millis(100);
+
+impl Pace {
+    fn new() -> Pace {
+        Pace {
+            steps: 1,
+            asked: None,
+        }
+    }
+
+    fn next(&mut self, observer: &Terminal) -> Piece {
+        if observer.go_on().is_break() {
+            return Piece::Stop;
+        }
+        let taken = self.asked.map(|asked| asked.elapsed());
+        if taken.is_some_and(|taken| taken < SHORT) {
+            self.steps = self.steps.saturating_mul(2);
+        } else if taken.is_some_and(|taken| taken > 4 * SHORT) {
+            self.steps = (self.steps / 2).max(1);
+        }
+        self.asked = Some(Instant::now());
+        Piece::Steps(self.steps)
+    }
+}
+
 /// How a fleet is doing, in a few words.
 fn remark(points: &[CurvePoint]) -> String {
     let longest = points.iter().map(|point| point.length).max().unwrap_or(0);
@@ -368,14 +401,16 @@ impl Training {
     /// Records points when enough steps have passed, and the last.
     fn record(
         &self,
-        before: u64,
         points: &[CurvePoint],
         directory: &mut Option<Directory>,
     ) -> Result<(), Error> {
         let Some(directory) = directory else {
             return Ok(());
         };
-        let step = points.first().map_or(before, |point| point.step);
+        let step = points[0].step;
+        // The point before this one, whether this call made it or an earlier one did.
+        let period = self.settings.gate.period;
+        let before = (step - 1) / period * period;
         let due = step / self.record_every > before / self.record_every;
         if !due && step < self.settings.steps {
             return Ok(());

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 
 use clap::Args;
+use foldglass::Allowance;
+use foldglass::memory::Bytes;
 use foldglass_nn::backend::{Backend, BackendError};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::{Cuda, Precision};
@@ -15,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::positive;
+use super::{max_memory, positive};
 use crate::error::Error;
 
 /// Reads a word that settings have for a value; the message has all of them.
@@ -139,12 +141,34 @@ impl Machine {
         models: &[ModelSettings],
     ) -> Result<Box<dyn Backend>, BackendError> {
         let precision = match self {
-            Machine::Cpu => return Ok(Box::new(Cpu::new(settings, models))),
+            Machine::Cpu => {
+                check_memory(settings, models.len(), max_memory::available())?;
+                return Ok(Box::new(Cpu::new(settings, models)));
+            }
             Machine::Bf16 => Precision::Bf16,
             Machine::Tf32 => Precision::Tf32,
         };
         Ok(Box::new(Cuda::new(settings, models, precision)?))
     }
+}
+
+/// Refuses fleets whose weights, gradients and two means of Adam alone are more than there is.
+fn check_memory(
+    settings: &Settings,
+    models: usize,
+    allowance: Allowance,
+) -> Result<(), BackendError> {
+    let one = 4 * size_of::<f32>() as u128 * settings.shape.parameters() as u128;
+    let needed = one.saturating_mul(models as u128);
+    if needed <= allowance.0 {
+        return Ok(());
+    }
+    Err(BackendError::Memory {
+        needed: Bytes::of(needed),
+        free: Bytes::of(allowance.0),
+        models,
+        fitting: usize::try_from(allowance.0 / one).unwrap_or(models),
+    })
 }
 
 impl BackendArgs {
@@ -247,9 +271,7 @@ pub fn named(error: FleetError) -> Error {
 pub fn backend_named(error: &BackendError) -> Error {
     match error {
         BackendError::Device(_) => Error::Usage(format!("{error}: --backend cpu")),
-        BackendError::Memory { .. } => Error::Usage(format!(
-            "{error}; or --backend cpu, whose memory is this machine's"
-        )),
+        BackendError::Memory { .. } => Error::Usage(format!("--models: {error}")),
         BackendError::NotANumber { .. } => {
             Error::Failed(format!("{error}; a smaller --learning-rate may help"))
         }
@@ -293,6 +315,15 @@ mod tests {
         assert_eq!(word::<InitialLaw>("02"), Ok(InitialLaw::Small));
         let refused = word::<Layout>("suffix").unwrap_err();
         assert!(refused.contains("suffix") && refused.contains("`prefix-fixed`"));
+    }
+
+    #[test]
+    fn a_fleet_that_does_not_fit_is_refused_with_one_that_does() {
+        let settings = Settings::default();
+        let room = Allowance(100_000_000);
+        assert!(check_memory(&settings, 7, room).is_ok());
+        let refused = check_memory(&settings, 8, room).unwrap_err().to_string();
+        assert!(refused.contains("about 7 models fit"), "{refused}");
     }
 
     #[test]

@@ -156,6 +156,51 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 
 #[cfg(unix)]
 #[test]
+fn a_run_stopped_anywhere_goes_on_to_the_same_bytes() {
+    // Gates far apart, so that stops fall between them.
+    let flags = kept("--batch 64 --steps 3000 --gate-every 700");
+    let whole = Scratch::new();
+    whole.json(&flags);
+    let scratch = Scratch::new();
+    let mut stops = 0;
+    for pause in [150, 250, 350] {
+        let run = scratch.run_and_interrupt(&flags, Duration::from_millis(pause));
+        stops += usize::from(run.code == Some(130));
+    }
+    assert!(stops > 0, "a run was stopped before its end");
+    scratch.json(&flags);
+    let read = |scratch: &Scratch| scratch.read("run/curves.jsonl");
+    assert_eq!(read(&scratch).lines().count(), 10);
+    assert_eq!(read(&scratch), read(&whole));
+}
+
+#[test]
+fn damage_to_what_is_kept_is_seen() {
+    let scratch = Scratch::new();
+    let flags = kept("--batch 32 --steps 80");
+    scratch.json(&flags);
+    let curves = scratch.read("run/curves.jsonl");
+    // A state that is damaged costs time, no more: the run is done again.
+    let state = scratch.path().join("run/fleet.state");
+    let mut bytes = fs::read(&state).unwrap();
+    bytes[1000] ^= 1;
+    fs::write(&state, bytes).unwrap();
+    let again = scratch.run(&flags);
+    assert_eq!(again.code, Some(0));
+    assert!(again.errors.contains("damaged"), "{}", again.errors);
+    assert_eq!(scratch.read("run/curves.jsonl"), curves);
+    // A point that is damaged cannot be told from the others of its step.
+    scratch.file(
+        "run/curves.jsonl",
+        &curves.replacen("\"step\":40", "\"step\":41", 1),
+    );
+    let refused = scratch.run(&flags);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.errors.contains("line 1"), "{}", refused.errors);
+}
+
+#[cfg(unix)]
+#[test]
 fn an_interrupted_run_says_how_to_go_on() {
     let scratch = Scratch::new();
     let flags = kept("--batch 32 --steps 100000000");
