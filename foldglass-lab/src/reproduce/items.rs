@@ -1,20 +1,26 @@
 //! Lists the items, a module each: what it needs, what it measures, and the paper's numbers.
 
+mod containment;
 mod equilibration;
+mod escape;
 mod regulator;
 mod shortfall;
 mod temperature;
+mod temperature_b;
 mod trapsexist;
 
 use super::item::Item;
 
 /// All items, in the order of the paper's appendix. A new one is a module and a line here.
-pub static ALL: [&Item; 5] = [
+pub static ALL: [&Item; 8] = [
     &equilibration::ITEM,
     &shortfall::ITEM,
     &regulator::ITEM,
     &temperature::ITEM,
     &trapsexist::ITEM,
+    &containment::ITEM,
+    &escape::ITEM,
+    &temperature_b::ITEM,
 ];
 
 /// The item of a label.
