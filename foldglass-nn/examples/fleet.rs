@@ -7,8 +7,7 @@
 //! fleet export FOLDER              weights, tokens and logits, for another program to compare
 //! fleet containment BACKEND OUT.jsonl SECONDS STEPS SEEDS    random codes of eight classes, distilled
 //! fleet paths LENGTH CODES FILE    three classes' escape paths, three stretches of each
-//! fleet escape BACKEND PATHS OUT.jsonl SECONDS POINTS [EVERY]    escape paths, followed; EVERY: the
-//!                                  updates between two checks whether a network is exact
+//! fleet escape BACKEND PATHS OUT.jsonl SECONDS POINTS        escape paths, followed
 //! fleet train BACKEND SETTINGS.toml OUT.jsonl SECONDS TASK:C:SEEDS ..
 //! ```
 
@@ -66,18 +65,7 @@ fn main() -> Outcome<()> {
         ),
         ["paths", length, codes, file] => paths(length.parse()?, codes.parse()?, file),
         ["escape", backend, paths, out, seconds, points] => {
-            escape(backend, paths, out, seconds.parse()?, points.parse()?, 100)
-        }
-        ["escape", backend, paths, out, seconds, points, every] => {
-            let every = every.parse()?;
-            escape(
-                backend,
-                paths,
-                out,
-                seconds.parse()?,
-                points.parse()?,
-                every,
-            )
+            escape(backend, paths, out, seconds.parse()?, points.parse()?)
         }
         ["train", backend, settings, out, seconds, models @ ..] => {
             train(backend, settings, out, seconds.parse()?, models)
@@ -817,14 +805,7 @@ fn paths(length: usize, codes: u64, file: &str) -> Outcome<()> {
 
 /// Escape paths followed by networks, and the barriers on the lines between them; what is not
 /// exact in time ends its stretch.
-fn escape(
-    name: &str,
-    paths: &str,
-    out: &str,
-    seconds: f64,
-    points: usize,
-    every: u64,
-) -> Outcome<()> {
+fn escape(name: &str, paths: &str, out: &str, seconds: f64, points: usize) -> Outcome<()> {
     let square = LatinSquare::paper();
     let started = Instant::now();
     let stretches = (std::fs::read_to_string(paths)?.lines())
@@ -836,7 +817,7 @@ fn escape(
         .collect::<Outcome<Vec<_>>>()?;
     let make = maker(name);
     let distillation = Distillation {
-        every,
+        every: 100,
         steps: 200_000,
         ..Distillation::default()
     };
