@@ -4,6 +4,8 @@
 //!   numbers as constants ([`stated`]).
 //! - [`Request::run`]: does the studies ([`studies`]), censuses and certificates ([`landscape`]) that
 //!   are not done yet, and leaves records in a directory.
+//! - [`fleets`]: records of networks trained on a GPU, committed in `results/`, which are not run but
+//!   laid beside the others.
 //! - [`compare`]: reads the records ([`data`]), judges every number ([`judge`], [`detect`]) and draws
 //!   the figures; nothing is run. [`tables`] lays the result out.
 
@@ -12,6 +14,7 @@ mod compare;
 mod data;
 mod detect;
 mod files;
+mod fleets;
 mod item;
 pub mod items;
 mod judge;

@@ -10,7 +10,6 @@ use super::item::Item;
 use super::judge::Verdict;
 use super::manifest::Manifest;
 use super::row::{Row, rows};
-use super::studies::Source;
 use super::{Scale, items};
 use crate::error::Error;
 use foldglass_study::Error as StudyError;
@@ -88,15 +87,14 @@ pub fn compare(named: &[&'static Item], directory: &Path) -> Result<Comparison, 
     let data = Data::read(directory, &super::studies_of(asked), scale, seed)?;
     let mut compared = Vec::new();
     for item in asked {
-        let lacking = item.studies.iter().find(|source| !data.has(**source));
-        match lacking {
+        match lacking(item, &data, directory) {
             None => compared.push(redo(item, &data, scale, directory)?),
             Some(_) if named.is_empty() => {}
-            Some(source) => return Err(lacks(directory, item, source)),
+            Some(name) => return Err(lacks(directory, item, name)),
         }
     }
     if compared.is_empty() {
-        return Err(lacks(directory, asked[0], &asked[0].studies[0]));
+        return Err(lacks(directory, asked[0], asked[0].studies[0].name));
     }
     Ok(Comparison {
         scale,
@@ -105,11 +103,20 @@ pub fn compare(named: &[&'static Item], directory: &Path) -> Result<Comparison, 
     })
 }
 
-fn lacks(directory: &Path, item: &Item, source: &Source) -> Error {
+/// Records that the item needs and the directory has not.
+fn lacking(item: &Item, data: &Data, directory: &Path) -> Option<&'static str> {
+    let study = item.studies.iter().find(|source| !data.has(**source));
+    let fleet = item.fleets.iter().find(|kept| !kept.is_in(directory));
+    study
+        .map(|source| source.name)
+        .or(fleet.map(|kept| kept.name))
+}
+
+fn lacks(directory: &Path, item: &Item, records: &str) -> Error {
     let problem = format!(
-        "it has no records of the study {}, which {} needs; `foldglass reproduce {} --out` \
+        "it has no records of {}, which {} needs; `foldglass reproduce {} --out` \
              makes them",
-        source.name, item.label, item.label
+        records, item.label, item.label
     );
     StudyError::study(directory, problem).into()
 }

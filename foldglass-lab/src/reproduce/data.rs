@@ -10,6 +10,7 @@ use foldglass::{Allowance, Class, Code};
 use foldglass_study::{Error as StudyError, Fields, Record, Study, gather};
 use serde_json::Value;
 
+use super::fleets::Fleets;
 use super::item::Quantity;
 use super::landscape::Landscape;
 use super::measured::Measured;
@@ -23,6 +24,8 @@ pub struct Data {
     studies: Vec<Recorded>,
     /// The records of censuses and verdicts.
     pub landscape: Landscape,
+    /// The records of networks.
+    pub fleets: Fleets,
 }
 
 /// The records of a study.
@@ -93,6 +96,7 @@ impl Data {
     ) -> Result<Data, Error> {
         let mut data = Data {
             landscape: Landscape::read(directory)?,
+            fleets: Fleets::read(directory)?,
             ..Data::default()
         };
         for &source in sources {
@@ -130,6 +134,16 @@ impl Data {
         Data {
             studies: sources.iter().map(recorded).collect(),
             landscape: Landscape::default(),
+            fleets: Fleets::default(),
+        }
+    }
+
+    /// The committed records of networks, and nothing else.
+    #[cfg(test)]
+    pub fn committed() -> Data {
+        Data {
+            fleets: Fleets::committed(),
+            ..Data::default()
         }
     }
 

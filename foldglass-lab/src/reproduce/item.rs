@@ -1,6 +1,7 @@
 //! Says what an item is: the records it needs, what it measures from them, what the paper states.
 
 use super::data::Data;
+use super::fleets::Kept;
 use super::landscape::Recipe;
 use super::measured::Measured;
 use super::stated::Entry;
@@ -18,6 +19,8 @@ pub struct Item {
     pub censuses: &'static [Recipe],
     /// Whether it needs the verdicts on the tied endpoints.
     pub certificates: bool,
+    /// The records of networks it needs.
+    pub fleets: &'static [Kept],
     /// What the records say, in the order of the table.
     pub measure: fn(&Data) -> Vec<Quantity>,
     /// What the paper states, in any order.

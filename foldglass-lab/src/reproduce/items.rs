@@ -1,22 +1,28 @@
 //! Lists the items, a module each: what it needs, what it measures, and the paper's numbers.
 
+mod containment;
 mod equilibration;
+mod escape;
 mod regulator;
 mod shortfall;
 mod temperature;
+mod temperature_b;
 mod trapsexist;
 mod trapsfixed;
 
 use super::item::Item;
 
 /// All items, in the order of the paper's appendix. A new one is a module and a line here.
-pub static ALL: [&Item; 6] = [
+pub static ALL: [&Item; 9] = [
     &equilibration::ITEM,
     &shortfall::ITEM,
     &regulator::ITEM,
     &temperature::ITEM,
     &trapsexist::ITEM,
     &trapsfixed::ITEM,
+    &containment::ITEM,
+    &escape::ITEM,
+    &temperature_b::ITEM,
 ];
 
 /// The item of a label.

@@ -69,6 +69,9 @@ impl Request {
             observer.stage(format!("{place}, {}", source.name));
             self.run_study(source, options, &place, &observer)?;
         }
+        for kept in self.items.iter().flat_map(|item| item.fleets) {
+            kept.lay(&self.out)?;
+        }
         let means = Means {
             threads: options.threads,
             allowance: options.allowance,

@@ -289,6 +289,59 @@ fn the_figure_is_drawn_from_the_records() {
     );
 }
 
+/// What a GPU made is compared without one, from records that anyone may replace.
+#[test]
+fn networks_are_compared_from_committed_records() {
+    let scratch = Scratch::new();
+    let items = ["tab:containment", "tab:escape", "fig:temperature_untied_b"];
+    let args = [&["reproduce"], &items[..], &["--quick", "--out", "here"]].concat();
+    let report = scratch.json(&args);
+    let rows = |n: usize| report["items"][n]["rows"].as_array().unwrap();
+    for (n, item) in items.iter().enumerate() {
+        assert_eq!(report["items"][n]["item"], *item);
+        let title = report["items"][n]["title"].as_str().unwrap();
+        assert!(title.contains("committed records of an H200"), "{title}");
+        assert!(rows(n).iter().all(|row| row["n"].as_u64().unwrap() > 0));
+    }
+    let sizes = [rows(0).len(), rows(1).len(), rows(2).len()];
+    assert_eq!(sizes, [26, 25, 47]);
+    let path = report["items"][2]["figure"].as_str().unwrap();
+    assert_eq!(path, "here/fig-temperature-untied-b.svg");
+    let svg = scratch.read(path);
+    assert_well_formed(&svg);
+    assert!(svg.contains("entropy coefficient") && svg.contains("quasigroup"));
+    // Records that lie there are not replaced, and their faults are named.
+    let place = "here/fleets/escape.jsonl";
+    let kept = scratch.read(place);
+    let less: Vec<&str> = kept.lines().take(4).collect();
+    scratch.file(place, &less.join("\n"));
+    let fewer = scratch.json(&args);
+    let exact = |report: &Value| {
+        let rows = report["items"][1]["rows"].as_array().unwrap().clone();
+        let mut own = rows.into_iter();
+        own.find(|row| row["quantity"] == "networks exact on all inputs")
+            .unwrap()
+    };
+    assert_eq!(
+        (&exact(&report)["n"], &exact(&fewer)["n"]),
+        (&189.into(), &63.into())
+    );
+    scratch.file(place, "{\"kind\":\"run\"}\n{\"place\":\"last\"}\n");
+    let run = scratch.run(&args);
+    assert_eq!(run.code, Some(2));
+    let said = run.errors.contains("escape.jsonl") && run.errors.contains("line 2");
+    assert!(said, "{}", run.errors);
+    // A directory without them says what makes them.
+    fs::remove_file(scratch.path().join(place)).unwrap();
+    let run = scratch.run(&["reproduce", "tab:escape", "--from", "here"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.errors.contains("reproduce tab:escape --out"),
+        "{}",
+        run.errors
+    );
+}
+
 /// Every element is closed in the order it was opened.
 fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();

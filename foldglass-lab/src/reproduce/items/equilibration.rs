@@ -13,6 +13,7 @@ pub static ITEM: Item = Item {
     studies: &[APPROACH, STATIONARITY, CHAINS_WIDE, CHAINS_TIED],
     censuses: &[],
     certificates: false,
+    fleets: &[],
     measure,
     paper: || PAPER.to_vec(),
     shows_all: false,

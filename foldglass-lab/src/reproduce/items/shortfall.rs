@@ -21,6 +21,7 @@ pub static ITEM: Item = Item {
     ],
     censuses: &[],
     certificates: false,
+    fleets: &[],
     measure,
     paper,
     shows_all: false,

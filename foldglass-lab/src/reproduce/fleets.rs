@@ -1,0 +1,266 @@
+//! Keeps the records of networks that were trained on a GPU (app. G.4, app:cures), and reads them.
+//!
+//! They are committed in `results/`, which says how each was made, and laid into the directory of a
+//! reproduction as they are: no GPU is needed. Records of one's own may take their place there.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use foldglass_study::Error as StudyError;
+use foldglass_study::files::Input;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::files::write_whole;
+use crate::error::Error;
+
+/// Records by their name, with their text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// The name of the file, without its extension.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! kept {
+    ($name:literal) => {
+        Kept {
+            name: $name,
+            text: include_str!(concat!("../../../results/", $name, ".jsonl")),
+        }
+    };
+}
+
+/// Random codes distilled into networks.
+pub const CONTAINMENT: Kept = kept!("containment");
+/// Escape paths followed by networks, and the lines between neighbours.
+pub const ESCAPE: Kept = kept!("escape");
+/// Transformers trained from scratch against the entropy coefficient.
+pub const TRAINED: Kept = kept!("temperature-untied-b");
+
+/// Their directory within that of a reproduction.
+const FLEETS: &str = "fleets";
+
+/// A line of a file: what was run, or a record of it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Line<T> {
+    Record(T),
+    Run(Run),
+}
+
+/// How records were made; what else is said of it is for readers.
+#[derive(Debug, Deserialize)]
+struct Run {
+    #[serde(rename = "kind")]
+    _kind: RunKind,
+}
+
+#[derive(Debug, Deserialize)]
+enum RunKind {
+    #[serde(rename = "run")]
+    Run,
+}
+
+impl Kept {
+    fn path(&self, directory: &Path) -> PathBuf {
+        directory.join(FLEETS).join(format!("{}.jsonl", self.name))
+    }
+
+    /// Whether a reproduction has them.
+    pub fn is_in(&self, directory: &Path) -> bool {
+        self.path(directory).exists()
+    }
+
+    /// Lays them into the directory of a reproduction, unless there are some already.
+    pub fn lay(&self, directory: &Path) -> Result<(), Error> {
+        if self.is_in(directory) {
+            return Ok(());
+        }
+        write_whole(&self.path(directory), self.text.as_bytes())
+    }
+
+    /// Those of a reproduction; none where it has none.
+    fn read<T: DeserializeOwned>(&self, directory: &Path) -> Result<Vec<T>, Error> {
+        let path = self.path(directory);
+        match Input::read(&path) {
+            Ok(file) => {
+                let found = records(file.text()?);
+                found.map_err(|problem| StudyError::study(path, problem).into())
+            }
+            Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                Ok(Vec::new())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The records of a text; the line that is none is named.
+fn records<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, String> {
+    let mut list = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        match serde_json::from_str(line) {
+            Ok(Line::Record(record)) => list.push(record),
+            Ok(Line::Run(_)) => {}
+            Err(_) => return Err(format!("line {} is no record of these", number + 1)),
+        }
+    }
+    Ok(list)
+}
+
+/// A network that imitates a code.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Pupil {
+    /// The class of the code.
+    pub class: String,
+    /// Updates until it agreed with its code, or until the run ended.
+    pub updates: u64,
+    /// Whether it agreed.
+    pub reached: bool,
+    /// The share of emitted tokens that agree at the end.
+    pub agreement: f64,
+}
+
+/// Consecutive codes of a chain, a network each, and the lines between neighbours.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Stretch {
+    /// The class of the codes.
+    pub class: String,
+    /// Which of the chain's stretches.
+    pub place: String,
+    /// Networks that reproduce their code on every input.
+    pub networks: u64,
+    /// For every line, the inputs answered rightly at evenly spaced points, both ends included.
+    pub right: Vec<Vec<u64>>,
+}
+
+impl Stretch {
+    /// The barriers of its lines when only every so manieth point is looked at.
+    pub fn barriers(&self, every: usize) -> impl Iterator<Item = u64> {
+        self.right.iter().map(move |right| barrier(right, every))
+    }
+}
+
+/// What a line falls below its lower end.
+fn barrier(right: &[u64], every: usize) -> u64 {
+    let ends = right.first().min(right.last()).copied().unwrap_or(0);
+    let least = right.iter().step_by(every).min().copied().unwrap_or(ends);
+    ends.saturating_sub(least)
+}
+
+/// A transformer at the end of its training.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Trained {
+    /// The task, as the commands name it.
+    pub task: String,
+    /// The entropy coefficient.
+    pub c: f64,
+    /// Greedy accuracy at the lengths from 1.
+    pub accuracies: Vec<f64>,
+    /// Entropy a token, in nats, of the last batch.
+    pub entropy: f64,
+}
+
+impl Trained {
+    /// Greedy accuracy at a length.
+    pub fn accuracy(&self, length: usize) -> Option<f64> {
+        self.accuracies.get(length.checked_sub(1)?).copied()
+    }
+
+    /// The longest length up to which greedy accuracy is above 0.9 at every length.
+    pub fn holds(&self) -> usize {
+        let above = |accuracy: &&f64| **accuracy > 0.9;
+        self.accuracies.iter().take_while(above).count()
+    }
+}
+
+/// The records of networks.
+#[derive(Debug, Default)]
+pub struct Fleets {
+    /// Distilled.
+    pub pupils: Vec<Pupil>,
+    /// Following escape paths.
+    pub stretches: Vec<Stretch>,
+    /// Trained from scratch.
+    pub trained: Vec<Trained>,
+}
+
+impl Fleets {
+    /// Reads those of a reproduction.
+    pub fn read(directory: &Path) -> Result<Fleets, Error> {
+        Ok(Fleets {
+            pupils: CONTAINMENT.read(directory)?,
+            stretches: ESCAPE.read(directory)?,
+            trained: TRAINED.read(directory)?,
+        })
+    }
+
+    /// The committed ones.
+    #[cfg(test)]
+    pub fn committed() -> Fleets {
+        Fleets {
+            pupils: records(CONTAINMENT.text).unwrap(),
+            stretches: records(ESCAPE.text).unwrap(),
+            trained: records(TRAINED.text).unwrap(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_records_are_those_of_the_paper_s_settings() {
+        let Fleets {
+            pupils,
+            stretches,
+            trained,
+        } = Fleets::committed();
+        assert_eq!((pupils.len(), stretches.len(), trained.len()), (24, 9, 144));
+        for stretch in &stretches {
+            assert_eq!((stretch.networks, stretch.right.len()), (21, 20));
+            assert!(stretch.right.iter().all(|right| right.len() == 65));
+            // A line begins where the one before ends.
+            for pair in stretch.right.windows(2) {
+                assert_eq!(pair[0].last(), pair[1].first());
+            }
+        }
+        let last = stretches.iter().filter(|stretch| stretch.place == "last");
+        assert!(last.clone().count() == 3);
+        for stretch in last {
+            assert_eq!(stretch.right[19][64], 5u64.pow(6));
+        }
+        assert!(trained.iter().all(|model| model.accuracies.len() == 21));
+    }
+
+    #[test]
+    fn a_barrier_is_what_a_line_falls_below_its_lower_end() {
+        assert_eq!(barrier(&[5, 7, 3, 9, 6], 1), 2);
+        assert_eq!(barrier(&[5, 7, 3, 9, 6], 4), 0);
+        assert_eq!(barrier(&[9, 4, 8], 1), 4);
+        assert_eq!(barrier(&[5, 7, 6], 1), 0);
+    }
+
+    #[test]
+    fn a_network_holds_a_length_when_it_holds_all_shorter_ones() {
+        let model = |accuracies: &[f64]| Trained {
+            task: String::new(),
+            c: 0.0,
+            accuracies: accuracies.to_vec(),
+            entropy: 0.0,
+        };
+        assert_eq!(model(&[1.0, 0.95, 0.9, 1.0]).holds(), 2);
+        assert_eq!(model(&[0.5, 1.0]).holds(), 0);
+        assert_eq!(model(&[0.5, 1.0]).accuracy(2), Some(1.0));
+        assert_eq!(model(&[0.5]).accuracy(2), None);
+    }
+
+    #[test]
+    fn a_line_that_is_no_record_is_named() {
+        let text = "{\"kind\":\"run\",\"gpu\":\"any\"}\n{\"task\":\"z:5\"}\n";
+        let refused = records::<Trained>(text).unwrap_err();
+        assert!(refused.contains("line 2"), "{refused}");
+    }
+}
