@@ -174,3 +174,25 @@ pub fn sync_directory(directory: &Path) {
         let _ = directory.sync_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flipped_bit_of_a_hashed_file_is_seen() {
+        let path = std::env::temp_dir().join(format!("foldglass-hashed-{}", std::process::id()));
+        replace_hashed(&path, "test", b"state".to_vec()).unwrap();
+        assert_eq!(read_hashed(&path).unwrap().as_deref(), Some(&b"state"[..]));
+        let whole = fs::read(&path).unwrap();
+        for byte in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[byte] ^= 4;
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(read_hashed(&path).unwrap(), None, "byte {byte}");
+        }
+        fs::write(&path, b"short").unwrap();
+        assert_eq!(read_hashed(&path).unwrap(), None);
+        fs::remove_file(&path).unwrap();
+    }
+}

@@ -240,6 +240,30 @@ fn same_manifest(directories: &[PathBuf]) -> Result<Manifest, Error> {
 mod tests {
     use super::*;
 
+    #[derive(Debug, Serialize, serde::Deserialize)]
+    struct Line {
+        step: u64,
+    }
+
+    #[test]
+    fn a_file_is_cut_behind_the_lines_to_keep() {
+        let path = std::env::temp_dir().join(format!("foldglass-cut-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        let line = |step| Line { step };
+        journal.append(&[line(1), line(2), line(3)]).unwrap();
+        let whole = fs::read(&path).unwrap();
+        journal.cut(|line: Line| line.step <= 1).unwrap();
+        journal.append(&[line(2), line(3)]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), whole);
+        let mut damaged = whole.clone();
+        damaged[8] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let refused = journal.cut(|line: Line| line.step <= 2).unwrap_err();
+        assert!(refused.to_string().contains("line 1"), "{refused}");
+        fs::remove_file(&path).unwrap();
+    }
+
     #[test]
     fn a_line_that_was_not_finished_is_no_part_of_the_content() {
         for (content, whole) in [

@@ -5,6 +5,7 @@
 
 mod directory;
 mod flags;
+mod pace;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use foldglass::LatinSquare;
 use foldglass::watch::{Observer, Progress};
-use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::fleet::{CurvePoint, Fleet};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
 use foldglass_study::claims::LABEL;
@@ -28,6 +29,7 @@ use crate::flags::{count, seconds, warn_of_random};
 use crate::progress::Terminal;
 use directory::Directory;
 use flags::{List, MethodArgs, QUICK};
+use pace::Pace;
 use report::{Model, Trained};
 
 /// The flags of `train`.
@@ -49,8 +51,8 @@ pub struct TrainArgs {
     #[arg(long, value_name = "X,..", default_value = "3e-4", value_parser = flags::rates)]
     #[arg(allow_hyphen_values = true)]
     learning_rate: List,
-    /// A small network (width 64, batch 128, lengths 1 and 2, 1,500 steps) that learns within a
-    /// minute on two cores; other flags still count
+    /// A small network (width 64, batch 128, lengths 1 and 2, 1,500 steps) that learns in
+    /// seconds on a CPU; other flags still count
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -344,38 +346,6 @@ impl TrainArgs {
         let written = replace(&path, LABEL, &origin.write(&weights));
         written.map_err(|source| StudyError::write(&path, source))?;
         Ok(Some(path))
-    }
-}
-
-/// Keeps pieces of training short enough for Ctrl-C, and long enough for a GPU.
-struct Pace {
-    steps: u64,
-    asked: Option<Instant>,
-}
-
-/// Pieces are made longer below this time and shorter above four times it.
-const SHORT: Duration = Duration::from_millis(100);
-
-impl Pace {
-    fn new() -> Pace {
-        Pace {
-            steps: 1,
-            asked: None,
-        }
-    }
-
-    fn next(&mut self, observer: &Terminal) -> Piece {
-        if observer.go_on().is_break() {
-            return Piece::Stop;
-        }
-        let taken = self.asked.map(|asked| asked.elapsed());
-        if taken.is_some_and(|taken| taken < SHORT) {
-            self.steps = self.steps.saturating_mul(2);
-        } else if taken.is_some_and(|taken| taken > 4 * SHORT) {
-            self.steps = (self.steps / 2).max(1);
-        }
-        self.asked = Some(Instant::now());
-        Piece::Steps(self.steps)
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Quick {
     pub entropy: f64,
 }
 
-/// Seen to reach greedy accuracy 1 at length 2 with every seed tried.
+/// Seen to reach greedy accuracy 1 at length 2 with each of the seeds 0 to 7; at 0.1 some do not.
 pub const QUICK: Quick = Quick {
     task: "z:5",
     entropy: 0.3,
