@@ -82,6 +82,14 @@ impl Options {
         format!("cargo xtask attack --seed {seed} --seconds {seconds}")
     }
 
+    /// The same against the program that the tests have built, whatever it was built with.
+    pub fn after_tests(self) -> Options {
+        Options {
+            program: Some(built()),
+            ..self
+        }
+    }
+
     /// Reads the flags.
     pub fn parse(args: &[String]) -> Result<Options, Failure> {
         let mut options = Options::default();
@@ -216,7 +224,12 @@ fn one(options: &Options, corpus: &Corpus, folder: &Path, kind: usize, progress:
     progress.spent += begun.elapsed();
 }
 
-/// Builds the program as the tests do, so that it is there when they have run.
+/// Where a build for tests leaves the program.
+fn built() -> PathBuf {
+    target_dir().join("debug/foldglass")
+}
+
+/// Builds the program with the profile of the tests.
 fn build() -> Result<PathBuf, Failure> {
     let args = [
         "build",
@@ -230,7 +243,7 @@ fn build() -> Result<PathBuf, Failure> {
     if !status.is_ok_and(|status| status.success()) {
         return Err(Failure::Failed("foldglass-lab did not build".into()));
     }
-    Ok(target_dir().join("debug/foldglass"))
+    Ok(built())
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub fn run() -> Result<(), Failure> {
     for step in [FORMAT, LINTS, tests] {
         step.run()?;
     }
-    let options = attack::Options::default();
+    let options = attack::Options::default().after_tests();
     eprintln!("== attacks: {}", options.line());
     attack::run(&options)?;
     for step in [DOC_TESTS, DOCUMENTATION] {
