@@ -3,6 +3,7 @@
 mod class;
 pub mod distill;
 pub mod fleet;
+pub mod kept;
 pub mod max_memory;
 pub mod table;
 

@@ -56,6 +56,18 @@ pub struct StepRecord {
     pub gradient_norm: f64,
 }
 
+/// The records of a step, unless a model's numbers are none any more.
+pub(crate) fn checked(
+    records: Vec<StepRecord>,
+    step: u64,
+) -> Result<Vec<StepRecord>, BackendError> {
+    let broken = |r: &StepRecord| !(r.loss.is_finite() && r.gradient_norm.is_finite());
+    match records.iter().position(broken) {
+        Some(model) => Err(BackendError::NotANumber { model, step }),
+        None => Ok(records),
+    }
+}
+
 /// Fresh samples on which every model is tested.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {

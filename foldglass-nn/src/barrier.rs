@@ -7,16 +7,15 @@
 
 use crate::backend::{Backend, ModelState};
 use crate::batch::Batch;
-use crate::distill::{Distillation, Pupil};
-use crate::fleet::{FleetError, MakeBackend};
+use crate::distill::{Distillation, Pupil, other_networks, read_checkpoint, restore, states};
+use crate::fleet::{FleetError, MakeBackend, Piece};
 use crate::lesson::{Lesson, all_inputs};
 use crate::settings::ModelSettings;
 use foldglass::quasigroup::LatinSquare;
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 
 /// Networks along stretches of codes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trail {
     /// For every stretch, the weights of its networks so far.
     pub weights: Vec<Vec<Vec<f32>>>,
@@ -24,65 +23,169 @@ pub struct Trail {
     pub steps: Vec<Vec<u64>>,
 }
 
+impl Trail {
+    /// Networks that are exact so far.
+    pub fn networks(&self) -> usize {
+        self.weights.iter().map(Vec::len).sum()
+    }
+}
+
 /// Follows stretches of lessons, all at once: a network for every lesson, fine-tuned from the one
-/// before, exact on every input before it is kept. Exactness is asked every `every` updates, and
-/// then the observer gets the trail and may stop the run. What is not exact after the distillation's
-/// most steps ends the run, with the trail so far.
-pub fn follow(
-    distillation: &Distillation,
-    square: &LatinSquare,
-    stretches: &[Vec<Lesson>],
-    seed: u64,
-    make: MakeBackend,
-    mut observer: impl FnMut(&Trail) -> ControlFlow<()>,
-) -> Result<Trail, FleetError> {
-    let pupils: Vec<Pupil> = (stretches.iter().enumerate())
-        .map(|(number, lessons)| Pupil {
-            lesson: lessons[0].clone(),
+/// before, exact on every input before it is kept. Exactness is asked every `every` updates of the
+/// distillation. What is not exact after its most steps ends the run, with the trail so far.
+pub struct Following {
+    distillation: Distillation,
+    square: LatinSquare,
+    stretches: Vec<Vec<Lesson>>,
+    backend: Box<dyn Backend>,
+    trail: Trail,
+    /// Updates since the last network of each stretch was kept.
+    spent: Vec<u64>,
+    step: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Checkpoint {
+    format: String,
+    trail: Trail,
+    spent: Vec<u64>,
+    step: u64,
+    states: Vec<ModelState>,
+}
+
+const FORMAT: &str = "foldglass-following/1";
+
+impl Following {
+    /// Draws the first weights of a network for every stretch.
+    pub fn new(
+        distillation: Distillation,
+        square: &LatinSquare,
+        stretches: Vec<Vec<Lesson>>,
+        seed: u64,
+        make: MakeBackend,
+    ) -> Result<Following, FleetError> {
+        let pupils: Vec<Pupil> = (stretches.iter().zip(0..))
+            .map(|(lessons, number)| Pupil {
+                lesson: lessons[0].clone(),
+                square: square.clone(),
+                seed: seed.wrapping_add(number),
+            })
+            .collect();
+        Ok(Following {
+            backend: distillation.start(&pupils, make)?,
+            distillation,
             square: square.clone(),
-            seed: seed + number as u64,
+            trail: Trail {
+                weights: vec![Vec::new(); stretches.len()],
+                steps: vec![Vec::new(); stretches.len()],
+            },
+            spent: vec![0; stretches.len()],
+            stretches,
+            step: 0,
         })
-        .collect();
-    let mut backend = distillation.start(&pupils, make)?;
-    let mut trail = Trail {
-        weights: vec![Vec::new(); stretches.len()],
-        steps: vec![Vec::new(); stretches.len()],
-    };
-    let mut spent = vec![0; stretches.len()];
-    let mut step = 0;
-    loop {
-        let open: Vec<bool> = (trail.weights.iter().zip(stretches))
+    }
+
+    /// The networks so far.
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
+    /// Updates made so far.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Whether every lesson has its network, or one took too long.
+    pub fn is_finished(&self) -> bool {
+        let open = self.open();
+        let most = self.distillation.steps;
+        let late = (self.spent.iter().zip(&open)).any(|(&spent, open)| *open && spent >= most);
+        late || !open.contains(&true)
+    }
+
+    /// Which stretches have lessons left.
+    fn open(&self) -> Vec<bool> {
+        (self.trail.weights.iter().zip(&self.stretches))
             .map(|(kept, lessons)| kept.len() < lessons.len())
-            .collect();
-        let late = (spent.iter().zip(&open)).any(|(&n, open)| *open && n >= distillation.steps);
-        if late || !open.contains(&true) {
-            return Ok(trail);
-        }
-        backend.imitate(step, distillation.every, &open)?;
-        step += distillation.every;
-        let current: Vec<Lesson> = (trail.weights.iter().zip(stretches))
+            .collect()
+    }
+
+    /// The lesson that each stretch is at.
+    fn current(&self) -> Vec<Lesson> {
+        (self.trail.weights.iter().zip(&self.stretches))
             .map(|(kept, lessons)| lessons[kept.len().min(lessons.len() - 1)].clone())
-            .collect();
-        let exact = exact(backend.as_mut(), square, &current, &open)?;
-        let mut kept_one = false;
+            .collect()
+    }
+
+    /// Goes on until exactness is asked again, in pieces as long as `next_piece` says before each;
+    /// false when that stops it. Pieces do not show in what is learned.
+    pub fn advance_in_pieces(
+        &mut self,
+        mut next_piece: impl FnMut() -> Piece,
+    ) -> Result<bool, FleetError> {
+        let every = self.distillation.every;
+        let end = (self.step / every + 1) * every;
+        let open = self.open();
+        while self.step < end {
+            let Piece::Steps(most) = next_piece() else {
+                return Ok(false);
+            };
+            let count = most.clamp(1, end - self.step);
+            self.backend.imitate(self.step, count, &open)?;
+            self.step += count;
+        }
+        let current = self.current();
+        let exact = exact(self.backend.as_mut(), &self.square, &current, &open)?;
         for (number, &exact) in exact.iter().enumerate() {
-            spent[number] += distillation.every;
+            self.spent[number] += every;
             if open[number] && exact {
-                trail.weights[number].push(backend.state(number)?.weights);
-                trail.steps[number].push(spent[number]);
-                spent[number] = 0;
-                kept_one = true;
+                let weights = self.backend.state(number)?.weights;
+                self.trail.weights[number].push(weights);
+                self.trail.steps[number].push(self.spent[number]);
+                self.spent[number] = 0;
             }
         }
-        if kept_one {
-            let next: Vec<Lesson> = (trail.weights.iter().zip(stretches))
-                .map(|(kept, lessons)| lessons[kept.len().min(lessons.len() - 1)].clone())
-                .collect();
-            backend.teach(&next)?;
+        if exact.contains(&true) {
+            self.backend.teach(&self.current())?;
         }
-        if observer(&trail).is_break() {
-            return Ok(trail);
+        Ok(true)
+    }
+
+    /// Writes everything that a later run needs to go on as if nothing had happened.
+    pub fn save(&mut self) -> Result<Vec<u8>, FleetError> {
+        let checkpoint = Checkpoint {
+            format: FORMAT.into(),
+            trail: self.trail.clone(),
+            spent: self.spent.clone(),
+            step: self.step,
+            states: states(self.backend.as_mut())?,
+        };
+        Ok(postcard::to_stdvec(&checkpoint).expect("plain data"))
+    }
+
+    /// Takes up what [`Following::save`] left of the same stretches.
+    pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
+        let saved: Checkpoint = read_checkpoint(bytes)?;
+        let parameters = self.distillation.shape.parameters();
+        let kept = saved.trail.weights.iter().zip(&saved.trail.steps);
+        let mut kept = kept.zip(&self.stretches);
+        let stretches = self.stretches.len();
+        let fits = saved.format == FORMAT
+            && saved.trail.weights.len() == stretches
+            && saved.spent.len() == stretches
+            && kept.all(|((weights, steps), lessons)| {
+                weights.len() == steps.len()
+                    && weights.len() <= lessons.len()
+                    && weights.iter().all(|list| list.len() == parameters)
+            });
+        if !fits {
+            return Err(other_networks());
         }
+        restore(self.backend.as_mut(), &saved.states)?;
+        self.trail = saved.trail;
+        self.spent = saved.spent;
+        self.step = saved.step;
+        Ok(self.backend.teach(&self.current())?)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
 
 use crate::adam;
-use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test};
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::{Batch, BatchLaw};
 use crate::lesson::Lesson;
-use crate::objective::{Sampler, TokenWeight, likeliest, logit_gradient, weigh};
+use crate::objective::{Sampler, TokenWeight, likeliest, log_of, logit_gradient, weigh};
 use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
@@ -257,7 +257,7 @@ impl Model {
             &mut self.state,
         );
         let logs = chosen(&batch, &self.activations.policy, v).into_iter();
-        -logs.map(|p| f64::from(p).ln()).sum::<f64>() * f64::from(share)
+        -logs.map(log_of).sum::<f64>() * f64::from(share)
     }
 }
 
@@ -311,12 +311,7 @@ impl Backend for Cpu {
             })
             .collect();
         let records: Vec<StepRecord> = records.into_iter().flatten().collect();
-        let broken = |r: &StepRecord| !(r.loss.is_finite() && r.gradient_norm.is_finite());
-        if let Some(model) = records.iter().position(broken) {
-            let step = first + count;
-            return Err(BackendError::NotANumber { model, step });
-        }
-        Ok(records)
+        checked(records, first + count)
     }
 
     fn right(&mut self, test: &Test) -> Result<Vec<u32>, BackendError> {

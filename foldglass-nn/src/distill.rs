@@ -5,7 +5,7 @@
 //! from its own emissions.
 
 use crate::backend::{Backend, BackendError, ModelState, Test};
-use crate::fleet::{FleetError, MakeBackend};
+use crate::fleet::{FleetError, MakeBackend, Piece};
 use crate::layout::Layout;
 use crate::lesson::Lesson;
 use crate::philox::Purpose;
@@ -13,6 +13,7 @@ use crate::settings::{Decoding, Evaluation, Gate, Lengths, ModelSettings, Settin
 use crate::shape::Shape;
 use crate::weights::{InitialLaw, Weights};
 use foldglass::quasigroup::LatinSquare;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -116,44 +117,17 @@ impl Distillation {
         make: MakeBackend,
         mut observer: impl FnMut(&[Progress]) -> ControlFlow<()>,
     ) -> Result<(Vec<Progress>, Vec<Weights>), FleetError> {
-        let mut backend = self.start(pupils, make)?;
-        let mut progress: Vec<Progress> = (0..pupils.len())
-            .map(|pupil| Progress {
-                pupil,
-                steps: 0,
-                loss: 0.0,
-                agreement: 0.0,
-                done: false,
-            })
-            .collect();
-        let mut step = 0;
-        while step < self.steps && progress.iter().any(|p| !p.done) {
-            let count = self.every.min(self.steps - step);
-            let active: Vec<bool> = progress.iter().map(|p| !p.done).collect();
-            let losses = backend.imitate(step, count, &active)?;
-            step += count;
-            let agreements = agreements(backend.as_mut(), pupils, self.held_out, &active)?;
-            for (p, (loss, agreement)) in progress.iter_mut().zip(losses.iter().zip(agreements)) {
-                if !p.done {
-                    p.steps = step;
-                    p.loss = *loss;
-                    p.agreement = agreement;
-                    p.done = agreement >= self.target;
-                }
-            }
-            if observer(&progress).is_break() {
+        let mut distilling = Distilling::new(self.clone(), pupils.to_vec(), make)?;
+        while !distilling.is_finished() {
+            distilling.advance_in_pieces(|| Piece::Steps(u64::MAX))?;
+            if observer(distilling.progress()).is_break() {
                 break;
             }
         }
         let weights = (0..pupils.len())
-            .map(|pupil| {
-                Ok(Weights {
-                    shape: self.shape,
-                    values: backend.state(pupil)?.weights,
-                })
-            })
-            .collect::<Result<_, BackendError>>()?;
-        Ok((progress, weights))
+            .map(|pupil| distilling.weights(pupil))
+            .collect::<Result<_, _>>()?;
+        Ok((distilling.progress, weights))
     }
 
     /// A back end with the pupils' first weights and their lessons.
@@ -183,6 +157,197 @@ impl Distillation {
         backend.teach(&lessons)?;
         Ok(backend)
     }
+}
+
+/// Networks that are being distilled.
+pub struct Distilling {
+    distillation: Distillation,
+    pupils: Vec<Pupil>,
+    backend: Box<dyn Backend>,
+    progress: Vec<Progress>,
+    curves: Vec<Vec<Measured>>,
+    step: u64,
+}
+
+/// A measurement of a network under way.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Updates it was given.
+    pub steps: u64,
+    /// Agreement with its teacher.
+    pub agreement: f64,
+    /// Cross-entropy of the update before it, in nats a token.
+    pub loss: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Checkpoint {
+    format: String,
+    progress: Vec<Progress>,
+    curves: Vec<Vec<Measured>>,
+    step: u64,
+    states: Vec<ModelState>,
+}
+
+const FORMAT: &str = "foldglass-distilling/1";
+
+impl Distilling {
+    /// Draws the pupils' first weights.
+    pub fn new(
+        distillation: Distillation,
+        pupils: Vec<Pupil>,
+        make: MakeBackend,
+    ) -> Result<Distilling, FleetError> {
+        let backend = distillation.start(&pupils, make)?;
+        let begun = |pupil| Progress {
+            pupil,
+            steps: 0,
+            loss: 0.0,
+            agreement: 0.0,
+            done: false,
+        };
+        Ok(Distilling {
+            distillation,
+            backend,
+            progress: (0..pupils.len()).map(begun).collect(),
+            curves: vec![Vec::new(); pupils.len()],
+            pupils,
+            step: 0,
+        })
+    }
+
+    /// Updates made so far, of those that were not done before.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Whether all are done, or the steps over.
+    pub fn is_finished(&self) -> bool {
+        self.step >= self.distillation.steps || self.progress.iter().all(|p| p.done)
+    }
+
+    /// The networks and what they imitate.
+    pub fn pupils(&self) -> &[Pupil] {
+        &self.pupils
+    }
+
+    /// What became of the networks so far.
+    pub fn progress(&self) -> &[Progress] {
+        &self.progress
+    }
+
+    /// All measurements of a network.
+    pub fn curve(&self, pupil: usize) -> &[Measured] {
+        &self.curves[pupil]
+    }
+
+    /// The weights of a network.
+    pub fn weights(&mut self, pupil: usize) -> Result<Weights, FleetError> {
+        Ok(Weights {
+            shape: self.distillation.shape,
+            values: self.backend.state(pupil)?.weights,
+        })
+    }
+
+    /// Goes on to the next measurement, in pieces as long as `next_piece` says before each; false
+    /// when that stops it, perhaps between two measurements. Pieces do not show in what is learned.
+    pub fn advance_in_pieces(
+        &mut self,
+        mut next_piece: impl FnMut() -> Piece,
+    ) -> Result<bool, FleetError> {
+        let every = self.distillation.every;
+        let end = ((self.step / every + 1) * every).min(self.distillation.steps);
+        let active: Vec<bool> = self.progress.iter().map(|p| !p.done).collect();
+        let mut losses = Vec::new();
+        while self.step < end {
+            let Piece::Steps(most) = next_piece() else {
+                return Ok(false);
+            };
+            let count = most.clamp(1, end - self.step);
+            losses = self.backend.imitate(self.step, count, &active)?;
+            self.step += count;
+        }
+        let held_out = self.distillation.held_out;
+        let agreements = agreements(self.backend.as_mut(), &self.pupils, held_out, &active)?;
+        for (number, (&loss, agreement)) in losses.iter().zip(agreements).enumerate() {
+            let progress = &mut self.progress[number];
+            if !progress.done {
+                *progress = Progress {
+                    pupil: number,
+                    steps: self.step,
+                    loss,
+                    agreement,
+                    done: agreement >= self.distillation.target,
+                };
+                self.curves[number].push(Measured {
+                    steps: self.step,
+                    agreement,
+                    loss,
+                });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes everything that a later run needs to go on as if nothing had happened.
+    pub fn save(&mut self) -> Result<Vec<u8>, FleetError> {
+        let checkpoint = Checkpoint {
+            format: FORMAT.into(),
+            progress: self.progress.clone(),
+            curves: self.curves.clone(),
+            step: self.step,
+            states: states(self.backend.as_mut())?,
+        };
+        Ok(postcard::to_stdvec(&checkpoint).expect("plain data"))
+    }
+
+    /// Takes up what [`Distilling::save`] left of the same pupils.
+    pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
+        let saved: Checkpoint = read_checkpoint(bytes)?;
+        let pupils = self.pupils.len();
+        let fits = saved.format == FORMAT
+            && saved.progress.len() == pupils
+            && saved.curves.len() == pupils;
+        if !fits {
+            return Err(other_networks());
+        }
+        restore(self.backend.as_mut(), &saved.states)?;
+        self.progress = saved.progress;
+        self.curves = saved.curves;
+        self.step = saved.step;
+        Ok(())
+    }
+}
+
+/// The states of all models of a back end.
+pub(crate) fn states(backend: &mut dyn Backend) -> Result<Vec<ModelState>, BackendError> {
+    let models = 0..backend.models();
+    models.map(|model| backend.state(model)).collect()
+}
+
+/// Puts all models of a back end into states that were saved.
+pub(crate) fn restore(backend: &mut dyn Backend, saved: &[ModelState]) -> Result<(), FleetError> {
+    if saved.len() != backend.models() {
+        return Err(other_networks());
+    }
+    for (model, state) in saved.iter().enumerate() {
+        let sizes = |state: &ModelState| (state.weights.len(), state.mean.len());
+        if sizes(state) != sizes(&backend.state(model)?) || state.square.len() != state.mean.len() {
+            return Err(other_networks());
+        }
+        backend.restore(model, state)?;
+    }
+    Ok(())
+}
+
+/// Reads a checkpoint.
+pub(crate) fn read_checkpoint<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FleetError> {
+    postcard::from_bytes(bytes).map_err(|e| FleetError::Checkpoint(e.to_string()))
+}
+
+/// A checkpoint of something else.
+pub(crate) fn other_networks() -> FleetError {
+    FleetError::Checkpoint("it is of other networks".to_owned())
 }
 
 /// Agreement of every active pupil on so many held-out inputs.

@@ -46,7 +46,7 @@ pub fn weigh(
     for t in 1..=batch.longest() {
         for sample in 0..batch.live(t) {
             let token = batch.start(t) + sample;
-            log[token] = f64::from(probability(token, batch.y(sample)[t - 1])).ln();
+            log[token] = log_of(probability(token, batch.y(sample)[t - 1]));
             let row = &policy[token * stride..][..stride];
             entropy[token] = -row.iter().map(|&p| product_with_log(p)).sum::<f64>();
         }
@@ -58,7 +58,7 @@ pub fn weigh(
     for t in 1..=batch.longest() {
         for (sample, &advantage) in advantages[..batch.live(t)].iter().enumerate() {
             let token = batch.start(t) + sample;
-            let ratio = old.map_or(1.0, |old| log[token].exp() / f64::from(old[token]));
+            let ratio = old.map_or(1.0, |old| (log[token] - log_of(old[token])).exp());
             let policy = advantage * clipped(settings.method, ratio, advantage);
             let entropy_weight = coefficient * entropy_share(settings.entropy, batch, sample);
             weights[token] = TokenWeight {
@@ -74,6 +74,12 @@ pub fn weigh(
         right,
         entropy: entropy.iter().sum::<f64>() / tokens as f64,
     }
+}
+
+/// The logarithm of a token's probability. One that was not drawn from the policy, but put in its
+/// place by relabelling or exploration, may have a probability that is 0 in single precision.
+pub fn log_of(probability: f32) -> f64 {
+    f64::from(probability.max(f32::MIN_POSITIVE)).ln()
 }
 
 fn product_with_log(p: f32) -> f64 {
@@ -290,6 +296,30 @@ mod tests {
         };
         assert_eq!(weights(&expert, None)[0].policy, 1.0);
         assert_eq!(weights(&expert, None)[1].policy, 0.0);
+    }
+
+    #[test]
+    fn a_token_without_probability_leaves_the_loss_a_number() {
+        let (batch, mut policy) = example();
+        (policy[0], policy[1]) = (0.0, 1.0);
+        for method in [
+            Method::Reinforce {},
+            Method::Grpo {
+                group: 2,
+                clip: 0.2,
+                epochs: 2,
+            },
+        ] {
+            let settings = Settings {
+                method,
+                ..Settings::default()
+            };
+            let old = [0.0, 0.5, 0.1];
+            let weighed = weigh(&settings, 0.5, &batch, &policy, 2, Some(&old));
+            assert!(weighed.loss.is_finite(), "{weighed:?}");
+            let finite = |weight: &TokenWeight| weight.policy.is_finite();
+            assert!(weighed.tokens.iter().all(finite));
+        }
     }
 
     #[test]

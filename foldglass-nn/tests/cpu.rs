@@ -4,11 +4,12 @@ use foldglass::quasigroup::LatinSquare;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
-use foldglass_nn::dense::{self, Dense, Matrix};
+use foldglass_nn::dense::{self, Dense};
 use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::layout::{LAYOUTS, Layout};
-use foldglass_nn::objective::{TokenWeight, logit_gradient};
+use foldglass_nn::objective::TokenWeight;
 use foldglass_nn::philox::{Numbers, Purpose};
+use foldglass_nn::reference;
 use foldglass_nn::settings::{
     Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
     ModelSettings, Permutation, Relabelling, Settings,
@@ -71,49 +72,6 @@ fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWe
     (batch, weights)
 }
 
-/// The gradient of weighed tokens by the dense reference.
-fn dense_gradient(
-    settings: &Settings,
-    weights: &[f32],
-    q: usize,
-    batch: &Batch,
-    tokens: &[TokenWeight],
-) -> Vec<f64> {
-    let shape = settings.shape;
-    let reference = Dense::from_f32(shape, weights);
-    let mut sum = vec![0.0; weights.len()];
-    for sample in 0..batch.samples() {
-        let list = |symbols: &[u8]| symbols.iter().map(|&s| s.into()).collect::<Vec<usize>>();
-        let (x, y) = (list(batch.x(sample)), list(batch.y(sample)));
-        let sequence = settings
-            .layout
-            .sequence(&x, &y, settings.cap, shape.separator());
-        let trace = reference.forward(&sequence);
-        let mut d_logits = Matrix {
-            rows: x.len(),
-            columns: shape.vocabulary,
-            values: vec![0.0; x.len() * shape.vocabulary],
-        };
-        for t in 1..=x.len() {
-            let logits = &trace.logits.row(t - 1)[..q];
-            let total: f64 = logits.iter().map(|l| l.exp()).sum();
-            let policy: Vec<f32> = logits.iter().map(|l| (l.exp() / total) as f32).collect();
-            let mut d = vec![0.0; q];
-            logit_gradient(
-                &policy,
-                y[t - 1] as u8,
-                tokens[batch.start(t) + sample],
-                &mut d,
-            );
-            let row = &mut d_logits.values[(t - 1) * shape.vocabulary..][..q];
-            row.iter_mut().zip(d).for_each(|(to, d)| *to = d.into());
-        }
-        let gradient = reference.backward(&trace, &sequence, &d_logits);
-        sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g);
-    }
-    sum
-}
-
 fn compare_gradients(settings: &Settings, square: &LatinSquare, rows: usize, tolerance: f64) {
     let own = model(3, square.clone(), 0.0);
     let mut weights = Weights::draw(settings.shape, settings.initial, 3).values;
@@ -131,7 +89,7 @@ fn compare_gradients(settings: &Settings, square: &LatinSquare, rows: usize, tol
     let found = cpu
         .gradients(std::slice::from_ref(&batch), std::slice::from_ref(&tokens))
         .unwrap();
-    let expected = dense_gradient(settings, &weights, square.q(), &batch, &tokens);
+    let expected = reference::gradient(settings, &weights, square.q(), &batch, &tokens);
     for tensor in settings.shape.tensors() {
         let pairs = tensor
             .place

@@ -9,10 +9,11 @@ use foldglass::quasigroup::LatinSquare;
 use foldglass::stream::Stream;
 use foldglass::task::Task;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
-use foldglass_nn::barrier::{Lines, follow};
+use foldglass_nn::barrier::{Following, Lines};
 use foldglass_nn::bridge::read_back;
 use foldglass_nn::cpu::Cpu;
-use foldglass_nn::distill::{Distillation, Pupil};
+use foldglass_nn::distill::{Distillation, Distilling, Pupil};
+use foldglass_nn::fleet::Piece;
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::path::EscapePath;
 use foldglass_nn::settings::{ModelSettings, Settings};
@@ -77,6 +78,26 @@ fn random_codes_are_learned_and_read_back() {
         "{progress:?}"
     );
     assert!(measured as u64 * 20 >= progress.iter().map(|p| p.steps).max().unwrap());
+    // Stopped between two measurements, saved, and taken up: the same to the last bit.
+    let begin = || Distilling::new(distillation.clone(), pupils.clone(), &on_cpu).unwrap();
+    let mut stopped = begin();
+    let mut pieces = [Piece::Steps(30), Piece::Steps(8), Piece::Stop].into_iter();
+    let mut next = || pieces.next().unwrap();
+    while stopped.advance_in_pieces(&mut next).unwrap() {}
+    assert_eq!(stopped.step(), 28);
+    let bytes = stopped.save().unwrap();
+    let mut resumed = begin();
+    resumed.take_up(&bytes).unwrap();
+    while !resumed.is_finished() {
+        resumed
+            .advance_in_pieces(|| Piece::Steps(u64::MAX))
+            .unwrap();
+    }
+    assert_eq!(resumed.progress(), progress);
+    for (number, weights) in weights.iter().enumerate() {
+        assert_eq!(&resumed.weights(number).unwrap(), weights);
+        assert_eq!(resumed.curve(number).last().unwrap().agreement, 1.0);
+    }
     // Read back on its own windows, a network is its code wherever it goes, and earns its reward.
     let settings = distillation.settings(3);
     let own = ModelSettings {
@@ -117,10 +138,30 @@ fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
         .map(|part| part.iter().map(|code| Lesson::new(code).unwrap()).collect())
         .collect();
     let square = class.task().square().clone();
-    let trail = follow(&small(), &square, &lessons, 7, &on_cpu, |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let begin = || Following::new(small(), &square, lessons.clone(), 7, &on_cpu).unwrap();
+    let mut following = begin();
+    let (mut asked, mut saved) = (0, None);
+    while !following.is_finished() {
+        // Stopped between two questions once, and saved there.
+        asked += 1;
+        let mut pieces = [Piece::Steps(7), Piece::Stop].into_iter();
+        if asked == 3 {
+            let stopped = following.advance_in_pieces(|| pieces.next().unwrap());
+            assert!(!stopped.unwrap());
+            saved = Some(following.save().unwrap());
+        }
+        following
+            .advance_in_pieces(|| Piece::Steps(u64::MAX))
+            .unwrap();
+    }
+    let trail = following.trail().clone();
+    let mut resumed = begin();
+    resumed.take_up(&saved.unwrap()).unwrap();
+    while !resumed.is_finished() {
+        resumed.advance_in_pieces(|| Piece::Steps(3)).unwrap();
+    }
+    assert_eq!(resumed.trail(), &trail);
+    assert!(begin().take_up(b"nothing").is_err());
     assert!(
         trail.weights.iter().all(|kept| kept.len() == 3),
         "{:?}",

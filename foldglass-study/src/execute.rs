@@ -447,21 +447,22 @@ impl<'a> Execution<'a> {
     /// Does a unit to its end, or saves it when it is stopped.
     fn unit(&self, left: &Unit) -> Result<End, Error> {
         let (unit, mut job) = self.begin(left)?;
+        let refuse = |problem: String| self.plan.problem(&unit, problem);
         self.pace.skip(unit.series, job.done());
         let mut saved = Instant::now();
         let mut steps = 1;
         let slice = SLICE.min(self.options.checkpoint_every);
         while !job.is_finished() {
             if self.is_stopped() {
-                self.kept.save(&unit, job.save())?;
+                self.kept.save(&unit, job.save().map_err(refuse)?)?;
                 return Ok(End::Stopped);
             }
             if saved.elapsed() >= self.options.checkpoint_every {
-                self.kept.save(&unit, job.save())?;
+                self.kept.save(&unit, job.save().map_err(refuse)?)?;
                 saved = Instant::now();
             }
             let (begun, before) = (Instant::now(), job.done());
-            job.advance(steps);
+            job.advance(steps).map_err(refuse)?;
             let took = begun.elapsed();
             self.heed(self.pace.note(unit.series, job.done() - before, took));
             steps = match took {
@@ -472,22 +473,16 @@ impl<'a> Execution<'a> {
         }
         let all = self.plan.of(&unit).1.recipe.steps();
         self.pace.skip(unit.series, all.saturating_sub(job.done()));
-        let new = self.kept.record(&unit, job.outcomes())?;
+        let outcomes = job.outcomes().map_err(refuse)?;
+        let new = self.kept.record(&unit, outcomes)?;
         self.heed(self.pace.finish(new));
         Ok(End::Finished)
     }
 
     /// Begins a unit, or takes it up where it was saved.
     fn begin(&self, left: &Unit) -> Result<(Unit, Box<dyn method::Unit>), Error> {
-        let (series, point) = self.plan.of(left);
+        let point = self.plan.of(left).1;
         let allowance = self.options.allowance;
-        let refuse = |problem: String| Error::Study {
-            place: format!(
-                "dynamics \"{}\" on class \"{}\"",
-                series.dynamics, series.class_id
-            ),
-            problem,
-        };
         if let Some((unit, state)) = self.kept.find(left, self.observer) {
             let streams = self.plan.streams(&unit);
             match point.recipe.resume(streams, &state, allowance) {
@@ -498,6 +493,7 @@ impl<'a> Execution<'a> {
             }
         }
         let job = point.recipe.begin(self.plan.streams(left), allowance);
-        Ok((left.clone(), job.map_err(refuse)?))
+        let job = job.map_err(|problem| self.plan.problem(left, problem))?;
+        Ok((left.clone(), job))
     }
 }

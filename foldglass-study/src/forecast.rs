@@ -111,15 +111,13 @@ pub fn forecast(
 
 /// The seconds of a unit, from those of its first steps.
 fn trial(plan: &Plan, unit: &Unit, options: &Options) -> Result<f64, Error> {
-    let (series, point) = plan.of(unit);
+    let point = plan.of(unit).1;
+    let refuse = |problem: String| plan.problem(unit, problem);
     let begun = point.recipe.begin(plan.streams(unit), options.allowance);
-    let mut job = begun.map_err(|problem| Error::Study {
-        place: format!("class \"{}\"", series.class_id),
-        problem,
-    })?;
+    let mut job = begun.map_err(refuse)?;
     let begun = Instant::now();
     while begun.elapsed() < TRIAL && !job.is_finished() {
-        job.advance(1);
+        job.advance(1).map_err(refuse)?;
     }
     let each = begun.elapsed().as_secs_f64() / job.done().max(1) as f64;
     Ok(each * point.recipe.steps() as f64)

@@ -96,14 +96,14 @@ pub trait Unit: Send {
     /// Whether it is at its end.
     fn is_finished(&self) -> bool;
 
-    /// Does up to this many steps more.
-    fn advance(&mut self, steps: u64);
+    /// Does up to this many steps more. A problem ends the study; its finished runs are kept.
+    fn advance(&mut self, steps: u64) -> Result<(), String>;
 
     /// What [`Recipe::resume`] needs.
-    fn save(&self) -> Vec<u8>;
+    fn save(&mut self) -> Result<Vec<u8>, String>;
 
     /// What the runs came to, in the order of their numbers.
-    fn outcomes(&mut self) -> Vec<Outcome>;
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, String>;
 }
 
 /// A setting that cannot be.
@@ -237,6 +237,14 @@ pub fn number_name(number: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
+/// The fields of a structure.
+pub fn fields(structure: &impl Serialize) -> Fields {
+    match serde_json::to_value(structure) {
+        Ok(Value::Object(fields)) => fields,
+        _ => unreachable!("only structures of plain data are asked for their fields"),
+    }
+}
+
 /// Adds a field.
 pub fn put(fields: &mut Fields, key: &str, value: impl Serialize) {
     let value = serde_json::to_value(value).expect("plain data");
@@ -254,13 +262,14 @@ pub fn put_some(fields: &mut Fields, key: &str, value: Option<impl Serialize>) {
 pub struct Registry(Vec<Box<dyn Method>>);
 
 impl Default for Registry {
-    /// Tabular RLVR, Monte Carlo, and pure states.
+    /// Tabular RLVR, Monte Carlo, pure states, and transformers.
     fn default() -> Registry {
         let mut registry = Registry(Vec::new());
         registry.register(crate::methods::Cavi::damped());
         registry.register(crate::methods::Cavi::gradient());
         registry.register(crate::methods::Chain);
         registry.register(crate::methods::PureStates);
+        registry.register(crate::methods::Train);
         registry
     }
 }

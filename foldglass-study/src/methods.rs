@@ -3,11 +3,13 @@
 mod cavi;
 mod chain;
 mod pure_state;
+mod train;
 mod walk;
 
 pub use cavi::Cavi;
 pub use chain::Chain;
 pub use pure_state::PureStates;
+pub use train::Train;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

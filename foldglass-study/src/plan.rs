@@ -203,6 +203,18 @@ impl Plan {
         (series, &series.points[unit.point])
     }
 
+    /// What goes wrong with a unit, and where in the study it stands.
+    pub fn problem(&self, unit: &Unit, problem: String) -> Error {
+        let series = self.of(unit).0;
+        Error::Study {
+            place: format!(
+                "dynamics \"{}\" on class \"{}\"",
+                series.dynamics, series.class_id
+            ),
+            problem,
+        }
+    }
+
     /// The random streams of a unit.
     pub fn streams(&self, unit: &Unit) -> Streams {
         Streams {

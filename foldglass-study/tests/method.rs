@@ -144,7 +144,7 @@ impl Unit for Walking {
         self.done == self.walk.steps
     }
 
-    fn advance(&mut self, steps: u64) {
+    fn advance(&mut self, steps: u64) -> Result<(), String> {
         let class = self.walk.class.clone();
         for _ in 0..steps.min(self.walk.steps - self.done) {
             if self.stream.uniform() < self.walk.restart {
@@ -157,24 +157,25 @@ impl Unit for Walking {
             self.best = self.best.clone().max(count::reward(&self.code));
             self.done += 1;
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&mut self) -> Result<Vec<u8>, String> {
         let saved = Saved {
             position: self.stream.position() as u64,
             actions: self.code.actions().to_vec(),
             best: self.best.clone(),
             done: self.done,
         };
-        serde_json::to_vec(&saved).expect("plain data")
+        Ok(serde_json::to_vec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Vec<Outcome> {
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
         let mut fields = Fields::new();
         put(&mut fields, "best", self.best.to_f64());
         put(&mut fields, "best_exact", &self.best);
         put(&mut fields, "actions", self.code.actions());
-        vec![fields]
+        Ok(vec![fields])
     }
 }
 

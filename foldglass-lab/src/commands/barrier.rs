@@ -1,27 +1,28 @@
 //! Follows an escape path by networks and measures the barriers between them (paper, app. G.4,
 //! tab:escape).
 
-use std::io::{self, Write};
+mod lines;
+mod networks;
+mod report;
 
 use clap::Args;
-use foldglass::watch::{Observer, Progress};
-use foldglass::{Class, ClassSpec};
-use foldglass_nn::barrier::{Line, Lines, Trail, follow};
+use foldglass::Class;
+use foldglass_nn::barrier::Lines;
 use foldglass_nn::distill::Distillation;
 use foldglass_nn::lesson::{Lesson, LessonError};
 use foldglass_nn::path::{EscapePath, PathError};
-use foldglass_study::Fields;
-use foldglass_study::method::put;
-use serde::Serialize;
 
+use super::kept;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::distill::{DistillationArgs, pupils_named};
-use crate::flags::fleet::{BackendArgs, Machine, above_zero};
+use crate::flags::fleet::{BackendArgs, above_zero};
+use crate::flags::kept::KeptArgs;
 use crate::flags::{ClassArgs, count, whole};
-use crate::output::Report;
 use crate::progress::Terminal;
-use crate::report::{Cell, Column, Format, Table};
+use lines::Measuring;
+use networks::Route;
+pub use report::Barriers;
 
 /// The flags of `barrier`.
 #[derive(Debug, Args)]
@@ -46,6 +47,8 @@ pub struct BarrierArgs {
     #[arg(allow_negative_numbers = true)]
     chains: u64,
     #[command(flatten)]
+    kept: KeptArgs,
+    #[command(flatten)]
     distillation: DistillationArgs,
     #[command(flatten)]
     backend: BackendArgs,
@@ -57,8 +60,6 @@ fn several(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|&n: &usize| n > 1);
     number.ok_or("a whole number of at least 2 is needed".to_owned())
 }
-
-const PLACES: [&str; 3] = ["first", "middle", "last"];
 
 impl BarrierArgs {
     /// Finds the path, follows it, and measures the lines.
@@ -82,34 +83,34 @@ impl BarrierArgs {
             steps: 200_000,
             ..Distillation::default()
         });
-        let square = class.task().square();
         let maker = self.backend.maker(settings.threads)?;
-        let make = |settings: &_, models: &_| maker.make(settings, models);
-        let mut stopped = false;
-        let all = (3 * self.codes) as u64;
-        let trail = follow(
-            &distillation,
-            square,
-            &lessons,
-            settings.seed,
-            &make,
-            |trail| {
-                let told = observer.hear(Progress {
-                    unit: "networks",
-                    done: trail.weights.iter().map(|kept| kept.len() as u64).sum(),
-                    all: Some(all),
-                    share: None,
-                });
-                stopped = told.is_break();
-                told
-            },
-        );
-        let trail = trail.map_err(pupils_named)?;
+        let route = Route {
+            distillation,
+            lessons,
+            square: class.task().square().clone(),
+            seed: settings.seed,
+        };
+        let (mut run, mut directory) = match &self.kept.out {
+            Some(out) => {
+                let (run, directory) =
+                    route.take_up(self.points, &class, out, &maker, &observer)?;
+                (run, Some(directory))
+            }
+            None => (route.begin(&maker)?, None),
+        };
+        let every = self.kept.checkpoint_every;
+        let whole = kept::train(&mut run, directory.as_mut(), every, &observer)?;
         let length = class.task().longest();
-        let lines = Lines::new(&distillation, square, length, self.points, &make);
-        let lines = lines.map_err(pupils_named)?;
-        let stretches = self.measure(&trail, lines, &observer, &mut stopped)?;
-        Ok(Barriers {
+        let make = |settings: &_, models: &_| maker.make(settings, models);
+        let distillation = route.distillation;
+        let lines = Lines::new(&distillation, &route.square, length, self.points, &make);
+        let mut measuring = Measuring {
+            lines: lines.map_err(pupils_named)?,
+            step: run.following.step(),
+            directory,
+        };
+        let measured = measuring.all(run.following.trail(), &observer)?;
+        let barriers = Barriers {
             class: class.spec(),
             cells: class.cells(),
             inputs: (class.q() as u64).pow(length as u32),
@@ -117,11 +118,23 @@ impl BarrierArgs {
             path_codes: path.codes(),
             codes: self.codes,
             points: self.points,
-            back_end: maker.machine().expect("networks were trained"),
+            back_end: run.machine,
             distillation,
-            stretches,
-            stopped,
-        })
+            stretches: measured.stretches,
+            stopped: !whole || measured.stopped,
+        };
+        match &measuring.directory {
+            Some(directory) if barriers.stopped => Err(Error::Stopped(format!(
+                "stopped: the networks and the lines so far are saved in {}; the same command goes \
+                 on from there",
+                directory.path().display()
+            ))),
+            Some(directory) => {
+                directory.finish(&barriers)?;
+                Ok(barriers)
+            }
+            None => Ok(barriers),
+        }
     }
 
     /// The first chain that arrives.
@@ -150,43 +163,6 @@ impl BarrierArgs {
             self.chains
         )))
     }
-
-    fn measure(
-        &self,
-        trail: &Trail,
-        mut lines: Lines,
-        observer: &Terminal,
-        stopped: &mut bool,
-    ) -> Result<Vec<Stretch>, Error> {
-        let pairs = |kept: &Vec<Vec<f32>>| kept.len().saturating_sub(1) as u64;
-        let all: u64 = trail.weights.iter().map(pairs).sum();
-        let mut done = 0;
-        let mut stretches = Vec::new();
-        for ((place, kept), updates) in PLACES.iter().zip(&trail.weights).zip(&trail.steps) {
-            let mut measured = Vec::new();
-            for pair in kept.windows(2) {
-                measured.push(lines.line(&pair[0], &pair[1]).map_err(pupils_named)?);
-                done += 1;
-                let told = observer.hear(Progress {
-                    unit: "lines",
-                    done,
-                    all: Some(all),
-                    share: None,
-                });
-                if told.is_break() && done < all {
-                    *stopped = true;
-                    break;
-                }
-            }
-            stretches.push(Stretch {
-                place,
-                networks: kept.len(),
-                updates: updates.clone(),
-                lines: measured,
-            });
-        }
-        Ok(stretches)
-    }
 }
 
 /// Says which flag makes a class whose paths are not followed.
@@ -195,121 +171,5 @@ fn path_named(error: PathError) -> Error {
         PathError::Lesson(LessonError::Gaps) => Error::Usage(format!("--inputs: {error}")),
         PathError::NotUntied => Error::Usage(format!("--tied, --lengths: {error}")),
         _ => Error::Usage(error.to_string()),
-    }
-}
-
-/// Consecutive codes, and what was measured between their networks.
-#[derive(Serialize)]
-struct Stretch {
-    place: &'static str,
-    /// Networks that reproduce their code on every input.
-    networks: usize,
-    /// The updates that each took.
-    updates: Vec<u64>,
-    /// The inputs answered rightly at every point, and the barrier in inputs: quanta of q^-T.
-    lines: Vec<Line>,
-}
-
-/// What was measured.
-#[derive(Serialize)]
-pub struct Barriers {
-    #[serde(skip)]
-    class: ClassSpec,
-    cells: usize,
-    inputs: u64,
-    /// The chain that arrived.
-    chain_seed: u64,
-    /// The codes of its path.
-    path_codes: u64,
-    /// Those of a stretch.
-    codes: usize,
-    points: usize,
-    back_end: Machine,
-    #[serde(skip)]
-    distillation: Distillation,
-    stretches: Vec<Stretch>,
-    #[serde(skip)]
-    stopped: bool,
-}
-
-impl Barriers {
-    fn table(&self) -> Table {
-        let columns = [
-            Column::words("stretch"),
-            Column::numbers("networks"),
-            Column::numbers("lines"),
-            Column::numbers("barrier 0"),
-            Column::numbers("largest, in quanta").key("largest"),
-            Column::numbers("as reward"),
-            Column::numbers("updates of a network").key("updates"),
-        ];
-        let row = |stretch: &Stretch| {
-            let barriers = || stretch.lines.iter().map(|line| line.barrier);
-            let largest = barriers().max();
-            let updates = &stretch.updates;
-            let mean = updates.iter().sum::<u64>() as f64 / updates.len() as f64;
-            [
-                stretch.place.into(),
-                stretch.networks.into(),
-                stretch.lines.len().into(),
-                barriers().filter(|&b| b == 0).count().into(),
-                Cell::or_missing(largest),
-                Cell::or_missing(largest.map(|b| b as f64 / self.inputs as f64)),
-                Cell::or_missing((!updates.is_empty()).then_some(mean)),
-            ]
-        };
-        Table::new(columns).rows(self.stretches.iter().map(row))
-    }
-
-    fn complete(&self) -> bool {
-        (self.stretches.iter()).all(|s| s.networks == self.codes && s.lines.len() + 1 == self.codes)
-    }
-}
-
-impl Report for Barriers {
-    fn class(&self) -> Option<ClassSpec> {
-        Some(self.class.clone())
-    }
-
-    fn settings(&self) -> Option<Fields> {
-        let mut fields = match serde_json::to_value(&self.distillation) {
-            Ok(serde_json::Value::Object(fields)) => fields,
-            _ => Fields::new(),
-        };
-        put(&mut fields, "points", self.points);
-        Some(fields)
-    }
-
-    fn tables(&self, _: Format) -> Vec<Table> {
-        vec![self.table()]
-    }
-
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{}, {} cells: a path of {} codes to reward 1 (chain of seed {}), followed on three \
-             stretches of {} codes",
-            self.class, self.cells, self.path_codes, self.chain_seed, self.codes
-        )?;
-        writeln!(
-            out,
-            "greedy reward on all {} inputs at {} points of every line; a quantum is one input\n",
-            self.inputs, self.points
-        )?;
-        self.table().write_text(out)
-    }
-
-    fn failure(&self) -> Option<String> {
-        let late = !self.stopped && !self.complete();
-        late.then(|| {
-            format!(
-                "a network was not exact on every input after {} updates: more --steps may do",
-                self.distillation.steps
-            )
-        })
-    }
-
-    fn interrupted(&self) -> bool {
-        self.stopped
     }
 }

@@ -1,27 +1,32 @@
 //! Distils codes into networks and measures how far they agree (paper, app. G.4, tab:containment).
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::chain::random_code;
-use foldglass::watch::{Observer, Progress};
+use foldglass::watch::Progress;
 use foldglass::{Class, ClassSpec, Code, Reward, Stream, count as counting};
-use foldglass_nn::distill::{self, Distillation, Pupil};
+use foldglass_nn::distill::{self, Distillation, Distilling, Pupil};
+use foldglass_nn::fleet::Piece;
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::ModelSettings;
 use foldglass_nn::weights::Weights;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
+use foldglass_study::method::fields;
 use foldglass_study::tables::Source;
-use foldglass_study::{Error as StudyError, Fields};
+use foldglass_study::{Error as StudyError, Fields, VERSION};
 use serde::Serialize;
+use serde_json::json;
 
+use super::kept::{self, Kept, Names, Trains};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::distill::{DistillationArgs, pupils_named};
-use crate::flags::fleet::{BackendArgs, Machine};
+use crate::flags::fleet::{BackendArgs, Machine, Maker, only};
+use crate::flags::kept::KeptArgs;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, count, positive, share};
 use crate::output::Report;
@@ -52,6 +57,8 @@ pub struct DistillArgs {
     #[arg(long, value_name = "DIR")]
     weights: Option<PathBuf>,
     #[command(flatten)]
+    kept: KeptArgs,
+    #[command(flatten)]
     distillation: DistillationArgs,
     #[command(flatten)]
     backend: BackendArgs,
@@ -76,25 +83,30 @@ impl DistillArgs {
             .map(|(code, number)| pupil(code, settings.seed.wrapping_add(number)))
             .collect::<Result<Vec<_>, _>>()?;
         let maker = self.backend.maker(settings.threads)?;
-        let make = |settings: &_, models: &_| maker.make(settings, models);
         let observer = Terminal::new();
-        let mut curves = vec![Vec::new(); pupils.len()];
-        let mut stopped = false;
-        let ran = distillation.run(&pupils, &make, |points| {
-            note(points, &mut curves);
-            let told = observer.hear(news(points, &distillation, &observer));
-            stopped = told.is_break();
-            told
-        });
-        let (progress, weights) = ran.map_err(pupils_named)?;
+        let lesson = Lessons {
+            distillation,
+            pupils,
+        };
+        let (mut run, mut directory) = match &self.kept.out {
+            Some(path) => {
+                let (run, directory) =
+                    lesson.take_up(&class, &teachers, path, &maker, &observer)?;
+                (run, Some(directory))
+            }
+            None => (lesson.begin(&maker)?, None),
+        };
+        let every = self.kept.checkpoint_every;
+        let whole = kept::train(&mut run, directory.as_mut(), every, &observer)?;
+        let Lessons {
+            distillation,
+            pupils,
+        } = lesson;
         let mut networks = Vec::new();
-        for ((last, curve), (pupil, code)) in progress
-            .iter()
-            .zip(curves)
-            .zip(pupils.iter().zip(&teachers))
-        {
-            let trained = &weights[last.pupil];
-            let file = self.write_weights(&distillation, pupil, last.steps, trained, &class)?;
+        for (number, (pupil, code)) in pupils.iter().zip(&teachers).enumerate() {
+            let last = run.distilling.progress()[number];
+            let trained = run.distilling.weights(number).map_err(pupils_named)?;
+            let file = self.write_weights(&distillation, pupil, last.steps, &trained, &class)?;
             networks.push(Network {
                 seed: pupil.seed,
                 steps: last.steps,
@@ -102,18 +114,22 @@ impl DistillArgs {
                 agreement: last.agreement,
                 loss: last.loss,
                 reward: counting::reward(code),
-                curve,
+                curve: run.distilling.curve(number).to_vec(),
                 weights: file,
             });
         }
-        Ok(Distilled {
+        let distilled = Distilled {
             class: class.spec(),
             cells: class.cells(),
-            back_end: maker.machine().expect("networks were trained"),
+            back_end: run.machine,
             distillation,
             networks,
-            stopped,
-        })
+            stopped: !whole,
+        };
+        if let Some(directory) = &directory {
+            directory.finish(&distilled)?;
+        }
+        Ok(distilled)
     }
 
     /// The class, and a code for every network.
@@ -165,45 +181,137 @@ fn pupil(code: &Code, seed: u64) -> Result<Pupil, Error> {
     })
 }
 
-/// Adds a measurement to the curves of networks that were under way.
-fn note(points: &[distill::Progress], curves: &mut [Vec<Point>]) {
-    for (point, curve) in points.iter().zip(curves) {
-        if curve.last().is_none_or(|last| last.steps < point.steps) {
-            curve.push(Point {
-                steps: point.steps,
-                agreement: point.agreement,
-                loss: point.loss,
-            });
-        }
-    }
+const NAMES: Names = Names {
+    run: "distill.json",
+    lines: "curves.jsonl",
+    result: "networks.json",
+};
+
+const FORMAT: &str = "foldglass-distill/1";
+
+/// What is to be learned, and how.
+struct Lessons {
+    distillation: Distillation,
+    pupils: Vec<Pupil>,
 }
 
-fn news<'a>(
-    points: &[distill::Progress],
-    distillation: &Distillation,
-    observer: &Terminal,
-) -> Progress<'a> {
-    let least = points.iter().map(|p| p.agreement).fold(1.0, f64::min);
-    let left = points.iter().filter(|p| !p.done).count();
-    observer.remark(format!(
-        "{left} of {} to go, agreement from {least:.4}",
-        points.len()
-    ));
-    Progress {
-        unit: "steps",
-        done: points.iter().map(|p| p.steps).max().unwrap_or(0),
-        all: Some(distillation.steps),
-        share: None,
-    }
+/// Networks under way.
+struct UnderWay {
+    distilling: Distilling,
+    distillation: Distillation,
+    machine: Machine,
 }
 
-/// A measurement.
-#[derive(Debug, Clone, Serialize)]
-struct Point {
-    steps: u64,
+/// A measurement as it is recorded.
+#[derive(Serialize)]
+struct CurveLine {
+    step: u64,
+    seed: u64,
     agreement: f64,
-    /// Cross-entropy of the update before it, in nats a token.
     loss: f64,
+}
+
+impl Lessons {
+    fn begin(&self, maker: &Maker) -> Result<UnderWay, Error> {
+        let make = |settings: &_, models: &_| maker.make(settings, models);
+        let begun = Distilling::new(self.distillation.clone(), self.pupils.clone(), &make);
+        Ok(UnderWay {
+            distilling: begun.map_err(pupils_named)?,
+            distillation: self.distillation.clone(),
+            machine: maker.machine().expect("networks have a back end"),
+        })
+    }
+
+    /// Begins in a directory, or goes on with what is in it.
+    fn take_up(
+        &self,
+        class: &Class,
+        teachers: &[Code],
+        path: &Path,
+        maker: &Maker,
+        observer: &Terminal,
+    ) -> Result<(UnderWay, Kept), Error> {
+        let mut directory = Kept::open(path, &NAMES)?;
+        let seeds: Vec<u64> = self.pupils.iter().map(|pupil| pupil.seed).collect();
+        let actions: Vec<&[u16]> = teachers.iter().map(|code| code.actions()).collect();
+        let description = json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "class": class.spec(),
+            "settings": self.distillation,
+            "seeds": seeds,
+            "codes": actions,
+        });
+        let Some(machine) = directory.begun(&description)? else {
+            let run = self.begin(maker)?;
+            directory.begin(description, run.machine)?;
+            return Ok((run, directory));
+        };
+        let mut run = self.begin(&only(maker, machine)?)?;
+        if let Some(state) = directory.state(observer)? {
+            let taken = run.distilling.take_up(&state);
+            taken.map_err(|_| directory.foreign_state())?;
+        }
+        directory.cut(run.distilling.step())?;
+        Ok((run, directory))
+    }
+}
+
+impl Trains for UnderWay {
+    type Line = CurveLine;
+
+    fn step(&self) -> u64 {
+        self.distilling.step()
+    }
+
+    fn steps(&self) -> u64 {
+        self.distillation.steps
+    }
+
+    fn is_finished(&self) -> bool {
+        self.distilling.is_finished()
+    }
+
+    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<CurveLine>, Error> {
+        let measured = self.distilling.advance_in_pieces(next);
+        if !measured.map_err(pupils_named)? {
+            return Ok(Vec::new());
+        }
+        let step = self.step();
+        let seeds = self.distilling.pupils().iter().map(|pupil| pupil.seed);
+        let line = |(seed, point): (u64, &distill::Progress)| CurveLine {
+            step,
+            seed,
+            agreement: point.agreement,
+            loss: point.loss,
+        };
+        let points = seeds.zip(self.distilling.progress());
+        Ok(points
+            .filter(|(_, point)| point.steps == step)
+            .map(line)
+            .collect())
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>, Error> {
+        self.distilling.save().map_err(pupils_named)
+    }
+
+    fn news(&self) -> (Progress<'static>, String) {
+        let points = self.distilling.progress();
+        let least = points.iter().map(|p| p.agreement).fold(1.0, f64::min);
+        let left = points.iter().filter(|p| !p.done).count();
+        let remark = format!(
+            "{left} of {} to go, agreement from {least:.4}",
+            points.len()
+        );
+        let progress = Progress {
+            unit: "steps",
+            done: self.step(),
+            all: Some(self.steps()),
+            share: None,
+        };
+        (progress, remark)
+    }
 }
 
 /// A network at the end.
@@ -218,7 +326,7 @@ struct Network {
     /// That of its code.
     #[serde(rename = "reward_exact")]
     reward: Reward,
-    curve: Vec<Point>,
+    curve: Vec<distill::Measured>,
     #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<PathBuf>,
 }
@@ -267,10 +375,7 @@ impl Report for Distilled {
     }
 
     fn settings(&self) -> Option<Fields> {
-        match serde_json::to_value(&self.distillation) {
-            Ok(serde_json::Value::Object(fields)) => Some(fields),
-            _ => None,
-        }
+        Some(fields(&self.distillation))
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

@@ -23,7 +23,8 @@ pub use written::{Done, Reproduced};
 pub struct ReproduceArgs {
     /// What to redo, by its LaTeX label: tab:equilibration, tab:shortfall, tab:regulator,
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
-    /// tab:containment, tab:escape, fig:temperature_untied_b [default: all]
+    /// tab:containment, tab:escape, fig:temperature_untied_b, text:relabelling, text:cures
+    /// [default: all]
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static Item>,
     /// A smoke test: few seeds, short chains, under a minute; too little to judge the paper by

@@ -3,34 +3,34 @@
 //! Models are tasks x coefficients x rates x seeds, in lock step. With `--out` curves are on disk as
 //! they come, and a run that was killed goes on to the same bytes.
 
-mod directory;
 mod flags;
-mod pace;
 mod report;
+mod tensorboard;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use foldglass::LatinSquare;
-use foldglass::watch::{Observer, Progress};
-use foldglass_nn::fleet::{CurvePoint, Fleet};
+use foldglass::watch::Progress;
+use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
-use foldglass_study::{Error as StudyError, words};
-use serde::Serialize;
+use foldglass_study::{Error as StudyError, VERSION, words};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::kept::{self, Kept, Names, Trains};
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named};
-use crate::flags::{count, seconds, warn_of_random};
+use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named, only};
+use crate::flags::kept::KeptArgs;
+use crate::flags::{count, warn_of_random};
 use crate::progress::Terminal;
-use directory::Directory;
 use flags::{List, MethodArgs, QUICK};
-use pace::Pace;
 use report::{Model, Trained};
+use tensorboard::{Events, Unwritten};
 
 /// The flags of `train`.
 #[derive(Debug, Args)]
@@ -63,19 +63,17 @@ pub struct TrainArgs {
     initial: InitialArgs,
     #[command(flatten)]
     backend: BackendArgs,
-    /// Keep the run here: curves.jsonl (a sealed line a model and point), the fleet's state, the
-    /// accuracies at the end; the same command goes on with what was interrupted
-    #[arg(short, long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    kept: KeptArgs,
     /// Record a point of every model's curve each time so many steps have passed; points are taken
     /// when the gate is asked
     #[arg(long, value_name = "STEPS", default_value = "100", value_parser = count)]
     #[arg(allow_negative_numbers = true)]
     record_every: u64,
-    /// Save the whole fleet each time so many seconds have passed
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
-    #[arg(allow_negative_numbers = true)]
-    checkpoint_every: Duration,
+    /// Write curves here as event files for TensorBoard too, a directory a model; points as often as
+    /// --record-every says
+    #[arg(long, value_name = "DIR")]
+    tensorboard: Option<PathBuf>,
     /// Write the weights at the end to this directory, a safetensors file a model
     #[arg(long, value_name = "DIR")]
     weights: Option<PathBuf>,
@@ -94,24 +92,49 @@ struct Name {
 }
 
 impl Name {
-    /// The name of its weight file: `000_z-5_c0.3_s0.safetensors`.
+    /// The name of its files, without what they end in: `000_z-5_c0.3_s0`.
     fn file(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let task: String = self.task.chars().map(plain).take(60).collect();
         let Name { model, c, seed, .. } = self;
-        format!("{model:03}_{task}_c{c}_s{seed}.safetensors")
+        format!("{model:03}_{task}_c{c}_s{seed}")
     }
 }
 
 /// A point of a curve as it is recorded.
-#[derive(Serialize)]
-struct CurveLine<'a> {
-    task: &'a str,
+#[derive(Serialize, Deserialize)]
+struct CurveLine {
+    task: String,
     c: f64,
     learning_rate: f64,
     seed: u64,
     #[serde(flatten)]
-    point: &'a CurvePoint,
+    point: CurvePoint,
+}
+
+const NAMES: Names = Names {
+    run: "train.json",
+    lines: "curves.jsonl",
+    result: "models.json",
+};
+
+const FORMAT: &str = "foldglass-train/1";
+
+/// What a run is, as its file has it.
+#[derive(Serialize)]
+struct Run<'a> {
+    format: &'static str,
+    version: &'static str,
+    record_every: u64,
+    settings: &'a FleetSettings,
+    models: Vec<RunModel<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunModel<'a> {
+    #[serde(flatten)]
+    name: &'a Name,
+    square: &'a LatinSquare,
 }
 
 /// A fleet to be trained, and what is recorded of it.
@@ -123,11 +146,12 @@ struct Training {
 }
 
 /// A fleet under way.
-struct UnderWay {
+struct UnderWay<'a> {
+    training: &'a Training,
     fleet: Fleet,
     machine: Machine,
-    directory: Option<Directory>,
     last: Vec<CurvePoint>,
+    events: Option<Events>,
 }
 
 impl TrainArgs {
@@ -141,12 +165,25 @@ impl TrainArgs {
             made.map_err(|source| StudyError::write(path, source))?;
         }
         let observer = Terminal::new();
-        let mut run = match &self.out {
-            Some(path) => self.take_up(&training, path, &maker, &observer)?,
-            None => training.begin(&maker)?,
+        let (mut run, mut directory) = match &self.kept.out {
+            Some(path) => {
+                let (run, directory) = self.take_up(&training, path, &maker, &observer)?;
+                (run, Some(directory))
+            }
+            None => (training.begin(&maker)?, None),
         };
-        let whole = self.advance(&training, &mut run, &observer)?;
-        self.report(&training, run, whole)
+        if let Some(path) = &self.tensorboard {
+            let names: Vec<String> = training.names.iter().map(Name::file).collect();
+            let events = Events::begin(path, &names, run.fleet.step());
+            run.events = Some(events.map_err(unwritten)?);
+        }
+        let every = self.kept.checkpoint_every;
+        let whole = kept::train(&mut run, directory.as_mut(), every, &observer)?;
+        let trained = self.report(run, whole)?;
+        if let Some(directory) = &directory {
+            directory.finish(&trained)?;
+        }
+        Ok(trained)
     }
 
     fn training(&self, seed: u64) -> Result<Training, Error> {
@@ -197,102 +234,54 @@ impl TrainArgs {
     }
 
     /// Begins a run in a directory, or goes on with the one in it.
-    fn take_up(
+    fn take_up<'a>(
         &self,
-        training: &Training,
+        training: &'a Training,
         path: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<UnderWay, Error> {
-        let mut directory = Directory::open(path)?;
-        let begun = directory.begun(training)?;
+    ) -> Result<(UnderWay<'a>, Kept), Error> {
+        let mut directory = Kept::open(path, &NAMES)?;
+        let begun = directory.begun(&training.description())?;
         let Some(machine) = begun else {
             let run = training.begin(maker)?;
-            directory.begin(training, run.machine)?;
-            return Ok(UnderWay {
-                directory: Some(directory),
-                ..run
-            });
+            directory.begin(training.description(), run.machine)?;
+            return Ok((run, directory));
         };
-        let maker = maker.only(machine)?;
-        let Some(fleet) = directory.saved(training, &maker, observer)? else {
-            directory.cut(0)?;
-            return Ok(UnderWay {
-                directory: Some(directory),
-                ..training.begin(&maker)?
-            });
+        let maker = only(maker, machine)?;
+        let mut run = match directory.state(observer)? {
+            None => training.begin(&maker)?,
+            Some(state) => {
+                let make = |settings: &_, models: &_| maker.make(settings, models);
+                let fleet = Fleet::load(&state[..], &make).map_err(named)?;
+                if fleet.settings() != &training.settings || fleet.models() != training.models {
+                    return Err(directory.foreign_state());
+                }
+                UnderWay {
+                    training,
+                    fleet,
+                    machine,
+                    last: Vec::new(),
+                    events: None,
+                }
+            }
         };
-        directory.cut(fleet.step())?;
-        Ok(UnderWay {
-            fleet,
-            machine,
-            directory: Some(directory),
-            last: Vec::new(),
-        })
+        let step = run.fleet.step();
+        directory.cut(step)?;
+        // What the report says of the last step, where no more is made.
+        let recorded: Vec<CurveLine> = directory.read()?;
+        let last = recorded.into_iter().filter(|line| line.point.step == step);
+        run.last = last.map(|line| line.point).collect();
+        Ok((run, directory))
     }
 
-    /// Trains to the end; says whether it was reached.
-    fn advance(
-        &self,
-        training: &Training,
-        run: &mut UnderWay,
-        observer: &Terminal,
-    ) -> Result<bool, Error> {
-        let steps = training.settings.steps;
-        let begun = run.fleet.step();
-        let mut saved = Instant::now();
-        let mut pace = Pace::new();
-        while run.fleet.step() < steps {
-            let points = run.fleet.advance_in_pieces(|| pace.next(observer));
-            if let Some(points) = points.map_err(named)? {
-                training.record(&points, &mut run.directory)?;
-                observer.remark(remark(&points));
-                run.last = points;
-            }
-            let told = observer.hear(Progress {
-                unit: "steps",
-                done: run.fleet.step(),
-                all: Some(steps),
-                share: None,
-            });
-            let stopped = told.is_break() && run.fleet.step() < steps;
-            if let Some(directory) = &mut run.directory
-                && (stopped || saved.elapsed() >= self.checkpoint_every)
-            {
-                directory.save(&mut run.fleet)?;
-                saved = Instant::now();
-            }
-            if stopped {
-                return self.stopped(run);
-            }
-        }
-        if let Some(directory) = &mut run.directory
-            && begun < steps
-        {
-            directory.save(&mut run.fleet)?;
-        }
-        Ok(true)
-    }
-
-    /// With a directory, how to go on; without, what there is is reported.
-    fn stopped(&self, run: &UnderWay) -> Result<bool, Error> {
-        let Some(out) = &self.out else {
-            return Ok(false);
-        };
-        Err(Error::Stopped(format!(
-            "stopped: step {} of {} is saved in {}; the same command goes on from there",
-            run.fleet.step(),
-            run.fleet.settings().steps,
-            out.display()
-        )))
-    }
-
-    fn report(&self, training: &Training, run: UnderWay, whole: bool) -> Result<Trained, Error> {
+    fn report(&self, run: UnderWay, whole: bool) -> Result<Trained, Error> {
         let UnderWay {
+            training,
             mut fleet,
             machine,
-            directory,
             last,
+            ..
         } = run;
         let test = training.settings.evaluation;
         let greedy = (1..=training.settings.cap)
@@ -314,17 +303,13 @@ impl TrainArgs {
                 weights,
             ));
         }
-        let trained = Trained {
+        Ok(Trained {
             back_end: machine,
             device: fleet.backend().name(),
             settings: training.settings.clone(),
             models,
             whole,
-        };
-        if let (Some(directory), true) = (&directory, whole) {
-            directory.finish(&trained)?;
-        }
-        Ok(trained)
+        })
     }
 
     fn write_weights(
@@ -342,11 +327,61 @@ impl TrainArgs {
             step: fleet.step(),
         };
         let weights = fleet.weights(name.model).map_err(named)?;
-        let path = directory.join(name.file());
+        let path = directory.join(format!("{}.safetensors", name.file()));
         let written = replace(&path, LABEL, &origin.write(&weights));
         written.map_err(|source| StudyError::write(&path, source))?;
         Ok(Some(path))
     }
+}
+
+impl Trains for UnderWay<'_> {
+    type Line = CurveLine;
+
+    fn step(&self) -> u64 {
+        self.fleet.step()
+    }
+
+    fn steps(&self) -> u64 {
+        self.training.settings.steps
+    }
+
+    fn is_finished(&self) -> bool {
+        self.step() >= self.steps()
+    }
+
+    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<CurveLine>, Error> {
+        let Some(points) = self.fleet.advance_in_pieces(next).map_err(named)? else {
+            return Ok(Vec::new());
+        };
+        self.last = points;
+        let lines = self.training.recorded(&self.last);
+        if let Some(events) = &mut self.events
+            && !lines.is_empty()
+        {
+            events.add(&self.last).map_err(unwritten)?;
+        }
+        Ok(lines)
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        self.fleet.save(&mut bytes).map_err(named)?;
+        Ok(bytes)
+    }
+
+    fn news(&self) -> (Progress<'static>, String) {
+        let progress = Progress {
+            unit: "steps",
+            done: self.step(),
+            all: Some(self.steps()),
+            share: None,
+        };
+        (progress, remark(&self.last))
+    }
+}
+
+fn unwritten(Unwritten { path, source }: Unwritten) -> Error {
+    StudyError::write(&path, source).into()
 }
 
 /// How a fleet is doing, in a few words.
@@ -357,43 +392,51 @@ fn remark(points: &[CurvePoint]) -> String {
 }
 
 impl Training {
-    fn begin(&self, maker: &Maker) -> Result<UnderWay, Error> {
+    /// What the run is, as its file has it.
+    fn description(&self) -> Value {
+        let model = |name| RunModel {
+            name,
+            square: &self.models[name.model].square,
+        };
+        let run = Run {
+            format: FORMAT,
+            version: VERSION,
+            record_every: self.record_every,
+            settings: &self.settings,
+            models: self.names.iter().map(model).collect(),
+        };
+        serde_json::to_value(run).expect("plain data")
+    }
+
+    fn begin(&self, maker: &Maker) -> Result<UnderWay<'_>, Error> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let fleet = Fleet::new(self.settings.clone(), self.models.clone(), &make);
         Ok(UnderWay {
+            training: self,
             fleet: fleet.map_err(named)?,
             machine: maker.machine().expect("a fleet has a back end"),
-            directory: None,
             last: Vec::new(),
+            events: None,
         })
     }
 
-    /// Records points when enough steps have passed, and the last.
-    fn record(
-        &self,
-        points: &[CurvePoint],
-        directory: &mut Option<Directory>,
-    ) -> Result<(), Error> {
-        let Some(directory) = directory else {
-            return Ok(());
-        };
+    /// The points that are recorded: those at which enough steps have passed, and the last.
+    fn recorded(&self, points: &[CurvePoint]) -> Vec<CurveLine> {
         let step = points[0].step;
         // The point before this one, whether this call made it or an earlier one did.
         let period = self.settings.gate.period;
         let before = (step - 1) / period * period;
         let due = step / self.record_every > before / self.record_every;
         if !due && step < self.settings.steps {
-            return Ok(());
+            return Vec::new();
         }
-        let lines: Vec<CurveLine> = (points.iter().zip(&self.names))
-            .map(|(point, name)| CurveLine {
-                task: &name.task,
-                c: name.c,
-                learning_rate: name.learning_rate,
-                seed: name.seed,
-                point,
-            })
-            .collect();
-        directory.append(&lines)
+        let line = |(point, name): (&CurvePoint, &Name)| CurveLine {
+            task: name.task.clone(),
+            c: name.c,
+            learning_rate: name.learning_rate,
+            seed: name.seed,
+            point: point.clone(),
+        };
+        points.iter().zip(&self.names).map(line).collect()
     }
 }

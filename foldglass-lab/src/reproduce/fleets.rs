@@ -6,10 +6,11 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use foldglass_study::Error as StudyError;
 use foldglass_study::files::Input;
+use foldglass_study::{Error as StudyError, Fields};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::files::write_whole;
 use crate::error::Error;
@@ -37,6 +38,11 @@ pub const CONTAINMENT: Kept = kept!("containment");
 pub const ESCAPE: Kept = kept!("escape");
 /// Transformers trained from scratch against the entropy coefficient.
 pub const TRAINED: Kept = kept!("temperature-untied-b");
+
+/// Transformers whose tokens were relabelled.
+pub const RELABELLING: Kept = kept!("relabelling");
+/// Transformers trained by other methods, without a strong regulator.
+pub const CURES: Kept = kept!("cures");
 
 /// Their directory within that of a reproduction.
 const FLEETS: &str = "fleets";
@@ -175,6 +181,35 @@ impl Trained {
     }
 }
 
+/// A transformer of a study at the end of its training.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Network {
+    /// The id of its class.
+    pub class: String,
+    /// The id of its dynamics.
+    pub dynamics: String,
+    /// Its point of the study's grids.
+    pub parameters: Fields,
+    /// Greedy accuracy at the lengths from 1.
+    greedy: Vec<f64>,
+}
+
+impl Network {
+    /// Greedy accuracy at a length.
+    pub fn accuracy(&self, length: usize) -> Option<f64> {
+        self.greedy.get(length.checked_sub(1)?).copied()
+    }
+
+    /// A parameter as it is written.
+    pub fn word(&self, key: &str) -> String {
+        match self.parameters.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => String::new(),
+        }
+    }
+}
+
 /// The records of networks.
 #[derive(Debug, Default)]
 pub struct Fleets {
@@ -184,6 +219,10 @@ pub struct Fleets {
     pub stretches: Vec<Stretch>,
     /// Trained from scratch.
     pub trained: Vec<Trained>,
+    /// Trained with relabelled tokens.
+    pub relabelled: Vec<Network>,
+    /// Trained by other methods.
+    pub cured: Vec<Network>,
 }
 
 impl Fleets {
@@ -193,6 +232,8 @@ impl Fleets {
             pupils: CONTAINMENT.read(directory)?,
             stretches: ESCAPE.read(directory)?,
             trained: TRAINED.read(directory)?,
+            relabelled: RELABELLING.read(directory)?,
+            cured: CURES.read(directory)?,
         })
     }
 
@@ -203,6 +244,8 @@ impl Fleets {
             pupils: records(CONTAINMENT.text).unwrap(),
             stretches: records(ESCAPE.text).unwrap(),
             trained: records(TRAINED.text).unwrap(),
+            relabelled: records(RELABELLING.text).unwrap(),
+            cured: records(CURES.text).unwrap(),
         }
     }
 }
@@ -217,6 +260,7 @@ mod tests {
             pupils,
             stretches,
             trained,
+            ..
         } = Fleets::committed();
         assert_eq!((pupils.len(), stretches.len(), trained.len()), (24, 9, 144));
         for stretch in &stretches {

@@ -1,9 +1,11 @@
 //! Lists the items, a module each: what it needs, what it measures, and the paper's numbers.
 
 mod containment;
+mod cures;
 mod equilibration;
 mod escape;
 mod regulator;
+mod relabelling;
 mod shortfall;
 mod temperature;
 mod temperature_b;
@@ -13,7 +15,7 @@ mod trapsfixed;
 use super::item::Item;
 
 /// All items, in the order of the paper's appendix. A new one is a module and a line here.
-pub static ALL: [&Item; 9] = [
+pub static ALL: [&Item; 11] = [
     &equilibration::ITEM,
     &shortfall::ITEM,
     &regulator::ITEM,
@@ -23,6 +25,8 @@ pub static ALL: [&Item; 9] = [
     &containment::ITEM,
     &escape::ITEM,
     &temperature_b::ITEM,
+    &relabelling::ITEM,
+    &cures::ITEM,
 ];
 
 /// The item of a label.

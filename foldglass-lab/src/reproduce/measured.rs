@@ -37,6 +37,19 @@ pub struct Point {
 }
 
 impl Measured {
+    /// How many of all are such.
+    pub fn share<T>(all: impl Iterator<Item = T>, is: impl Fn(T) -> bool) -> Measured {
+        let mut share = Proportion {
+            successes: 0,
+            trials: 0,
+        };
+        for one in all {
+            share.successes += u64::from(is(one));
+            share.trials += 1;
+        }
+        Measured::Count(share)
+    }
+
     /// The runs it rests on; of several temperatures, those at the one with the fewest.
     pub fn runs(&self) -> u64 {
         match self {

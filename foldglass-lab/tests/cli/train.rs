@@ -141,6 +141,10 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     let report = scratch.json(&flags);
     assert!(kills > 0, "a run was killed before its end");
     assert_eq!(scratch.read("run/curves.jsonl"), curves);
+    assert_eq!(
+        scratch.read("run/models.json"),
+        whole.read("run/models.json")
+    );
     for (model, expected) in models(&report).iter().zip(models(&expected)) {
         assert_eq!(model["greedy"], expected["greedy"]);
     }

@@ -6,11 +6,12 @@ use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::Cuda;
-use foldglass_nn::dense::{self, Dense, Matrix};
+use foldglass_nn::dense::{self, Dense};
 use foldglass_nn::fleet::Fleet;
 use foldglass_nn::layout::Layout;
-use foldglass_nn::objective::{TokenWeight, logit_gradient};
+use foldglass_nn::objective::TokenWeight;
 use foldglass_nn::philox::{Numbers, Purpose};
+use foldglass_nn::reference;
 use foldglass_nn::settings::{Drawn, Gate, Lengths, ModelSettings, Settings};
 use foldglass_nn::shape::{Norm, Shape};
 use foldglass_nn::weights::InitialLaw;
@@ -41,48 +42,6 @@ fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWe
 
 fn list(symbols: &[u8]) -> Vec<usize> {
     symbols.iter().map(|&s| s.into()).collect()
-}
-
-/// The gradient of weighed tokens by the dense reference.
-fn reference(
-    settings: &Settings,
-    weights: &[f32],
-    q: usize,
-    batch: &Batch,
-    tokens: &[TokenWeight],
-) -> Vec<f64> {
-    let shape = settings.shape;
-    let model = Dense::from_f32(shape, weights);
-    let mut sum = vec![0.0; weights.len()];
-    for sample in 0..batch.samples() {
-        let (x, y) = (list(batch.x(sample)), list(batch.y(sample)));
-        let sequence = settings
-            .layout
-            .sequence(&x, &y, settings.cap, shape.separator());
-        let trace = model.forward(&sequence);
-        let mut d_logits = Matrix {
-            rows: x.len(),
-            columns: shape.vocabulary,
-            values: vec![0.0; x.len() * shape.vocabulary],
-        };
-        for t in 1..=x.len() {
-            let logits = &trace.logits.row(t - 1)[..q];
-            let total: f64 = logits.iter().map(|l| l.exp()).sum();
-            let policy: Vec<f32> = logits.iter().map(|l| (l.exp() / total) as f32).collect();
-            let mut d = vec![0.0; q];
-            logit_gradient(
-                &policy,
-                y[t - 1] as u8,
-                tokens[batch.start(t) + sample],
-                &mut d,
-            );
-            let row = &mut d_logits.values[(t - 1) * shape.vocabulary..][..q];
-            row.iter_mut().zip(d).for_each(|(to, d)| *to = d.into());
-        }
-        let gradient = model.backward(&trace, &sequence, &d_logits);
-        sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += g);
-    }
-    sum
 }
 
 /// Relative errors of every tensor's gradient.
@@ -158,7 +117,7 @@ pub fn check() -> Outcome<()> {
             let values = weights(shape, InitialLaw::Pt, model.seed);
             made.restore(number, &ModelState::new(values.clone()))?;
             let (batch, list) = example(&model.square, settings.cap, 40);
-            expected.push(reference(
+            expected.push(reference::gradient(
                 &settings,
                 &values,
                 model.square.q(),

@@ -11,11 +11,11 @@ use foldglass::quasigroup::LatinSquare;
 use foldglass::stream::Stream;
 use foldglass::task::Task;
 use foldglass_nn::backend::{Backend, BackendError};
-use foldglass_nn::barrier::{Lines, follow};
+use foldglass_nn::barrier::{Following, Lines};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::Cuda;
 use foldglass_nn::distill::{Distillation, Pupil};
-use foldglass_nn::fleet::Fleet;
+use foldglass_nn::fleet::{Fleet, Piece};
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::path::EscapePath;
 use foldglass_nn::settings::{ModelSettings, Settings};
@@ -290,14 +290,15 @@ pub fn escape(name: &str, paths: &str, out: &str, seconds: f64, points: usize) -
         ..Distillation::default()
     };
     let mut kept = 0;
-    let trail = follow(&distillation, &square, &lessons, 0, &make, |trail| {
-        let now: Vec<usize> = trail.weights.iter().map(Vec::len).collect();
-        if now.iter().sum::<usize>() >= kept + 10 {
-            kept = now.iter().sum();
-            eprintln!("{:.1} s: {now:?} networks", started.elapsed().as_secs_f64());
+    let mut following = Following::new(distillation.clone(), &square, lessons, 0, &make)?;
+    while !following.is_finished() && until(started, seconds).is_continue() {
+        following.advance_in_pieces(|| Piece::Steps(u64::MAX))?;
+        if following.trail().networks() >= kept + 10 {
+            kept = following.trail().networks();
+            eprintln!("{:.1} s: {kept} networks", started.elapsed().as_secs_f64());
         }
-        until(started, seconds)
-    })?;
+    }
+    let trail = following.trail();
     eprintln!("networks: {:.1} s", started.elapsed().as_secs_f64());
     let mut file = std::fs::File::create(out)?;
     let mut lines = Lines::new(&distillation, &square, length, points, &make)?;

@@ -4,7 +4,7 @@ use super::device::Address;
 use super::memory::Call;
 use super::source::{LESSON, Precision};
 use super::{Choice, Cuda};
-use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test};
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::Batch;
 use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
@@ -96,13 +96,7 @@ impl Backend for Cuda {
         for step in first + 1..=first + count {
             self.train_step(step, longest)?;
         }
-        let records = self.records()?;
-        let broken = |r: &StepRecord| !(r.loss.is_finite() && r.gradient_norm.is_finite());
-        if let Some(model) = records.iter().position(broken) {
-            let step = first + count;
-            return Err(BackendError::NotANumber { model, step });
-        }
-        Ok(records)
+        checked(self.records()?, first + count)
     }
 
     fn right(&mut self, test: &Test) -> Result<Vec<u32>, BackendError> {

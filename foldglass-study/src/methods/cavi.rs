@@ -466,22 +466,23 @@ impl Unit for InProgress {
         self.done() == self.plan.steps() || self.kept.iter().all(|kept| kept.end.is_some())
     }
 
-    fn advance(&mut self, steps: u64) {
+    fn advance(&mut self, steps: u64) -> Result<(), String> {
         for _ in 0..steps {
             if self.is_finished() {
-                return;
+                break;
             }
             self.runs.advance(1);
             self.trace();
             self.look();
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
-        postcard::to_stdvec(&(self.runs.state(), &self.kept)).expect("plain data")
+    fn save(&mut self) -> Result<Vec<u8>, String> {
+        Ok(postcard::to_stdvec(&(self.runs.state(), &self.kept)).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Vec<Outcome> {
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
         self.runs.measure();
         let count = self.kept.len();
         let one = |run: usize| {
@@ -491,7 +492,7 @@ impl Unit for InProgress {
             };
             outcome(&self.plan, end, &self.kept[run].trace)
         };
-        (0..count).map(one).collect()
+        Ok((0..count).map(one).collect())
     }
 }
 

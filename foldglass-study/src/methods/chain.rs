@@ -487,16 +487,17 @@ impl Unit for InProgress {
         stopped || self.done == self.plan.keeping.sweeps
     }
 
-    fn advance(&mut self, steps: u64) {
+    fn advance(&mut self, steps: u64) -> Result<(), String> {
         for _ in 0..steps {
             if self.is_finished() {
-                return;
+                break;
             }
             self.sweep();
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&mut self) -> Result<Vec<u8>, String> {
         let saved = Saved {
             state: match &self.walkers {
                 Walkers::Chains(chains) => State::Chains(chains.state()),
@@ -505,14 +506,14 @@ impl Unit for InProgress {
             walks: self.walks.clone(),
             done: self.done,
         };
-        postcard::to_stdvec(&saved).expect("plain data")
+        Ok(postcard::to_stdvec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Vec<Outcome> {
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
         let walks = match self.walkers {
             Walkers::Chains(_) => &self.walks[..],
             Walkers::Ladder(_) => &self.walks[..1],
         };
-        walks.iter().map(|walk| self.outcome(walk)).collect()
+        Ok(walks.iter().map(|walk| self.outcome(walk)).collect())
     }
 }

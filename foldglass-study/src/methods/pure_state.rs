@@ -275,10 +275,10 @@ impl Unit for InProgress {
         runs.is_none_or(|runs| runs.done() == self.plan.iterations)
     }
 
-    fn advance(&mut self, steps: u64) {
+    fn advance(&mut self, steps: u64) -> Result<(), String> {
         for _ in 0..steps {
             if self.is_finished() {
-                return;
+                break;
             }
             match &mut self.found {
                 None => self.sweep(),
@@ -288,9 +288,10 @@ impl Unit for InProgress {
                 }
             }
         }
+        Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
+    fn save(&mut self) -> Result<Vec<u8>, String> {
         let runs = self.found.as_ref().and_then(|found| found.runs.as_ref());
         let saved = Saved {
             chains: self
@@ -301,10 +302,10 @@ impl Unit for InProgress {
             trajectories: self.trajectories.clone(),
             cavi: runs.map(Runs::state),
         };
-        postcard::to_stdvec(&saved).expect("plain data")
+        Ok(postcard::to_stdvec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Vec<Outcome> {
-        vec![self.outcome()]
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+        Ok(vec![self.outcome()])
     }
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use foldglass_nn::settings::{
     Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
-    Permutation, Relabelling, Settings,
+    Relabelling, Settings,
 };
 use foldglass_nn::shape::Shape;
 
@@ -115,7 +115,7 @@ pub struct MethodArgs {
     /// What is optimised: reinforce (batch mean as baseline), grpo:GROUP,CLIP,EPOCHS (such as
     /// grpo:8,0.2,1) or expert (expert iteration: likelihood of the right samples)
     /// [default: reinforce]
-    #[arg(long, value_name = "METHOD", value_parser = method)]
+    #[arg(long, value_name = "METHOD", value_parser = str::parse::<Method>)]
     method: Option<Method>,
     /// Replace an emitted token by a uniform symbol with this probability [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
@@ -123,14 +123,14 @@ pub struct MethodArgs {
     /// Relabelling noise: transposition:SHARE,PERIOD or full:SHARE,PERIOD, the share of a batch whose
     /// tokens are relabelled at every step that is a multiple of the period, such as
     /// transposition:0.5,500
-    #[arg(long, value_name = "NOISE", value_parser = noise)]
+    #[arg(long, value_name = "NOISE", value_parser = str::parse::<Relabelling>)]
     noise: Option<Relabelling>,
     /// Gather batches into an update until so many samples were right, at most so many batches, such
     /// as 64,16
-    #[arg(long, value_name = "RIGHT,MOST", value_parser = adaptive, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RIGHT,MOST", value_parser = str::parse::<Adaptive>, allow_hyphen_values = true)]
     adaptive: Option<Adaptive>,
     /// Adam's beta1, beta2 and epsilon [default: 0.9,0.999,1e-8]
-    #[arg(long, value_name = "B1,B2,EPS", value_parser = adam, allow_hyphen_values = true)]
+    #[arg(long, value_name = "B1,B2,EPS", value_parser = str::parse::<Adam>, allow_hyphen_values = true)]
     adam: Option<Adam>,
     /// The length of the test at the end [default: 8, or the cap where that is less]
     #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
@@ -154,63 +154,6 @@ fn lengths(text: &str) -> Result<LengthList, String> {
         .map(one)
         .collect::<Result<_, _>>()
         .map(LengthList)
-}
-
-fn method(text: &str) -> Result<Method, String> {
-    let accepted = "accepted: reinforce, expert, grpo:GROUP,CLIP,EPOCHS such as grpo:8,0.2,1";
-    match text.split_once(':') {
-        None if text == "reinforce" => Some(Method::Reinforce {}),
-        None if text == "expert" => Some(Method::Expert {}),
-        Some(("grpo", rest)) => match rest.split(',').collect::<Vec<_>>()[..] {
-            [group, clip, epochs] => grpo(group, clip, epochs),
-            _ => None,
-        },
-        _ => None,
-    }
-    .ok_or(accepted.to_owned())
-}
-
-fn grpo(group: &str, clip: &str, epochs: &str) -> Option<Method> {
-    Some(Method::Grpo {
-        group: whole(group)?,
-        clip: above_zero(clip).ok()?,
-        epochs: whole(epochs)?,
-    })
-}
-
-fn noise(text: &str) -> Result<Relabelling, String> {
-    let accepted = "accepted: transposition:SHARE,PERIOD or full:SHARE,PERIOD, such as full:0.5,1";
-    let read = || {
-        let (kind, rest) = text.split_once(':')?;
-        let (fraction, period) = rest.split_once(',')?;
-        Some(Relabelling {
-            kind: word::<Permutation>(kind).ok()?,
-            fraction: share(fraction).ok()?,
-            period: count(period).ok()?,
-        })
-    };
-    read().ok_or(accepted.to_owned())
-}
-
-fn adaptive(text: &str) -> Result<Adaptive, String> {
-    let read = || {
-        let (right, most) = text.split_once(',')?;
-        let (right, most) = (whole(right)?, whole(most)?);
-        (most > 0).then_some(Adaptive { right, most })
-    };
-    read().ok_or("write RIGHT,MOST: right samples to wait for, and at most so many batches".into())
-}
-
-fn adam(text: &str) -> Result<Adam, String> {
-    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
-    match numbers.as_deref() {
-        Ok(&[beta1, beta2, epsilon]) => Ok(Adam {
-            beta1,
-            beta2,
-            epsilon,
-        }),
-        _ => Err("write BETA1,BETA2,EPSILON, such as 0.9,0.999,1e-8".to_owned()),
-    }
 }
 
 impl TrainArgs {
@@ -280,28 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_method_states_its_numbers() {
-        let grpo = Method::Grpo {
-            group: 8,
-            clip: 0.2,
-            epochs: 2,
-        };
-        assert_eq!(method("grpo:8,0.2,2"), Ok(grpo));
-        assert_eq!(method("expert"), Ok(Method::Expert {}));
-        for bad in ["grpo", "grpo:8", "grpo:8,0,1", "grpo:8,0.2,1,1", "ppo", ""] {
-            assert!(method(bad).unwrap_err().contains("grpo:GROUP"), "{bad}");
-        }
-    }
-
-    #[test]
-    fn noise_has_a_kind_a_share_and_a_period() {
-        let read = noise("transposition:0.5,500").unwrap();
-        assert_eq!((read.fraction, read.period), (0.5, 500));
-        for bad in ["full", "full:2,1", "full:0.5,0", "swap:0.5,1", "full:0.5"] {
-            assert!(noise(bad).is_err(), "{bad}");
-        }
-        assert!(adaptive("64,16").is_ok() && adaptive("64").is_err() && adaptive("1,0").is_err());
-        assert!(adam("0.9,0.99,1e-8").is_ok() && adam("0.9").is_err());
+    fn lengths_are_whole_numbers_from_1() {
         assert!(lengths("1,2").is_ok() && lengths("0").is_err() && lengths("a").is_err());
     }
 }

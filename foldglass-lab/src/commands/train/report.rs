@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use foldglass_nn::backend::StepRecord;
 use foldglass_nn::settings::Settings;
 use foldglass_study::Fields;
-use foldglass_study::method::put;
+use foldglass_study::method::{fields, put};
 use serde::Serialize;
 
 use super::Name;
@@ -131,10 +131,7 @@ fn name_of(value: &impl Serialize) -> String {
 
 impl Report for Trained {
     fn settings(&self) -> Option<Fields> {
-        let mut fields = Fields::new();
-        if let Ok(serde_json::Value::Object(all)) = serde_json::to_value(&self.settings) {
-            fields = all;
-        }
+        let mut fields = fields(&self.settings);
         put(&mut fields, "models", self.models.len());
         Some(fields)
     }

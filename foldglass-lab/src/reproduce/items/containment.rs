@@ -1,10 +1,9 @@
 //! tab:containment: updates until a network imitates a random code, eight classes.
 
-use foldglass::stats::Proportion;
 use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
 
 use crate::reproduce::data::Data;
-use crate::reproduce::fleets::{CONTAINMENT, Pupil};
+use crate::reproduce::fleets::CONTAINMENT;
 use crate::reproduce::item::{Item, Quantity};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::stated::{Entry, Stated, count, entry, greatest, quantile};
@@ -90,7 +89,7 @@ fn measure(data: &Data) -> Vec<Quantity> {
         let agreements = own().map(|pupil| pupil.agreement).collect();
         list.push(Quantity::new(class, AGREEMENT, Measured::Mean(agreements)));
     }
-    let narrow = share(
+    let narrow = Measured::share(
         data.fleets
             .pupils
             .iter()
@@ -98,7 +97,7 @@ fn measure(data: &Data) -> Vec<Quantity> {
         |pupil| pupil.reached && pupil.updates <= FIRST_LOOK,
     );
     list.push(Quantity::new("(0,0), all lengths", AT_ONCE, narrow));
-    let reached = share(data.fleets.pupils.iter(), |pupil| pupil.reached);
+    let reached = Measured::share(data.fleets.pupils.iter(), |pupil| pupil.reached);
     list.push(Quantity::new("all classes", REACHED, reached));
     list
 }
@@ -107,19 +106,6 @@ fn cells(shape: Shape, length: usize) -> Measured {
     let spec = ClassSpec::uniform(LatinSquare::paper(), &[length], shape);
     let class = spec.lay_out(Allowance::default());
     Measured::Exact(class.ok().map(|class| class.cells().to_string()))
-}
-
-/// How many of the networks are such.
-fn share<'a>(pupils: impl Iterator<Item = &'a Pupil>, is: impl Fn(&Pupil) -> bool) -> Measured {
-    let mut share = Proportion {
-        successes: 0,
-        trials: 0,
-    };
-    for pupil in pupils {
-        share.successes += u64::from(is(pupil));
-        share.trials += 1;
-    }
-    Measured::Count(share)
 }
 
 const BOUND: &str = "the paper's 500 is a bound for its three seeds, ours the most of three";

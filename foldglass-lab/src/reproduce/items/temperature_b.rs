@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foldglass::stats::{Proportion, Summary};
+use foldglass::stats::Summary;
 use kuva::prelude::{
     Layout, LegendEntry, LinePlot, MarkerShape, Plot, ScatterPlot, SvgBackend, TickFormat,
     render_multiple,
@@ -100,17 +100,17 @@ fn measure(data: &Data) -> Vec<Quantity> {
     for (name, task) in TASKS {
         for Coefficient { c, accuracy, above } in COEFFICIENTS {
             let values = accuracies(data, task, c);
-            let successes = share(values.iter(), |value| *value > SUCCESS);
+            let successes = Measured::share(values.iter(), |value| *value > SUCCESS);
             list.push(Quantity::new(name, accuracy, Measured::Mean(values)));
             list.push(Quantity::new(name, above, successes));
         }
         let cold = of(data, task, |c| c <= 0.1);
-        let little = share(cold, |model| model.holds() > 2);
+        let little = Measured::share(cold, |model| model.holds() > 2);
         list.push(Quantity::new(name, HOLD_LITTLE, little));
         let warm = || of(data, task, |c| c == 0.3);
         let longest = warm().map(|model| model.holds() as f64).collect();
         list.push(Quantity::new(name, LONGEST, Measured::Greatest(longest)));
-        let hold = share(warm(), |model| model.holds() >= 20);
+        let hold = Measured::share(warm(), |model| model.holds() >= 20);
         list.push(Quantity::new(name, HOLD_20, hold));
         if name != PARITY {
             let entropies = warm().map(|model| model.entropy / 5f64.ln()).collect();
@@ -118,19 +118,6 @@ fn measure(data: &Data) -> Vec<Quantity> {
         }
     }
     list
-}
-
-/// How many are such.
-fn share<T>(all: impl Iterator<Item = T>, is: impl Fn(T) -> bool) -> Measured {
-    let mut share = Proportion {
-        successes: 0,
-        trials: 0,
-    };
-    for one in all {
-        share.successes += u64::from(is(one));
-        share.trials += 1;
-    }
-    Measured::Count(share)
 }
 
 const SEEDS: &str = "the paper has five or six seeds there; five are assumed";

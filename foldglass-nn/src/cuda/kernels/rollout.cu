@@ -231,7 +231,8 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
 #pragma unroll
             for (int a = 0; a < V; a++)
                 if (policy[a] > 0) entropy -= policy[a] * __logf(policy[a]);
-            float chosen = policy[y[t - 1]];
+            // A token that relabelling or exploration put there may have no probability left.
+            float chosen = fmaxf(policy[y[t - 1]], 1.17549435e-38f);
             if (c.mode == 0 && p.old) p.old[(size_t)r * NT + row] = chosen;
             log_sum += __logf(chosen);
             entropy_sum += entropy;
@@ -315,7 +316,7 @@ __device__ __forceinline__ void logit_gradient(const Fleet &p, const Call &c, in
         w = p.advantage[r * S + b];
         e = p.share[r * S + b];
         if (c.method == 1 && c.mode == 2) {
-            float ratio = policy[y] / p.old[(size_t)r * NT + row];
+            float ratio = fmaxf(policy[y], 1.17549435e-38f) / p.old[(size_t)r * NT + row];
             bool beyond = w > 0 ? ratio > 1 + c.clip : ratio < 1 - c.clip;
             w = beyond ? 0.0f : w * ratio;
         }

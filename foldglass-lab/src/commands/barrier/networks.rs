@@ -1,0 +1,162 @@
+//! Follows three stretches of codes by networks, each exact before the next (paper, app. G.4).
+
+use std::path::Path;
+
+use foldglass::watch::Progress;
+use foldglass::{Class, LatinSquare};
+use foldglass_nn::barrier::{Following, Line};
+use foldglass_nn::distill::Distillation;
+use foldglass_nn::fleet::Piece;
+use foldglass_nn::lesson::Lesson;
+use foldglass_study::VERSION;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::super::kept::{Kept, Names, Trains};
+use crate::error::Error;
+use crate::flags::distill::pupils_named;
+use crate::flags::fleet::{Machine, Maker, only};
+use crate::progress::Terminal;
+
+const NAMES: Names = Names {
+    run: "barrier.json",
+    lines: "networks.jsonl",
+    result: "barriers.json",
+};
+
+const FORMAT: &str = "foldglass-barrier/1";
+
+/// The codes to be followed, and how.
+pub struct Route {
+    pub distillation: Distillation,
+    pub lessons: Vec<Vec<Lesson>>,
+    pub square: LatinSquare,
+    pub seed: u64,
+}
+
+/// Networks under way.
+pub struct UnderWay {
+    pub following: Following,
+    networks: usize,
+    steps: u64,
+    pub machine: Machine,
+}
+
+/// What is recorded as it comes.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Recorded {
+    /// A network that is exact.
+    Network {
+        step: u64,
+        stretch: usize,
+        number: usize,
+        updates: u64,
+    },
+    /// The line from a network to the next.
+    Line {
+        step: u64,
+        stretch: usize,
+        number: usize,
+        #[serde(flatten)]
+        line: Line,
+    },
+}
+
+impl Route {
+    pub fn begin(&self, maker: &Maker) -> Result<UnderWay, Error> {
+        let make = |settings: &_, models: &_| maker.make(settings, models);
+        let (distillation, lessons) = (self.distillation.clone(), self.lessons.clone());
+        let begun = Following::new(distillation, &self.square, lessons, self.seed, &make);
+        Ok(UnderWay {
+            following: begun.map_err(pupils_named)?,
+            networks: self.lessons.iter().map(Vec::len).sum(),
+            steps: self.distillation.steps,
+            machine: maker.machine().expect("networks have a back end"),
+        })
+    }
+
+    /// Begins in a directory, or goes on with what is in it.
+    pub fn take_up(
+        &self,
+        points: usize,
+        class: &Class,
+        out: &Path,
+        maker: &Maker,
+        observer: &Terminal,
+    ) -> Result<(UnderWay, Kept), Error> {
+        let mut directory = Kept::open(out, &NAMES)?;
+        let codes: Vec<Vec<&[u8]>> = (self.lessons.iter())
+            .map(|part| part.iter().map(Lesson::actions).collect())
+            .collect();
+        let description = json!({
+            "format": FORMAT,
+            "version": VERSION,
+            "class": class.spec(),
+            "settings": self.distillation,
+            "seed": self.seed,
+            "points": points,
+            "codes": codes,
+        });
+        let Some(machine) = directory.begun(&description)? else {
+            let run = self.begin(maker)?;
+            directory.begin(description, run.machine)?;
+            return Ok((run, directory));
+        };
+        let mut run = self.begin(&only(maker, machine)?)?;
+        if let Some(state) = directory.state(observer)? {
+            let taken = run.following.take_up(&state);
+            taken.map_err(|_| directory.foreign_state())?;
+        }
+        directory.cut(run.following.step())?;
+        Ok((run, directory))
+    }
+}
+
+impl Trains for UnderWay {
+    type Line = Recorded;
+
+    fn step(&self) -> u64 {
+        self.following.step()
+    }
+
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn is_finished(&self) -> bool {
+        self.following.is_finished()
+    }
+
+    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<Recorded>, Error> {
+        let before: Vec<usize> = self.following.trail().steps.iter().map(Vec::len).collect();
+        let asked = self.following.advance_in_pieces(next);
+        asked.map_err(pupils_named)?;
+        let step = self.step();
+        let kept = self.following.trail().steps.iter().zip(before).enumerate();
+        let new = kept.flat_map(|(stretch, (updates, before))| {
+            let new = updates.iter().enumerate().skip(before);
+            new.map(move |(number, &updates)| Recorded::Network {
+                step,
+                stretch,
+                number,
+                updates,
+            })
+        });
+        Ok(new.collect())
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>, Error> {
+        self.following.save().map_err(pupils_named)
+    }
+
+    fn news(&self) -> (Progress<'static>, String) {
+        let progress = Progress {
+            unit: "networks",
+            done: self.following.trail().networks() as u64,
+            all: Some(self.networks as u64),
+            share: None,
+        };
+        (progress, format!("update {}", self.step()))
+    }
+}

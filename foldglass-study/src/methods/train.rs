@@ -1,0 +1,236 @@
+//! Trains transformers by REINFORCE as a method of studies (paper, section 5, app. G.4 and G.5).
+//!
+//! A class says which square and which lengths; its windows are those of the code that a network is
+//! read back as. Runs of a point are trained as fleets, in lock step.
+
+mod recipe;
+
+use foldglass::Allowance;
+use foldglass_nn::bridge::{ReadBack, read_back};
+use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::machine::{Machine, Maker};
+use foldglass_nn::settings::ModelSettings;
+use serde::{Deserialize, Serialize};
+
+use crate::method::{Fields, Outcome, Streams, Unit, put, put_some};
+use recipe::Plan;
+pub use recipe::Train;
+
+/// The accuracy above which a length is held (SPEC, "Holds T").
+const HELD: f64 = 0.9;
+
+/// What a unit needs to go on later.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    machine: Machine,
+    fleet: Vec<u8>,
+    /// By model.
+    curves: Vec<Curve>,
+}
+
+/// What is kept of a network while it is trained.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Curve {
+    /// The point before the next gate.
+    last: Option<Point>,
+    /// The points that are recorded.
+    points: Vec<Point>,
+}
+
+/// A point of a curve; numbers as records have them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Point {
+    step: u64,
+    length: usize,
+    gate: f64,
+    loss: f64,
+    sampled: f64,
+    entropy: f64,
+    gradient_norm: f64,
+}
+
+impl From<&CurvePoint> for Point {
+    fn from(point: &CurvePoint) -> Point {
+        Point {
+            step: point.step,
+            length: point.length,
+            gate: point.gate,
+            loss: point.last.loss,
+            sampled: point.last.sampled,
+            entropy: point.last.entropy,
+            gradient_norm: point.last.gradient_norm,
+        }
+    }
+}
+
+/// Networks in training.
+struct InProgress {
+    plan: Plan,
+    machine: Machine,
+    fleet: Fleet,
+    curves: Vec<Curve>,
+}
+
+impl InProgress {
+    fn begin(plan: &Plan, streams: &Streams, allowance: Allowance) -> Result<InProgress, String> {
+        let maker = plan.maker(allowance);
+        let make = |settings: &_, models: &_| maker.make(settings, models);
+        let models: Vec<ModelSettings> = plan.models(streams);
+        let curves = vec![Curve::default(); models.len()];
+        let fleet = Fleet::new(plan.settings.clone(), models, &make);
+        let fleet = fleet.map_err(|error| error.to_string())?;
+        Ok(InProgress {
+            plan: plan.clone(),
+            machine: maker.machine().expect("a fleet has a back end"),
+            fleet,
+            curves,
+        })
+    }
+
+    fn resume(
+        plan: &Plan,
+        streams: &Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<InProgress, String> {
+        let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
+        let Saved {
+            machine,
+            fleet,
+            curves,
+        } = saved;
+        // Another back end would not go on to the last bit.
+        let maker: Maker = (plan.maker(allowance).only(machine))
+            .ok_or_else(|| format!("it was saved on back end {machine:?}"))?;
+        let make = |settings: &_, models: &_| maker.make(settings, models);
+        let fleet = Fleet::load(&fleet[..], &make).map_err(|error| error.to_string())?;
+        if fleet.settings() != &plan.settings || fleet.models() != plan.models(streams) {
+            return Err("the state is of other networks".to_owned());
+        }
+        Ok(InProgress {
+            plan: plan.clone(),
+            machine,
+            fleet,
+            curves,
+        })
+    }
+
+    fn note(&mut self, points: &[CurvePoint]) {
+        let period = self.plan.settings.gate.period;
+        for (curve, point) in self.curves.iter_mut().zip(points) {
+            let point = Point::from(point);
+            let before = (point.step - 1) / period * period;
+            let due = |every: u64| point.step / every > before / every;
+            if self.plan.trace_every.is_some_and(due) {
+                curve.points.push(point);
+            }
+            curve.last = Some(point);
+        }
+    }
+
+    /// Greedy accuracy of every model at every length up to the cap.
+    fn greedy(&mut self) -> Result<Vec<Vec<f64>>, String> {
+        let inputs = self.plan.settings.evaluation.inputs;
+        (1..=self.plan.settings.cap)
+            .map(|length| self.fleet.accuracies(length, inputs))
+            .collect::<Result<_, _>>()
+            .map_err(|error| error.to_string())
+    }
+
+    fn outcome(&mut self, model: usize, greedy: &[f64]) -> Result<Outcome, String> {
+        let lengths = self.plan.class.task().lengths();
+        let of_class = lengths.iter().map(|&length| greedy[length - 1]);
+        let mut fields = Fields::new();
+        let reward = of_class.sum::<f64>() / lengths.len() as f64;
+        put(&mut fields, "reward", reward);
+        put(&mut fields, "greedy", greedy);
+        let holds = greedy.iter().take_while(|&&share| share > HELD).count();
+        put(&mut fields, "holds", holds);
+        put(&mut fields, "length", self.fleet.lengths()[model]);
+        let curve = &self.curves[model];
+        let last = |of: fn(&Point) -> f64| curve.last.as_ref().map(of);
+        put_some(&mut fields, "loss", last(|point| point.loss));
+        put_some(&mut fields, "sampled", last(|point| point.sampled));
+        put_some(&mut fields, "entropy", last(|point| point.entropy));
+        put(&mut fields, "back_end", self.machine);
+        if self.plan.trace_every.is_some() {
+            curve.put(&mut fields);
+        }
+        if self.plan.read_back {
+            let (class, cap) = (&self.plan.class, self.plan.settings.cap);
+            let read = read_back(self.fleet.backend(), model, class, cap);
+            put_read_back(&mut fields, &read.map_err(|error| error.to_string())?);
+        }
+        Ok(fields)
+    }
+}
+
+impl Curve {
+    /// A column a quantity, an entry a point.
+    fn put(&self, fields: &mut Fields) {
+        let all = |of: fn(&Point) -> f64| self.points.iter().map(of).collect::<Vec<f64>>();
+        let steps: Vec<u64> = self.points.iter().map(|point| point.step).collect();
+        let lengths: Vec<usize> = self.points.iter().map(|point| point.length).collect();
+        put(fields, "curve_step", steps);
+        put(fields, "curve_length", lengths);
+        put(fields, "curve_gate", all(|point| point.gate));
+        put(fields, "curve_loss", all(|point| point.loss));
+        put(fields, "curve_sampled", all(|point| point.sampled));
+        put(fields, "curve_entropy", all(|point| point.entropy));
+        put(
+            fields,
+            "curve_gradient_norm",
+            all(|point| point.gradient_norm),
+        );
+    }
+}
+
+fn put_read_back(fields: &mut Fields, read: &ReadBack) {
+    put(fields, "agreement", read.agreement());
+    put(fields, "code_reward", read.reward.to_f64());
+    put(fields, "code_exact", &read.reward);
+    put(fields, "actions", read.code.actions());
+}
+
+impl Unit for InProgress {
+    fn done(&self) -> u64 {
+        self.fleet.step()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.fleet.step() >= self.plan.settings.steps
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), String> {
+        let end = self.fleet.step().saturating_add(steps);
+        while !self.is_finished() && self.fleet.step() < end {
+            let mut left = Some(end - self.fleet.step());
+            let next = || left.take().map_or(Piece::Stop, Piece::Steps);
+            let points = self.fleet.advance_in_pieces(next);
+            if let Some(points) = points.map_err(|error| error.to_string())? {
+                self.note(&points);
+            }
+        }
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<Vec<u8>, String> {
+        let mut fleet = Vec::new();
+        let saved = self.fleet.save(&mut fleet);
+        saved.map_err(|error| error.to_string())?;
+        let saved = Saved {
+            machine: self.machine,
+            fleet,
+            curves: self.curves.clone(),
+        };
+        Ok(postcard::to_stdvec(&saved).expect("plain data"))
+    }
+
+    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+        let greedy = self.greedy()?;
+        let of_model = |model: usize| greedy.iter().map(|all| all[model]).collect::<Vec<f64>>();
+        (0..self.curves.len())
+            .map(|model| self.outcome(model, &of_model(model)))
+            .collect()
+    }
+}

@@ -1,0 +1,303 @@
+//! Reads what a study says of a training: the words of the command `train`, with underscores.
+
+use foldglass::{Allowance, Class};
+use foldglass_nn::layout::Layout;
+use foldglass_nn::machine::{Maker, Numbers, Place, bytes};
+use foldglass_nn::settings::{
+    Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths,
+    Method as Optimised, ModelSettings, Relabelling, Settings as FleetSettings, SettingsError,
+};
+use foldglass_nn::shape::{Norm, Shape};
+use foldglass_nn::weights::InitialLaw;
+use serde_json::Value;
+
+use super::super::Worded;
+use super::InProgress;
+use crate::method::{
+    Fields, Headline, Method, Recipe, SettingError, Settings, Streams, Unit, fields, put, put_some,
+};
+
+/// Kind `train`.
+pub struct Train;
+
+/// What the networks of a point share.
+#[derive(Clone)]
+pub(super) struct Plan {
+    pub class: Class,
+    pub settings: FleetSettings,
+    /// Record a point of the curve each time so many steps have passed.
+    pub trace_every: Option<u64>,
+    /// Read networks back as codes of the class.
+    pub read_back: bool,
+    entropy: f64,
+    learning_rate: f64,
+    /// Networks of a fleet.
+    fleet: u64,
+    place: Place,
+    numbers: Option<Numbers>,
+}
+
+/// Networks that are trained together where the study says no other.
+const FLEET: u64 = 8;
+
+impl Method for Train {
+    fn kind(&self) -> &'static str {
+        "train"
+    }
+
+    fn headline(&self) -> Headline {
+        Headline {
+            value: "reward",
+            exact: None,
+        }
+    }
+
+    fn recipe(
+        &self,
+        class: &Class,
+        mut settings: Settings<'_>,
+    ) -> Result<Box<dyn Recipe>, SettingError> {
+        check_inputs(class)?;
+        let plan = Plan {
+            class: class.clone(),
+            settings: fleet_settings(class, &mut settings)?,
+            trace_every: settings.get("trace_every")?,
+            read_back: settings.or("read_back", false)?,
+            entropy: settings.or("c", 0.0)?,
+            learning_rate: settings.or("learning_rate", 3e-4)?,
+            fleet: settings.or("fleet", FLEET)?,
+            place: settings.or("backend", Place::Auto)?,
+            numbers: settings.get("precision")?,
+        };
+        settings.check(plan.fleet > 0, "fleet", plan.fleet, "a whole number from 1")?;
+        let every = plan.trace_every.unwrap_or(1);
+        settings.check(every > 0, "trace_every", every, "a whole number from 1")?;
+        settings.finish()?;
+        plan.check()?;
+        Ok(Box::new(plan))
+    }
+}
+
+/// Networks are trained on uniform inputs.
+fn check_inputs(class: &Class) -> Result<(), SettingError> {
+    if class.task().inputs().is_uniform() {
+        return Ok(());
+    }
+    Err(SettingError {
+        key: "kind".to_owned(),
+        problem: "kind = \"train\" on a class whose inputs are not uniform: networks are trained \
+                  on uniform inputs; name other classes by `classes`"
+            .to_owned(),
+    })
+}
+
+/// The most inputs on which networks are read back.
+const READ: f64 = 1e7;
+
+/// A network is read back on every input.
+fn check_inputs_to_read(class: &Class) -> Result<(), SettingError> {
+    let (q, lengths) = (class.q() as f64, class.task().lengths());
+    let inputs: f64 = lengths.iter().map(|&length| q.powi(length as i32)).sum();
+    if inputs <= READ {
+        return Ok(());
+    }
+    let needed = format!("a class of at most {READ:e} inputs (this one has {inputs:.1e})");
+    Err(SettingError::needs("read_back", "true", &needed))
+}
+
+fn fleet_settings(
+    class: &Class,
+    settings: &mut Settings<'_>,
+) -> Result<FleetSettings, SettingError> {
+    let base = FleetSettings::default();
+    let cap = class.task().longest();
+    Ok(FleetSettings {
+        shape: shape(settings, base.shape)?,
+        initial: settings.or::<InitialLaw>("initial", base.initial)?,
+        layout: settings.or::<Layout>("layout", base.layout)?,
+        batch: settings.or("batch", base.batch)?,
+        steps: settings.need("steps")?,
+        cap,
+        lengths: lengths(class, settings)?,
+        gate: gate(settings, base.gate)?,
+        entropy: settings.or::<EntropyForm>("convention", base.entropy)?,
+        method: worded::<Optimised>(settings, "method")?.unwrap_or(base.method),
+        exploration: settings.or("epsilon", base.exploration)?,
+        relabelling: worded_or_none::<Relabelling>(settings, "noise")?,
+        adaptive: worded_or_none::<Adaptive>(settings, "adaptive")?,
+        adam: worded::<Adam>(settings, "adam")?.unwrap_or(base.adam),
+        evaluation: Evaluation {
+            length: cap,
+            inputs: settings.or("test_inputs", base.evaluation.inputs)?,
+        },
+    })
+}
+
+fn worded<T>(settings: &mut Settings<'_>, key: &'static str) -> Result<Option<T>, SettingError>
+where
+    T: serde::de::DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
+{
+    Ok(settings.get::<Worded<T>>(key)?.map(|Worded(value)| value))
+}
+
+/// The same, or `none`, so that a grid may hold runs without it.
+fn worded_or_none<T>(
+    settings: &mut Settings<'_>,
+    key: &'static str,
+) -> Result<Option<T>, SettingError>
+where
+    T: serde::de::DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
+{
+    let given: Option<Value> = settings.get(key)?;
+    if given.is_some_and(|value| value == "none") {
+        return Ok(None);
+    }
+    worded(settings, key)
+}
+
+fn shape(settings: &mut Settings<'_>, base: Shape) -> Result<Shape, SettingError> {
+    Ok(Shape {
+        width: settings.or("width", base.width)?,
+        heads: settings.or("heads", base.heads)?,
+        mlp: settings.or("mlp", base.mlp)?,
+        vocabulary: settings.or("vocabulary", base.vocabulary)?,
+        norm: settings.or::<Norm>("norm", base.norm)?,
+        ..base
+    })
+}
+
+/// The class's lengths, all from the start, or opened one after another by the gate.
+fn lengths(class: &Class, settings: &mut Settings<'_>) -> Result<Lengths, SettingError> {
+    let drawn: Drawn = settings.or("drawn", Drawn::default())?;
+    let start: Option<usize> = settings.get("start")?;
+    let list = class.task().lengths().to_vec();
+    if !settings.or("curriculum", false)? {
+        settings.check(
+            start.is_none(),
+            "start",
+            start.unwrap_or(0),
+            "curriculum = true beside it",
+        )?;
+        return Ok(Lengths::Fixed {
+            lengths: list,
+            drawn,
+        });
+    }
+    let consecutive = list.iter().copied().eq(1..=class.task().longest());
+    let needed = "a class of lengths 1, 2, .. to the longest";
+    settings.check(consecutive, "curriculum", "true", needed)?;
+    Ok(Lengths::Curriculum {
+        start: start.unwrap_or(1),
+        drawn,
+    })
+}
+
+fn gate(settings: &mut Settings<'_>, base: Gate) -> Result<Gate, SettingError> {
+    Ok(Gate {
+        period: settings.or("gate_every", base.period)?,
+        above: settings.or("gate_above", base.above)?,
+        decoding: settings.or::<Decoding>("gate", base.decoding)?,
+        samples: settings.or("gate_samples", base.samples)?,
+        lengths: settings.or::<GateLengths>("gate_lengths", base.lengths)?,
+    })
+}
+
+impl Plan {
+    /// Refuses what a fleet would refuse, before any run is done.
+    fn check(&self) -> Result<(), SettingError> {
+        if self.read_back {
+            check_inputs_to_read(&self.class)?;
+        }
+        let models = self.models(&Streams {
+            seed: 0,
+            numbers: 0..1,
+        });
+        self.settings.check(&models).map_err(setting_named)?;
+        let made = Maker::new(self.place, self.numbers, Allowance::default());
+        made.map(drop).map_err(|error| SettingError {
+            key: "precision".to_owned(),
+            problem: format!("precision with backend = \"cpu\": {error}"),
+        })
+    }
+
+    /// The networks with the numbers of a unit.
+    pub fn models(&self, streams: &Streams) -> Vec<ModelSettings> {
+        let model = |number: u64| ModelSettings {
+            // The seeds of `train --models`, where points share random numbers.
+            seed: streams.seed.wrapping_add(number),
+            square: self.class.task().square().clone(),
+            entropy: self.entropy,
+            learning_rate: self.learning_rate,
+        };
+        streams.numbers.clone().map(model).collect()
+    }
+
+    /// Makes back ends in so much memory.
+    pub fn maker(&self, allowance: Allowance) -> Maker {
+        Maker::new(self.place, self.numbers, allowance).expect("it was checked")
+    }
+}
+
+/// What a fleet says, with the key that is meant.
+fn setting_named(error: SettingsError) -> SettingError {
+    let keys: Vec<String> = (error.words().iter())
+        .map(|word| match *word {
+            "entropy" => "c".to_owned(),
+            // They are the class's.
+            "cap" | "test-length" => "lengths".to_owned(),
+            word => word.replace('-', "_"),
+        })
+        .collect();
+    SettingError {
+        key: keys.first().cloned().unwrap_or("kind".to_owned()),
+        problem: match keys.is_empty() {
+            true => error.to_string(),
+            false => format!("{}: {error}", keys.join(", ")),
+        },
+    }
+}
+
+impl Recipe for Plan {
+    fn settings(&self) -> Fields {
+        let mut fields = fields(&self.settings);
+        put(&mut fields, "c", self.entropy);
+        put(&mut fields, "learning_rate", self.learning_rate);
+        put(&mut fields, "fleet", self.fleet);
+        put(&mut fields, "backend", self.place);
+        put_some(&mut fields, "precision", self.numbers);
+        fields
+    }
+
+    fn together(&self) -> u64 {
+        self.fleet
+    }
+
+    fn steps(&self) -> u64 {
+        self.settings.steps
+    }
+
+    fn bytes(&self) -> Option<u128> {
+        let fleet = usize::try_from(self.fleet).unwrap_or(usize::MAX);
+        Some(bytes(&self.settings, fleet))
+    }
+
+    fn kept(&self, cells: u128, _: u128) -> u128 {
+        let points = self.trace_every.map_or(0, |n| self.settings.steps / n);
+        let code = if self.read_back { cells } else { 0 };
+        7 * u128::from(points) + code + self.settings.cap as u128
+    }
+
+    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+        Ok(Box::new(InProgress::begin(self, &streams, allowance)?))
+    }
+
+    fn resume(
+        &self,
+        streams: Streams,
+        state: &[u8],
+        allowance: Allowance,
+    ) -> Result<Box<dyn Unit>, String> {
+        let resumed = InProgress::resume(self, &streams, state, allowance)?;
+        Ok(Box::new(resumed))
+    }
+}

@@ -1,0 +1,162 @@
+//! Studies of transformers: the same records in any fleet, after any stop; settings refused by name.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use foldglass::{Allowance, Progress, Unwatched};
+use foldglass_study::{
+    End, Form, Options, Record, Registry, Shard, Study, execute, execute_in_memory, gather,
+    write_table,
+};
+
+/// A tiny network on lengths 1 and 2, with and without noise.
+const STUDY: &str = "\
+name = \"networks\"
+[[class]]
+id = \"z3\"
+task = \"z:3\"
+lengths = [1, 2]
+[[dynamics]]
+kind = \"train\"
+backend = \"cpu\"
+steps = 60
+batch = 16
+width = 8
+heads = 2
+mlp = 12
+gate_every = 7
+gate_samples = 16
+test_inputs = 40
+c = 0.1
+trace_every = 14
+read_back = true
+runs = 3
+fleet = 2
+[dynamics.grid]
+noise = [\"none\", \"full:0.5,2\"]
+";
+
+fn options(out: &Path) -> Options {
+    Options {
+        out: out.to_owned(),
+        base: PathBuf::new(),
+        shard: Shard::WHOLE,
+        threads: 2,
+        checkpoint_every: Duration::from_millis(1),
+        allowance: Allowance::default(),
+    }
+}
+
+fn in_memory(text: &str) -> Vec<Record> {
+    let study = Study::parse(text, 3).unwrap();
+    let registry = Registry::default();
+    let done = execute_in_memory(&study, &registry, &options(Path::new("")), &Unwatched);
+    let (records, end) = done.unwrap();
+    assert_eq!(end, End::Finished);
+    records
+}
+
+#[test]
+fn networks_come_out_the_same_in_any_fleet() {
+    let pairs = in_memory(STUDY);
+    let alone = in_memory(&STUDY.replace("fleet = 2", "fleet = 1"));
+    assert_eq!(pairs.len(), 6);
+    for (one, other) in pairs.iter().zip(&alone) {
+        assert_eq!(one.result, other.result, "{}", one.id);
+    }
+    assert_ne!(pairs[0].result, pairs[1].result);
+    assert_ne!(pairs[0].result, pairs[3].result);
+    let result = &pairs[0].result;
+    assert_eq!(result["curve_step"], serde_json::json!([14, 28, 42, 56]));
+    assert_eq!(result["greedy"].as_array().unwrap().len(), 2);
+    assert_eq!(result["actions"].as_array().unwrap().len(), pairs[0].cells);
+    let reward = result["reward"].as_f64().unwrap();
+    let mean = |greedy: &serde_json::Value| {
+        let of = |n: usize| greedy[n].as_f64().unwrap();
+        (of(0) + of(1)) / 2.0
+    };
+    assert!((reward - mean(&result["greedy"])).abs() < 1e-12);
+}
+
+#[test]
+fn a_study_of_networks_that_is_stopped_goes_on_to_the_same_bytes() {
+    let study = Study::parse(STUDY, 3).unwrap();
+    let registry = Registry::default();
+    let directory = |name: &str| {
+        let name = format!("foldglass-train-{name}-{}", std::process::id());
+        std::env::temp_dir().join(name)
+    };
+    let table = |out: &Path| {
+        let found = gather(&[out.to_owned()]).unwrap();
+        assert_eq!((found.missing, found.damaged), (0, 0));
+        let path = out.join("all.jsonl");
+        write_table(&found.records, Form::Lines, &path).unwrap();
+        write_table(&found.records, Form::Parquet, &out.join("all.parquet")).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    let (whole, broken) = (directory("whole"), directory("broken"));
+    execute(&study, &registry, &options(&whole), &Unwatched).unwrap();
+    let mut tries = 0;
+    loop {
+        let heard = AtomicU64::new(0);
+        let stop = |_: Progress<'_>| match heard.fetch_add(1, Ordering::Relaxed) {
+            0..3 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        };
+        let done = execute(&study, &registry, &options(&broken), &stop).unwrap();
+        tries += 1;
+        if done.end == End::Finished {
+            break;
+        }
+        assert!(tries < 1000, "it gets on");
+    }
+    assert!(tries > 3, "it was stopped {tries} times");
+    assert_eq!(table(&whole), table(&broken));
+    for path in [whole, broken] {
+        std::fs::remove_dir_all(path).unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_with_the_key() {
+    for (from, to, said) in [
+        ("batch = 16", "batch = 0", "batch: batch is 0"),
+        ("heads = 2", "heads = 3", "heads"),
+        ("c = 0.1", "c = -1.0", "c: entropy is -1"),
+        ("full:0.5,2", "full:2,2", "transposition:SHARE,PERIOD"),
+        ("steps = 60", "steps = 60\nmethod = \"ppo\"", "grpo:GROUP"),
+        (
+            "steps = 60",
+            "steps = 60\ncurriculum = true\nstart = 3",
+            "start",
+        ),
+        ("lengths = [1, 2]", "lengths = [2]\n", "read_back"),
+        ("steps = 60", "", "the key `steps` is missing"),
+        ("fleet = 2", "fleet = 0", "fleet = 0"),
+        ("fleet = 2", "precision = \"tf32\"", "precision"),
+        (
+            "lengths = [1, 2]",
+            "lengths = 2\nk = \"9/10\"",
+            "uniform inputs",
+        ),
+        ("z:3", "z:9", "vocabulary"),
+    ] {
+        let text = STUDY.replace(from, to);
+        // Lengths 2 alone are fine; a curriculum over them is not.
+        let text = match said {
+            "read_back" => text.replace("lengths = [2]", "lengths = 16"),
+            _ => text,
+        };
+        let study = Study::parse(&text, 3).unwrap();
+        let refused = execute_in_memory(
+            &study,
+            &Registry::default(),
+            &options(Path::new("")),
+            &Unwatched,
+        );
+        let refused = refused.err().unwrap_or_else(|| panic!("{to}: accepted"));
+        assert!(refused.to_string().contains(said), "{to}: {refused}");
+    }
+}
