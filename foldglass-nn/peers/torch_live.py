@@ -33,8 +33,8 @@ def feat_m(S, tok, bias, b, i, oh, m):
 
 
 class Fleet(ft.Fleet):
-    def __init__(s, R, B, L, dt, compile=True):
-        super().__init__(R, B, L, Tab, dt)
+    def __init__(s, R, B, L, dt, compile=True, dev='cuda'):
+        super().__init__(R, B, L, Tab, dt, dev)
         dev = s.dev
         s.oh = torch.eye(V, device=dev)
         s.rows = [torch.arange(bound(B, L, t), device=dev) for t in range(L)]
@@ -81,8 +81,28 @@ class Fleet(ft.Fleet):
         s.acc.copy_(rew.mean(1))
 
 
+def on_cpu(R, L, seconds):
+    """The median of five spans, in seconds a fleet step, on all cores."""
+    fleet = Fleet(R, 512, L, torch.float32, dev='cpu')
+    for _ in range(2):
+        fleet.step()
+    spans = []
+    for _ in range(5):
+        start, count = time.time(), 0
+        while time.time() - start < seconds / 5:
+            fleet.step()
+            count += 1
+        spans.append((time.time() - start) / count)
+    return sorted(spans)[2]
+
+
 if __name__ == '__main__':
     torch.set_float32_matmul_precision('high')
+    if sys.argv[1] == 'cpu':
+        R, L = int(sys.argv[2]), int(sys.argv[3])
+        each = on_cpu(R, L, float(sys.argv[4]))
+        print(f'torch live table L{L} R{R} float32 cpu compile: {each * 1e3:.1f} ms {R / each:.1f} model-steps/s')
+        sys.exit()
     limit, start = float(sys.argv[1]), time.time()
     for L in (8, 21):
         for dt in (torch.float32, torch.bfloat16):
