@@ -4,6 +4,7 @@ mod class;
 pub mod distill;
 pub mod fleet;
 pub mod max_memory;
+mod nearest;
 pub mod table;
 
 use std::str::FromStr;
@@ -13,6 +14,7 @@ use foldglass::cavi::HOTTEST;
 use foldglass_study::Shard;
 
 pub use class::{ClassArgs, TaskArg, warn_of_random};
+pub use nearest::nearest;
 
 /// Reads a whole number written in digits alone.
 pub fn whole<T: FromStr>(text: &str) -> Option<T> {

@@ -6,8 +6,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use foldglass_study::Error as StudyError;
 use foldglass_study::files::Input;
+use foldglass_study::{Error as StudyError, Fields};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -78,6 +78,17 @@ impl Kept {
             return Ok(());
         }
         write_whole(&self.path(directory), self.text.as_bytes())
+    }
+
+    /// How they were made, as their first line says; none where a reproduction has none.
+    pub fn made(&self, directory: &Path) -> Result<Option<Fields>, Error> {
+        let path = self.path(directory);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let file = Input::read(&path)?;
+        let first = file.text()?.lines().next().unwrap_or_default();
+        Ok(serde_json::from_str(first).ok())
     }
 
     /// Those of a reproduction; none where it has none.
