@@ -14,8 +14,9 @@ use crate::report::Format;
 
 /// What the program says of itself, with three examples that work as they stand.
 const EXAMPLES: &str = "\
-A policy that multiplies symbols one after the other, a token a step, is a spin glass: a code is a
-configuration, its reward minus the energy, the entropy bonus the temperature. Three things to try:
+A policy that multiplies symbols one after the other, a token a step, is a spin glass:
+a code is a configuration, its reward minus the energy, the entropy bonus the temperature.
+Three things to try:
 
   foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
       all 4,194,304 codes of a small class: optima, local maxima, traps, barriers
@@ -28,9 +29,14 @@ configuration, its reward minus the energy, the entropy bonus the temperature. T
 
 /// How it ends.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 a check or the machine failed; 2 a mistake in what was asked; 3 another foldglass
-works in the directory; 130 stopped by Ctrl-C or SIGTERM, the same command goes on.
-`foldglass COMMAND --help` has the flags of a command and their defaults; the book is in docs/.";
+Exit codes:
+    0  done
+    1  a check failed, or the machine did
+    2  a mistake in what was asked
+    3  another foldglass works in the directory
+  130  stopped by Ctrl-C or SIGTERM; the same command goes on
+
+foldglass COMMAND --help has the flags of a command and their defaults; the book is in docs/.";
 
 /// Exact landscapes of RLVR on iterated quasigroup multiplication.
 #[derive(Debug, Parser)]

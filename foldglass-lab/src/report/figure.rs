@@ -193,6 +193,30 @@ pub fn powers_of_ten() -> TickFormat {
     TickFormat::Custom(Arc::new(power_of_ten))
 }
 
+/// What kuva calls the frames of axes, before a number.
+const FRAME: &str = "kuva-clip-";
+
+/// A drawing whose frames are numbered from 0. kuva goes on counting from one drawing of a process to the
+/// next, so that the same figure would not be the same bytes.
+pub fn settled(svg: &str) -> String {
+    let mut numbers: Vec<&str> = Vec::new();
+    let mut parts = svg.split(FRAME);
+    let mut settled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(part.len());
+        let (number, rest) = part.split_at(end);
+        let known = numbers.iter().position(|other| *other == number);
+        let place = known.unwrap_or_else(|| {
+            numbers.push(number);
+            numbers.len() - 1
+        });
+        settled += &format!("{FRAME}{place}{rest}");
+    }
+    settled
+}
+
 /// A round number near another, at least as large: 1, 2 or 5 times a power of ten.
 pub fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
@@ -237,6 +261,18 @@ mod tests {
         };
         assert_eq!(point(interval).says(), "0.798 (0.75 to 0.85)");
         assert_eq!(point(None).says(), "0.798");
+    }
+
+    #[test]
+    fn frames_are_numbered_from_0_whatever_was_drawn_before() {
+        let drawn = |a: usize, b: usize| {
+            format!(
+                "<a id=\"kuva-clip-{a}\"/><b id=\"kuva-clip-{b}\"/><c x=\"url(#kuva-clip-{a})\"/>"
+            )
+        };
+        assert_eq!(settled(&drawn(17, 9)), drawn(0, 1));
+        assert_eq!(settled(&drawn(0, 1)), drawn(0, 1));
+        assert_eq!(settled("<svg/>"), "<svg/>");
     }
 
     #[test]

@@ -100,6 +100,8 @@ pub struct Sheet {
     pub anchors: Vec<String>,
     /// The column of verdicts, where it has one.
     pub verdicts: Option<usize>,
+    /// The column that stands beneath the second one, in small type, where there is one.
+    pub beneath: Option<usize>,
     /// Beside each row what is drawn in it; empty where nothing is.
     pub ranges: Vec<Option<Range>>,
 }
@@ -210,6 +212,7 @@ impl Sheet {
             id,
             table,
             verdicts: None,
+            beneath: None,
             ranges: Vec::new(),
         }
     }
@@ -239,6 +242,15 @@ impl Sheet {
     /// If it has no such column.
     pub fn judged(mut self, key: &str) -> Sheet {
         self.verdicts = Some(self.place(key));
+        self
+    }
+
+    /// The table with this column, of longer texts, beneath the second one.
+    ///
+    /// # Panics
+    /// If it has no such column.
+    pub fn beneath(mut self, key: &str) -> Sheet {
+        self.beneath = Some(self.place(key));
         self
     }
 

@@ -12,6 +12,7 @@ use super::manifest::Manifest;
 use super::row::{Row, rows};
 use super::{Scale, items};
 use crate::error::Error;
+use crate::report::figure::settled;
 use foldglass_study::Error as StudyError;
 
 /// What an item came to.
@@ -128,7 +129,7 @@ fn redo(item: &Item, data: &Data, scale: Scale, directory: &Path) -> Result<Comp
     let (mut figure, mut svg) = (None, None);
     if let Some(drawing) = &item.figure {
         let path = directory.join(drawing.file);
-        let drawn = (drawing.draw)(data, scale);
+        let drawn = settled(&(drawing.draw)(data, scale));
         write_whole(&path, drawn.as_bytes())?;
         (figure, svg) = (Some(path), Some(drawn));
     }

@@ -93,3 +93,25 @@ impl Manifest {
 fn refused(place: &Path, problem: String) -> Error {
     StudyError::study(place, problem).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_in_full_go_on_from_those_of_the_short_scale() {
+        let name = format!("foldglass-manifest-{}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        let keep = |scale, seed| Manifest::new(scale, seed).keep(&place);
+        assert_eq!(keep(Scale::Short, 3).unwrap(), Scale::Short);
+        assert_eq!(keep(Scale::Full, 3).unwrap(), Scale::Full);
+        // What is there in full stays so.
+        assert_eq!(keep(Scale::Short, 3).unwrap(), Scale::Full);
+        assert_eq!(Manifest::read(&place).unwrap().scale, Scale::Full);
+        for (scale, seed) in [(Scale::Quick, 3), (Scale::Full, 4)] {
+            let refused = keep(scale, seed).unwrap_err().to_string();
+            assert!(refused.contains("the full scale with seed 3"), "{refused}");
+        }
+        std::fs::remove_dir_all(&place).unwrap();
+    }
+}

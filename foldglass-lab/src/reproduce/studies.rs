@@ -131,7 +131,15 @@ impl Source {
     pub fn cost(&self, scale: Scale) -> f64 {
         let runs = |scale| {
             let study = self.study(scale, 0);
-            let runs = |of: &Dynamics| of.runs.min(MOST_TRAPS) as f64 * of.points().len() as f64;
+            let runs = |of: &Dynamics| {
+                // There are never as many traps as a study allows for.
+                let most = if of.kind == PURE_STATE {
+                    MOST_TRAPS
+                } else {
+                    u64::MAX
+                };
+                of.runs.min(most) as f64 * of.points().len() as f64
+            };
             study.dynamics.iter().map(runs).sum::<f64>()
         };
         f64::from(self.seconds) * runs(scale) / runs(Scale::Full)

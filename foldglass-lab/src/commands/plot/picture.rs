@@ -8,7 +8,8 @@ use kuva::render::render::TextAnchor;
 use crate::output::number;
 use crate::report::INTERVAL_LEVEL;
 use crate::report::figure::{
-    LOOKS, PLAIN, Point, WIDTH, curve_named, legend, powers_of_ten, round_step, styled, tau, text,
+    LOOKS, PLAIN, Point, WIDTH, curve_named, legend, powers_of_ten, round_step, settled, styled,
+    tau, text,
 };
 
 /// The points of one class and method along the axis.
@@ -116,7 +117,7 @@ impl<'a> Picture<'a> {
         let [left, ..] = MARGINS;
         let place = [left, HEIGHT + BELOW - 12.0];
         text(&mut scene, place, TextAnchor::Start, PLAIN, self.caption());
-        SvgBackend.render_scene(&scene)
+        settled(&SvgBackend.render_scene(&scene))
     }
 
     fn layout(&self, x: [f64; 2], y: [f64; 2]) -> Layout {

@@ -101,8 +101,11 @@ fn write_choices(out: &mut String, sheet: &Sheet) {
 fn write_heads(out: &mut String, sheet: &Sheet) {
     out.push_str("<thead><tr>");
     for (n, column) in sheet.table.columns().iter().enumerate() {
+        if sheet.beneath == Some(n) {
+            continue;
+        }
         if draws_before(sheet, n) {
-            out.push_str("<th scope=\"col\" class=\"drawn\">ours, and the paper’s |</th>");
+            out.push_str("<th scope=\"col\" class=\"drawn\">drawn</th>");
         }
         let (side, name) = (side(column.align), escaped(&column.heading()));
         push(
@@ -139,6 +142,9 @@ fn write_row(out: &mut String, sheet: &Sheet, number: usize) {
     }
     out.push('>');
     for (n, (cell, column)) in row.iter().zip(sheet.table.columns()).enumerate() {
+        if sheet.beneath == Some(n) {
+            continue;
+        }
         if draws_before(sheet, n) {
             let drawn = sheet.ranges[number].as_ref().map(drawing::range);
             push(
@@ -159,6 +165,16 @@ fn write_row(out: &mut String, sheet: &Sheet, number: usize) {
                 )
             }
             None => text,
+        };
+        let content = match sheet
+            .beneath
+            .filter(|_| n == 1)
+            .map(|beneath| written(&row[beneath]))
+        {
+            Some(note) if !note.is_empty() => {
+                format!("{content}<small class=\"beneath\">{note}</small>")
+            }
+            _ => content,
         };
         if n == 0 {
             push(
@@ -275,5 +291,29 @@ mod tests {
         );
         assert!(out.contains("<span class=\"verdict bad\">"), "{out}");
         assert_eq!(out.matches("<tr").count(), 10);
+    }
+
+    #[test]
+    fn a_note_stands_beneath_and_has_no_column_of_its_own() {
+        let columns = [
+            Column::words("class"),
+            Column::words("quantity"),
+            Column::words("note"),
+        ];
+        let rows = [["a", "J", "why"], ["b", "J", ""]];
+        let table = Table::new(columns).rows(rows.map(|row| row.map(Cell::from)));
+        let mut out = String::new();
+        write(&mut out, &Sheet::new("s", table).beneath("note"));
+        assert!(
+            out.contains("J<small class=\"beneath\">why</small></td></tr>"),
+            "{out}"
+        );
+        assert_eq!(
+            (
+                out.matches("<th scope=\"col\"").count(),
+                out.matches("<small").count()
+            ),
+            (2, 1)
+        );
     }
 }

@@ -70,7 +70,7 @@ pub fn sheet(compared: &Compared) -> Sheet {
     let ranges = Rows::All.of(compared).map(range).collect();
     let id = format!("{}-numbers", id_of(compared.item));
     let sheet = Sheet::new(id, table).keyed(["class", "quantity"]);
-    sheet.judged("verdict").drawn(ranges)
+    sheet.judged("verdict").beneath("note").drawn(ranges)
 }
 
 fn range(row: &Row) -> Option<Range> {

@@ -89,10 +89,7 @@ pub fn facts(item: &Item, compared: &Compared, made: &Made<'_>) -> Result<Vec<Fa
         };
         facts.push(fact("records", records));
         let time = time(item, &made.times);
-        let shared = "items that share runs count them each";
-        let value = time.map_or("not measured".to_owned(), |time| {
-            format!("{} ({shared})", said(&time))
-        });
+        let value = time.map_or("not measured".to_owned(), |time| said(&time));
         facts.push(fact("time it took", value));
     }
     facts.push(fact("independent runs", seeds(compared)));

@@ -89,7 +89,7 @@ fn line(row: &Row, anchor: &str) -> String {
     let note = if row.note.is_empty() {
         String::new()
     } else {
-        format!(". {}", plain(&row.note))
+        format!(" *({})*", linked(&plain(&row.note)))
     };
     format!(
         "- [{}, {}](#{anchor}): the paper has {}, ours is {}{note}\n",
@@ -98,6 +98,25 @@ fn line(row: &Row, anchor: &str) -> String {
         plain(&row.paper_cell.text()),
         plain(&row.ours_cell.text())
     )
+}
+
+/// The text with a link to the first of the errata that it names.
+fn linked(text: &str) -> String {
+    let named = ["errata ", "erratum "].into_iter();
+    let place = named
+        .filter_map(|word| Some((text.find(word)?, word)))
+        .min();
+    let Some((at, word)) = place else {
+        return text.to_owned();
+    };
+    let number: String = (text[at + word.len()..].chars())
+        .take_while(char::is_ascii_digit)
+        .collect();
+    if number.is_empty() {
+        return text.to_owned();
+    }
+    let name = format!("{word}{number}");
+    text.replacen(&name, &format!("[{name}](#erratum-{number})"), 1)
 }
 
 /// Text that is no markup.
@@ -146,9 +165,25 @@ pub fn how_judged() -> Chapter {
          the paper’s runs, and where nothing would have differed. *Reference* is an independent prototype, often \
          with more seeds.\n\n\
          In the tables a dot is our number, the line through it its interval, the stroke across the paper’s number. \
-         Items that share runs repeat comparisons; what differs by chance does not under another `--seed`.",
+         Items that share runs repeat comparisons, and count their time each; what differs by chance does not under another `--seed`.",
         100.0 * LEVEL,
         100.0 * INTERVAL_LEVEL
     );
     Chapter::new("how-judged", "How a number is judged").prose(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_leads_to_the_erratum_that_it_names() {
+        assert_eq!(linked("see erratum 4: x"), "see [erratum 4](#erratum-4): x");
+        assert_eq!(linked("no errata here"), "no errata here");
+    }
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(plain("Z_5 <1> [a]"), "Z\\_5 \\<1> \\[a\\]");
+    }
 }
