@@ -51,10 +51,10 @@ frame.addEventListener("load", () => {
     wide: wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 120)),
     scrolling: all(".sheet .scroll").filter((box) => box.offsetParent && box.scrollWidth > box.clientWidth + 1)
       .map((box) => box.parentElement.id + " " + box.scrollWidth + " of " + box.clientWidth),
-    figures: all("figure svg").length,
-    visible: all("figure svg").filter(seen).length,
+    figures: all("figure .paper > svg").length,
+    visible: all("figure .paper > svg").filter(seen).length,
     landmarks: ["header", "nav", "main", "footer"].map((name) => all(name).length),
-    unnamed: all("nav, figure svg, input").filter((element) =>
+    unnamed: all("nav, figure .paper > svg, input").filter((element) =>
       !element.getAttribute("aria-label") && !element.closest("label")).length,
     unreachable: all(".scroll[role=region]").filter((box) => box.tabIndex !== 0).length,
   };
@@ -64,7 +64,7 @@ frame.addEventListener("load", () => {
   const before = shown();
   const input = sheet.querySelector("input");
   input.value = "barrier"; input.dispatchEvent(new Event("input"));
-  answer.filtered = [shown(), before, rows().filter((row) => row.textContent.includes("barrier")).length];
+  answer.filtered = [shown(), before, rows().filter((row) => row.dataset.word !== "not stated" && row.textContent.includes("barrier")).length];
   input.value = ""; input.dispatchEvent(new Event("input"));
   const head = sheet.querySelector('th[data-key="n"] button');
   head.click();
@@ -116,6 +116,7 @@ fn ask(browser: &str, scratch: &Path, page: &str, width: u32) -> (Value, Vec<Str
         .args([
             "--enable-logging=stderr",
             "--virtual-time-budget=20000",
+            "--hide-scrollbars",
             "--window-size=1400,1000",
         ])
         .arg(format!("--user-data-dir={}", profile.display()))

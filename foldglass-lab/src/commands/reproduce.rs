@@ -27,7 +27,8 @@ pub struct ReproduceArgs {
     /// tab:containment, tab:escape, fig:temperature_untied_b [default: all]
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static Item>,
-    /// A smoke test: few seeds, short chains, under a minute; too little to judge the paper by
+    /// A smoke test: few seeds, short chains, two minutes of processor time; too little to judge the
+    /// paper by
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// All of the traps of fig:trapsfixed [default: half of them, enough to judge by]; everything else

@@ -29,23 +29,23 @@ macro_rules! source {
 /// Parity's way to equilibrium.
 pub const APPROACH: Source = source!("approach", 1);
 /// Sweeps to stationarity of the (0,0) classes.
-pub const STATIONARITY: Source = source!("stationarity", 20);
+pub const STATIONARITY: Source = source!("stationarity", 7);
 /// Chains of the classes of several lengths.
-pub const CHAINS_LENGTHS: Source = source!("chains-lengths", 120);
+pub const CHAINS_LENGTHS: Source = source!("chains-lengths", 2);
 /// Chains of the (0,3) class.
-pub const CHAINS_WIDE: Source = source!("chains-wide", 60);
+pub const CHAINS_WIDE: Source = source!("chains-wide", 26);
 /// The same, tied.
-pub const CHAINS_TIED: Source = source!("chains-tied", 60);
+pub const CHAINS_TIED: Source = source!("chains-tied", 294);
 /// Tabular RLVR, undisturbed.
-pub const PLAIN: Source = source!("plain", 40);
+pub const PLAIN: Source = source!("plain", 44);
 /// The same with resets.
-pub const RESETS: Source = source!("resets", 60);
+pub const RESETS: Source = source!("resets", 36);
 /// The same against the temperature.
-pub const SCAN: Source = source!("scan", 300);
+pub const SCAN: Source = source!("scan", 270);
 /// Chains of correlated parity, to find its traps.
 pub const QUENCH_CORRELATED: Source = source!("quench-correlated", 1);
 /// Those traps at finite temperature.
-pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 60);
+pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 57);
 /// The tied traps likewise.
 pub const PURE_TIED: Source = source!("pure-states-tied", 960);
 

@@ -204,6 +204,11 @@ fn write_row(out: &mut String, sheet: &Sheet, number: usize) {
 /// What stands in a cell, with links to the errata that it names.
 fn written(cell: &Cell) -> String {
     let text = escaped(&cell.text()).replace('\n', " ");
+    // A number stays with its spread, an interval in one line; a list of fractions may break.
+    let text = match cell {
+        Cell::MeanSd { .. } | Cell::Interval { .. } => text.replace(' ', "\u{a0}"),
+        _ => text,
+    };
     let mut rest = &text[..];
     let mut linked = String::new();
     let next = |rest: &str| {
