@@ -20,7 +20,7 @@ fn browser() -> Option<&'static str> {
             .output()
             .is_ok_and(|o| o.status.success())
     };
-    NAMES.into_iter().find(|name| runs(&name))
+    NAMES.into_iter().find(runs)
 }
 
 /// A directory that vanishes with the test.

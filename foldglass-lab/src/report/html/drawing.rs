@@ -68,6 +68,9 @@ pub fn bar(counts: [usize; 3], of: &str) -> String {
 const WIDE: f64 = 110.0;
 const HIGH: f64 = 18.0;
 
+/// A range shows at least this share of its largest number.
+const LEAST_SPAN: f64 = 0.04;
+
 /// Our interval as a line, our number as a dot on it, the paper's as a stroke across.
 pub fn range(range: &Range) -> String {
     let Range {
@@ -75,11 +78,13 @@ pub fn range(range: &Range) -> String {
         ours,
         paper,
     } = *range;
-    let least = low.min(paper).min(ours);
-    let most = high.max(paper).max(ours);
+    let (least, most) = (low.min(paper).min(ours), high.max(paper).max(ours));
+    // Two numbers that differ by little are drawn side by side, not at the ends.
+    let span = (most - least).max(LEAST_SPAN * most.abs().max(least.abs()));
+    let first = (least + most - span) / 2.0;
     let x = |value: f64| {
-        let share = if most > least {
-            (value - least) / (most - least)
+        let share = if span > 0.0 {
+            (value - first) / span
         } else {
             0.5
         };
@@ -164,6 +169,12 @@ mod tests {
             paper: 1.0,
         };
         assert!(range(&point).contains("cx=\"55.0\""));
+        let near = Range {
+            interval: [1.0, 1.0],
+            ours: 1.0,
+            paper: 0.98,
+        };
+        assert!(range(&near).contains("cx=\"79.5\""), "{}", range(&near));
     }
 
     #[test]
