@@ -12,9 +12,38 @@ use crate::error::Error;
 use crate::flags::{positive, seed};
 use crate::report::Format;
 
+/// What the program says of itself, with three examples that work as they stand.
+const EXAMPLES: &str = "\
+A policy that multiplies symbols one after the other, a token a step, is a spin glass:
+a code is a configuration, its reward minus the energy, the entropy bonus the temperature.
+Three things to try:
+
+  foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
+      all 4,194,304 codes of a small class: optima, local maxima, traps, barriers
+
+  foldglass cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 500 --runs 8
+      tabular RLVR from eight random policies: where each ends
+
+  foldglass reproduce --quick
+      the paper's tables and figures at the smoke scale, and a page that shows them";
+
+/// How it ends.
+const EXIT_CODES: &str = "\
+Exit codes:
+    0  done
+    1  a check failed, or the machine did
+    2  a mistake in what was asked
+    3  another foldglass works in the directory
+  130  stopped by Ctrl-C or SIGTERM; the same command goes on
+
+foldglass COMMAND --help has the flags of a command and their defaults; the book is in docs/.";
+
 /// Exact landscapes of RLVR on iterated quasigroup multiplication.
 #[derive(Debug, Parser)]
-#[command(name = "foldglass", version)]
+#[command(name = "foldglass", version, before_help = EXAMPLES, after_help = EXIT_CODES)]
+#[command(
+    help_template = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}"
+)]
 pub struct Cli {
     /// What every command takes.
     #[command(flatten)]
@@ -42,6 +71,9 @@ pub struct Settings {
     #[arg(short = 'j', long, global = true, value_name = "N", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     pub threads: Option<usize>,
+    /// Say nothing on stderr but errors: no progress, no remarks
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
 }
 
 fn format(text: &str) -> Result<Format, String> {
@@ -99,8 +131,14 @@ pub enum Command {
     Collect(commands::collect::CollectArgs),
     /// Sum up the records of a study: means with intervals, runs at 1, quantiles
     Summary(commands::summary::SummaryArgs),
+    /// Draw what `summary` prints: a quantity against a parameter, with intervals, by class
+    Plot(commands::plot::PlotArgs),
+    /// List the tables and figures of the paper: what each needs, how long it takes here
+    List(commands::list::ListArgs),
     /// Redo tables and figures of the paper, and compare them number by number
     Reproduce(commands::reproduce::ReproduceArgs),
+    /// Make the report of a reproduction from its records: a page, a text, tables, figures
+    Report(commands::report::ReportArgs),
     /// Write completions for a shell to stdout
     Completions(commands::shell::CompletionsArgs),
     /// Write man pages, one a command
@@ -149,8 +187,9 @@ impl Cli {
 }
 
 /// Flags that are no settings: they say how, or stand elsewhere in a report.
-const NO_SETTINGS: [&str; 11] = [
+const NO_SETTINGS: [&str; 12] = [
     "json",
+    "quiet",
     "format",
     "seed",
     "threads",

@@ -12,6 +12,7 @@ mod progress;
 mod report;
 mod reproduce;
 mod summary;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,9 @@ fn run() -> Result<(), Error> {
         return Ok(());
     };
     let settings = &invocation.settings;
+    if settings.quiet {
+        progress::be_quiet();
+    }
     match command {
         Command::Task(args) => output::write(&args.run(settings)?, &invocation),
         Command::Cells(args) => output::write(&args.run(settings)?, &invocation),
@@ -55,7 +59,10 @@ fn run() -> Result<(), Error> {
         Command::Run(args) => output::write(&args.run(settings)?, &invocation),
         Command::Collect(args) => output::write(&args.run(settings)?, &invocation),
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation),
+        Command::List(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Plot(args) => output::write(&args.run(settings)?, &invocation),
         Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Report(args) => output::write(&args.run(settings)?, &invocation),
         Command::Completions(args) => output::write(&args.run(), &invocation),
         Command::Man(args) => output::write(&args.run()?, &invocation),
     }

@@ -132,6 +132,15 @@ where
     }
 }
 
+/// So many of something: `1 run`, `12 runs`.
+pub fn counted(count: impl TryInto<u128>, one: &str) -> String {
+    match count.try_into() {
+        Ok(1) => format!("1 {one}"),
+        Ok(count) => format!("{count} {one}s"),
+        Err(_) => format!("countless {one}s"),
+    }
+}
+
 /// Six significant digits, trailing zeros dropped; powers of ten outside 0.0001 to 1,000,000.
 pub fn number(value: f64) -> String {
     let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
@@ -159,6 +168,15 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        let said = [0usize, 1, 12].map(|n| counted(n, "damaged line"));
+        assert_eq!(
+            said,
+            ["0 damaged lines", "1 damaged line", "12 damaged lines"]
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Shows how far the work is and stops it at Ctrl-C.
 //!
-//! On a terminal a bar, elsewhere a line now and then; nothing for what takes a moment.
+//! On a terminal a bar, elsewhere a line now and then; nothing for what takes a moment, and nothing at
+//! all under `--quiet`. Work of several parts has one bar over all of them.
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -32,6 +33,16 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 const FINE: f64 = 1000.0;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is said on stderr but errors.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
 
 /// Whether Ctrl-C was pressed since it is heard.
 pub fn interrupted() -> bool {
@@ -83,6 +94,8 @@ pub struct Terminal {
 }
 
 struct State {
+    /// Which part of the work is being done, where there are several.
+    parts: Parts,
     /// What is being done, where there are several stages.
     stage: String,
     shown: bool,
@@ -97,6 +110,56 @@ struct State {
     begun_at: f64,
 }
 
+/// Parts of the work, done one after the other.
+#[derive(Debug, Default)]
+struct Parts {
+    /// What each is thought to take, in no unit; without what turned out to be done before.
+    weights: Vec<f64>,
+    /// The one that is being done.
+    now: usize,
+    /// Its name.
+    name: String,
+    /// Whether it was heard of.
+    is_heard: bool,
+    /// Which of its steps is being done, and how many there are.
+    step: [usize; 2],
+}
+
+impl Parts {
+    fn begin(&mut self, number: usize, name: String) {
+        self.pass(number);
+        (self.now, self.name) = (number, name);
+        (self.is_heard, self.step) = (false, [0, 1]);
+    }
+
+    /// A part of which nothing was heard took no time: it was done before.
+    fn pass(&mut self, next: usize) {
+        let first = self.now + usize::from(self.is_heard);
+        if let Some(silent) = self.weights.get_mut(first..next) {
+            silent.fill(0.0);
+        }
+    }
+
+    /// The share of all parts that is done, when one of the present step is.
+    fn share(&mut self, progress: Progress<'_>, share: f64) -> f64 {
+        let [step, steps] = self.step;
+        if !self.is_heard {
+            let before = match progress.all {
+                Some(all) if all > 0 && progress.share.is_some() => {
+                    progress.done as f64 / all as f64
+                }
+                _ => step as f64 / steps as f64,
+            };
+            self.weights[self.now] *= 1.0 - before.clamp(0.0, 1.0);
+            self.is_heard = true;
+        }
+        let within = (step as f64 + share) / steps as f64;
+        let before: f64 = self.weights[..self.now].iter().sum();
+        let all: f64 = self.weights.iter().sum();
+        (before + within * self.weights[self.now]) / all.max(f64::MIN_POSITIVE)
+    }
+}
+
 impl Terminal {
     /// Hears interrupts from now on.
     pub fn new() -> Terminal {
@@ -109,6 +172,7 @@ impl Terminal {
             bar: bar.with_style(style),
             begun,
             state: Mutex::new(State {
+                parts: Parts::default(),
                 stage: String::new(),
                 shown: false,
                 next_line: FIRST_LINE,
@@ -120,6 +184,27 @@ impl Terminal {
                 begun_at: 0.0,
             }),
         }
+    }
+
+    /// The work has parts: what each is thought to take, in no unit. One bar goes over all of them.
+    pub fn parts(&self, weights: Vec<f64>) {
+        let mut state = self.state.lock().expect("no panic while it is held");
+        state.parts.weights = weights;
+    }
+
+    /// Begins a part.
+    pub fn part(&self, number: usize, name: impl Into<String>) {
+        let mut state = self.state.lock().expect("no panic while it is held");
+        state.parts.begin(number, name.into());
+        state.stage.clear();
+    }
+
+    /// Begins a step of so many, within a part where there are some.
+    pub fn step(&self, number: usize, of: usize, name: impl Into<String>) {
+        let mut state = self.state.lock().expect("no panic while it is held");
+        state.parts.step = [number, of.max(1)];
+        state.stage = name.into();
+        state.unit.clear();
     }
 
     /// Says what is being done from now on.
@@ -152,13 +237,19 @@ impl Terminal {
             .share
             .or(counted)
             .map(|share| share.clamp(0.0, 1.0));
-        if state.unit != progress.unit {
-            (state.unit, state.unit_begun) = (progress.unit.to_owned(), now);
-            (state.begun_at, state.left) = (share.unwrap_or(0.0), None);
-        }
-        let passed = now - state.unit_begun;
+        let (share, since) = if state.parts.weights.is_empty() {
+            if state.unit != progress.unit {
+                (state.unit, state.unit_begun) = (progress.unit.to_owned(), now);
+                (state.begun_at, state.left) = (share.unwrap_or(0.0), None);
+            }
+            (share, state.unit_begun)
+        } else {
+            let of_all = state.parts.share(progress, share.unwrap_or(0.0));
+            (Some(of_all), self.begun)
+        };
+        let passed = now - since;
         let told = now - self.begun >= PATIENCE;
-        if !told || now - state.last < Duration::from_millis(80) && state.shown {
+        if is_quiet() || !told || now - state.last < Duration::from_millis(80) && state.shown {
             return;
         }
         state.last = now;
@@ -200,9 +291,20 @@ fn text(state: &State, progress: Progress<'_>) -> String {
         Some(all) => format!("{} of {all} {}", progress.done, progress.unit),
         None => format!("{} {}", progress.done, progress.unit),
     };
-    let stage = match state.stage.is_empty() {
-        true => String::new(),
-        false => format!("{}: ", state.stage),
+    let Parts {
+        weights, now, name, ..
+    } = &state.parts;
+    let part = if weights.is_empty() {
+        String::new()
+    } else {
+        format!("part {} of {}, {name}", now + 1, weights.len())
+    };
+    let stages = [part, state.stage.clone()];
+    let stages: Vec<String> = stages.into_iter().filter(|part| !part.is_empty()).collect();
+    let stage = if stages.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", stages.join(", "))
     };
     let left = match state.left {
         Some(left) => format!(", {} left", about(left)),
@@ -233,6 +335,9 @@ impl Drop for Terminal {
 
 /// Writes a line to stderr. Where that is gone, so is who would read it, and the work goes on.
 pub fn say(line: &str) {
+    if is_quiet() {
+        return;
+    }
     let _ = writeln!(io::stderr(), "foldglass: {line}");
 }
 
@@ -268,6 +373,44 @@ mod tests {
         assert_eq!(time_left(second, 0.5, 0.75), Some(1.0));
         assert_eq!(time_left(second, 0.9, 0.901), None);
         assert_eq!(time_left(second, 1.0, 1.0), None);
+    }
+
+    fn heard(done: u64, all: u64, share: f64) -> Progress<'static> {
+        Progress {
+            unit: "runs",
+            done,
+            all: Some(all),
+            share: Some(share),
+        }
+    }
+
+    #[test]
+    fn one_bar_goes_over_all_parts() {
+        let mut parts = Parts {
+            weights: vec![10.0, 20.0, 10.0],
+            ..Parts::default()
+        };
+        parts.begin(0, "first".into());
+        assert_eq!(parts.share(heard(0, 8, 0.0), 0.0), 0.0);
+        assert_eq!(parts.share(heard(4, 8, 0.5), 0.5), 5.0 / 40.0);
+        parts.begin(1, "second".into());
+        parts.step = [1, 2];
+        assert_eq!(parts.share(heard(0, 8, 0.5), 0.5), (10.0 + 15.0) / 40.0);
+    }
+
+    #[test]
+    fn what_was_done_before_has_no_weight() {
+        let mut parts = Parts {
+            weights: vec![10.0, 20.0, 10.0, 5.0],
+            ..Parts::default()
+        };
+        // Nothing is heard of the first two; three of four runs of the third were done.
+        parts.begin(0, "first".into());
+        parts.begin(1, "second".into());
+        parts.begin(2, "third".into());
+        assert_eq!(parts.share(heard(3, 4, 0.0), 0.0), 0.0);
+        assert_eq!(parts.weights, [0.0, 0.0, 2.5, 5.0]);
+        assert_eq!(parts.share(heard(4, 4, 1.0), 1.0), 2.5 / 7.5);
     }
 
     #[test]

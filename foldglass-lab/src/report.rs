@@ -2,15 +2,20 @@
 //!
 //! A [`Table`] has typed [`Cell`]s, so that one table serves a terminal, a program, a spreadsheet and
 //! a paper: [`Format`] says which. Long lists are written as they come, by [`Lines`].
-//! [`figure`] holds the look of all figures.
+//! [`figure`] holds the look of all figures. A [`page::Page`] is a report of chapters, written as
+//! [`html`] or as Markdown ([`page_markdown`]).
 
 mod cell;
 mod csv;
 pub mod figure;
 mod format;
+pub mod html;
 mod json;
 mod latex;
 mod markdown;
+pub mod page;
+pub mod page_markdown;
+mod prose;
 mod table;
 mod text;
 

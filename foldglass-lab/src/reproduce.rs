@@ -4,11 +4,13 @@
 //!   numbers as constants ([`stated`]).
 //! - [`Request::run`]: does the studies ([`studies`]), censuses and certificates ([`landscape`]) that
 //!   are not done yet, and leaves records in a directory.
+//! - [`times`]: what each of these took.
 //! - [`fleets`]: records of networks trained on a GPU, committed in `results/`, which are not run but
 //!   laid beside the others.
 //! - [`compare`]: reads the records ([`data`]), judges every number ([`judge`], [`detect`]) and draws
-//!   the figures; nothing is run. [`tables`] lays the result out.
+//!   the figures; nothing is run. [`tables`] lays the result out, [`chapters`] makes the report of it.
 
+pub mod chapters;
 mod classes;
 mod compare;
 mod data;
@@ -19,6 +21,7 @@ mod item;
 pub mod items;
 mod judge;
 mod landscape;
+mod listed;
 mod manifest;
 mod measured;
 mod row;
@@ -26,12 +29,14 @@ mod run;
 mod stated;
 mod studies;
 pub mod tables;
+mod times;
 mod traps;
 
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;
 pub use item::Item;
 pub use judge::{LEVEL, Verdict, Why};
+pub use listed::{Listed, Measurement, listed};
 pub use row::Row;
 pub use run::{Planned, Request};
 pub use studies::Scale;

@@ -34,8 +34,12 @@ mod mistakes;
 mod networks;
 #[path = "cli/outputs.rs"]
 mod outputs;
+#[path = "cli/plot.rs"]
+mod plot;
 #[path = "cli/records.rs"]
 mod records;
+#[path = "cli/report.rs"]
+mod report;
 #[path = "cli/reproduce.rs"]
 mod reproduce;
 #[path = "cli/shell.rs"]
@@ -52,6 +56,8 @@ mod support;
 mod tables;
 #[path = "cli/task.rs"]
 mod task;
+#[path = "cli/terminal.rs"]
+mod terminal;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tree.rs"]

@@ -79,8 +79,9 @@ pub fn done(plan: &Plan, out: &Path, observer: &dyn Observer) -> Result<HashSet<
         }
     }
     if damaged > 0 {
+        let lines = if damaged == 1 { "line" } else { "lines" };
         observer.notice(&format!(
-            "{damaged} damaged lines of records are left out; their runs are done again"
+            "{damaged} damaged {lines} of records left out; what they held is done again"
         ));
     }
     Ok(done)

@@ -1,7 +1,9 @@
-//! Runs what developers and CI run: `cargo xtask test`, `cargo xtask bench`, `cargo xtask attack`.
+//! Runs what developers and CI run: `cargo xtask test`, `bench`, `attack`, `licences`, `api`.
 
+mod api;
 mod attack;
 mod bench;
+mod licences;
 mod machine;
 mod peers;
 mod section;
@@ -14,14 +16,17 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, lints, tests, attacks, doc tests and documentation; stops at the first failure
+  test                           format, licences, lints, tests, attacks, doc tests, documentation and the list of
+                                 public items; stops at the first failure
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
          [--case KIND:N] [--program FILE]
                                  kills the built program, or FILE, damages its files, flips their bits,
                                  gives it extreme flags and signals, for 40 seconds or as many of each
-                                 as said; --case repeats one";
+                                 as said; --case repeats one
+  licences                       holds the licences and sources of dependencies to deny.toml
+  api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]
@@ -45,6 +50,11 @@ fn main() -> ExitCode {
         Some(("attack", rest)) => {
             attack::Options::parse(rest).and_then(|options| attack::run(&options))
         }
+        Some(("licences", [])) => licences::run(),
+        Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
+            "licences takes no argument, got {extra:?}"
+        ))),
+        Some(("api", rest)) => api::run(rest),
         Some(("help" | "--help" | "-h", _)) => {
             println!("{USAGE}");
             Ok(())

@@ -1,6 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, attack, cargo};
+use crate::{Failure, api, attack, cargo, licences};
 use std::time::Instant;
 
 struct Step {
@@ -45,7 +45,9 @@ const DOCUMENTATION: Step = Step {
 pub fn run() -> Result<(), Failure> {
     let start = Instant::now();
     let tests = if has_nextest() { NEXTEST } else { CARGO_TEST };
-    for step in [FORMAT, LINTS, tests] {
+    FORMAT.run()?;
+    licences::run()?;
+    for step in [LINTS, tests] {
         step.run()?;
     }
     let options = attack::Options::default().after_tests();
@@ -54,6 +56,7 @@ pub fn run() -> Result<(), Failure> {
     for step in [DOC_TESTS, DOCUMENTATION] {
         step.run()?;
     }
+    api::compare(false)?;
     eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }

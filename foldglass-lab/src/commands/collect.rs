@@ -14,7 +14,7 @@ use super::enumerate::write_found;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::max_memory;
-use crate::output::Report;
+use crate::output::{Report, counted};
 use crate::progress::{Terminal, say};
 
 /// The flags of `collect`.
@@ -44,8 +44,8 @@ impl CollectArgs {
         let tables = self.tables()?;
         let found = gather(&self.directories)?;
         if found.damaged > 0 {
-            let lines = found.damaged;
-            say(&format!("{lines} damaged lines of records are left out"));
+            let lines = counted(found.damaged, "damaged line");
+            say(&format!("left out: {lines} of records"));
         }
         if found.missing > 0 && !self.partial {
             return Err(Error::Failed(incomplete(&found)));
@@ -170,7 +170,12 @@ pub struct Collected {
 
 impl Collected {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{} runs of {}", self.runs, self.study)?;
+        writeln!(
+            out,
+            "{} of {}",
+            counted(self.runs as u128, "run"),
+            self.study
+        )?;
         if self.missing != "0" {
             writeln!(out, "{} missing (--json names the first)", self.missing)?;
         }

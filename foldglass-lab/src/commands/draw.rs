@@ -108,6 +108,21 @@ impl DrawArgs {
     }
 }
 
+/// Draws codes side by side, with the ways of the same inputs through each, and counts their rewards.
+pub fn picture(codes: &[(&str, Code)], inputs: &[[Symbol; 5]]) -> (String, Vec<Reward>) {
+    let drawn = |(name, code): &(&str, Code)| DrawnCode {
+        name: (*name).to_owned(),
+        class: code.class().spec(),
+        reward: count::reward(code),
+        inputs: inputs.iter().map(|x| Walk::new(code, x)).collect(),
+        code: code.clone(),
+    };
+    let codes: Vec<DrawnCode> = codes.iter().map(drawn).collect();
+    let panels = codes.iter().flat_map(Panel::of).collect();
+    let rewards = codes.iter().map(|code| code.reward.clone()).collect();
+    (Picture::new(panels).draw(), rewards)
+}
+
 fn check_size(class: &Class) -> Result<(), Error> {
     let shape = class.shape();
     let seen = shape.window.past + 1 + shape.window.future + shape.memory;

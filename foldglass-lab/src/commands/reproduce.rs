@@ -10,8 +10,9 @@ use foldglass_study::parallel::threads;
 use foldglass_study::{Options, Shard};
 
 use crate::cli::Settings;
+use crate::commands::report;
 use crate::error::Error;
-use crate::flags::max_memory;
+use crate::flags::{max_memory, nearest};
 use crate::report::Format;
 use crate::reproduce::tables::Rows;
 use crate::reproduce::{Item, Request, Scale, compare, items, write_whole};
@@ -27,14 +28,16 @@ pub struct ReproduceArgs {
     /// [default: all]
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static Item>,
-    /// A smoke test: few seeds, short chains, under a minute; too little to judge the paper by
+    /// A smoke test: few seeds, short chains, two minutes of processor time; too little to judge the
+    /// paper by
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// The paper's own seeds, sweeps and iterations: minutes on two cores [default]
+    /// All of the traps of fig:trapsfixed [default: half of them, enough to judge by]; everything else
+    /// has the paper's own seeds, sweeps and iterations in any case. Goes on from what is there
     #[arg(long)]
     full: bool,
     /// The directory of records and figures; finished runs in it are not done again [default:
-    /// reproduce-full, or reproduce-quick]
+    /// reproduction, or reproduction-quick]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Run nothing: compare the records that an earlier `reproduce --out DIR` left
@@ -78,7 +81,10 @@ impl std::fmt::Debug for ReproduceArgs {
 
 fn item(text: &str) -> Result<&'static Item, String> {
     let labels = items::ALL.map(|item| item.label);
-    items::labelled(text).ok_or_else(|| format!("accepted: {}", labels.join(", ")))
+    items::labelled(text).ok_or_else(|| match nearest(text, labels) {
+        Some(near) => format!("is {near} meant? accepted: {}", labels.join(", ")),
+        None => format!("accepted: {}", labels.join(", ")),
+    })
 }
 
 /// Units that take longer are saved this often.
@@ -98,9 +104,11 @@ impl ReproduceArgs {
             allowance: max_memory::available(),
         };
         let named = self.named();
+        let mut ran = false;
         let directory = match &self.from {
             Some(directory) => directory.clone(),
             None => {
+                ran = true;
                 let request = self.request(&named, settings);
                 if self.dry_run {
                     let planned = request.forecasts(&options)?;
@@ -114,7 +122,14 @@ impl ReproduceArgs {
         let all = settings.format.is_some();
         let rows = self.rows.map(Rows::from);
         let rows = rows.unwrap_or(if all { Rows::All } else { Rows::Differing });
+        // A report is of all that there are records of, whichever items were asked for.
+        let report = match (ran, named.is_empty()) {
+            (false, _) => None,
+            (true, true) => Some(report::write(&compared, &directory, None)?),
+            (true, false) => Some(report::write(&compare(&[], &directory)?, &directory, None)?),
+        };
         let reproduced = Reproduced::new(compared, directory, rows);
+        let reproduced = reproduced.reported(report.map(|written| written.page));
         if let (Some(path), Some(format)) = (&self.table, table) {
             let mut content = Vec::new();
             let written = reproduced.write_rows(format, Rows::All, &mut content);
@@ -136,10 +151,10 @@ impl ReproduceArgs {
     }
 
     fn request(&self, named: &[&'static Item], settings: &Settings) -> Request {
-        let scale = if self.quick {
-            Scale::Quick
-        } else {
-            Scale::Full
+        let scale = match (self.quick, self.full) {
+            (true, _) => Scale::Quick,
+            (_, true) => Scale::Full,
+            _ => Scale::Short,
         };
         let out = self.out.clone();
         Request {
@@ -149,7 +164,7 @@ impl ReproduceArgs {
                 named.to_vec()
             },
             scale,
-            out: out.unwrap_or_else(|| format!("reproduce-{}", scale.name()).into()),
+            out: out.unwrap_or_else(|| scale.directory().into()),
             seed: settings.seed,
         }
     }
@@ -172,5 +187,9 @@ mod tests {
             panic!("there is no such item");
         };
         assert!(refused.contains("tab:shortfall"));
+        let Err(refused) = item("tab:shortfal") else {
+            panic!("there is no such item");
+        };
+        assert!(refused.contains("is tab:shortfall meant?"), "{refused}");
     }
 }

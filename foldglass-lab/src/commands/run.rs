@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{max_memory, seconds, shard};
-use crate::output::Report;
+use crate::output::{Report, counted};
 use crate::progress::{Terminal, about, span};
 use crate::report::{Cell, Column, Table};
 
@@ -200,7 +200,9 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
     let time = about(*seconds);
     writeln!(
         out,
-        "\n{runs} runs, {finished} done; the rest takes {time} on {threads} threads"
+        "\n{}, {finished} done; the rest takes {time} on {}",
+        counted(*runs, "run"),
+        counted(*threads, "thread")
     )?;
     writeln!(out, "and {memory} of memory")
 }

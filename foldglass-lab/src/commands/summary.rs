@@ -7,13 +7,16 @@ use clap::Args;
 use foldglass::stats::{Interval, Proportion};
 use foldglass_study::disk::replace;
 use foldglass_study::method::shown;
-use foldglass_study::{Error as StudyError, PointSummary, Registry, claims, gather, summarize};
+use foldglass_study::{
+    Error as StudyError, PointSummary, Record, Registry, claims, gather, summarize,
+};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::output::Report;
+use crate::flags::nearest;
+use crate::output::{Report, counted};
 use crate::progress::say;
 use crate::report::{Cell, Column, Digits, Format, Table};
 
@@ -43,23 +46,17 @@ impl SummaryArgs {
         let found = gather(&self.directories)?;
         if found.damaged > 0 {
             say(&format!(
-                "{} damaged lines of records are left out",
-                found.damaged
+                "left out: {} of records",
+                counted(found.damaged, "damaged line")
             ));
         }
         if found.missing > 0 {
-            say(&format!("{} runs are not done yet", found.missing));
+            say(&format!("not done yet: {}", counted(found.missing, "run")));
         }
         let registry = Registry::default();
         let points = summarize(&found.records, &registry, self.of.as_deref());
         if points.is_empty() && !found.records.is_empty() {
-            let mut names: Vec<&str> = found.records[0].result.keys().map(|k| &k[..]).collect();
-            names.sort_unstable();
-            return Err(Error::Usage(format!(
-                "--of {}: the runs have no such number: {}",
-                self.of.as_deref().unwrap_or("-"),
-                names.join(", ")
-            )));
+            return Err(unknown_result(&found.records, self.of.as_deref()));
         }
         let summed = Summed {
             seed: found.manifest.study.seed,
@@ -71,6 +68,22 @@ impl SummaryArgs {
         }
         Ok(summed)
     }
+}
+
+/// Refuses a result that no run has, or records of which there are none.
+pub fn unknown_result(records: &[Record], of: Option<&str>) -> Error {
+    let Some(first) = records.first() else {
+        return Error::Usage("no run is done yet".to_owned());
+    };
+    let mut names: Vec<&str> = first.result.keys().map(|key| &key[..]).collect();
+    names.sort_unstable();
+    let asked = of.unwrap_or("-");
+    let meant = nearest(asked, names.iter().copied());
+    let meant = meant.map_or(String::new(), |near| format!(" (is {near} meant?)"));
+    Error::Usage(format!(
+        "--of {asked}: the runs have no such number{meant}: {}",
+        names.join(", ")
+    ))
 }
 
 /// Writes a table to a file, whole or not at all.

@@ -8,6 +8,9 @@ use kuva::prelude::{
 };
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
+use super::Digits;
+use crate::output::number;
+
 /// The width of a figure, in pixels.
 pub const WIDTH: f64 = 1120.0;
 
@@ -77,8 +80,31 @@ pub struct Point {
     pub interval: Option<Interval>,
 }
 
-/// A line with markers, and bars over the intervals.
+impl Point {
+    /// Its numbers: `0.798 (0.75 to 0.85)`.
+    fn says(&self) -> String {
+        let value = number(self.y);
+        match self.interval {
+            Some(Interval { low, high }) => {
+                format!("{value} ({} to {})", number(low), number(high))
+            }
+            None => value,
+        }
+    }
+}
+
+/// A line with markers, and bars over the intervals. A marker says its numbers on hover.
 pub fn curve(points: &[Point], look: Look) -> [Plot; 2] {
+    curve_named(points, look, |_| String::new())
+}
+
+/// The same; a marker says its name before its numbers.
+pub fn curve_named(points: &[Point], look: Look, name: impl Fn(&Point) -> String) -> [Plot; 2] {
+    let says = points.iter().map(|point| {
+        let name = name(point);
+        let colon = if name.is_empty() { "" } else { ": " };
+        format!("{name}{colon}{}", point.says())
+    });
     let places: Vec<(f64, f64)> = points.iter().map(|point| (point.x, point.y)).collect();
     let bars = points.iter().map(|point| {
         point.interval.map_or((0.0, 0.0), |Interval { low, high }| {
@@ -90,7 +116,8 @@ pub fn curve(points: &[Point], look: Look) -> [Plot; 2] {
         .with_y_err_asymmetric(bars.collect::<Vec<_>>())
         .with_color(look.colour)
         .with_marker(look.marker)
-        .with_size(MARK);
+        .with_size(MARK)
+        .with_tooltip_labels(says.collect::<Vec<_>>());
     let line = LinePlot::new()
         .with_data(places)
         .with_color(look.colour)
@@ -166,6 +193,44 @@ pub fn powers_of_ten() -> TickFormat {
     TickFormat::Custom(Arc::new(power_of_ten))
 }
 
+/// What kuva calls the frames of axes, before a number.
+const FRAME: &str = "kuva-clip-";
+
+/// A drawing whose frames are numbered from 0. kuva goes on counting from one drawing of a process to the
+/// next, so that the same figure would not be the same bytes.
+pub fn settled(svg: &str) -> String {
+    let mut numbers: Vec<&str> = Vec::new();
+    let mut parts = svg.split(FRAME);
+    let mut settled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(part.len());
+        let (number, rest) = part.split_at(end);
+        let known = numbers.iter().position(|other| *other == number);
+        let place = known.unwrap_or_else(|| {
+            numbers.push(number);
+            numbers.len() - 1
+        });
+        settled += &format!("{FRAME}{place}{rest}");
+    }
+    settled
+}
+
+/// A round number near another, at least as large: 1, 2 or 5 times a power of ten.
+pub fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let round = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|n| n * power >= step);
+    round.unwrap_or(10.0) * power
+}
+
+/// A number by its logarithm, in few digits: `3.2e-5`.
+pub fn tau(log10: f64) -> String {
+    Digits::Significant(2).text(10f64.powf(log10))
+}
+
 /// 10 to the n, n above the line.
 pub fn power_of_ten(exponent: f64) -> String {
     let raised = |c: char| match c {
@@ -182,6 +247,39 @@ pub fn power_of_ten(exponent: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_point_says_its_numbers() {
+        let interval = Some(Interval {
+            low: 0.75,
+            high: 0.85,
+        });
+        let point = |interval| Point {
+            x: -10.0,
+            y: 0.798,
+            interval,
+        };
+        assert_eq!(point(interval).says(), "0.798 (0.75 to 0.85)");
+        assert_eq!(point(None).says(), "0.798");
+    }
+
+    #[test]
+    fn frames_are_numbered_from_0_whatever_was_drawn_before() {
+        let drawn = |a: usize, b: usize| {
+            format!(
+                "<a id=\"kuva-clip-{a}\"/><b id=\"kuva-clip-{b}\"/><c x=\"url(#kuva-clip-{a})\"/>"
+            )
+        };
+        assert_eq!(settled(&drawn(17, 9)), drawn(0, 1));
+        assert_eq!(settled(&drawn(0, 1)), drawn(0, 1));
+        assert_eq!(settled("<svg/>"), "<svg/>");
+    }
+
+    #[test]
+    fn steps_are_round() {
+        let steps = [5.2, 1821.0, 0.3].map(round_step);
+        assert_eq!(steps, [10.0, 2000.0, 0.5]);
+    }
 
     #[test]
     fn exponents_stand_above_the_line() {

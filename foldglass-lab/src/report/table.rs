@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Cell, Format, csv, json, latex, markdown, text};
+use crate::terminal::Screen;
 
 /// Which way the entries of a column are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,15 +159,15 @@ impl Table {
         &self.rows
     }
 
-    /// Writes it for a person at a terminal.
+    /// Writes it for a person: cut to the width of the terminal where stdout is one.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        text::write(self, out)
+        text::write(self, Screen::of_stdout(), out)
     }
 
     /// Writes it in a format.
     pub fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            Format::Text => text::write(self, out),
+            Format::Text => text::write(self, Screen::PLAIN, out),
             Format::Json => json::write(self, out),
             Format::Csv => csv::write(self, out),
             Format::Markdown => markdown::write(self, out),

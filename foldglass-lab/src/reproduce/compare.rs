@@ -12,6 +12,7 @@ use super::manifest::Manifest;
 use super::row::{Row, rows};
 use super::{Scale, items};
 use crate::error::Error;
+use crate::report::figure::settled;
 use foldglass_study::Error as StudyError;
 
 /// What an item came to.
@@ -33,6 +34,9 @@ pub struct Compared {
     /// The figure that was drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<PathBuf>,
+    /// It, drawn.
+    #[serde(skip)]
+    pub svg: Option<String>,
 }
 
 /// How many numbers have each verdict.
@@ -122,11 +126,12 @@ fn lacks(directory: &Path, item: &Item, records: &str) -> Error {
 }
 
 fn redo(item: &Item, data: &Data, scale: Scale, directory: &Path) -> Result<Compared, Error> {
-    let mut figure = None;
+    let (mut figure, mut svg) = (None, None);
     if let Some(drawing) = &item.figure {
         let path = directory.join(drawing.file);
-        write_whole(&path, (drawing.draw)(data, scale).as_bytes())?;
-        figure = Some(path);
+        let drawn = settled(&(drawing.draw)(data, scale));
+        write_whole(&path, drawn.as_bytes())?;
+        (figure, svg) = (Some(path), Some(drawn));
     }
     let rows = rows(item, data);
     let missing = item.studies.iter().map(|source| data.missing(*source));
@@ -138,5 +143,6 @@ fn redo(item: &Item, data: &Data, scale: Scale, directory: &Path) -> Result<Comp
         counts: Counts::of(&rows),
         rows,
         figure,
+        svg,
     })
 }

@@ -105,7 +105,15 @@ impl Data {
                 continue;
             }
             let found = gather(std::slice::from_ref(&place))?;
-            if found.manifest.study != traps::fit(source.study(scale, seed), directory)? {
+            // A directory that goes on from the short scale may not have come to this study yet.
+            let scales = [scale, Scale::Short];
+            let scales = &scales[..if scale == Scale::Full { 2 } else { 1 }];
+            let mut known = false;
+            for &scale in scales {
+                let study = traps::fit(source.study(scale, seed), directory)?;
+                known |= found.manifest.study == study;
+            }
+            if !known {
                 let problem = format!(
                     "it holds another study than the {} that this version runs",
                     source.name

@@ -86,6 +86,17 @@ impl Kept {
         write_whole(&self.path(directory), self.text.as_bytes())
     }
 
+    /// How they were made, as their first line says; none where a reproduction has none.
+    pub fn made(&self, directory: &Path) -> Result<Option<Fields>, Error> {
+        let path = self.path(directory);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let file = Input::read(&path)?;
+        let first = file.text()?.lines().next().unwrap_or_default();
+        Ok(serde_json::from_str(first).ok())
+    }
+
     /// Those of a reproduction; none where it has none.
     fn read<T: DeserializeOwned>(&self, directory: &Path) -> Result<Vec<T>, Error> {
         let path = self.path(directory);

@@ -17,6 +17,7 @@ use foldglass_study::{ClassWords, Error as StudyError, Shard};
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_json};
+use super::run::Worked;
 use super::studies::Scale;
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -200,13 +201,16 @@ pub fn enumerate(
     directory: &Path,
     means: Means,
     observer: &Terminal,
-) -> Result<(), Error> {
+) -> Result<Worked, Error> {
     let known = Landscape::read(directory)?;
-    for recipe in recipes {
+    let mut worked = Worked::Nothing;
+    for (number, recipe) in recipes.iter().enumerate() {
         let record = known.census(recipe);
         if record.is_some_and(|record| record.version == VERSION) {
             continue;
         }
+        worked = Worked::Something;
+        observer.step(number, recipes.len(), format!("T = {}", recipe.length));
         let record = CensusRecord::new(recipe, &take(recipe, means, observer)?);
         let plain = |fraction: &str| fraction.replace('/', "-");
         let name = format!(
@@ -217,7 +221,7 @@ pub fn enumerate(
         );
         write_json(&directory.join(CENSUSES).join(name), &record)?;
     }
-    Ok(())
+    Ok(worked)
 }
 
 fn take(recipe: &Recipe, means: Means, observer: &Terminal) -> Result<Found, Error> {
@@ -250,9 +254,10 @@ pub fn certify(
     directory: &Path,
     means: Means,
     observer: &Terminal,
-) -> Result<(), Error> {
+) -> Result<Worked, Error> {
+    let mut worked = Worked::Nothing;
     let cap = match scale {
-        Scale::Full => CAP,
+        Scale::Short | Scale::Full => CAP,
         Scale::Quick => QUICK_CAP,
     };
     let certificates = directory.join(CERTIFICATES);
@@ -269,7 +274,9 @@ pub fn certify(
         let verdict = match known() {
             Some(verdict) => verdict,
             None => {
-                observer.stage(format!("endpoint {} of {}", run + 1, codes.len()));
+                worked = Worked::Something;
+                let place = format!("endpoint {} of {}", run + 1, codes.len());
+                observer.step(run, codes.len(), place);
                 let mut search = Search::new(&mut workers, code.clone(), cap);
                 search.explore(&mut workers, observer);
                 if !search.is_over() {
@@ -289,7 +296,7 @@ pub fn certify(
         verdicts.endpoints.push(endpoint(run, &verdict));
         write_json(&directory.join(VERDICTS), &verdicts)?;
     }
-    Ok(())
+    Ok(worked)
 }
 
 /// Writes a certificate, whole or not at all.

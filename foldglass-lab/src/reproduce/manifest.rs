@@ -15,7 +15,7 @@ use foldglass_study::Error as StudyError;
 pub struct Manifest {
     format: String,
     /// The version that wrote it.
-    version: String,
+    pub version: String,
     /// How much was run.
     pub scale: Scale,
     /// The seed of all runs.
@@ -58,27 +58,60 @@ impl Manifest {
         }
     }
 
-    /// Writes it into a directory, unless another reproduction is there.
-    pub fn keep(&self, directory: &Path) -> Result<(), Error> {
+    /// Writes it into a directory, unless another reproduction is there. Records at the short scale
+    /// are a part of those in full: gives the larger of the two scales where one of them is there.
+    pub fn keep(&self, directory: &Path) -> Result<Scale, Error> {
         let Some(other) = Manifest::find(directory)? else {
-            return write_json(&directory.join(FILE), self);
+            write_json(&directory.join(FILE), self)?;
+            return Ok(self.scale);
         };
-        if (other.scale, other.seed) == (self.scale, self.seed) {
-            return Ok(());
+        let same_seed = other.seed == self.seed;
+        match (other.scale, self.scale) {
+            (known, asked) if same_seed && known == asked => Ok(asked),
+            (Scale::Short, Scale::Full) if same_seed => {
+                write_json(&directory.join(FILE), self)?;
+                Ok(Scale::Full)
+            }
+            (Scale::Full, Scale::Short) if same_seed => Ok(Scale::Full),
+            _ => Err(refused(directory, other.is_not(self))),
         }
+    }
+
+    fn is_not(&self, asked: &Manifest) -> String {
         let said = |manifest: &Manifest| {
             let (scale, seed) = (manifest.scale.name(), manifest.seed);
             format!("the {scale} scale with seed {seed}")
         };
-        let problem = format!(
+        format!(
             "it holds a reproduction at {}, not at {}: choose another --out",
-            said(&other),
-            said(self)
-        );
-        Err(refused(directory, problem))
+            said(self),
+            said(asked)
+        )
     }
 }
 
 fn refused(place: &Path, problem: String) -> Error {
     StudyError::study(place, problem).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_in_full_go_on_from_those_of_the_short_scale() {
+        let name = format!("foldglass-manifest-{}", std::process::id());
+        let place = std::env::temp_dir().join(name);
+        let keep = |scale, seed| Manifest::new(scale, seed).keep(&place);
+        assert_eq!(keep(Scale::Short, 3).unwrap(), Scale::Short);
+        assert_eq!(keep(Scale::Full, 3).unwrap(), Scale::Full);
+        // What is there in full stays so.
+        assert_eq!(keep(Scale::Short, 3).unwrap(), Scale::Full);
+        assert_eq!(Manifest::read(&place).unwrap().scale, Scale::Full);
+        for (scale, seed) in [(Scale::Quick, 3), (Scale::Full, 4)] {
+            let refused = keep(scale, seed).unwrap_err().to_string();
+            assert!(refused.contains("the full scale with seed 3"), "{refused}");
+        }
+        std::fs::remove_dir_all(&place).unwrap();
+    }
 }

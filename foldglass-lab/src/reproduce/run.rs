@@ -7,6 +7,7 @@ use super::item::Item;
 use super::landscape::{self, Means, Recipe};
 use super::manifest::Manifest;
 use super::studies::{CHAINS_TIED, Scale, Source};
+use super::times::{self, Stopwatch, Times};
 use super::traps;
 use crate::commands::run::stopped_trial;
 use crate::error::Error;
@@ -34,6 +35,54 @@ pub struct Planned {
     pub forecast: Forecast,
 }
 
+/// A part of the work.
+#[derive(Clone, Copy)]
+enum Part {
+    Study(Source),
+    Censuses,
+    Certificates,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Study(source) => source.name,
+            Part::Censuses => times::CENSUSES,
+            Part::Certificates => times::CERTIFICATES,
+        }
+    }
+
+    /// About the processor seconds that it takes; only a progress bar rests on it.
+    fn cost(self, scale: Scale) -> f64 {
+        match (self, scale) {
+            (Part::Study(source), _) => source.cost(scale),
+            (Part::Censuses, _) => 1.0,
+            (Part::Certificates, Scale::Quick) => 1.0,
+            (Part::Certificates, _) => 30.0,
+        }
+    }
+}
+
+/// Whether there was anything left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worked {
+    /// All of it was done before.
+    Nothing,
+    /// Some of it was done now.
+    Something,
+}
+
+impl Worked {
+    /// Something, where it is true.
+    pub fn of(something: bool) -> Worked {
+        if something {
+            Worked::Something
+        } else {
+            Worked::Nothing
+        }
+    }
+}
+
 impl Request {
     fn options(&self, source: Source, options: &Options) -> Options {
         Options {
@@ -59,57 +108,84 @@ impl Request {
         sources.into_iter().map(planned).collect()
     }
 
-    /// Does what is not done yet.
-    pub fn run(&self, options: &Options) -> Result<(), Error> {
+    /// Does what is not done yet, and gives the scale of what is there then: records in full hold
+    /// those of the short scale.
+    pub fn run(&self, options: &Options) -> Result<Scale, Error> {
         let observer = Terminal::new();
-        Manifest::new(self.scale, self.seed).keep(&self.out)?;
-        let sources = super::studies_of(&self.items);
-        for (number, &source) in sources.iter().enumerate() {
-            let place = format!("study {} of {}", number + 1, sources.len());
-            observer.stage(format!("{place}, {}", source.name));
-            self.run_study(source, options, &place, &observer)?;
-        }
+        let scale = Manifest::new(self.scale, self.seed).keep(&self.out)?;
+        let own = Request {
+            scale,
+            ..self.clone()
+        };
+        let parts = own.parts();
+        observer.parts(parts.iter().map(|part| part.cost(scale)).collect());
         for kept in self.items.iter().flat_map(|item| item.fleets) {
             kept.lay(&self.out)?;
         }
+        for (number, part) in parts.into_iter().enumerate() {
+            observer.part(number, part.name());
+            let watch = Stopwatch::start(options.threads);
+            let outcome = own.run_part(part, options, &observer);
+            let worked = !matches!(outcome, Ok(Worked::Nothing));
+            if worked {
+                Times::add(&self.out, part.name(), watch.time())?;
+            }
+            outcome?;
+        }
+        Ok(scale)
+    }
+
+    /// The parts of the work, in their order.
+    fn parts(&self) -> Vec<Part> {
+        let studies = super::studies_of(&self.items).into_iter().map(Part::Study);
+        let mut parts: Vec<Part> = studies.collect();
+        if self.items.iter().any(|item| !item.censuses.is_empty()) {
+            parts.push(Part::Censuses);
+        }
+        if self.items.iter().any(|item| item.certificates) {
+            parts.push(Part::Certificates);
+        }
+        parts
+    }
+
+    fn run_part(
+        &self,
+        part: Part,
+        options: &Options,
+        observer: &Terminal,
+    ) -> Result<Worked, Error> {
         let means = Means {
             threads: options.threads,
             allowance: options.allowance,
         };
-        let censuses: Vec<Recipe> = self
-            .items
-            .iter()
-            .flat_map(|item| item.censuses)
-            .copied()
-            .collect();
-        if !censuses.is_empty() {
-            observer.stage("the landscape of correlated parity");
-            landscape::enumerate(&censuses, &self.out, means, &observer)?;
+        match part {
+            Part::Study(source) => self.run_study(source, options, observer),
+            Part::Censuses => {
+                let censuses = self.items.iter().flat_map(|item| item.censuses);
+                let censuses: Vec<Recipe> = censuses.copied().collect();
+                landscape::enumerate(&censuses, &self.out, means, observer)
+            }
+            Part::Certificates => self.certify(means, observer),
         }
-        if self.items.iter().any(|item| item.certificates) {
-            self.certify(means, &observer)?;
-        }
-        Ok(())
     }
 
     fn run_study(
         &self,
         source: Source,
         options: &Options,
-        place: &str,
         observer: &Terminal,
-    ) -> Result<(), Error> {
+    ) -> Result<Worked, Error> {
         let study = source.study(self.scale, self.seed);
         traps::write(&study, &self.out, self.scale, self.seed)?;
         let study = traps::fit(study, &self.out)?;
         let options = self.options(source, options);
         let summary = execute(&study, &Registry::default(), &options, observer)?;
         if summary.end != End::Stopped {
-            return Ok(());
+            return Ok(Worked::of(summary.done_now > 0));
         }
         Err(Error::Stopped(format!(
-            "stopped in {place}, {}: {} of its {} runs are recorded in {}, what was under way is \
-             saved; the same command goes on from there",
+            "stopped in {}: {} of its {} runs are recorded in {}, what was under way is saved; the \
+             same command goes on from there",
             source.name,
             summary.done_before + summary.done_now,
             summary.runs,
@@ -117,13 +193,13 @@ impl Request {
         )))
     }
 
-    fn certify(&self, means: Means, observer: &Terminal) -> Result<(), Error> {
+    fn certify(&self, means: Means, observer: &Terminal) -> Result<Worked, Error> {
         let data = Data::read(&self.out, &[CHAINS_TIED], self.scale, self.seed)?;
         match data.endpoints(means.allowance)? {
             Some((class, codes)) => {
                 landscape::certify(&class, &codes, self.scale, &self.out, means, observer)
             }
-            None => Ok(()),
+            None => Ok(Worked::Nothing),
         }
     }
 }

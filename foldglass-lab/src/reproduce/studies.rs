@@ -11,40 +11,43 @@ use serde_json::Value;
 pub struct Source {
     /// Its name, and its directory's.
     pub name: &'static str,
+    /// About the processor seconds that it takes in full; only a progress bar rests on it.
+    seconds: u32,
     text: &'static str,
 }
 
 macro_rules! source {
-    ($name:literal) => {
+    ($name:literal, $seconds:literal) => {
         Source {
             name: $name,
+            seconds: $seconds,
             text: include_str!(concat!("../../studies/", $name, ".toml")),
         }
     };
 }
 
 /// Parity's way to equilibrium.
-pub const APPROACH: Source = source!("approach");
+pub const APPROACH: Source = source!("approach", 1);
 /// Sweeps to stationarity of the (0,0) classes.
-pub const STATIONARITY: Source = source!("stationarity");
+pub const STATIONARITY: Source = source!("stationarity", 7);
 /// Chains of the classes of several lengths.
-pub const CHAINS_LENGTHS: Source = source!("chains-lengths");
+pub const CHAINS_LENGTHS: Source = source!("chains-lengths", 2);
 /// Chains of the (0,3) class.
-pub const CHAINS_WIDE: Source = source!("chains-wide");
+pub const CHAINS_WIDE: Source = source!("chains-wide", 26);
 /// The same, tied.
-pub const CHAINS_TIED: Source = source!("chains-tied");
+pub const CHAINS_TIED: Source = source!("chains-tied", 294);
 /// Tabular RLVR, undisturbed.
-pub const PLAIN: Source = source!("plain");
+pub const PLAIN: Source = source!("plain", 44);
 /// The same with resets.
-pub const RESETS: Source = source!("resets");
+pub const RESETS: Source = source!("resets", 36);
 /// The same against the temperature.
-pub const SCAN: Source = source!("scan");
+pub const SCAN: Source = source!("scan", 270);
 /// Chains of correlated parity, to find its traps.
-pub const QUENCH_CORRELATED: Source = source!("quench-correlated");
+pub const QUENCH_CORRELATED: Source = source!("quench-correlated", 1);
 /// Those traps at finite temperature.
-pub const PURE_CORRELATED: Source = source!("pure-states-correlated");
+pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 57);
 /// The tied traps likewise.
-pub const PURE_TIED: Source = source!("pure-states-tied");
+pub const PURE_TIED: Source = source!("pure-states-tied", 960);
 
 const ALL: [Source; 11] = [
     APPROACH,
@@ -66,6 +69,9 @@ const ALL: [Source; 11] = [
 pub enum Scale {
     /// A smoke test: few seeds, and the long runs cut short.
     Quick,
+    /// What the paper ran, but for the long studies of fig:trapsfixed: half of their traps, which is
+    /// enough to judge by.
+    Short,
     /// What the paper ran.
     Full,
 }
@@ -75,7 +81,17 @@ impl Scale {
     pub fn name(self) -> &'static str {
         match self {
             Scale::Quick => "quick",
+            Scale::Short => "short",
             Scale::Full => "full",
+        }
+    }
+
+    /// The directory of a reproduction where none is named. Records in full go on from those of the
+    /// short scale, in their place.
+    pub fn directory(self) -> &'static str {
+        match self {
+            Scale::Quick => "reproduction-quick",
+            Scale::Short | Scale::Full => "reproduction",
         }
     }
 }
@@ -103,12 +119,46 @@ impl Source {
         let place = ALL.iter().position(|source| source == self);
         let seed = seed.wrapping_add((place.expect("it is listed") as u64) << 32);
         let mut study = Study::parse(self.text, seed).expect("an embedded study is well-formed");
-        if scale == Scale::Quick {
-            shrink(&mut study);
+        match scale {
+            Scale::Quick => shrink(&mut study),
+            Scale::Short => halve(&mut study),
+            Scale::Full => {}
         }
         study
     }
+
+    /// About the processor seconds that the study takes at a scale.
+    pub fn cost(&self, scale: Scale) -> f64 {
+        let runs = |scale| {
+            let study = self.study(scale, 0);
+            let runs = |of: &Dynamics| {
+                // There are never as many traps as a study allows for.
+                let most = if of.kind == PURE_STATE {
+                    MOST_TRAPS
+                } else {
+                    u64::MAX
+                };
+                of.runs.min(most) as f64 * of.points().len() as f64
+            };
+            study.dynamics.iter().map(runs).sum::<f64>()
+        };
+        f64::from(self.seconds) * runs(scale) / runs(Scale::Full)
+    }
 }
+
+/// About the most traps of a class: the paper has 14.
+const MOST_TRAPS: u64 = 14;
+
+/// Leaves half of the traps of a class, rounded up: a verdict needs half of the paper's runs.
+fn halve(study: &mut Study) {
+    for dynamics in &mut study.dynamics {
+        if dynamics.kind == PURE_STATE {
+            dynamics.runs = dynamics.runs.min(MOST_TRAPS).div_ceil(2);
+        }
+    }
+}
+
+const PURE_STATE: &str = "pure-state";
 
 fn shrink(study: &mut Study) {
     let is_narrow = |n: usize| study.classes[n].words.window == [0, 0];
@@ -120,7 +170,7 @@ fn shrink(study: &mut Study) {
     let quenches = study.name == QUENCH_CORRELATED.name;
     for (dynamics, narrow) in study.dynamics.iter_mut().zip(narrow) {
         dynamics.runs = dynamics.runs.min(match (narrow, dynamics.points().len()) {
-            _ if dynamics.kind == "pure-state" => QUICK_TRAPS,
+            _ if dynamics.kind == PURE_STATE => QUICK_TRAPS,
             _ if quenches => QUICK_QUENCHES,
             (true, _) => QUICK_RUNS,
             (false, 1) => QUICK_WIDE_RUNS,
@@ -153,7 +203,7 @@ mod tests {
     #[test]
     fn every_study_is_read_and_named_as_its_file() {
         for source in ALL {
-            for scale in [Scale::Quick, Scale::Full] {
+            for scale in [Scale::Quick, Scale::Short, Scale::Full] {
                 let study = source.study(scale, 3);
                 assert_eq!(study.name, source.name);
                 study.checked().unwrap();
@@ -167,6 +217,23 @@ mod tests {
             .flat_map(|seed| ALL.map(|source| source.study(Scale::Full, seed).seed))
             .collect();
         assert_eq!(seeds.len(), 3 * ALL.len());
+    }
+
+    #[test]
+    fn the_short_scale_halves_the_traps_and_nothing_else() {
+        for source in ALL {
+            let (short, full) = (source.study(Scale::Short, 0), source.study(Scale::Full, 0));
+            if [PURE_CORRELATED, PURE_TIED].contains(&source) {
+                let runs = |study: &Study| study.dynamics.iter().map(|of| of.runs).collect();
+                let (short, full): (Vec<u64>, Vec<u64>) = (runs(&short), runs(&full));
+                let halves = full.iter().map(|runs| (*runs).min(14).div_ceil(2));
+                assert_eq!(short, halves.collect::<Vec<_>>());
+            } else {
+                assert_eq!(short, full);
+            }
+            assert!(source.cost(Scale::Quick) < source.cost(Scale::Full));
+        }
+        assert_eq!(PURE_TIED.cost(Scale::Full), f64::from(PURE_TIED.seconds));
     }
 
     #[test]

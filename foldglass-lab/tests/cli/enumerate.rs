@@ -161,7 +161,7 @@ fn records_that_do_not_fit_are_refused_or_counted_again() {
     let damaged: String = lines.replacen("{\"part\":3,", "{\"part\":3?", 1);
     scratch.file("parts/parts.jsonl", &damaged);
     let again = scratch.run(&parity("6", &["--out", "parts", "--json"]));
-    assert!(again.errors.contains("1 damaged lines"), "{}", again.errors);
+    assert!(again.errors.contains("1 damaged line "), "{}", again.errors);
     assert_eq!(serde_json::from_str::<Value>(&again.text).unwrap(), whole);
     let line = lines
         .lines()

@@ -184,7 +184,7 @@ fn runs_that_are_missing_are_told() {
     let run = scratch.run(&["summary", "both", "--json"]);
     assert_eq!(run.code, Some(0));
     assert!(
-        run.errors.contains("3 runs are not done yet"),
+        run.errors.contains("not done yet: 3 runs"),
         "{}",
         run.errors
     );

@@ -178,8 +178,9 @@ fn read(
     }
     if damaged > 0 {
         let directory = directory.display();
+        let lines = if damaged == 1 { "line" } else { "lines" };
         observer.notice(&format!(
-            "{damaged} damaged lines in {directory} are left out"
+            "{damaged} damaged {lines} in {directory} left out"
         ));
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::output::Report;
+use crate::output::{Report, counted};
 use crate::progress::span;
 use crate::report::{Cell, Column, Digits, Format, INTERVAL_LEVEL, Table};
 use crate::reproduce::tables::{self, Rows};
@@ -53,6 +53,9 @@ pub struct Reproduced {
     /// Those of `cannot_tell` that rest on fewer than half of the paper's runs.
     not_enough_seeds: usize,
     items: Vec<Compared>,
+    /// The page of the report, where one was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<PathBuf>,
     #[serde(skip)]
     rows: Rows,
 }
@@ -115,9 +118,9 @@ impl Plan {
         self.table.write_text(out)?;
         writeln!(
             out,
-            "\n{} runs at the {} scale, {} of them done; the rest takes at most about {} here, and \
+            "\n{} at the {} scale, {} of them done; the rest takes at most about {} here, and \
              can be stopped and gone on with",
-            self.runs,
+            counted(self.runs, "run"),
             self.scale.name(),
             self.finished,
             span(self.seconds)
@@ -142,8 +145,14 @@ impl Reproduced {
             counts,
             not_enough_seeds: all().filter(few).count(),
             items,
+            report: None,
             rows,
         }
+    }
+
+    /// The same with the page of its report.
+    pub fn reported(self, report: Option<PathBuf>) -> Reproduced {
+        Reproduced { report, ..self }
     }
 
     /// Writes the numbers and nothing else: for a program in one list, for a person item by item.
@@ -183,7 +192,11 @@ impl Reproduced {
             self.write_item(item, out)?;
         }
         writeln!(out)?;
-        self.write_rule(out)
+        self.write_rule(out)?;
+        match &self.report {
+            Some(page) => writeln!(out, "\nReport: {}", page.display()),
+            None => Ok(()),
+        }
     }
 
     /// The numbers of an item, and what else is to be said of it; nothing where all agree.
@@ -195,8 +208,8 @@ impl Reproduced {
         }
         let label = item.item;
         if item.missing_runs > 0 {
-            let missing = item.missing_runs;
-            writeln!(out, "\n{label}: {missing} runs have no record yet")?;
+            let missing = counted(item.missing_runs, "run");
+            writeln!(out, "\n{label}: no record yet of {missing}")?;
         }
         for why in Why::ALL {
             let rows = item.rows.iter().filter(|row| row.why == Some(why));

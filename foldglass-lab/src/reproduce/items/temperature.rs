@@ -73,7 +73,12 @@ fn draw(data: &Data, scale: Scale) -> String {
     let curves = untied().zip(LOOKS);
     let mut plots = Vec::new();
     for (class, look) in curves.clone() {
-        plots.extend(figure::curve(&points(&scan(data, class)), look));
+        let named = |point: &Point| format!("{}, τ = {}", name(class), figure::tau(point.x));
+        plots.extend(figure::curve_named(
+            &points(&scan(data, class)),
+            look,
+            named,
+        ));
     }
     let [left, right, top, bottom] = MARGINS;
     let smoke = if scale == Scale::Quick {

@@ -183,12 +183,18 @@ fn draw(data: &Data, _: Scale) -> String {
     for ((_, task), (number, look)) in TASKS.into_iter().zip(LOOKS.into_iter().enumerate()) {
         for (place, Coefficient { c, .. }) in COEFFICIENTS.into_iter().enumerate() {
             let x = at(place, number);
-            plots.extend(seeds(x, &accuracies(data, task, c), look));
+            let place = format!("{}, coefficient {c}", shown(task));
+            plots.extend(seeds(x, &accuracies(data, task, c), look, &place));
         }
     }
     let stated = PAPER.iter().filter_map(stated_mean).collect::<Vec<_>>();
+    let says = stated
+        .iter()
+        .map(|(_, mean)| format!("the paper's mean: {mean}"));
+    let says = says.collect::<Vec<_>>();
     let marks = ScatterPlot::new()
         .with_data(stated)
+        .with_tooltip_labels(says)
         .with_color(PAPER_S.colour);
     let marks = marks.with_marker(PAPER_S.marker).with_size(7.0);
     plots.push(Plot::Scatter(marks));
@@ -256,7 +262,7 @@ fn stated_mean(stated: &Entry) -> Option<(f64, f64)> {
 }
 
 /// A point a seed, side by side in their order, and a bar at their mean.
-fn seeds(x: f64, values: &[f64], look: Look) -> Vec<Plot> {
+fn seeds(x: f64, values: &[f64], look: Look, place: &str) -> Vec<Plot> {
     let Some(summary) = Summary::of(values) else {
         return Vec::new();
     };
@@ -265,11 +271,16 @@ fn seeds(x: f64, values: &[f64], look: Look) -> Vec<Plot> {
     let points = (values.iter().enumerate())
         .map(|(seed, &value)| (first + step * seed as f64, value))
         .collect::<Vec<_>>();
+    let mean = summary.mean;
+    let says = (values.iter().enumerate())
+        .map(|(seed, value)| format!("{place}, seed {seed}: {value} (mean {mean:.3})"))
+        .collect::<Vec<_>>();
     let marks = ScatterPlot::new()
         .with_data(points)
         .with_color(look.colour)
         .with_marker(look.marker)
-        .with_size(3.0);
+        .with_size(3.0)
+        .with_tooltip_labels(says);
     let bar = LinePlot::new()
         .with_data(vec![(x - BAR, summary.mean), (x + BAR, summary.mean)])
         .with_color(look.colour)

@@ -7,8 +7,8 @@ use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 use super::{FAMILIES, Family, Run, at, of_traps, runs, temperatures};
 use crate::report::figure::{
-    BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve, legend, line, powers_of_ten, styled,
-    text,
+    BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve_named, legend, line, powers_of_ten,
+    round_step, styled, tau, text,
 };
 use crate::reproduce::data::Data;
 use crate::reproduce::studies::Scale;
@@ -88,6 +88,12 @@ fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
         ],
         entropy: uniform.clone().fold(0.0, f64::max),
     };
+    let names = [
+        "MC reward",
+        "Bhattacharyya coefficient",
+        "its null",
+        "entropy over that of uniform cells",
+    ];
     let curves = [
         (REWARD, rewards(&runs, &taus)),
         (
@@ -103,9 +109,11 @@ fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
             averages(&runs, &taus, "entropy", axes.entropy, Bars::None),
         ),
     ];
-    let plots = curves.iter().flat_map(|(look, marks)| {
+    let plots = curves.iter().zip(names).flat_map(|((look, marks), name)| {
         let points: Vec<Point> = marks.iter().map(|mark| mark.point).collect();
-        curve(&points, *look)
+        curve_named(&points, *look, |point| {
+            format!("{name}, τ = {}", tau(point.x))
+        })
     });
     let mut scene = render_multiple(plots.collect(), layout(family, &axes, scale));
     for (_, marks) in &curves {
@@ -238,7 +246,7 @@ fn right_axis(scene: &mut Scene, axes: &Axes) {
         GREEN,
         1.0,
     );
-    let step = tick(axes.entropy / 4.0);
+    let step = round_step(axes.entropy / 4.0);
     let mut value = 0.0;
     while value <= axes.entropy * HIGH {
         let y = axes.y(value / axes.entropy);
@@ -249,15 +257,6 @@ fn right_axis(scene: &mut Scene, axes: &Axes) {
     }
     let place = [right + 8.0, axes.y(HIGH) - 12.0];
     text(scene, place, TextAnchor::Start, PLAIN, "Σ H(π), nats");
-}
-
-/// A round number near another: 1, 2 or 5 times a power of ten.
-fn tick(step: f64) -> f64 {
-    let power = 10f64.powf(step.log10().floor());
-    let round = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|n| n * power >= step);
-    round.unwrap_or(10.0) * power
 }
 
 /// What the marks mean, below the legend.
@@ -278,11 +277,6 @@ fn said(scene: &mut Scene) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_round() {
-        assert_eq!([tick(5.2), tick(1821.0), tick(0.3)], [10.0, 2000.0, 0.5]);
-    }
 
     #[test]
     fn a_figure_without_records_has_its_axes_and_legends() {

@@ -1,0 +1,127 @@
+//! Lists the items of the paper: what each shows, what it needs, how long it takes here.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use foldglass_study::parallel::threads;
+use foldglass_study::{Options, Shard};
+use serde::Serialize;
+
+use crate::cli::Settings;
+use crate::commands::report::default_directory;
+use crate::error::Error;
+use crate::flags::max_memory;
+use crate::output::Report;
+use crate::progress::span;
+use crate::report::{Cell, Column, Digits, Format, Table};
+use crate::reproduce::{Item, Listed, Measurement, Request, Scale, items, listed};
+
+/// The flags of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// The directory that `reproduce` wrote, for the times that were measured [default: reproduction]
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// The items.
+#[derive(Debug, Serialize)]
+pub struct List {
+    items: Vec<Listed>,
+}
+
+impl ListArgs {
+    /// Lists them; what was never run is tried for a moment.
+    pub fn run(&self, settings: &Settings) -> Result<List, Error> {
+        let directory = self.directory.clone().unwrap_or_else(default_directory);
+        let options = Options {
+            out: PathBuf::new(),
+            base: PathBuf::new(),
+            shard: Shard::WHOLE,
+            threads: threads(settings.threads, usize::MAX),
+            checkpoint_every: Duration::MAX,
+            allowance: max_memory::available(),
+        };
+        let mut list = Vec::new();
+        for item in items::ALL {
+            let forecast = || forecast(item, settings.seed, &options);
+            list.push(listed(item, &directory, forecast)?);
+        }
+        Ok(List { items: list })
+    }
+}
+
+/// The seconds that an item takes at most, all threads at work.
+fn forecast(item: &'static Item, seed: u64, options: &Options) -> Result<f64, Error> {
+    let request = Request {
+        items: vec![item],
+        scale: Scale::Short,
+        // No directory has this name: nothing counts as done.
+        out: PathBuf::from("foldglass-list-of-nothing"),
+        seed,
+    };
+    let planned = request.forecasts(options)?;
+    Ok(planned.iter().map(|planned| planned.forecast.seconds).sum())
+}
+
+impl List {
+    fn table(&self) -> Table {
+        let columns = [
+            Column::words("item"),
+            Column::words("needs"),
+            Column::words("takes"),
+            Column::words("shows").key("title"),
+        ];
+        let row = |item: &Listed| -> [Cell; 4] {
+            let takes = match item.measured {
+                Some(measured) => said(&measured),
+                None => item.at_most_seconds.map_or("a moment".to_owned(), at_most),
+            };
+            [
+                item.item.into(),
+                item.needs.into(),
+                takes.into(),
+                item.title.into(),
+            ]
+        };
+        let mut table = Table::new(columns).rows(self.items.iter().map(row));
+        table.notes.push(
+            "`foldglass reproduce ITEM ..` redoes items; without any all of these, in parts that are done once \
+             however many items need them."
+                .to_owned(),
+        );
+        table
+    }
+}
+
+/// `4 min of processor time`.
+fn said(measured: &Measurement) -> String {
+    match measured.processor_seconds {
+        Some(seconds) => format!("{} of processor time, measured", span(seconds)),
+        None => format!(
+            "{} on {} threads, measured",
+            span(measured.seconds),
+            measured.threads
+        ),
+    }
+}
+
+fn at_most(seconds: f64) -> String {
+    let rounded: f64 = Digits::Significant(1)
+        .text(seconds)
+        .parse()
+        .unwrap_or(seconds);
+    format!("at most about {}", span(rounded))
+}
+
+impl Report for List {
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table()]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.table().write_text(out)
+    }
+}

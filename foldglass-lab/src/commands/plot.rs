@@ -1,0 +1,182 @@
+//! Draws what `summary` prints: a quantity against a parameter, with intervals, by class and method.
+
+mod picture;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass_study::{PointSummary, Registry, gather, summarize};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::Settings;
+use crate::commands::summary::unknown_result;
+use crate::error::Error;
+use crate::flags::nearest;
+use crate::output::{Report, counted};
+use crate::reproduce::write_whole;
+use picture::{Curve, Picture};
+
+/// The flags of `plot`.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// The directories that `run` wrote, of one study
+    #[arg(value_name = "DIR", required = true)]
+    directories: Vec<PathBuf>,
+    /// The result to draw, such as entropy [default: the reward by which a method is judged]
+    #[arg(long, value_name = "RESULT")]
+    of: Option<String>,
+    /// The parameter along the axis [default: the one with the most values]
+    #[arg(long, value_name = "PARAMETER")]
+    against: Option<String>,
+    /// Only these classes, by their ids
+    #[arg(long, value_name = "ID")]
+    class: Vec<String>,
+    /// The file to draw to [default: RESULT.svg in the first DIR]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What was drawn.
+#[derive(Debug, Serialize)]
+pub struct Plotted {
+    svg: PathBuf,
+    quantity: String,
+    against: String,
+    curves: usize,
+    points: usize,
+    #[serde(skip)]
+    seed: u64,
+}
+
+impl PlotArgs {
+    /// Reads the records and draws them.
+    pub fn run(&self, _: &Settings) -> Result<Plotted, Error> {
+        let found = gather(&self.directories)?;
+        let points = summarize(&found.records, &Registry::default(), self.of.as_deref());
+        if points.is_empty() {
+            return Err(unknown_result(&found.records, self.of.as_deref()));
+        }
+        let points = self.of_classes(points)?;
+        let against = self.parameter(&points)?;
+        let curves = curves(&points, &against);
+        let quantity = points[0].quantity.clone();
+        let name = found.manifest.study.name;
+        let picture = Picture::new(&name, &quantity, &against, &curves).map_err(Error::Usage)?;
+        let beside = || self.directories[0].join(format!("{quantity}.svg"));
+        let svg = self.out.clone().unwrap_or_else(beside);
+        write_whole(&svg, picture.draw().as_bytes())?;
+        Ok(Plotted {
+            svg,
+            against,
+            curves: curves.len(),
+            points: curves.iter().map(|curve| curve.points.len()).sum(),
+            quantity,
+            seed: found.manifest.study.seed,
+        })
+    }
+
+    fn of_classes(&self, points: Vec<PointSummary>) -> Result<Vec<PointSummary>, Error> {
+        let mut known: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
+        known.dedup();
+        for class in &self.class {
+            if !known.contains(&&class[..]) {
+                return Err(unknown("--class", class, &known));
+            }
+        }
+        let own = |point: &PointSummary| self.class.is_empty() || self.class.contains(&point.class);
+        Ok(points.into_iter().filter(own).collect())
+    }
+
+    /// The parameter along the axis.
+    fn parameter(&self, points: &[PointSummary]) -> Result<String, Error> {
+        let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
+        for point in points {
+            for (name, value) in point.parameters.iter() {
+                let Some(number) = value.as_f64() else {
+                    continue;
+                };
+                match values.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, list)) if list.contains(&number) => {}
+                    Some((_, list)) => list.push(number),
+                    None => values.push((name, vec![number])),
+                }
+            }
+        }
+        let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+        match &self.against {
+            Some(name) if names.contains(&&name[..]) => Ok(name.clone()),
+            Some(name) => Err(unknown("--against", name, &names)),
+            // The first of those with equally many.
+            None => (values.iter().rev())
+                .max_by_key(|(_, list)| list.len())
+                .map(|(name, _)| (*name).to_owned())
+                .ok_or_else(|| {
+                    Error::Usage(
+                        "the points of this study differ in no number: there is nothing to draw \
+                                  against; `summary` has their table"
+                            .to_owned(),
+                    )
+                }),
+        }
+    }
+}
+
+fn unknown(flag: &str, name: &str, known: &[&str]) -> Error {
+    let meant = nearest(name, known.iter().copied());
+    let meant = meant.map_or(String::new(), |near| format!("is {near} meant? "));
+    Error::Usage(format!(
+        "{flag} {name}: {meant}there are {}",
+        known.join(", ")
+    ))
+}
+
+/// The points by class, method and the other parameters, in their order.
+fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
+    let several = points.iter().any(|point| point.method != points[0].method);
+    for point in points {
+        let Some(x) = point.parameters.get(against).and_then(Value::as_f64) else {
+            continue;
+        };
+        let mut name = point.class.clone();
+        if several {
+            name += &format!(", {}", point.method);
+        }
+        for (key, value) in point.parameters.iter().filter(|(key, _)| *key != against) {
+            name += &format!(", {key} = {}", foldglass_study::method::shown(value));
+        }
+        let place = (x, point.clone());
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push(place),
+            None => curves.push(Curve {
+                name,
+                points: vec![place],
+            }),
+        }
+    }
+    for curve in &mut curves {
+        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    curves
+}
+
+impl Report for Plotted {
+    fn seed(&self) -> Option<u64> {
+        Some(self.seed)
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Plotted {
+            quantity,
+            against,
+            curves,
+            points,
+            ..
+        } = self;
+        let (curves, points) = (counted(*curves, "curve"), counted(*points, "point"));
+        writeln!(out, "{quantity} against {against}: {curves}, {points}")?;
+        writeln!(out, "{}", self.svg.display())
+    }
+}

@@ -1,0 +1,139 @@
+//! Makes the report of a reproduction from its records alone: a page, a text, tables and figures.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::output::Report;
+use crate::report::page::{Chapter, Page};
+use crate::report::{Format, html, page_markdown};
+use crate::reproduce::{Comparison, Counts, Scale, chapters, compare, write_whole};
+
+/// The flags of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The directory that `reproduce` wrote [default: reproduction, or reproduction-quick]
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// The directory of the report [default: report/ in DIR]
+    #[arg(long, value_name = "OUT")]
+    out: Option<PathBuf>,
+}
+
+/// The name of the page.
+const PAGE: &str = "index.html";
+
+/// What was written.
+#[derive(Debug, Serialize)]
+pub struct Written {
+    /// The page.
+    pub page: PathBuf,
+    /// All files, the page among them.
+    pub files: usize,
+    #[serde(flatten)]
+    counts: Counts,
+    #[serde(skip)]
+    seed: u64,
+}
+
+impl ReportArgs {
+    /// Compares the records and writes the report.
+    pub fn run(&self, _: &Settings) -> Result<Written, Error> {
+        let directory = self.directory.clone().unwrap_or_else(default_directory);
+        let comparison = compare(&[], &directory)?;
+        write(&comparison, &directory, self.out.as_deref())
+    }
+}
+
+/// The directory where `reproduce` leaves its records, or that of the smoke scale where only it is.
+pub fn default_directory() -> PathBuf {
+    let [records, smoke] =
+        [Scale::Short, Scale::Quick].map(|scale| PathBuf::from(scale.directory()));
+    if smoke.exists() && !records.exists() {
+        smoke
+    } else {
+        records
+    }
+}
+
+/// Writes the report of a comparison.
+pub fn write(
+    comparison: &Comparison,
+    directory: &Path,
+    out: Option<&Path>,
+) -> Result<Written, Error> {
+    let out = out.map_or_else(|| directory.join("report"), Path::to_owned);
+    let page = chapters::page(comparison, directory, more())?;
+    let mut files = 0;
+    let mut keep = |name: String, content: &[u8]| {
+        files += 1;
+        write_whole(&out.join(name), content)
+    };
+    keep(
+        "report.md".to_owned(),
+        page_markdown::write(&page).as_bytes(),
+    )?;
+    write_parts(&page, &mut keep)?;
+    // Last: who finds it finds the rest.
+    keep(PAGE.to_owned(), html::write(&page).as_bytes())?;
+    Ok(Written {
+        page: out.join(PAGE),
+        files,
+        counts: Counts::of(comparison.items.iter().flat_map(|item| &item.rows)),
+        seed: comparison.seed,
+    })
+}
+
+/// Chapters beside those of the paper's tables and figures.
+fn more() -> Vec<Chapter> {
+    Vec::new()
+}
+
+/// Every table as CSV and LaTeX, every figure as SVG.
+fn write_parts(
+    page: &Page,
+    keep: &mut impl FnMut(String, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for chapter in &page.chapters {
+        for sheet in chapter.sheets() {
+            for format in [Format::Csv, Format::Latex] {
+                let mut content = Vec::new();
+                let written = sheet.table.write(format, &mut content);
+                written.map_err(Error::Output)?;
+                keep(
+                    format!("tables/{}.{}", sheet.id, format.extension()),
+                    &content,
+                )?;
+            }
+        }
+        for figure in chapter.figures() {
+            keep(format!("figures/{}.svg", figure.id), figure.svg.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+impl Report for Written {
+    fn seed(&self) -> Option<u64> {
+        Some(self.seed)
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Counts {
+            agree,
+            differ,
+            cannot_tell,
+            ..
+        } = self.counts;
+        writeln!(
+            out,
+            "{agree} agree, {differ} differ, {cannot_tell} cannot tell"
+        )?;
+        let others = self.files - 1;
+        writeln!(out, "{}, and {others} files beside it", self.page.display())
+    }
+}

@@ -1,0 +1,189 @@
+//! Makes the first chapter, which a reviewer reads in a minute: what agrees, what differs, why it
+//! matters; and the last but one, how a number is judged.
+
+use super::super::compare::{Compared, Counts};
+use super::super::judge::{LEVEL, Verdict, Why};
+use super::super::row::Row;
+use super::super::studies::Scale;
+use super::{Made, id_of, item, words};
+use crate::report::INTERVAL_LEVEL;
+use crate::report::page::{Block, Chapter, Tally};
+
+/// The chapter.
+pub fn chapter(items: &[&Compared], made: &Made<'_>) -> Chapter {
+    let rows = || items.iter().flat_map(|item| &item.rows);
+    let counts = Counts::of(rows());
+    let mut chapter = Chapter::new("summary", "In a minute");
+    if made.manifest.scale == Scale::Quick {
+        chapter = chapter.prose(
+            "**Smoke scale**: few seeds and short chains. This page shows that everything runs; it judges only \
+             what has no chance in it.",
+        );
+    }
+    chapter = chapter.prose(headline(&counts, rows()));
+    chapter = chapter.with(Block::Tallies(
+        items.iter().map(|item| tally(item)).collect(),
+    ));
+    chapter = chapter.prose(differences(items));
+    chapter.prose(untold(items))
+}
+
+fn tally(compared: &Compared) -> Tally {
+    let Counts {
+        agree,
+        differ,
+        cannot_tell,
+        ..
+    } = compared.counts;
+    let says = words::of(compared.item).map_or(compared.title, |words| words.says);
+    Tally {
+        id: id_of(compared.item),
+        name: compared.item.to_owned(),
+        says: says.to_owned(),
+        counts: [agree, differ, cannot_tell],
+    }
+}
+
+fn headline<'a>(counts: &Counts, rows: impl Iterator<Item = &'a Row>) -> String {
+    let judged = |row: &&Row| matches!(row.verdict, Verdict::Agrees | Verdict::Differs);
+    let tested = rows.filter(judged).filter(|row| row.p.is_some()).count();
+    let Counts {
+        agree,
+        differ,
+        cannot_tell,
+        ..
+    } = *counts;
+    format!(
+        "Of **{}** numbers of the paper that can be judged, **{agree} agree** with ours and **{differ} differ**; \
+         {cannot_tell} more cannot be told, and each says why. At a level of {} %, {:.1} of the {tested} tests \
+         would differ by chance alone.",
+        agree + differ,
+        100.0 * LEVEL,
+        tested as f64 * LEVEL
+    )
+}
+
+/// What differs, item by item: the numbers, the reason where it is known, and what hangs on it.
+fn differences(items: &[&Compared]) -> String {
+    let mut text = "### What differs, and why it matters\n\n".to_owned();
+    let mut some = false;
+    for compared in items.iter().filter(|item| item.counts.differ > 0) {
+        some = true;
+        let label = compared.item;
+        let stakes = words::of(label).map_or("", |words| words.stakes);
+        text += &format!("**[{label}](#{})**: {stakes}\n\n", id_of(label));
+        let sheet = item::sheet(compared);
+        let differing = compared.rows.iter().zip(&sheet.anchors);
+        for (row, anchor) in differing.filter(|(row, _)| row.verdict == Verdict::Differs) {
+            text += &line(row, anchor);
+        }
+        text.push('\n');
+    }
+    if !some {
+        text += "Nothing does.\n";
+    }
+    text
+}
+
+fn line(row: &Row, anchor: &str) -> String {
+    let note = if row.note.is_empty() {
+        String::new()
+    } else {
+        format!(" *({})*", linked(&plain(&row.note)))
+    };
+    format!(
+        "- [{}, {}](#{anchor}): the paper has {}, ours is {}{note}\n",
+        plain(row.row),
+        plain(&row.quantity),
+        plain(&row.paper_cell.text()),
+        plain(&row.ours_cell.text())
+    )
+}
+
+/// The text with a link to the first of the errata that it names.
+fn linked(text: &str) -> String {
+    let named = ["errata ", "erratum "].into_iter();
+    let place = named
+        .filter_map(|word| Some((text.find(word)?, word)))
+        .min();
+    let Some((at, word)) = place else {
+        return text.to_owned();
+    };
+    let number: String = (text[at + word.len()..].chars())
+        .take_while(char::is_ascii_digit)
+        .collect();
+    if number.is_empty() {
+        return text.to_owned();
+    }
+    let name = format!("{word}{number}");
+    text.replacen(&name, &format!("[{name}](#erratum-{number})"), 1)
+}
+
+/// Text that is no markup.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars() {
+        if matches!(c, '*' | '_' | '`' | '[' | ']' | '<' | '\\') {
+            plain.push('\\');
+        }
+        plain.push(c);
+    }
+    plain
+}
+
+/// What cannot be told, by the reason.
+fn untold(items: &[&Compared]) -> String {
+    let mut text = "### What cannot be told\n\n".to_owned();
+    let mut some = false;
+    for why in Why::ALL {
+        let own = |item: &&&Compared| item.rows.iter().filter(|row| row.why == Some(why)).count();
+        let places = items.iter().map(|item| (item.item, own(&item)));
+        let places = places.filter(|(_, count)| *count > 0);
+        let places =
+            places.map(|(label, count)| format!("{count} in [{label}](#{})", id_of(label)));
+        let places: Vec<String> = places.collect();
+        if !places.is_empty() {
+            some = true;
+            text += &format!("- {}: {}\n", why.words(), places.join(", "));
+        }
+    }
+    if !some {
+        text += "Everything can.\n";
+    }
+    text
+}
+
+/// How a number is judged.
+pub fn how_judged() -> Chapter {
+    let text = format!(
+        "Both sides are samples. The test is that they have one law, at a level of {} %: Welch’s for means, \
+         Fisher’s exact one for numbers of runs, and for quantiles and maxima Fisher’s on how many of ours lie up \
+         to the stated value, or above it. What has no chance in it (counts of codes, exact rewards) agrees only if \
+         it is equal. Intervals are at {} %.\n\n\
+         *Would differ* has the outcomes of ours, nearest to the paper’s number, that the same test would have \
+         called a difference: a verdict without power is worth nothing. *Cannot tell* is said with fewer than half of \
+         the paper’s runs, and where nothing would have differed. *Reference* is an independent prototype, often \
+         with more seeds.\n\n\
+         In the tables a dot is our number, the line through it its interval, the stroke across the paper’s number. \
+         Items that share runs repeat comparisons, and count their time each; what differs by chance does not under another `--seed`.",
+        100.0 * LEVEL,
+        100.0 * INTERVAL_LEVEL
+    );
+    Chapter::new("how-judged", "How a number is judged").prose(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_leads_to_the_erratum_that_it_names() {
+        assert_eq!(linked("see erratum 4: x"), "see [erratum 4](#erratum-4): x");
+        assert_eq!(linked("no errata here"), "no errata here");
+    }
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(plain("Z_5 <1> [a]"), "Z\\_5 \\<1> \\[a\\]");
+    }
+}

@@ -1,0 +1,57 @@
+//! Says of an item what it needs and what it took.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::chapters::provenance;
+use super::item::Item;
+use super::times::{Time, Times};
+use crate::error::Error;
+
+/// What an item took.
+pub type Measurement = Time;
+
+/// An item, its needs and its times.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    /// The LaTeX label.
+    pub item: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// What it needs.
+    pub needs: &'static str,
+    /// What its parts took in the directory asked for, where all were measured.
+    pub measured: Option<Measurement>,
+    /// Else the seconds they take at most, by a trial; none where nothing is run.
+    pub at_most_seconds: Option<f64>,
+}
+
+/// What is known of an item; `forecast` tries it where its parts were not measured.
+pub fn listed(
+    item: &Item,
+    directory: &Path,
+    forecast: impl FnOnce() -> Result<f64, Error>,
+) -> Result<Listed, Error> {
+    let measured = provenance::time(item, &Times::read(directory)?);
+    let at_most_seconds = if measured.is_some() || item.studies.is_empty() {
+        None
+    } else {
+        Some(forecast()?)
+    };
+    Ok(Listed {
+        item: item.label,
+        title: item.title,
+        needs: needs(item),
+        measured,
+        at_most_seconds,
+    })
+}
+
+fn needs(item: &Item) -> &'static str {
+    match (item.fleets.is_empty(), item.studies.is_empty()) {
+        (true, _) => "processor",
+        (false, true) => "nothing: records of a GPU are committed",
+        (false, false) => "processor, and committed records of a GPU",
+    }
+}

@@ -1,0 +1,195 @@
+//! Opens a report in a real browser, headless, at the width of a desk and of a hand: no console error,
+//! figures visible, nothing wider than the page, landmarks there, tables that sort and filter.
+//!
+//! Needs Chromium (the package `chromium` of Debian, which `.ci/run` installs); without it the test says
+//! that it is skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// A browser, where there is one.
+fn browser() -> Option<&'static str> {
+    let runs = |name: &&str| {
+        Command::new(name)
+            .arg("--version")
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
+    NAMES.into_iter().find(runs)
+}
+
+/// A directory that vanishes with the test.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What is asked of the page in a frame; the answer is left as text in the page around it.
+const PROBE: &str = r#"
+frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  const root = page.documentElement;
+  const all = (selector) => [...page.querySelectorAll(selector)];
+  const width = root.clientWidth;
+  const seen = (element) => { const box = element.getBoundingClientRect(); return box.width > 60 && box.height > 40; };
+  const wide = all("body *").filter((element) => {
+    const box = element.getBoundingClientRect();
+    const scrolls = element.closest(".scroll, .patterns, .skip, thead, details:not([open])");
+    return box.width > 0 && box.right > width + 1 && !scrolls;
+  });
+  const answer = {
+    width,
+    scrollWidth: root.scrollWidth,
+    wide: wide.slice(0, 5).map((element) => element.outerHTML.slice(0, 120)),
+    scrolling: all(".sheet .scroll").filter((box) => box.offsetParent && box.scrollWidth > box.clientWidth + 1)
+      .map((box) => box.parentElement.id + " " + box.scrollWidth + " of " + box.clientWidth),
+    figures: all("figure .paper > svg").length,
+    visible: all("figure .paper > svg").filter(seen).length,
+    landmarks: ["header", "nav", "main", "footer"].map((name) => all(name).length),
+    unnamed: all("nav, figure .paper > svg, input").filter((element) =>
+      !element.getAttribute("aria-label") && !element.closest("label")).length,
+    unreachable: all(".scroll[role=region]").filter((box) => box.tabIndex !== 0).length,
+  };
+  const sheet = page.getElementById("tab-escape-numbers");
+  const rows = () => [...sheet.querySelectorAll("tbody tr")];
+  const shown = () => rows().filter((row) => !row.hidden).length;
+  const before = shown();
+  const input = sheet.querySelector("input");
+  input.value = "barrier"; input.dispatchEvent(new Event("input"));
+  answer.filtered = [shown(), before, rows().filter((row) => row.dataset.word !== "not stated" && row.textContent.includes("barrier")).length];
+  input.value = ""; input.dispatchEvent(new Event("input"));
+  const head = sheet.querySelector('th[data-key="n"] button');
+  head.click();
+  const place = head.parentElement.cellIndex;
+  const numbers = rows().map((row) => Number(row.cells[place].dataset.value));
+  answer.sorted = numbers.every((n, i) => i === 0 || numbers[i - 1] <= n);
+  answer.sort = head.parentElement.getAttribute("aria-sort");
+  const theme = page.getElementById("theme");
+  const ground = () => getComputedStyle(page.body).backgroundColor;
+  const light = ground();
+  theme.click();
+  answer.themed = ground() !== light;
+  document.body.textContent = JSON.stringify(answer);
+});
+"#;
+
+fn attribute(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;")
+}
+
+/// Asks the browser about a page at a width; also what its console said.
+fn ask(browser: &str, scratch: &Path, page: &str, width: u32) -> (Value, Vec<String>) {
+    let around = format!(
+        "<!doctype html><meta charset=\"utf-8\"><body><iframe id=\"frame\" style=\"width:{width}px;height:900px;\
+         border:0\"></iframe><script>const frame = document.getElementById('frame');{PROBE}\
+         frame.srcdoc = document.currentScript.dataset.page;</script></body>"
+    );
+    let around = around.replacen(
+        "<script>",
+        &format!("<script data-page=\"{}\">", attribute(page)),
+        1,
+    );
+    let file = scratch.join(format!("around-{width}.html"));
+    fs::write(&file, around).unwrap();
+    let profile = scratch.join(format!("profile-{width}"));
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--enable-logging=stderr",
+            "--virtual-time-budget=20000",
+            "--hide-scrollbars",
+            "--window-size=1400,1000",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let begin = dom
+        .find("<body>{")
+        .unwrap_or_else(|| panic!("no answer: {}", &dom[..dom.len().min(2000)]))
+        + 6;
+    let text = dom[begin..].split("</body>").next().unwrap();
+    let text = text
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    let answer = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let console = errors.lines().filter(|line| line.contains("CONSOLE"));
+    (answer, console.map(str::to_owned).collect())
+}
+
+#[test]
+fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no browser; install the package chromium to run this test");
+        return;
+    };
+    let name = format!("foldglass-browser-{}", std::process::id());
+    let scratch = Scratch(std::env::temp_dir().join(name));
+    fs::create_dir_all(&scratch.0).unwrap();
+    let made = Command::new(env!("CARGO_BIN_EXE_foldglass"))
+        .args([
+            "reproduce",
+            "tab:containment",
+            "tab:escape",
+            "fig:temperature_untied_b",
+        ])
+        .args(["--quick", "--out", "here", "--quiet"])
+        .current_dir(&scratch.0)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let page = fs::read_to_string(scratch.0.join("here/report/index.html")).unwrap();
+    for width in [1280, 390] {
+        let (answer, console) = ask(browser, &scratch.0, &page, width);
+        assert_eq!(console, Vec::<String>::new(), "at {width}");
+        assert_eq!(answer["width"], width, "{answer}");
+        assert!(
+            answer["scrollWidth"].as_u64().unwrap() <= u64::from(width),
+            "{answer}"
+        );
+        assert_eq!(answer["wide"], serde_json::json!([]), "at {width}");
+        assert_eq!(answer["scrolling"], serde_json::json!([]), "at {width}");
+        assert_eq!(answer["figures"], 2);
+        assert_eq!(answer["visible"], answer["figures"], "at {width}");
+        assert_eq!(answer["landmarks"], serde_json::json!([1, 1, 1, 1]));
+        assert_eq!(
+            (&answer["unnamed"], &answer["unreachable"]),
+            (&0.into(), &0.into()),
+            "{answer}"
+        );
+        let [filtered, before, with_word] =
+            [0, 1, 2].map(|n| answer["filtered"][n].as_u64().unwrap());
+        assert!(
+            filtered == with_word && filtered < before && filtered > 0,
+            "{answer}"
+        );
+        assert_eq!(
+            (&answer["sorted"], &answer["sort"]),
+            (&true.into(), &"ascending".into())
+        );
+        assert_eq!(answer["themed"], true);
+    }
+}

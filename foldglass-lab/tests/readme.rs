@@ -1,0 +1,161 @@
+//! Runs the commands of README.md and of the tutorial as they stand, in a directory of their own. What takes
+//! longer than a moment is stopped as by Ctrl-C, which is no failure; a mistake is.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// A directory that vanishes with the test.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("foldglass-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+}
+
+/// The commands of all `sh` blocks of a text; a command may go on over lines, and hold a document.
+fn commands(text: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    for block in text.split("```sh\n").skip(1) {
+        let block = block.split("\n```").next().unwrap();
+        let mut lines = block.lines();
+        while let Some(line) = lines.next() {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let mut command = line.to_owned();
+            if line.contains("<<'EOF'") {
+                for line in lines.by_ref() {
+                    command += &format!("\n{line}");
+                    if line == "EOF" {
+                        break;
+                    }
+                }
+            }
+            while command.ends_with('\\') || command.ends_with('|') {
+                command += &format!("\n{}", lines.next().expect("the command goes on"));
+            }
+            commands.push(command);
+        }
+    }
+    commands
+}
+
+/// Seconds after which a command is stopped: what takes minutes shows that it runs.
+fn limit(command: &str) -> u32 {
+    let long = [
+        "reproduce",
+        "train --task",
+        "run foldglass-lab/",
+        "--lengths 8 --tau",
+        "chain --task quasigroup",
+    ];
+    if long.iter().any(|word| command.contains(word)) {
+        3
+    } else {
+        120
+    }
+}
+
+fn run_all(file: &str, scratch: &Scratch) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    // Files of the repository that commands name.
+    fs::create_dir_all(scratch.0.join("foldglass-lab")).unwrap();
+    std::os::unix::fs::symlink(
+        root.join("foldglass-lab/studies"),
+        scratch.0.join("foldglass-lab/studies"),
+    )
+    .unwrap();
+    let text = fs::read_to_string(root.join(file)).unwrap();
+    let commands = commands(&text);
+    assert!(commands.len() > 5, "{commands:?}");
+    for command in commands {
+        if command.contains("cargo xtask") || command.contains("cargo install") {
+            continue;
+        }
+        let binary = env!("CARGO_BIN_EXE_foldglass");
+        let stopped = format!(
+            "timeout --preserve-status -s INT {} {binary}",
+            limit(&command)
+        );
+        let line = command
+            .replace("cargo run --release --", &stopped)
+            .replace("\nfoldglass ", &format!("\n{stopped} "));
+        let line = match line.strip_prefix("foldglass ") {
+            Some(rest) => format!("{stopped} {rest}"),
+            None => line,
+        };
+        // The figure's 144 models are a GPU's work, and much memory on a processor: 18 stand for them.
+        let line = line.replace("--models 8", "--models 1");
+        let begun = Instant::now();
+        let output = Command::new("bash")
+            .args(["-o", "pipefail", "-c", &line])
+            .current_dir(&scratch.0)
+            .output()
+            .unwrap();
+        eprintln!("{:.1} s: {command}", begun.elapsed().as_secs_f64());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let code = output.status.code();
+        assert!(
+            matches!(code, Some(0 | 130)),
+            "{command}\nends with {code:?}: {errors}"
+        );
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    run_all("README.md", &Scratch::new("readme"));
+}
+
+#[test]
+fn the_commands_of_the_tutorial_work() {
+    let scratch = Scratch::new("tutorial");
+    run_all("docs/tutorial.md", &scratch);
+    for made in ["warm.svg", "warm/table.parquet", "verdicts.json"] {
+        assert!(scratch.0.join(made).exists(), "{made}");
+    }
+}
+
+/// Every page of the book is in its list, and every link leads to a file.
+#[test]
+fn the_book_lists_its_pages_and_links_to_what_is_there() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    for entry in fs::read_dir(&docs).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !name.ends_with(".md") {
+            continue;
+        }
+        if name != "SUMMARY.md" {
+            assert!(
+                summary.contains(&format!("]({name})")),
+                "SUMMARY.md lists no {name}"
+            );
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for link in text.split("](").skip(1) {
+            let target = link.split([')', '#']).next().unwrap();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            assert!(docs.join(target).exists(), "{name} links to {target}");
+        }
+    }
+}
