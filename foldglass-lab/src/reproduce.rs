@@ -4,15 +4,20 @@
 //!   numbers as constants ([`stated`]).
 //! - [`Request::run`]: does the studies ([`studies`]), censuses and certificates ([`landscape`]) that
 //!   are not done yet, and leaves records in a directory.
+//! - [`work`]: what the items beyond the paper do besides: maps of classes, basins, verdicts on ends.
 //! - [`fleets`]: records of networks trained on a GPU, committed in `results/`, which are not run but
 //!   laid beside the others.
 //! - [`compare`]: reads the records ([`data`]), judges every number ([`judge`], [`detect`]) and draws
 //!   the figures; nothing is run. [`tables`] lays the result out.
 
+mod ballot;
+mod basins;
+mod certified;
 mod classes;
 mod compare;
 mod data;
 mod detect;
+mod ends;
 mod files;
 mod fleets;
 mod item;
@@ -20,6 +25,7 @@ pub mod items;
 mod judge;
 mod landscape;
 mod manifest;
+mod maps;
 mod measured;
 mod row;
 mod run;
@@ -27,6 +33,7 @@ mod stated;
 mod studies;
 pub mod tables;
 mod traps;
+mod work;
 
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;

@@ -8,6 +8,7 @@ use super::landscape::{self, Means, Recipe};
 use super::manifest::Manifest;
 use super::studies::{CHAINS_TIED, Scale, Source};
 use super::traps;
+use super::work::Work;
 use crate::commands::run::stopped_trial;
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -88,6 +89,19 @@ impl Request {
         }
         if self.items.iter().any(|item| item.certificates) {
             self.certify(means, &observer)?;
+        }
+        let work = Work {
+            out: &self.out,
+            scale: self.scale,
+            seed: self.seed,
+            means,
+            observer: &observer,
+        };
+        for item in &self.items {
+            if let Some(does) = item.work {
+                observer.stage(item.title);
+                does(&work)?;
+            }
         }
         Ok(())
     }

@@ -45,8 +45,12 @@ pub const QUENCH_CORRELATED: Source = source!("quench-correlated");
 pub const PURE_CORRELATED: Source = source!("pure-states-correlated");
 /// The tied traps likewise.
 pub const PURE_TIED: Source = source!("pure-states-tied");
+/// Chains and RLVR on several lengths that share cells.
+pub const LENGTHS: Source = source!("lengths");
+/// Quenches of correlated parity.
+pub const CAPTURE: Source = source!("capture");
 
-const ALL: [Source; 11] = [
+const ALL: [Source; 13] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -58,6 +62,8 @@ const ALL: [Source; 11] = [
     QUENCH_CORRELATED,
     PURE_CORRELATED,
     PURE_TIED,
+    LENGTHS,
+    CAPTURE,
 ];
 
 /// How much is run.
@@ -126,7 +132,7 @@ fn shrink(study: &mut Study) {
             (false, 1) => QUICK_WIDE_RUNS,
             (false, _) => QUICK_SCAN_RUNS,
         });
-        if !narrow {
+        if !narrow || study.name == CAPTURE.name {
             cut_runs(dynamics);
         }
     }
