@@ -158,6 +158,10 @@ pub fn lengths(lengths: &[usize]) -> Law {
 
 #[cfg(test)]
 mod tests {
+    use foldglass::{
+        Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, count, exact,
+    };
+
     use super::*;
 
     #[test]
@@ -182,6 +186,98 @@ mod tests {
         assert!(law.sets.keys().all(|set| set.len() % 2 == 0));
         let rewards: Vec<String> = law.rewards.keys().rev().map(Reward::to_string).collect();
         assert_eq!(rewards, ["9/10", "41/50", "189/250"]);
+    }
+
+    /// The class of correlated parity of a length.
+    fn class(length: usize, k: &str) -> Class {
+        let spec = ClassSpec {
+            inputs: InputLaw::Markov(exact::parse(k).unwrap()),
+            ..ClassSpec::uniform(
+                LatinSquare::cyclic(2).unwrap(),
+                &[length],
+                Shape::untied(0, 0),
+            )
+        };
+        spec.lay_out(Allowance::default()).unwrap()
+    }
+
+    /// The code that adds up all symbols but those in `ignored`, and at last the other answer where
+    /// that is better.
+    fn careless(class: &Class, ignored: &[usize]) -> Code {
+        let with = |turned: u16| {
+            Code::from_fn(class, |cell| {
+                let key = class.key(cell);
+                let (t, x) = (key.t.unwrap(), key.x[0].unwrap());
+                let added = if ignored.contains(&t) { 0 } else { x };
+                let last = t == class.task().longest();
+                added ^ key.y[0].unwrap_or(0) ^ if last { turned } else { 0 }
+            })
+        };
+        let [straight, turned] = [with(0), with(1)];
+        if count::reward(&straight) >= count::reward(&turned) {
+            straight
+        } else {
+            turned
+        }
+    }
+
+    fn every_change_lowers(code: &Code) -> bool {
+        let reward = count::reward(code);
+        (0..code.class().cells()).all(|cell| {
+            let mut changed = code.clone();
+            changed.set(cell, 1 - code.action(cell));
+            count::reward(&changed) < reward
+        })
+    }
+
+    /// That the traps of the law are traps does not rest on censuses: of all codes that add up some
+    /// of the symbols, those from which every change of a cell loses are the law's, and no others.
+    #[test]
+    fn the_law_s_traps_are_strict_maxima() {
+        for (length, k, repeats) in [
+            (4, "9/10", 9),
+            (5, "1/10", 1),
+            (6, "9/10", 9),
+            (7, "3/5", 6),
+        ] {
+            let class = class(length, k);
+            let law = correlated(length, repeats, 10);
+            for set in 1u32..1 << length {
+                let ignored: Vec<usize> =
+                    (1..=length).filter(|i| set >> (i - 1) & 1 == 1).collect();
+                let strict = every_change_lowers(&careless(&class, &ignored));
+                assert_eq!(
+                    strict,
+                    law.sets.contains_key(&ignored),
+                    "T={length} {ignored:?}"
+                );
+            }
+        }
+    }
+
+    /// The same for lengths: the code that is right but for the lengths in a set.
+    #[test]
+    fn wrong_lengths_are_strict_maxima_by_the_law() {
+        for all in [&[1, 2, 3][..], &[2, 3, 4], &[1, 2, 3, 4, 5], &[2, 4, 5, 6]] {
+            let square = LatinSquare::cyclic(2).unwrap();
+            let spec = ClassSpec::uniform(square, all, Shape::untied(0, 0));
+            let class = spec.lay_out(Allowance::default()).unwrap();
+            let law = lengths(all);
+            for set in 1u32..1 << all.len() {
+                let wrong: Vec<usize> = (0..all.len())
+                    .filter(|i| set >> i & 1 == 1)
+                    .map(|i| all[i])
+                    .collect();
+                let turned = |t: usize| u16::from(wrong.contains(&t));
+                let code = Code::from_fn(&class, |cell| {
+                    let key = class.key(cell);
+                    let (t, x) = (key.t.unwrap(), key.x[0].unwrap());
+                    x ^ key.y[0].unwrap_or(0) ^ turned(t) ^ turned(t - 1)
+                });
+                let strict = every_change_lowers(&code);
+                assert_eq!(strict, law.sets.contains_key(&wrong), "{all:?} {wrong:?}");
+            }
+        }
     }
 
     #[test]

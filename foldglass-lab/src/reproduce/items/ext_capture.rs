@@ -4,7 +4,7 @@
 use foldglass::stats::Proportion;
 use kuva::prelude::TickFormat;
 
-use super::ext_panels::{Axis, Curve, Drawn, Panel, page};
+use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};
 use crate::report::INTERVAL_LEVEL;
 use crate::report::figure::{LOOKS, Look, Point, powers_of_ten};
 use crate::reproduce::basins::{self, BasinRecord, Flood};
@@ -232,6 +232,13 @@ fn curve(label: &str, look: Look, points: Vec<Point>) -> Curve {
     }
 }
 
+const NOTES: &[&str] = &[
+    "bars: 95 % intervals",
+    "basins: of the codes that",
+    "random ascent brings to an",
+    "optimum or a trap",
+];
+
 fn against_length(data: &Data, classes: &[&Class], smoke: &str) -> Panel {
     Panel {
         title: format!("(a) k = 9/10, τ = 0.002{smoke}"),
@@ -242,7 +249,11 @@ fn against_length(data: &Data, classes: &[&Class], smoke: &str) -> Panel {
             ticks: TickFormat::Fixed(0),
         },
         y: share_axis(),
-        curves: quenches(data, classes, |class| class.flood.length as f64),
+        curves: apart(
+            quenches(data, classes, |class| class.flood.length as f64),
+            0.07,
+        ),
+        notes: NOTES,
     }
 }
 
@@ -266,7 +277,8 @@ fn against_repeat(data: &Data, smoke: &str) -> Panel {
             ticks: TickFormat::Fixed(1),
         },
         y: share_axis(),
-        curves: quenches(data, &classes, k),
+        curves: apart(quenches(data, &classes, k), 0.005),
+        notes: NOTES,
     }
 }
 
@@ -294,6 +306,7 @@ fn against_tau(data: &Data, name: &str, letter: &str, smoke: &str) -> Panel {
             ticks: powers_of_ten(),
         },
         y: share_axis(),
-        curves,
+        curves: apart(curves, 0.03),
+        notes: &["bars: 95 % intervals"],
     }
 }

@@ -4,7 +4,7 @@
 use foldglass::stats::{Interval, Proportion, fisher};
 use kuva::prelude::TickFormat;
 
-use super::ext_panels::{Axis, Curve, Drawn, Panel, page};
+use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};
 use crate::report::INTERVAL_LEVEL;
 use crate::report::figure::{LOOKS, Point};
 use crate::reproduce::data::Data;
@@ -182,10 +182,15 @@ fn fates(data: &Data, class: &str, dynamics: &str, tau: f64) -> Fates {
     point.map(|point| point.are).unwrap_or_default()
 }
 
-/// Which of the two reaches 1 more often, by Fisher's test; none without runs.
+/// Which of the two reaches 1 more often, by Fisher's test; none where no outcome would have told.
 fn better(data: &Data, class: &str) -> Option<String> {
     let [chain, rlvr] = DYNAMICS.map(|(dynamics, ..)| at_one(data, class, dynamics));
     let (chain, rlvr) = (chain?, rlvr?);
+    let [none, all] = [(0, chain.trials), (rlvr.trials, rlvr.trials)]
+        .map(|(successes, trials)| Proportion { successes, trials });
+    if fisher(&none, &all) >= LEVEL {
+        return None;
+    }
     Some(
         if fisher(&chain, &rlvr) >= LEVEL {
             "neither"
@@ -257,7 +262,8 @@ fn draw(data: &Data, scale: Scale) -> String {
             step: 0.2,
             ticks: TickFormat::Fixed(1),
         },
-        curves: curves(data, ending),
+        curves: apart(curves(data, ending), 0.08),
+        notes: &["bars: 95 % intervals"],
     }))
 }
 

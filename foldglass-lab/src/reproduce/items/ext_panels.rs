@@ -1,8 +1,9 @@
 //! Draws the figures of the items beyond the paper: panels side by side, a legend in each.
 
 use kuva::prelude::{Layout, LinePlot, Plot, ScatterPlot, SvgBackend, TickFormat, render_multiple};
+use kuva::render::render::TextAnchor;
 
-use crate::report::figure::{self, Look, Point, legend, styled};
+use crate::report::figure::{self, Look, PLAIN, Point, legend, styled, text};
 
 /// The width and height of a panel.
 const WIDTH: f64 = 600.0;
@@ -78,6 +79,8 @@ pub struct Panel {
     pub y: Axis,
     /// What is drawn.
     pub curves: Vec<Curve>,
+    /// What a reader should know, a line each, below the legend.
+    pub notes: &'static [&'static str],
 }
 
 impl Panel {
@@ -108,8 +111,25 @@ impl Panel {
             .with_legend_at(WIDTH - right + 12.0, top)
             .with_legend_width(right - 20.0);
         let plots = self.curves.iter().flat_map(Curve::plots).collect();
-        SvgBackend.render_scene(&render_multiple(plots, layout))
+        let mut scene = render_multiple(plots, layout);
+        let named = self.curves.iter().filter(|curve| curve.label.is_some());
+        let below = top + 20.0 * named.count() as f64 + 35.0;
+        for (number, note) in self.notes.iter().enumerate() {
+            let place = [WIDTH - right + 14.0, below + 17.0 * number as f64];
+            text(&mut scene, place, TextAnchor::Start, PLAIN, *note);
+        }
+        SvgBackend.render_scene(&scene)
     }
+}
+
+/// Curves moved apart sideways, by `step` from one to the next, so that their bars do not hide each other.
+pub fn apart(mut curves: Vec<Curve>, step: f64) -> Vec<Curve> {
+    let middle = (curves.len() as f64 - 1.0) / 2.0;
+    for (number, curve) in curves.iter_mut().enumerate() {
+        let shift = (number as f64 - middle) * step;
+        curve.points.iter_mut().for_each(|point| point.x += shift);
+    }
+    curves
 }
 
 /// The panels, two a row, as SVG.

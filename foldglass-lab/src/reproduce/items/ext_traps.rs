@@ -288,6 +288,7 @@ fn draw(data: &Data, scale: Scale) -> String {
             &correlated,
             |length, m| ballot(length.saturating_sub(2), m) << (length - 1),
             8.0,
+            &["marks: censuses", "lines: the law", "m: changes ignored"],
         ),
         panel(
             format!("(b) lengths 1 .. n, uniform inputs{smoke}"),
@@ -295,6 +296,12 @@ fn draw(data: &Data, scale: Scale) -> String {
             &lengths,
             |count, m| ballot(count - 1, m),
             4.0,
+            &[
+                "marks: censuses",
+                "lines: the law",
+                "m: lengths answered",
+                "wrongly",
+            ],
         ),
     ])
 }
@@ -306,6 +313,7 @@ fn panel(
     found: &[(usize, &MapRecord)],
     law: impl Fn(usize, usize) -> u128,
     top: f64,
+    notes: &'static [&'static str],
 ) -> Panel {
     let point = |x: usize, y: u128| Point {
         x: x as f64,
@@ -344,10 +352,11 @@ fn panel(
         },
         y: Axis {
             label: "traps",
-            ends: [0.0, top],
+            ends: [-0.4, top],
             step: 1.0,
             ticks: powers_of_ten(),
         },
         curves,
+        notes,
     }
 }
