@@ -6,8 +6,7 @@ use super::landscape::Recipe;
 use super::measured::Measured;
 use super::stated::Entry;
 use super::studies::{Scale, Source};
-use super::work::Work;
-use crate::error::Error;
+use super::work::Does;
 
 /// A table or figure of the paper, or beyond it.
 pub struct Item {
@@ -22,7 +21,7 @@ pub struct Item {
     /// Whether it needs the verdicts on the tied endpoints.
     pub certificates: bool,
     /// What else it leaves records of, once its studies are done.
-    pub work: Option<fn(&Work<'_>) -> Result<(), Error>>,
+    pub work: Option<Does>,
     /// The records of networks it needs.
     pub fleets: &'static [Kept],
     /// What the records say, in the order of the table.

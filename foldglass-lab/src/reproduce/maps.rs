@@ -4,7 +4,6 @@
 //! In the directory of a reproduction `maps/` has a file a class, and `certificates/map-NAME.json` a
 //! verdict on each of its traps, up to the names of tokens. What is there is not done again.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -99,12 +98,12 @@ pub struct MapRecord {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Misses {
+    /// Their reward.
+    pub reward: Reward,
     /// The positions ignored at the longest length.
     pub ignored: Vec<usize>,
     /// The lengths at which every input is answered wrongly.
     pub wrong: Vec<usize>,
-    /// Their reward.
-    pub reward: Reward,
     /// How many, up to the names of tokens; all have certificates that were checked.
     pub certified: usize,
 }
@@ -140,7 +139,7 @@ pub fn read(directory: &Path) -> Result<Vec<MapRecord>, Error> {
     Ok(maps)
 }
 
-/// Maps the classes that are not mapped yet, and checks the certificates of all.
+/// Maps the classes that are not mapped yet, and checks the certificates of their traps.
 pub fn make(maps: &[Map], work: &Work<'_>) -> Result<(), Error> {
     let known = read(work.out)?;
     for map in maps.iter().filter(|map| map.is_at(work.scale)) {
@@ -193,24 +192,33 @@ fn one(map: &Map, file: &str, work: &Work<'_>) -> Result<MapRecord, Error> {
     })
 }
 
+/// What codes miss, the highest rewards first.
 fn misses(codes: &[Code]) -> Vec<Misses> {
-    let mut kinds: BTreeMap<(Reward, Vec<usize>, Vec<usize>), usize> = BTreeMap::new();
+    let mut kinds: Vec<Misses> = Vec::new();
     for code in codes {
         let task = code.class().task();
         let lengths = task.lengths().iter().copied();
-        let wrong = lengths
-            .filter(|&length| !answers_any(code, length))
-            .collect();
-        let key = (count::reward(code), ignored(code, task.longest()), wrong);
-        *kinds.entry(key).or_default() += 1;
+        let own = Misses {
+            reward: count::reward(code),
+            ignored: ignored(code, task.longest()),
+            wrong: lengths
+                .filter(|&length| !answers_any(code, length))
+                .collect(),
+            certified: 0,
+        };
+        let same = |kind: &Misses| {
+            (&kind.reward, &kind.ignored, &kind.wrong) == (&own.reward, &own.ignored, &own.wrong)
+        };
+        match kinds.iter_mut().find(|kind| same(kind)) {
+            Some(kind) => kind.certified += 1,
+            None => kinds.push(Misses {
+                certified: 1,
+                ..own
+            }),
+        }
     }
-    let line = |((reward, ignored, wrong), certified)| Misses {
-        ignored,
-        wrong,
-        reward,
-        certified,
-    };
-    kinds.into_iter().rev().map(line).collect()
+    kinds.sort_by(|a, b| b.cmp(a));
+    kinds
 }
 
 /// Whether a code answers any input of a length rightly.

@@ -24,6 +24,9 @@ pub struct Work<'a> {
     pub observer: &'a Terminal,
 }
 
+/// What an item does.
+pub type Does = fn(&Work<'_>) -> Result<(), Error>;
+
 /// What was left.
 #[derive(Debug, Default)]
 pub struct Worked {

@@ -218,7 +218,7 @@ fn quenches(data: &Data, classes: &[&Class], x: impl Fn(&Class) -> f64) -> Vec<C
             interval: None,
         })
     };
-    let points = classes.iter().filter_map(|class| random(class)).collect();
+    let points = classes.iter().filter_map(random).collect();
     curves.push(curve("basins of ascent", LOOKS[6], points));
     curves
 }

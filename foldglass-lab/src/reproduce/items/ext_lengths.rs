@@ -258,7 +258,7 @@ fn draw(data: &Data, scale: Scale) -> String {
         },
         y: Axis {
             label: "share of runs at reward 1",
-            ends: [0.0, 1.05],
+            ends: [-0.03, 1.05],
             step: 0.2,
             ticks: TickFormat::Fixed(1),
         },

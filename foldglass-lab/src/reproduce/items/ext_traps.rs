@@ -112,7 +112,7 @@ fn measure(data: &Data) -> Vec<Quantity> {
         list.extend(rows(&class.map, found, &law, |misses| &misses.ignored));
         holding.add(found, &law, |misses| &misses.ignored);
         let name = "numbers of positions ignored";
-        let sizes = found.map(|record| numbers_ignored(record));
+        let sizes = found.map(numbers_ignored);
         list.push(Quantity::new(class.map.name, name, Measured::Exact(sizes)));
     }
     let none = found(data, &UNCORRELATED[0]).map(|record| record.count().to_string());
