@@ -5,16 +5,21 @@
 //! - [`Request::run`]: does the studies ([`studies`]), censuses and certificates ([`landscape`]) that
 //!   are not done yet, and leaves records in a directory.
 //! - [`times`]: what each of these took.
+//! - [`work`]: what the items beyond the paper do besides: maps of classes, basins, verdicts on ends.
 //! - [`fleets`]: records of networks trained on a GPU, committed in `results/`, which are not run but
 //!   laid beside the others.
 //! - [`compare`]: reads the records ([`data`]), judges every number ([`judge`], [`detect`]) and draws
 //!   the figures; nothing is run. [`tables`] lays the result out, [`chapters`] makes the report of it.
 
 pub mod chapters;
+mod ballot;
+mod basins;
+mod certified;
 mod classes;
 mod compare;
 mod data;
 mod detect;
+mod ends;
 mod files;
 mod fleets;
 mod item;
@@ -23,6 +28,7 @@ mod judge;
 mod landscape;
 mod listed;
 mod manifest;
+mod maps;
 mod measured;
 mod row;
 mod run;
@@ -31,6 +37,7 @@ mod studies;
 pub mod tables;
 mod times;
 mod traps;
+mod work;
 
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;

@@ -20,6 +20,8 @@ mod enumerate;
 mod escape;
 #[path = "cli/eval.rs"]
 mod eval;
+#[path = "cli/ext.rs"]
+mod ext;
 #[path = "cli/extremes.rs"]
 mod extremes;
 #[path = "cli/family.rs"]

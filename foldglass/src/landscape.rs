@@ -1,10 +1,12 @@
 //! Maps the landscape of codes: all of them, their local maxima, traps and barriers (paper, App. G.6).
 //!
 //! - [`census`] visits every code of an untied class.
+//! - [`ignored`](mod@ignored) says which positions of the input a code does not use.
 //! - [`shelf`] searches what neutral changes lead to from one code, in any class.
 //! - [`tree`] floods a small class, and says which maxima meet at which reward.
 
 pub mod census;
+pub mod ignored;
 mod packed;
 mod rungs;
 pub mod shelf;

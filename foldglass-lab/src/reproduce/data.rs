@@ -16,6 +16,7 @@ use super::landscape::Landscape;
 use super::measured::Measured;
 use super::studies::{CHAINS_TIED, Scale, Source};
 use super::traps;
+use super::work::Worked;
 use crate::error::Error;
 
 /// The records of the items.
@@ -26,6 +27,8 @@ pub struct Data {
     pub landscape: Landscape,
     /// The records of networks.
     pub fleets: Fleets,
+    /// What the items beyond the paper left.
+    pub work: Worked,
 }
 
 /// The records of a study.
@@ -97,6 +100,7 @@ impl Data {
         let mut data = Data {
             landscape: Landscape::read(directory)?,
             fleets: Fleets::read(directory)?,
+            work: Worked::read(directory)?,
             ..Data::default()
         };
         for &source in sources {
@@ -141,8 +145,7 @@ impl Data {
         };
         Data {
             studies: sources.iter().map(recorded).collect(),
-            landscape: Landscape::default(),
-            fleets: Fleets::default(),
+            ..Data::default()
         }
     }
 
@@ -188,6 +191,11 @@ impl Data {
         let mut records: Vec<&Record> = self.records(source, class, "").collect();
         records.sort_by_key(|record| record.run);
         records
+    }
+
+    /// All records of a study.
+    pub fn all(&self, source: Source) -> &[Record] {
+        &self.of(source).records
     }
 
     /// How the runs of a class ended, at one temperature or at all.

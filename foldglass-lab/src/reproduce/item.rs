@@ -6,10 +6,11 @@ use super::landscape::Recipe;
 use super::measured::Measured;
 use super::stated::Entry;
 use super::studies::{Scale, Source};
+use super::work::Does;
 
-/// A table or figure of the paper.
+/// A table or figure of the paper, or beyond it.
 pub struct Item {
-    /// The LaTeX label.
+    /// The LaTeX label; of what is not in the paper, `ext:` and a name.
     pub label: &'static str,
     /// What it shows.
     pub title: &'static str,
@@ -19,6 +20,8 @@ pub struct Item {
     pub censuses: &'static [Recipe],
     /// Whether it needs the verdicts on the tied endpoints.
     pub certificates: bool,
+    /// What else it leaves records of, once its studies are done.
+    pub work: Option<Does>,
     /// The records of networks it needs.
     pub fleets: &'static [Kept],
     /// What the records say, in the order of the table.

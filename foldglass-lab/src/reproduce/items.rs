@@ -4,6 +4,10 @@ mod containment;
 mod cures;
 mod equilibration;
 mod escape;
+mod ext_capture;
+mod ext_lengths;
+mod ext_panels;
+mod ext_traps;
 mod regulator;
 mod relabelling;
 mod shortfall;
@@ -29,9 +33,34 @@ pub static ALL: [&Item; 11] = [
     &cures::ITEM,
 ];
 
+/// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
+pub static BEYOND: [&Item; 3] = [&ext_lengths::ITEM, &ext_traps::ITEM, &ext_capture::ITEM];
+
+/// The name of all that goes beyond the paper.
+pub const EXT: &str = "ext";
+
+/// The item of a label, or the items of a group.
+pub fn labelled(label: &str) -> Option<&'static [&'static Item]> {
+    if label == EXT {
+        return Some(&BEYOND);
+    }
+    let within = |items: &'static [&'static Item]| {
+        let place = items.iter().position(|item| item.label == label)?;
+        Some(&items[place..=place])
+    };
+    within(&ALL).or_else(|| within(&BEYOND))
+}
+
 /// The item of a label.
-pub fn labelled(label: &str) -> Option<&'static Item> {
-    ALL.into_iter().find(|item| item.label == label)
+pub fn one(label: &str) -> Option<&'static Item> {
+    let mut all = ALL.iter().chain(&BEYOND);
+    all.find(|item| item.label == label).copied()
+}
+
+/// Every label and group, as they are written.
+pub fn labels() -> Vec<&'static str> {
+    let all = ALL.iter().chain(&BEYOND).map(|item| item.label);
+    all.chain([EXT]).collect()
 }
 
 #[cfg(test)]
@@ -44,7 +73,7 @@ mod tests {
 
     #[test]
     fn every_number_of_the_paper_is_measured_once() {
-        for item in ALL {
+        for item in ALL.into_iter().chain(BEYOND) {
             let measured = (item.measure)(&Data::planned(item.studies, Scale::Full));
             for entry in (item.paper)() {
                 let same = |quantity: &&Quantity| {

@@ -5,7 +5,7 @@
 //! is there is not done again.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foldglass::claim::{Finding, Verdict};
 use foldglass::landscape::shelf::{Search, Workers};
@@ -225,24 +225,35 @@ pub fn enumerate(
 }
 
 fn take(recipe: &Recipe, means: Means, observer: &Terminal) -> Result<Found, Error> {
-    let Means { threads, allowance } = means;
     let words = ClassWords::new("parity", &[recipe.length]);
     let words = words.inputs(&format!("markov:{}", recipe.repeat));
-    let class = words.spec(Path::new(""), 0)?.lay_out(allowance)?;
+    let class = words.spec(Path::new(""), 0)?.lay_out(means.allowance)?;
     let tolerance: Reward = recipe.tolerance.parse().expect("a number");
+    census(&class, &tolerance, None, means, observer)
+}
+
+/// Takes the census of a class; parts that are done are kept in `parts`, where it names a directory.
+pub fn census(
+    class: &Class,
+    tolerance: &Reward,
+    parts: Option<PathBuf>,
+    means: Means,
+    observer: &Terminal,
+) -> Result<Found, Error> {
+    let Means { threads, allowance } = means;
     let options = CensusOptions {
-        out: None,
+        out: parts,
         shard: Shard::WHOLE,
         threads,
         allowance,
         barrier_cap: BARRIER_CAP,
     };
-    let plan = CensusPlan::new(&class, &tolerance, &options)?;
+    let plan = CensusPlan::new(class, tolerance, &options)?;
     let stopped = || Error::Stopped("stopped in a census; the same command goes on".to_owned());
     let Counted::Whole(census, all) = count(plan, &options, observer)? else {
         return Err(stopped());
     };
-    let found = Found::new(&census, all, &tolerance, threads, BARRIER_CAP, observer)?;
+    let found = Found::new(&census, all, tolerance, threads, BARRIER_CAP, observer)?;
     found.ok_or_else(stopped)
 }
 

@@ -9,6 +9,7 @@ use super::manifest::Manifest;
 use super::studies::{CHAINS_TIED, Scale, Source};
 use super::times::{self, Stopwatch, Times};
 use super::traps;
+use super::work::Work;
 use crate::commands::run::stopped_trial;
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -41,6 +42,8 @@ enum Part {
     Study(Source),
     Censuses,
     Certificates,
+    /// What an item beyond the paper does besides.
+    Work(&'static Item),
 }
 
 impl Part {
@@ -49,6 +52,7 @@ impl Part {
             Part::Study(source) => source.name,
             Part::Censuses => times::CENSUSES,
             Part::Certificates => times::CERTIFICATES,
+            Part::Work(item) => item.label,
         }
     }
 
@@ -59,6 +63,8 @@ impl Part {
             (Part::Censuses, _) => 1.0,
             (Part::Certificates, Scale::Quick) => 1.0,
             (Part::Certificates, _) => 30.0,
+            (Part::Work(_), Scale::Quick) => 5.0,
+            (Part::Work(_), _) => 200.0,
         }
     }
 }
@@ -145,6 +151,8 @@ impl Request {
         if self.items.iter().any(|item| item.certificates) {
             parts.push(Part::Certificates);
         }
+        let working = self.items.iter().filter(|item| item.work.is_some());
+        parts.extend(working.map(|&item| Part::Work(item)));
         parts
     }
 
@@ -166,6 +174,17 @@ impl Request {
                 landscape::enumerate(&censuses, &self.out, means, observer)
             }
             Part::Certificates => self.certify(means, observer),
+            Part::Work(item) => {
+                let work = Work {
+                    out: &self.out,
+                    scale: self.scale,
+                    seed: self.seed,
+                    means,
+                    observer,
+                };
+                let does = item.work.expect("a part of the work");
+                does(&work).map(|()| Worked::Something)
+            }
         }
     }
 

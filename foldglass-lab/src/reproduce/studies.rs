@@ -48,8 +48,12 @@ pub const QUENCH_CORRELATED: Source = source!("quench-correlated", 1);
 pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 57);
 /// The tied traps likewise.
 pub const PURE_TIED: Source = source!("pure-states-tied", 960);
+/// Chains and RLVR on several lengths that share cells.
+pub const LENGTHS: Source = source!("lengths", 300);
+/// Quenches of correlated parity.
+pub const CAPTURE: Source = source!("capture", 300);
 
-const ALL: [Source; 11] = [
+const ALL: [Source; 13] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -61,6 +65,8 @@ const ALL: [Source; 11] = [
     QUENCH_CORRELATED,
     PURE_CORRELATED,
     PURE_TIED,
+    LENGTHS,
+    CAPTURE,
 ];
 
 /// How much is run.
@@ -176,7 +182,7 @@ fn shrink(study: &mut Study) {
             (false, 1) => QUICK_WIDE_RUNS,
             (false, _) => QUICK_SCAN_RUNS,
         });
-        if !narrow {
+        if !narrow || study.name == CAPTURE.name {
             cut_runs(dynamics);
         }
     }

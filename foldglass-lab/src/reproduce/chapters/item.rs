@@ -12,7 +12,7 @@ use crate::report::page::{Block, Chapter, Figure, Range, Sheet};
 /// The chapter.
 pub fn chapter(compared: &Compared, made: &Made<'_>) -> Result<Chapter, Error> {
     let label = compared.item;
-    let item = items::labelled(label).expect("what was compared is an item");
+    let item = items::one(label).expect("what was compared is an item");
     let mut chapter =
         Chapter::new(id_of(label), format!("{label}: {}", compared.title)).short(label);
     chapter = chapter.prose(lead(compared, item));

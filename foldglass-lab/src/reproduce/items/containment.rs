@@ -15,6 +15,7 @@ pub static ITEM: Item = Item {
     studies: &[],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[CONTAINMENT],
     measure,
     paper: || PAPER.to_vec(),

@@ -13,6 +13,7 @@ pub static ITEM: Item = Item {
     studies: &[],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[CURES],
     measure,
     paper: || PAPER.to_vec(),

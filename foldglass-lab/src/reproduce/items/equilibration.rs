@@ -13,6 +13,7 @@ pub static ITEM: Item = Item {
     studies: &[APPROACH, STATIONARITY, CHAINS_WIDE, CHAINS_TIED],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[],
     measure,
     paper: || PAPER.to_vec(),

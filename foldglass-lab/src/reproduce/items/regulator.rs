@@ -14,6 +14,7 @@ pub static ITEM: Item = Item {
     studies: &[PLAIN, RESETS, SCAN],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[],
     measure,
     paper: || {

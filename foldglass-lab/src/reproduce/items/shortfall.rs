@@ -21,6 +21,7 @@ pub static ITEM: Item = Item {
     ],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[],
     measure,
     paper,

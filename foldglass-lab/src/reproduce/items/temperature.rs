@@ -25,6 +25,7 @@ pub static ITEM: Item = Item {
     studies: &[studies::PLAIN, RESETS, SCAN],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[],
     measure,
     paper: || [regulator::SCAN_REWARDS, regulator::RESET_REWARDS, CAPTION].concat(),

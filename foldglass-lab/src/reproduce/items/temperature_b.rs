@@ -24,6 +24,7 @@ pub static ITEM: Item = Item {
     studies: &[],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[TRAINED],
     measure,
     paper: || PAPER.to_vec(),

@@ -17,6 +17,7 @@ pub static ITEM: Item = Item {
     studies: &[CHAINS_TIED],
     censuses: &CENSUSES,
     certificates: true,
+    work: None,
     fleets: &[],
     measure,
     paper: || PAPER.to_vec(),

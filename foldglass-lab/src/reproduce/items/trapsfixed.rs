@@ -26,6 +26,7 @@ pub static ITEM: Item = Item {
     studies: &[CHAINS_TIED, QUENCH_CORRELATED, PURE_CORRELATED, PURE_TIED],
     censuses: &[],
     certificates: false,
+    work: None,
     fleets: &[],
     measure,
     paper: || PAPER.to_vec(),

@@ -1,0 +1,291 @@
+//! States the conjectured laws of the traps of parity, and counts by them.
+//!
+//! A word of n letters U and D is a *ballot word* when no beginning has more D than U; with m letters
+//! D there are C(n, m) - C(n, m-1) of them, with any number of D together C(n, n/2 rounded down).
+//!
+//! **Correlated inputs** (window (0,0), one length T, any k but 0, 1/2 and 1). Between positions j and
+//! j+1 the input changes or does not. A trap answers as if it did not change at the places of a set D,
+//! 2 <= j < T; written as letters, D at these places and U at the others are a ballot word of T-2
+//! letters with m > 0 letters D. It ignores the two ends of every stretch of D, so always an even
+//! number of positions. Each word is the trap of 2^(T-1) codes, which differ in the names of tokens,
+//! and has the reward (1 + |2k-1|^m) / 2. Let h be the least height of the word (U less D) behind a
+//! letter D: its barrier is |2k-1|^m (1 - |2k-1|^(h/2 rounded down, plus 1)) / 4.
+//!
+//! **Several lengths** (window (0,0), uniform inputs, l lengths, the longest T). A trap answers m > 0 of
+//! the lengths wrongly on every input, the others rightly, such that from every length on more are
+//! right than wrong: read from the longest down, without the longest, a ballot word of l-1 letters.
+//! Each is the trap of 2^(T-l) codes and has the reward 1 - m/l; with h the least excess of right
+//! over wrong lengths from a wrong one on, its barrier is h / (2l).
+
+use std::collections::BTreeMap;
+
+use dashu_int::UBig;
+use foldglass::Reward;
+
+/// A ballot word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The places of D, counted from 0, ascending.
+    pub downs: Vec<usize>,
+    /// The least height behind a D; none without one.
+    pub least: Option<usize>,
+}
+
+/// All ballot words of n letters with at least one D.
+pub fn words(n: usize) -> Vec<Word> {
+    let mut list = Vec::new();
+    extend(n, 0, 0, &mut Vec::new(), None, &mut list);
+    list.retain(|word| !word.downs.is_empty());
+    list
+}
+
+fn extend(
+    n: usize,
+    place: usize,
+    height: usize,
+    downs: &mut Vec<usize>,
+    least: Option<usize>,
+    list: &mut Vec<Word>,
+) {
+    if place == n {
+        let downs = downs.clone();
+        list.push(Word { downs, least });
+        return;
+    }
+    extend(n, place + 1, height + 1, downs, least, list);
+    if let Some(lower) = height.checked_sub(1) {
+        downs.push(place);
+        let least = Some(least.map_or(lower, |least| least.min(lower)));
+        extend(n, place + 1, lower, downs, least, list);
+        downs.pop();
+    }
+}
+
+/// How many ballot words of n letters have m letters D: C(n, m) - C(n, m-1).
+pub fn ballot(n: usize, m: usize) -> u128 {
+    if 2 * m > n {
+        return 0;
+    }
+    binomial(n, m) - m.checked_sub(1).map_or(0, |less| binomial(n, less))
+}
+
+fn binomial(n: usize, m: usize) -> u128 {
+    (0..m).fold(1, |product, i| product * (n - i) as u128 / (i + 1) as u128)
+}
+
+/// Traps by something that they have.
+pub type Counts<K> = BTreeMap<K, u128>;
+
+/// What a law says of the traps of a class.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Law {
+    /// Codes by reward.
+    pub rewards: Counts<Reward>,
+    /// Codes by escape barrier.
+    pub barriers: Counts<Reward>,
+    /// Traps, up to the names of tokens, by the positions that they ignore, or by the lengths that
+    /// they answer wrongly.
+    pub sets: Counts<Vec<usize>>,
+}
+
+impl Law {
+    /// All traps.
+    pub fn traps(&self) -> u128 {
+        self.rewards.values().sum()
+    }
+
+    fn add(&mut self, codes: u128, reward: Reward, barrier: Reward, set: Vec<usize>) {
+        *self.rewards.entry(reward).or_default() += codes;
+        *self.barriers.entry(barrier).or_default() += codes;
+        *self.sets.entry(set).or_default() += 1;
+    }
+}
+
+/// The law of correlated parity of a length, where a symbol repeats with probability `repeats` of
+/// `of`.
+pub fn correlated(length: usize, repeats: u32, of: u32) -> Law {
+    let mut law = Law::default();
+    // |2k - 1|, over `of`.
+    let r = UBig::from((2 * repeats).abs_diff(of));
+    let of = UBig::from(of);
+    for word in words(length.saturating_sub(2)) {
+        let (m, h) = (word.downs.len(), word.least.unwrap_or(0) / 2 + 1);
+        let reward = Reward::new(of.pow(m) + r.pow(m), of.pow(m) * UBig::from(2u8));
+        let fall = of.pow(h) - r.pow(h);
+        let barrier = Reward::new(r.pow(m) * fall, of.pow(m + h) * UBig::from(4u8));
+        let codes = 1 << (length - 1);
+        law.add(codes, reward, barrier, ignored(&word.downs));
+    }
+    law
+}
+
+/// The ends of the stretches of places without change: place 0 is between positions 2 and 3.
+fn ignored(downs: &[usize]) -> Vec<usize> {
+    let mut ends: Vec<usize> = Vec::new();
+    for position in downs.iter().flat_map(|place| [place + 2, place + 3]) {
+        // The end of a stretch that goes on is none.
+        if ends.last() == Some(&position) {
+            ends.pop();
+        } else {
+            ends.push(position);
+        }
+    }
+    ends
+}
+
+/// The law of several lengths of parity, given ascending.
+pub fn lengths(lengths: &[usize]) -> Law {
+    let mut law = Law::default();
+    let count = lengths.len();
+    let longest = lengths[count - 1];
+    for word in words(count - 1) {
+        // The longest, which is right, lifts every height by one.
+        let excess = word.least.unwrap_or(0) + 1;
+        let wrong = word
+            .downs
+            .iter()
+            .rev()
+            .map(|&place| lengths[count - 2 - place]);
+        law.add(
+            1 << (longest - count),
+            Reward::new(count - word.downs.len(), count),
+            Reward::new(excess, 2 * count),
+            wrong.collect(),
+        );
+    }
+    law
+}
+
+#[cfg(test)]
+mod tests {
+    use foldglass::{
+        Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, count, exact,
+    };
+
+    use super::*;
+
+    #[test]
+    fn words_are_counted_by_the_formula() {
+        for n in 0..12 {
+            let all = words(n);
+            for m in 1..=n {
+                let own = all.iter().filter(|word| word.downs.len() == m).count();
+                assert_eq!(own as u128, ballot(n, m), "{n} {m}");
+            }
+            assert_eq!(all.len() as u128 + 1, binomial(n, n / 2));
+        }
+    }
+
+    /// The paper's counts, and the sets of erratum 2.
+    #[test]
+    fn the_paper_s_traps_come_out() {
+        let traps = |length| correlated(length, 9, 10).traps();
+        assert_eq!([3, 4, 5, 6, 7, 8].map(traps), [0, 8, 32, 160, 576, 2432]);
+        let law = correlated(8, 9, 10);
+        assert_eq!(law.sets.get(&vec![5, 8]), Some(&1));
+        assert!(law.sets.keys().all(|set| set.len() % 2 == 0));
+        let rewards: Vec<String> = law.rewards.keys().rev().map(Reward::to_string).collect();
+        assert_eq!(rewards, ["9/10", "41/50", "189/250"]);
+    }
+
+    /// The class of correlated parity of a length.
+    fn class(length: usize, k: &str) -> Class {
+        let spec = ClassSpec {
+            inputs: InputLaw::Markov(exact::parse(k).unwrap()),
+            ..ClassSpec::uniform(
+                LatinSquare::cyclic(2).unwrap(),
+                &[length],
+                Shape::untied(0, 0),
+            )
+        };
+        spec.lay_out(Allowance::default()).unwrap()
+    }
+
+    /// The code that adds up all symbols but those in `ignored`, and at last the other answer where
+    /// that is better.
+    fn careless(class: &Class, ignored: &[usize]) -> Code {
+        let with = |turned: u16| {
+            Code::from_fn(class, |cell| {
+                let key = class.key(cell);
+                let (t, x) = (key.t.unwrap(), key.x[0].unwrap());
+                let added = if ignored.contains(&t) { 0 } else { x };
+                let last = t == class.task().longest();
+                added ^ key.y[0].unwrap_or(0) ^ if last { turned } else { 0 }
+            })
+        };
+        let [straight, turned] = [with(0), with(1)];
+        if count::reward(&straight) >= count::reward(&turned) {
+            straight
+        } else {
+            turned
+        }
+    }
+
+    fn every_change_lowers(code: &Code) -> bool {
+        let reward = count::reward(code);
+        (0..code.class().cells()).all(|cell| {
+            let mut changed = code.clone();
+            changed.set(cell, 1 - code.action(cell));
+            count::reward(&changed) < reward
+        })
+    }
+
+    /// That the traps of the law are traps does not rest on censuses: of all codes that add up some
+    /// of the symbols, those from which every change of a cell loses are the law's, and no others.
+    #[test]
+    fn the_law_s_traps_are_strict_maxima() {
+        for (length, k, repeats) in [
+            (4, "9/10", 9),
+            (5, "1/10", 1),
+            (6, "9/10", 9),
+            (7, "3/5", 6),
+        ] {
+            let class = class(length, k);
+            let law = correlated(length, repeats, 10);
+            for set in 1u32..1 << length {
+                let ignored: Vec<usize> =
+                    (1..=length).filter(|i| set >> (i - 1) & 1 == 1).collect();
+                let strict = every_change_lowers(&careless(&class, &ignored));
+                assert_eq!(
+                    strict,
+                    law.sets.contains_key(&ignored),
+                    "T={length} {ignored:?}"
+                );
+            }
+        }
+    }
+
+    /// The same for lengths: the code that is right but for the lengths in a set.
+    #[test]
+    fn wrong_lengths_are_strict_maxima_by_the_law() {
+        for all in [&[1, 2, 3][..], &[2, 3, 4], &[1, 2, 3, 4, 5], &[2, 4, 5, 6]] {
+            let square = LatinSquare::cyclic(2).unwrap();
+            let spec = ClassSpec::uniform(square, all, Shape::untied(0, 0));
+            let class = spec.lay_out(Allowance::default()).unwrap();
+            let law = lengths(all);
+            for set in 1u32..1 << all.len() {
+                let wrong: Vec<usize> = (0..all.len())
+                    .filter(|i| set >> i & 1 == 1)
+                    .map(|i| all[i])
+                    .collect();
+                let turned = |t: usize| u16::from(wrong.contains(&t));
+                let code = Code::from_fn(&class, |cell| {
+                    let key = class.key(cell);
+                    let (t, x) = (key.t.unwrap(), key.x[0].unwrap());
+                    x ^ key.y[0].unwrap_or(0) ^ turned(t) ^ turned(t - 1)
+                });
+                let strict = every_change_lowers(&code);
+                assert_eq!(strict, law.sets.contains_key(&wrong), "{all:?} {wrong:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_of_three_lengths_is_answered_wrongly() {
+        let law = lengths(&[2, 3, 4]);
+        assert_eq!(law.sets, Counts::from([(vec![2], 1)]));
+        assert_eq!(law.rewards, Counts::from([("2/3".parse().unwrap(), 2)]));
+        assert_eq!(law.barriers, Counts::from([("1/6".parse().unwrap(), 2)]));
+        assert_eq!(lengths(&[3, 7]).traps(), 0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Certifies codes, keeps the verdicts in a file, and checks what the file says (paper, App. G.6).
+//!
+//! The check is that of `foldglass check`: it shares nothing with the search but task, class and claim.
+
+use std::fs;
+use std::path::Path;
+
+use foldglass::check::verdict::{Effort, Settings, VerdictError, check};
+use foldglass::claim::{Finding, Verdict};
+use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::{Class, Code};
+use foldglass_study::Error as StudyError;
+use foldglass_study::claims::{self, Claims, VerdictWriter};
+use foldglass_study::files::Input;
+
+use super::landscape::Means;
+use crate::error::Error;
+use crate::progress::Terminal;
+
+/// Searches the shelf of a code, up to `cap` codes of it.
+pub fn verdict(
+    workers: &mut Workers,
+    code: &Code,
+    cap: usize,
+    observer: &Terminal,
+) -> Result<Verdict, Error> {
+    let mut search = Search::new(workers, code.clone(), cap);
+    search.explore(workers, observer);
+    if !search.is_over() {
+        return Err(stopped());
+    }
+    Ok(search.finish().verdict)
+}
+
+/// What is said when the user stops it.
+pub fn stopped() -> Error {
+    Error::Stopped("stopped in the landscape; the same command goes on".to_owned())
+}
+
+/// Certifies traps of a class, at least one, in a file, unless it has them; then checks every verdict
+/// of the file. What is no trap, or does not hold, is an error.
+pub fn certify(
+    path: &Path,
+    class: &Class,
+    codes: &[Code],
+    cap: usize,
+    means: Means,
+    observer: &Terminal,
+) -> Result<(), Error> {
+    if !is_known(path, codes, means) {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).map_err(|source| StudyError::write(directory, source))?;
+        }
+        let mut workers = Workers::new(class, means.threads, means.allowance)?;
+        let mut writer = VerdictWriter::create(path, &class.spec())?;
+        for code in codes {
+            writer.write(&verdict(&mut workers, code, cap, observer)?)?;
+        }
+        writer.finish()?;
+    }
+    let settings = Settings {
+        effort: Effort::All,
+        threads: means.threads,
+        each: means.allowance.shared(means.threads),
+    };
+    for (number, verdict) in read(path, means)?.iter().enumerate() {
+        let failed = |problem: String| {
+            Error::Failed(format!("{}: verdict {number}: {problem}", path.display()))
+        };
+        if !matches!(verdict.finding, Finding::Certified { .. }) {
+            let found = verdict.finding.name();
+            return Err(failed(format!("it is {found}, and should be a trap")));
+        }
+        match check(verdict, settings, observer) {
+            Ok(_) => {}
+            Err(VerdictError::Stopped) => return Err(stopped()),
+            Err(error) => return Err(failed(error.to_string())),
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path, means: Means) -> Result<Vec<Verdict>, Error> {
+    match claims::read(&Input::read(path)?, means.allowance)? {
+        Claims::Verdicts(verdicts) => Ok(verdicts),
+        Claims::Path(_) => Err(Error::Failed(format!(
+            "{} holds a path in place of verdicts",
+            path.display()
+        ))),
+    }
+}
+
+/// Whether a file has verdicts on these codes.
+fn is_known(path: &Path, codes: &[Code], means: Means) -> bool {
+    let Ok(verdicts) = read(path, means) else {
+        return false;
+    };
+    verdicts.iter().map(|verdict| &verdict.start).eq(codes)
+}

@@ -1,0 +1,406 @@
+//! ext:traps: the traps of correlated parity and of several lengths, by reward and by what they miss,
+//! beside the conjectured laws.
+
+use std::collections::BTreeMap;
+
+use foldglass::Reward;
+use foldglass::stats::Proportion;
+use kuva::prelude::TickFormat;
+
+use super::ext_lengths::PARITY as LENGTHS;
+use super::ext_panels::{Axis, Curve, Drawn, Panel, page};
+use crate::report::figure::{LOOKS, Point, powers_of_ten};
+use crate::reproduce::ballot::{self, Counts, Law, ballot};
+use crate::reproduce::data::Data;
+use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::maps::{self, Map, MapRecord};
+use crate::reproduce::measured::Measured;
+use crate::reproduce::stated::{Entry, Stated, entry};
+use crate::reproduce::studies::Scale;
+
+/// The item.
+pub static ITEM: Item = Item {
+    label: "ext:traps",
+    title: "traps of parity against the conjectured laws",
+    studies: &[],
+    censuses: &[],
+    certificates: false,
+    work: Some(|work| {
+        maps::make(&CORRELATED.map(|class| class.map), work)?;
+        maps::make(&UNCORRELATED, work)?;
+        maps::make(LENGTHS, work)
+    }),
+    fleets: &[],
+    measure,
+    paper: || PAPER.to_vec(),
+    shows_all: true,
+    figure: Some(Figure {
+        file: "ext-traps.svg",
+        draw,
+    }),
+};
+
+/// A class of correlated parity, k being `repeats` of `of`.
+#[derive(Clone, Copy)]
+struct Correlated {
+    map: Map,
+    repeats: u32,
+    of: u32,
+}
+
+macro_rules! correlated {
+    ($repeats:literal / $of:literal, $length:literal) => {
+        Correlated {
+            map: Map {
+                inputs: concat!("markov:", $repeats, "/", $of),
+                quick: $length <= 6,
+                ..Map::parity(
+                    concat!("parity k=", $repeats, "/", $of, " T=", $length),
+                    &[$length],
+                )
+            },
+            repeats: $repeats,
+            of: $of,
+        }
+    };
+}
+
+/// The classes that the law of correlated inputs is checked on.
+const CORRELATED: [Correlated; 31] = [
+    correlated!(9 / 10, 3),
+    correlated!(9 / 10, 4),
+    correlated!(9 / 10, 5),
+    correlated!(9 / 10, 6),
+    correlated!(9 / 10, 7),
+    correlated!(9 / 10, 8),
+    correlated!(9 / 10, 9),
+    correlated!(9 / 10, 10),
+    correlated!(9 / 10, 11),
+    correlated!(9 / 10, 12),
+    correlated!(3 / 5, 4),
+    correlated!(3 / 5, 5),
+    correlated!(3 / 5, 6),
+    correlated!(3 / 5, 7),
+    correlated!(3 / 5, 8),
+    correlated!(3 / 5, 9),
+    correlated!(3 / 4, 4),
+    correlated!(3 / 4, 5),
+    correlated!(3 / 4, 6),
+    correlated!(3 / 4, 7),
+    correlated!(3 / 4, 8),
+    correlated!(1 / 10, 4),
+    correlated!(1 / 10, 5),
+    correlated!(1 / 10, 6),
+    correlated!(1 / 10, 7),
+    correlated!(1 / 10, 8),
+    correlated!(99 / 100, 4),
+    correlated!(99 / 100, 5),
+    correlated!(99 / 100, 6),
+    correlated!(99 / 100, 7),
+    correlated!(99 / 100, 8),
+];
+
+/// Where the inputs are not correlated, and there is none.
+const UNCORRELATED: [Map; 1] = [correlated!(1 / 2, 8).map];
+
+fn measure(data: &Data) -> Vec<Quantity> {
+    let mut list = Vec::new();
+    let mut holding = Holding::default();
+    for class in &CORRELATED {
+        let law = ballot::correlated(class.map.lengths[0], class.repeats, class.of);
+        let found = found(data, &class.map);
+        list.extend(rows(&class.map, found, &law, |misses| &misses.ignored));
+        holding.add(found, &law, |misses| &misses.ignored);
+        let name = "numbers of positions ignored";
+        let sizes = found.map(numbers_ignored);
+        list.push(Quantity::new(class.map.name, name, Measured::Exact(sizes)));
+    }
+    let none = found(data, &UNCORRELATED[0]).map(|record| record.count().to_string());
+    let none = Measured::Exact(none);
+    list.push(Quantity::new(UNCORRELATED[0].name, "traps", none));
+    list.push(holding.quantity("correlated inputs"));
+    let mut holding = Holding::default();
+    for map in LENGTHS {
+        let law = ballot::lengths(map.lengths);
+        let found = found(data, map);
+        list.extend(rows(map, found, &law, |misses| &misses.wrong));
+        holding.add(found, &law, |misses| &misses.wrong);
+    }
+    list.push(holding.quantity("several lengths"));
+    list
+}
+
+/// How many classes a law holds on.
+#[derive(Default)]
+struct Holding(u64, u64);
+
+impl Holding {
+    fn add(&mut self, found: Option<&MapRecord>, law: &Law, of: Missing) {
+        if let Some(record) = found {
+            self.0 += u64::from(differences(record, law, of).is_empty());
+            self.1 += 1;
+        }
+    }
+
+    fn quantity(&self, class: &'static str) -> Quantity {
+        let share = Proportion {
+            successes: self.0,
+            trials: self.1,
+        };
+        Quantity::new(
+            class,
+            "classes on which the law holds",
+            Measured::Count(share),
+        )
+    }
+}
+
+/// What of a trap the law is about.
+type Missing = fn(&maps::Misses) -> &Vec<usize>;
+
+fn found<'a>(data: &'a Data, map: &Map) -> Option<&'a MapRecord> {
+    data.work.maps.iter().find(|record| record.name == map.name)
+}
+
+fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Quantity> {
+    let exact =
+        |name: &str, text: Option<String>| Quantity::new(map.name, name, Measured::Exact(text));
+    let says = |record: &MapRecord| {
+        let unknown = Barriers::of(record).unknown;
+        match &differences(record, law, of)[..] {
+            [] if unknown > 0 => format!("holds, {unknown} barriers not known"),
+            [] => "holds".to_owned(),
+            several => format!("fails: {}", several.join(", ")),
+        }
+    };
+    vec![
+        exact("traps", found.map(|record| record.count().to_string())),
+        exact("traps by the law", found.map(|_| law.traps().to_string())),
+        exact(
+            "traps by reward",
+            found.map(|record| line(&rewards(record))),
+        ),
+        exact("the law", found.map(says)),
+    ]
+}
+
+fn line(counts: &Counts<Reward>) -> String {
+    let words: Vec<String> = counts
+        .iter()
+        .rev()
+        .map(|(reward, count)| format!("{reward}: {count}"))
+        .collect();
+    if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(", ")
+    }
+}
+
+fn rewards(record: &MapRecord) -> Counts<Reward> {
+    let mut counts = Counts::new();
+    for kind in &record.traps {
+        *counts.entry(kind.reward.clone()).or_default() += kind.count;
+    }
+    counts
+}
+
+/// The traps by barrier.
+#[derive(Default)]
+struct Barriers {
+    known: Counts<Reward>,
+    /// Traps whose barrier would have taken too many codes to find.
+    unknown: u128,
+}
+
+impl Barriers {
+    fn of(record: &MapRecord) -> Barriers {
+        let mut barriers = Barriers::default();
+        for kind in &record.traps {
+            match &kind.barrier {
+                Some(barrier) => *barriers.known.entry(barrier.clone()).or_default() += kind.count,
+                None => barriers.unknown += kind.count,
+            }
+        }
+        barriers
+    }
+
+    /// Whether those that are known are among a law's, and the rest of the law's are as many as are
+    /// not known.
+    fn fit(&self, law: &Counts<Reward>) -> bool {
+        let within = |(barrier, count): (&Reward, &u128)| law.get(barrier) >= Some(count);
+        let known: u128 = self.known.values().sum();
+        self.known.iter().all(within) && known + self.unknown == law.values().sum()
+    }
+}
+
+/// In what a census and a law differ.
+fn differences(record: &MapRecord, law: &Law, of: Missing) -> Vec<&'static str> {
+    let mut sets: Counts<Vec<usize>> = BTreeMap::new();
+    for misses in &record.misses {
+        *sets.entry(of(misses).clone()).or_default() += misses.certified as u128;
+    }
+    let mut list = Vec::new();
+    let mut compare = |what, equal: bool| {
+        if !equal {
+            list.push(what);
+        }
+    };
+    compare("rewards", rewards(record) == law.rewards);
+    compare("barriers", Barriers::of(record).fit(&law.barriers));
+    compare("what is missed", sets == law.sets);
+    list
+}
+
+fn numbers_ignored(record: &MapRecord) -> String {
+    let mut sizes: Vec<usize> = record.misses.iter().map(|m| m.ignored.len()).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let words: Vec<String> = sizes.iter().map(usize::to_string).collect();
+    if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(", ")
+    }
+}
+
+const fn exact(class: &'static str, quantity: &'static str, text: &'static str) -> Entry {
+    entry(class, quantity, Stated::Exact(text))
+}
+
+const EVEN: &str = "erratum 2: always an even number of positions is ignored";
+
+#[rustfmt::skip]
+const PAPER: &[Entry] = &[
+    exact("parity k=9/10 T=4", "traps", "8"),
+    exact("parity k=9/10 T=5", "traps", "32"),
+    exact("parity k=9/10 T=6", "traps", "160"),
+    exact("parity k=9/10 T=7", "traps", "576"),
+    exact("parity k=9/10 T=8", "traps", "2432"),
+    exact("parity k=9/10 T=8", "numbers of positions ignored", "1, 2").reason(EVEN),
+    exact("parity k=1/2 T=8", "traps", "0"),
+];
+
+/// How far the figure draws the law.
+const FAR: usize = 16;
+
+/// The most rewards that the figure tells apart.
+const REWARDS: usize = 5;
+
+fn draw(data: &Data, scale: Scale) -> String {
+    let correlated: Vec<(usize, &MapRecord)> = CORRELATED
+        .iter()
+        .filter(|class| (class.repeats, class.of) == (9, 10))
+        .filter_map(|class| Some((class.map.lengths[0], found(data, &class.map)?)))
+        .collect();
+    let consecutive =
+        |map: &&Map| map.lengths[0] == 1 && map.lengths.len() == map.lengths[map.lengths.len() - 1];
+    let lengths: Vec<(usize, &MapRecord)> = LENGTHS
+        .iter()
+        .filter(consecutive)
+        .filter_map(|map| Some((map.lengths.len(), found(data, map)?)))
+        .collect();
+    let smoke = if scale == Scale::Quick {
+        ", SMOKE SCALE"
+    } else {
+        ""
+    };
+    page(&[
+        panel(
+            format!("(a) correlated inputs, k = 9/10{smoke}"),
+            "T",
+            &correlated,
+            |length, m| ballot(length.saturating_sub(2), m) << (length - 1),
+            8.0,
+            &["marks: censuses", "lines: the law", "m: changes ignored"],
+        ),
+        panel(
+            format!("(b) lengths 1 .. n, uniform inputs{smoke}"),
+            "n",
+            &lengths,
+            |count, m| ballot(count - 1, m),
+            4.0,
+            &[
+                "marks: censuses",
+                "lines: the law",
+                "m: lengths answered",
+                "wrongly",
+            ],
+        ),
+    ])
+}
+
+/// Traps by reward, the m-th highest first, against a number; lines are the law.
+fn panel(
+    title: String,
+    label: &'static str,
+    found: &[(usize, &MapRecord)],
+    law: impl Fn(usize, usize) -> u128,
+    top: f64,
+    notes: &'static [&'static str],
+) -> Panel {
+    let point = |x: usize, y: u128| Point {
+        x: x as f64,
+        y: (y as f64).log10(),
+        interval: None,
+    };
+    let mut curves = Vec::new();
+    for (m, look) in (1..=REWARDS).zip(LOOKS) {
+        let line = (2..=FAR)
+            .filter(|&n| law(n, m) > 0)
+            .map(|n| point(n, law(n, m)));
+        curves.push(Curve {
+            label: None,
+            look,
+            drawn: Drawn::Line,
+            points: line.collect(),
+        });
+        let marks = found.iter().filter_map(|(n, record)| {
+            let counts: Vec<u128> = rewards(record).into_values().rev().collect();
+            Some(point(*n, *counts.get(m - 1)?))
+        });
+        curves.push(Curve {
+            label: Some(format!("m = {m}")),
+            look,
+            drawn: Drawn::Marks,
+            points: marks.collect(),
+        });
+    }
+    Panel {
+        title,
+        x: Axis {
+            label,
+            ends: [2.0, FAR as f64],
+            step: 2.0,
+            ticks: TickFormat::Fixed(0),
+        },
+        y: Axis {
+            label: "traps",
+            ends: [-0.4, top],
+            step: 1.0,
+            ticks: powers_of_ten(),
+        },
+        curves,
+        notes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn barriers_fit_a_law_as_far_as_they_are_known() {
+        let counts = |list: &[(&str, u128)]| -> Counts<Reward> {
+            let count = |(text, count): &(&str, u128)| (text.parse().unwrap(), *count);
+            list.iter().map(count).collect()
+        };
+        let law = counts(&[("1/6", 2), ("1/4", 1)]);
+        let fit = |known: &[(&str, u128)], unknown| {
+            let known = counts(known);
+            Barriers { known, unknown }.fit(&law)
+        };
+        assert!(fit(&[("1/6", 2), ("1/4", 1)], 0) && fit(&[("1/6", 1)], 2));
+        assert!(!fit(&[("1/6", 3)], 0) && !fit(&[("1/6", 2)], 0) && !fit(&[("1/5", 1)], 2));
+    }
+}

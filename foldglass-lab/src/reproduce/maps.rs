@@ -1,0 +1,238 @@
+//! Maps classes whole: a census, what each trap ignores or answers wrongly, and a certificate of each
+//! (paper, App. G.6).
+//!
+//! In the directory of a reproduction `maps/` has a file a class, and `certificates/map-NAME.json` a
+//! verdict on each of its traps, up to the names of tokens. What is there is not done again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use foldglass::landscape::ignored::ignored;
+use foldglass::{Class, Code, Reward, Symbol, count};
+use foldglass_study::ClassWords;
+use foldglass_study::census::{TrapKind, Traps};
+use serde::{Deserialize, Serialize};
+
+use super::certified::certify;
+use super::files::{read_json, write_json};
+use super::studies::Scale;
+use super::work::{VERSION, Work};
+use crate::error::Error;
+
+/// A class to map.
+#[derive(Debug, Clone, Copy)]
+pub struct Map {
+    /// Its name in tables and files.
+    pub name: &'static str,
+    /// The multiplication table.
+    pub task: &'static str,
+    /// The lengths, ascending.
+    pub lengths: &'static [usize],
+    /// Symbols read before and after x_t.
+    pub window: [usize; 2],
+    /// Tokens remembered.
+    pub memory: usize,
+    /// The law of the inputs.
+    pub inputs: &'static str,
+    /// Whether the smoke scale maps it too.
+    pub quick: bool,
+}
+
+impl Map {
+    /// A class of parity with window (0,0) and uniform inputs.
+    pub const fn parity(name: &'static str, lengths: &'static [usize]) -> Map {
+        Map {
+            name,
+            task: "parity",
+            lengths,
+            window: [0, 0],
+            memory: 1,
+            inputs: "uniform",
+            quick: false,
+        }
+    }
+
+    /// The same, mapped at the smoke scale too.
+    pub const fn quick(self) -> Map {
+        Map {
+            quick: true,
+            ..self
+        }
+    }
+
+    fn class(&self, work: &Work<'_>) -> Result<Class, Error> {
+        let mut words = ClassWords::new(self.task, self.lengths).inputs(self.inputs);
+        (words.window, words.memory) = (self.window, self.memory);
+        Ok(words
+            .spec(Path::new(""), 0)?
+            .lay_out(work.means.allowance)?)
+    }
+
+    fn is_at(&self, scale: Scale) -> bool {
+        self.quick || scale != Scale::Quick
+    }
+}
+
+/// What a map says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapRecord {
+    version: String,
+    /// The name of the class.
+    pub name: String,
+    /// Its cells.
+    pub cells: usize,
+    /// Its codes.
+    pub codes: String,
+    /// Codes of reward 1.
+    pub optimal: String,
+    /// Codes below that no single change raises.
+    pub local_maxima: String,
+    /// Traps by reward, barrier and largest loss, the highest first.
+    pub traps: Vec<TrapKind>,
+    /// Traps up to the names of tokens, by what they miss.
+    pub misses: Vec<Misses>,
+}
+
+/// Traps that miss the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Misses {
+    /// Their reward.
+    pub reward: Reward,
+    /// The positions ignored at the longest length.
+    pub ignored: Vec<usize>,
+    /// The lengths at which every input is answered wrongly.
+    pub wrong: Vec<usize>,
+    /// How many, up to the names of tokens; all have certificates that were checked.
+    pub certified: usize,
+}
+
+impl MapRecord {
+    /// How many codes are traps.
+    pub fn count(&self) -> u128 {
+        self.traps.iter().map(|kind| kind.count).sum()
+    }
+}
+
+const MAPS: &str = "maps";
+
+/// The most codes of the shelf of a trap: censuses have exhausted it before.
+const CAP: usize = 1_000_000;
+
+/// Reads the maps of a directory.
+pub fn read(directory: &Path) -> Result<Vec<MapRecord>, Error> {
+    let mut maps = Vec::new();
+    for file in fs::read_dir(directory.join(MAPS))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        if file
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            maps.extend(read_json(&file.path(), "a map of a class")?);
+        }
+    }
+    Ok(maps)
+}
+
+/// Maps the classes that are not mapped yet, and checks the certificates of their traps.
+pub fn make(maps: &[Map], work: &Work<'_>) -> Result<(), Error> {
+    let known = read(work.out)?;
+    for map in maps.iter().filter(|map| map.is_at(work.scale)) {
+        let is_own = |record: &&MapRecord| record.name == map.name && record.version == VERSION;
+        if known.iter().any(|record| is_own(&record)) {
+            continue;
+        }
+        work.observer.stage(format!("map of {}", map.name));
+        let file = map.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let record = one(map, &file, work)?;
+        write_json(&work.out.join(MAPS).join(format!("{file}.json")), &record)?;
+    }
+    Ok(())
+}
+
+fn one(map: &Map, file: &str, work: &Work<'_>) -> Result<MapRecord, Error> {
+    let class = map.class(work)?;
+    let parts: PathBuf = work.out.join(MAPS).join(format!("{file}-parts"));
+    let exact = Reward::ZERO;
+    let census = super::landscape::census(
+        &class,
+        &exact,
+        Some(parts.clone()),
+        work.means,
+        work.observer,
+    );
+    let found = census?;
+    let traps = found.traps.as_ref();
+    let codes: Vec<Code> = traps.map(|traps| traps.codes.clone()).unwrap_or_default();
+    if !codes.is_empty() {
+        let path = work
+            .out
+            .join("certificates")
+            .join(format!("map-{file}.json"));
+        certify(&path, &class, &codes, CAP, work.means, work.observer)?;
+    }
+    // The record holds all that the parts were kept for.
+    let _ = fs::remove_dir_all(&parts);
+    Ok(MapRecord {
+        version: VERSION.to_owned(),
+        name: map.name.to_owned(),
+        cells: found.cells,
+        codes: found.codes.clone(),
+        optimal: found.optimal.to_string(),
+        local_maxima: found.local_maxima.to_string(),
+        traps: traps
+            .map(|Traps { kinds, .. }| kinds.clone())
+            .unwrap_or_default(),
+        misses: misses(&codes),
+    })
+}
+
+/// What codes miss, the highest rewards first.
+fn misses(codes: &[Code]) -> Vec<Misses> {
+    let mut kinds: Vec<Misses> = Vec::new();
+    for code in codes {
+        let task = code.class().task();
+        let lengths = task.lengths().iter().copied();
+        let own = Misses {
+            reward: count::reward(code),
+            ignored: ignored(code, task.longest()),
+            wrong: lengths
+                .filter(|&length| !answers_any(code, length))
+                .collect(),
+            certified: 0,
+        };
+        let same = |kind: &Misses| {
+            (&kind.reward, &kind.ignored, &kind.wrong) == (&own.reward, &own.ignored, &own.wrong)
+        };
+        match kinds.iter_mut().find(|kind| same(kind)) {
+            Some(kind) => kind.certified += 1,
+            None => kinds.push(Misses {
+                certified: 1,
+                ..own
+            }),
+        }
+    }
+    kinds.sort_by(|a, b| b.cmp(a));
+    kinds
+}
+
+/// Whether a code answers any input of a length rightly.
+fn answers_any(code: &Code, length: usize) -> bool {
+    let class = code.class();
+    let q = class.q();
+    let inputs = (q as u64).pow(length as u32);
+    (0..inputs).any(|number| {
+        let digit = |place: usize| (number / (q as u64).pow(place as u32) % q as u64) as Symbol;
+        let x: Vec<Symbol> = (0..length).map(digit).collect();
+        let mut y: Vec<Symbol> = Vec::with_capacity(length);
+        for t in 1..=length {
+            y.push(code.action(class.route(&x, t, &y)));
+        }
+        y[length - 1] == class.task().fold(&x)
+    })
+}
