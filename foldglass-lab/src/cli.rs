@@ -71,6 +71,8 @@ pub enum Command {
     Escape(commands::escape::EscapeArgs),
     /// Check files that `certify --out` and `escape --out` wrote, from the files alone
     Check(commands::check::CheckArgs),
+    /// Take a code apart: dead steps, aliasing, ignored positions, wrong answers, defended cells
+    Inspect(commands::inspect::InspectArgs),
     /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
     Gauge(commands::gauge::GaugeArgs),
     /// Solve parity: ln Z, mean reward, entropy, heat, and the transition by every definition
@@ -101,6 +103,8 @@ pub enum Command {
     Summary(commands::summary::SummaryArgs),
     /// Redo tables and figures of the paper, and compare them number by number
     Reproduce(commands::reproduce::ReproduceArgs),
+    /// Decide the paper's statements one by one, from records and small computations
+    Claims(commands::claims::ClaimsArgs),
     /// Write completions for a shell to stdout
     Completions(commands::shell::CompletionsArgs),
     /// Write man pages, one a command

@@ -11,27 +11,29 @@
 
 mod classes;
 mod compare;
-mod data;
+pub mod data;
 mod detect;
-mod files;
-mod fleets;
+pub mod files;
+pub mod fleets;
 mod item;
 pub mod items;
 mod judge;
-mod landscape;
+pub mod landscape;
 mod manifest;
 mod measured;
 mod row;
 mod run;
 mod stated;
-mod studies;
+pub mod studies;
 pub mod tables;
 mod traps;
 
+pub use classes::CLASSES;
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;
 pub use item::Item;
 pub use judge::{LEVEL, Verdict, Why};
+pub use manifest::Manifest;
 pub use row::Row;
 pub use run::{Planned, Request};
 pub use studies::Scale;

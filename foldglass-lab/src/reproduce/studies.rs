@@ -46,7 +46,8 @@ pub const PURE_CORRELATED: Source = source!("pure-states-correlated");
 /// The tied traps likewise.
 pub const PURE_TIED: Source = source!("pure-states-tied");
 
-const ALL: [Source; 11] = [
+/// All of them.
+pub const ALL: [Source; 11] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,

@@ -1,0 +1,1 @@
+//! Holds `claims` to a verdict for every statement, and to those that its documentation has.
