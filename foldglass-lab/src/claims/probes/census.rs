@@ -144,13 +144,19 @@ pub fn correlated(bench: &Bench) -> Result<Value, Error> {
 
 fn trap_line(length: usize, k: &str, found: &Found) -> Value {
     let traps = traps(found);
-    let (mut sizes, mut odd, mut formula) = (BTreeMap::new(), 0usize, 0usize);
+    let (mut sizes, mut odd) = (BTreeMap::new(), 0usize);
+    // The reward by the summed gaps of the ignored positions, and by their number.
+    let (mut formula, mut literal) = (0usize, 0usize);
     let mut sets: BTreeMap<String, String> = BTreeMap::new();
     for code in &traps.codes {
         let ignored = ignored(code);
         *sizes.entry(ignored.len().to_string()).or_insert(0usize) += 1;
         odd += ignored.len() % 2;
         let reward = foldglass::count::reward(code);
+        let number: Vec<usize> = (0..ignored.len())
+            .flat_map(|n| [2 * n, 2 * n + 1])
+            .collect();
+        literal += usize::from(lowest_terms(reward.ratio()) == paired_reward(k, &number));
         formula += usize::from(lowest_terms(reward.ratio()) == paired_reward(k, &ignored));
         sets.insert(format!("{ignored:?}"), reward.to_string());
     }
@@ -168,7 +174,7 @@ fn trap_line(length: usize, k: &str, found: &Found) -> Value {
     json!({
         "T": length, "k": k, "local_maxima": found.local_maxima.to_string(),
         "traps": traps.count().to_string(), "orbits": traps.codes.len(), "ignored_sizes": sizes,
-        "odd": odd, "reward_formula": formula, "rewards": rewards, "sets": sets,
+        "odd": odd, "reward_formula": formula, "reward_by_number": literal, "rewards": rewards, "sets": sets,
         "losses_of_formula": of_formula.count(), "losses": known,
         "barriers": traps.by(|kind| kind.barrier.clone()).iter()
             .filter_map(|(barrier, _)| barrier.as_ref().map(Reward::to_string))

@@ -4,6 +4,7 @@ use foldglass::anatomy::defence;
 use foldglass::chain::random_code;
 use foldglass::check::path::verify;
 use foldglass::claim::{Kind, Path};
+use foldglass::count::Counter;
 use foldglass::escape::{Standing, collapse, escape, most_moves};
 use foldglass::exact::parse;
 use foldglass::policy::InitialLaw;
@@ -80,22 +81,26 @@ pub fn product_laws(bench: &Bench) -> Result<Value, Error> {
     let runs = bench.scaled(12, 4);
     let mut arrived = 0;
     for _ in 0..runs {
-        let mut row = vec![0.0; q];
-        let law = (0..length).map(|_| {
-            InitialLaw::Dirichlet(1.0).draw(&mut stream, &mut row);
-            let parts: Vec<u32> = row.iter().map(|p| 1 + (p * 200.0) as u32).collect();
-            let sum: u32 = parts.iter().sum();
-            let ratio = |part: &u32| parse(&format!("{part}/{sum}")).expect("a fraction");
-            parts.iter().map(ratio).collect()
-        });
-        let law = InputLaw::Product(law.collect());
-        let task = Task::new(LatinSquare::paper(), &law, &[length]).expect("a task");
-        let class = Class::new(task, Shape::untied(0, 0), Allowance::default());
-        let class = class.expect("a small class");
+        let class = random_product(&mut stream, q, length);
         let code = random_code(&class, &mut stream);
         arrived += usize::from(is_good(&path_of(&code)?));
     }
     Ok(json!({"runs": runs, "arrived": arrived}))
+}
+
+/// The paper's square under marginals drawn from Dirichlet(1), of full support.
+fn random_product(stream: &mut Stream, q: usize, length: usize) -> Class {
+    let mut row = vec![0.0; q];
+    let law = (0..length).map(|_| {
+        InitialLaw::Dirichlet(1.0).draw(stream, &mut row);
+        let parts: Vec<u32> = row.iter().map(|p| 1 + (p * 200.0) as u32).collect();
+        let sum: u32 = parts.iter().sum();
+        let ratio = |part: &u32| parse(&format!("{part}/{sum}")).expect("a fraction");
+        parts.iter().map(ratio).collect()
+    });
+    let law = InputLaw::Product(law.collect());
+    let task = Task::new(LatinSquare::paper(), &law, &[length]).expect("a task");
+    Class::new(task, Shape::untied(0, 0), Allowance::default()).expect("a small class")
 }
 
 /// Policies led to codes along segments: local maxima at constant J, others without loss.
@@ -142,16 +147,18 @@ pub fn policies(bench: &Bench) -> Result<Value, Error> {
     }))
 }
 
-/// All codes of parity whose consulted cells are strictly defended: how they escape first.
+/// Codes that random ascent ends at, with strictly defended consulted cells: how they escape first.
 pub fn defended(bench: &Bench) -> Result<Value, Error> {
-    let length = bench.scaled(4, 3);
-    let class = class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
-    let (mut codes, mut prepared, mut no_gain) = (0usize, 0usize, 0usize);
-    for n in 0..1usize << class.cells() {
-        if n % 1024 == 0 {
+    let mut stream = Stream::new(bench.seed, 9);
+    let tried = bench.scaled(5_000, 500);
+    let (mut codes, mut unconsulted, mut neutral) = (0usize, 0usize, 0usize);
+    for n in 0..tried {
+        if n % 64 == 0 {
             bench.go_on()?;
         }
-        let code = Code::from_fn(&class, |cell| (n >> cell & 1) as Symbol);
+        // Marginals that are not uniform, so that few changes are neutral by symmetry.
+        let class = random_product(&mut stream, 5, 3);
+        let code = ascend(random_code(&class, &mut stream))?;
         if count::reward(&code).is_one() {
             continue;
         }
@@ -161,13 +168,32 @@ pub fn defended(bench: &Bench) -> Result<Value, Error> {
         }
         codes += 1;
         let path = path_of(&code)?;
-        let first = path.moves.first().map(|m| m.cell);
-        prepared += usize::from(first.is_some_and(|cell| found.unconsulted.contains(&cell)));
-        no_gain += usize::from(
-            path.moves
-                .first()
-                .is_some_and(|m| m.reward == path.start_reward),
-        );
+        let first = path.moves.first();
+        unconsulted += usize::from(first.is_some_and(|m| found.unconsulted.contains(&m.cell)));
+        neutral += usize::from(first.is_some_and(|m| m.reward == path.start_reward));
     }
-    Ok(json!({"length": length, "codes": codes, "first_unconsulted": prepared, "neutral": no_gain}))
+    Ok(json!({
+        "tried": tried, "codes": codes, "first_unconsulted": unconsulted, "neutral": neutral,
+    }))
+}
+
+/// Raises J by single changes, cell after cell, as long as one does.
+fn ascend(code: Code) -> Result<Code, Error> {
+    let cells = code.class().cells();
+    let mut rewards = vec![0; code.class().q()];
+    let mut counter = Counter::new(code, Allowance::default())?;
+    let (mut cell, mut unchanged) = (0, 0);
+    while unchanged < cells {
+        counter.rewards(cell, &mut rewards);
+        let best = (0..rewards.len())
+            .max_by_key(|&action| rewards[action])
+            .unwrap_or(0);
+        unchanged += 1;
+        if rewards[best] > counter.reward() {
+            counter.set(cell, best as Symbol);
+            unchanged = 0;
+        }
+        cell = (cell + 1) % cells;
+    }
+    Ok(counter.code().clone())
 }

@@ -1,6 +1,7 @@
 //! Looks at the identities behind the mapping: J and its average over codes, bounds, gradients, single
 //! changes (paper, sections 2, 3, App. A to C, E).
 
+use foldglass::cavi::Runs;
 use foldglass::chain::random_code;
 use foldglass::count::Counter;
 use foldglass::policy::InitialLaw;
@@ -114,7 +115,7 @@ pub fn gradient(bench: &Bench) -> Result<Value, Error> {
             .into_iter()
             .enumerate()
         {
-            let class = class("z:3", &InputLaw::Uniform, &[3], shape);
+            let class = class("z:3", &InputLaw::Uniform, &[4], shape);
             let mut evaluator = Evaluator::new(&class, Allowance::default())?;
             let policy = random_policy(&class, &mut stream);
             let before = evaluator.evaluate(&policy);
@@ -148,8 +149,17 @@ pub fn gradient(bench: &Bench) -> Result<Value, Error> {
     }
     Ok(json!({
         "untied": worst[0], "tied": worst[1], "bend": bend, "tied_bend": tied_bend,
-        "rows_better_than_softmax": better,
+        "rows_better_than_softmax": better, "fixed_residual": fixed_residual(bench)?,
     }))
+}
+
+/// The residual of a damped iteration at its end: how far the undamped one would still move.
+fn fixed_residual(bench: &Bench) -> Result<f64, Error> {
+    let class = class("z:3", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
+    let settings = foldglass::cavi::Settings::plain(0.05, 2000);
+    let mut runs = Runs::new(&class, settings, bench.seed, 0..1, Allowance::default())?;
+    runs.advance(usize::MAX);
+    Ok(runs.outcome(0).residual)
 }
 
 /// Whether no random row of a cell has a lower loss than softmax(dQ / tau).

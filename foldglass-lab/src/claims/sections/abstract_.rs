@@ -10,7 +10,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:bound",
         SECTION,
-        "The loss of every untied tabular policy is bounded from below by the free energy of a model over deterministic policies.",
+        "The loss of every untied tabular policy is bounded from below by the \
+         free energy of a model over deterministic policies.",
         "free-energy --task parity --lengths 3 --tau 0.03,0.3",
         |facts| {
             let gap = facts.number("identity", "/least_gap")?;
@@ -18,7 +19,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[gap >= -1e-12],
                 format!(
-                    "least L - F over {policies} random policies at four temperatures: {gap:.2e}"
+                    "least L - F over {policies} random policies at four temperatures: \
+                     {gap:.2e}"
                 ),
             )
         },
@@ -26,7 +28,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:benign",
         SECTION,
-        "Untied classes with uncorrelated inputs have no local optima in which training could be trapped.",
+        "Untied classes with uncorrelated inputs have no local optima in which \
+         training could be trapped.",
         "enumerate --task parity --lengths 2,3,4",
         |facts| {
             let (one, several) = (census(facts, "windows")?, census(facts, "lengths")?);
@@ -39,7 +42,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[clean, trapped.is_empty()],
                 format!(
-                    "one length: no trap in {} classes counted whole; several lengths that share cells: {}",
+                    "one length: no trap in {} classes counted whole; several lengths that \
+                     share cells: {}",
                     one.len(),
                     if trapped.is_empty() {
                         "none".to_owned()
@@ -53,7 +57,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:regulator",
         SECTION,
-        "What makes the tasks hard in practice can often be mitigated by the entropy regulator.",
+        "What makes the tasks hard in practice can often be mitigated by the \
+         entropy regulator.",
         "reproduce tab:regulator",
         |facts| {
             let helped = super::app_regulators::helped(facts)?;
@@ -75,7 +80,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "abs:transformer",
         SECTION,
-        "A transformer trained from scratch on the last token's reward learns iterated multiplication in a non-abelian group.",
+        "A transformer trained from scratch on the last token's reward learns \
+         iterated multiplication in a non-abelian group.",
         "reproduce fig:temperature_untied_b",
         |facts| {
             let z5 = facts.row(
@@ -95,7 +101,9 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[a, b],
                 format!(
-                    "seeds above 0.95 at length 8, coefficient 0.3: Z_5 (abelian) {}, quasigroup {}; neither is a non-abelian group, of which there are no records",
+                    "seeds above 0.95 at length 8, coefficient 0.3: Z_5 (abelian) {}, \
+                     quasigroup {}; neither is a non-abelian group, of which there are no \
+                     records",
                     z5.ours_cell.text(),
                     quasigroup.ours_cell.text()
                 ),
@@ -105,7 +113,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "intro:gap",
         SECTION,
-        "Exact local updates of RLVR fail on untied classes that Monte Carlo over codes solves.",
+        "Exact local updates of RLVR fail on untied classes that Monte Carlo over \
+         codes solves.",
         "reproduce tab:shortfall",
         |facts| {
             let chains = facts.row("tab:shortfall", "untied", "at 1, chain")?;

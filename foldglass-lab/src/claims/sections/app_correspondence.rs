@@ -10,14 +10,16 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "c:identity",
         SECTION,
-        "Where no cell is consulted twice, J of a policy is J averaged over codes drawn cell by cell.",
+        "Where no cell is consulted twice, J of a policy is J averaged over codes \
+         drawn cell by cell.",
         "free-energy --task parity --lengths 1,2,3 --tau 0.3",
         |facts| {
             let apart = facts.number("identity", "/untied_apart")?;
             holds(
                 apart < 1e-12,
                 format!(
-                    "three untied classes, several lengths among them: off by at most {apart:.1e}"
+                    "three untied classes, several lengths among them: off by at most \
+                     {apart:.1e}"
                 ),
             )
         },
@@ -38,7 +40,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "c:no-approximation",
         SECTION,
-        "The regularised objective is exactly minus the variational free energy; product measures are the only restriction.",
+        "The regularised objective is exactly minus the variational free energy; \
+         product measures are the only restriction.",
         "free-energy --task parity --lengths 3 --tau 0.3",
         |facts| {
             let (apart, gap) = (
@@ -48,7 +51,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[apart < 1e-12, gap >= -1e-12],
                 format!(
-                    "off by at most {apart:.1e}; the bound by product measures is never crossed (least gap {gap:.2e})"
+                    "off by at most {apart:.1e}; the bound by product measures is never \
+                     crossed (least gap {gap:.2e})"
                 ),
             )
         },

@@ -23,7 +23,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[untied < 1e-7, tied < 1e-7],
                 format!(
-                    "differences of J against dQ: off by at most {untied:.1e} untied, {tied:.1e} tied"
+                    "differences of J against dQ: off by at most {untied:.1e} untied, \
+                     {tied:.1e} tied"
                 ),
             )
         },
@@ -48,18 +49,14 @@ pub const CLAIMS: &[Claim] = &[
         "a:damping",
         A,
         "A fixed point of the damped update is one at any damping.",
-        "cavi --task z:3 --lengths 3 --tau 1e-3 --iterations 2000 --runs 8 --json",
+        "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 2000 --runs 1 --json",
         |facts| {
-            let runs = facts.runs(PLAIN, "parity")?;
-            let zero = runs
-                .iter()
-                .filter(|run| result(run, "residual") == Some(0.0))
-                .count();
+            let residual = facts.number("gradient", "/fixed_residual")?;
             holds(
-                true,
+                residual < 1e-9,
                 format!(
-                    "the update adds damping times (target - policy), which is 0 where they are equal; {zero} of {} recorded parity runs have residual exactly 0",
-                    runs.len()
+                    "where an iteration with damping 0.3 ends, the undamped one would move no \
+                     probability by more than {residual:.1e}"
                 ),
             )
         },
@@ -68,7 +65,8 @@ pub const CLAIMS: &[Claim] = &[
         "a:residual",
         A,
         "Every tied endpoint has residual exactly zero.",
-        "cavi --task quasigroup --lengths 7 --window 0,3 --tied --tau 1e-10 --iterations 3000 --runs 12 --json",
+        "cavi --task quasigroup --lengths 7 --window 0,3 --tied --tau 1e-10 \
+         --iterations 3000 --runs 12 --json",
         |facts| {
             let runs = facts.runs(PLAIN, "qg03-tied")?;
             let residuals: Vec<f64> = runs
@@ -83,7 +81,8 @@ pub const CLAIMS: &[Claim] = &[
             holds(
                 zero == residuals.len(),
                 format!(
-                    "{zero} of {} tied endpoints after 3,000 iterations; the largest residual is {most:.2e}",
+                    "{zero} of {} tied endpoints after 3,000 iterations; the largest residual \
+                     is {most:.2e}",
                     residuals.len()
                 ),
             )
@@ -92,14 +91,16 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "a:linear",
         A,
-        "Evaluation costs time linear in T: the state has as many values at every step.",
+        "Evaluation costs time linear in T: the state has as many values at every \
+         step.",
         "eval --task quasigroup --lengths 40 --window 1,1 --policy policy.json",
         |facts| {
             let steps = &facts.probe("visits")?["steps"];
             holds(
                 *steps == serde_json::json!([10, 20, 40]),
                 format!(
-                    "passes go through {steps} nodes at T = 10, 20, 40, each of one size (BENCHMARKS.md has times)"
+                    "passes go through {steps} nodes at T = 10, 20, 40, each of one size \
+                     (BENCHMARKS.md has times)"
                 ),
             )
         },
@@ -130,7 +131,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "b:theorem",
         B,
-        "At a local maximum every compatible code has the same reward, and cells may be collapsed one at a time in any order.",
+        "At a local maximum every compatible code has the same reward, and cells \
+         may be collapsed one at a time in any order.",
         "escape --policy policy.json",
         |facts| {
             let found = facts.probe("escape-policies")?;
@@ -138,7 +140,8 @@ pub const CLAIMS: &[Claim] = &[
             holds(
                 deviation < 1e-9,
                 format!(
-                    "{} spread local maxima: J off by at most {deviation:.1e} while cells collapse",
+                    "{} spread local maxima: J off by at most {deviation:.1e} while cells \
+                     collapse",
                     found["maxima"]
                 ),
             )

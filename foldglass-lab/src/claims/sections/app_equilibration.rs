@@ -30,10 +30,11 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g:columns",
         SECTION,
-        "The columns of the 5 x 5 table generate all permutations of five symbols.",
+        "The columns of the 5 x 5 table generate all permutations of five \
+         symbols.",
         "task --task quasigroup",
         |facts| {
-            let order = &facts.probe("visits")?["columns_generate"];
+            let order = facts.probe("visits")?["columns_generate"].as_str()?;
             holds(order == "120", format!("a group of order {order}"))
         },
     ),
@@ -63,7 +64,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:gap-column",
         SECTION,
-        "The gap to equilibrium falls from 0.253 at sweep 10 to 0 from sweep 100 on.",
+        "The gap to equilibrium falls from 0.253 at sweep 10 to 0 from sweep 100 \
+         on.",
         "reproduce tab:equilibration",
         |facts| {
             let gaps = gaps(facts)?;
@@ -85,7 +87,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:three-quarters",
         SECTION,
-        "Three quarters of the replicas are at the optimum by sweep 20 and all by sweep 100.",
+        "Three quarters of the replicas are at the optimum by sweep 20 and all by \
+         sweep 100.",
         "reproduce tab:equilibration",
         |facts| {
             numbers(
@@ -98,7 +101,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:same-chain",
         SECTION,
-        "The table's blocks are of one chain: all replicas at the optimum by sweep 100.",
+        "The table's blocks are of one chain: all replicas at the optimum by \
+         sweep 100.",
         "reproduce tab:equilibration",
         |facts| {
             let last = facts
@@ -109,7 +113,8 @@ pub const CLAIMS: &[Claim] = &[
             holds(
                 most <= 100.0,
                 format!(
-                    "the middle block's own maxima are 116 and 199; ours last change at sweep {most} (erratum 6)"
+                    "the middle block's own maxima are 116 and 199; ours last change at sweep \
+                     {most} (erratum 6)"
                 ),
             )
         },
@@ -128,7 +133,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:metropolis-slower",
         SECTION,
-        "Both kernels agree on the stationary value, and Metropolis is the slower.",
+        "Both kernels agree on the stationary value, and Metropolis is the \
+         slower.",
         "reproduce tab:equilibration",
         |facts| {
             let mut slower = Vec::new();
@@ -155,7 +161,8 @@ pub const CLAIMS: &[Claim] = &[
                     same,
                 ],
                 format!(
-                    "medians, heat bath and Metropolis: {slower:?}; all quasigroup chains of both end at 1: {same}"
+                    "medians, heat bath and Metropolis: {slower:?}; all quasigroup chains of \
+                     both end at 1: {same}"
                 ),
             )
         },
@@ -163,15 +170,18 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g1:wide",
         SECTION,
-        "The (0,3) classes at 1,000, 5,000 and 20,000 sweeps are as in the lower block.",
+        "The (0,3) classes at 1,000, 5,000 and 20,000 sweeps are as in the lower \
+         block.",
         "reproduce tab:equilibration",
         |facts| such(facts, ITEM, |row| row.row.contains("(0,3)")),
     ),
     claim(
         "g1:twelfth",
         SECTION,
-        "The last untied (0,3) run arrives at sweep 50,000 and stays at 1 to sweep 200,000.",
-        "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis --tau 1e-13 --sweeps 200000 --chains 12",
+        "All untied (0,3) runs arrive, the last by sweep 50,000, and stay at 1 to \
+         sweep 200,000.",
+        "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \
+         --tau 1e-13 --sweeps 200000 --chains 12",
         |facts| {
             let runs = facts.runs(CHAINS_WIDE, "qg03")?;
             let arrivals: Vec<f64> = runs
@@ -183,7 +193,9 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[arrivals.len() == runs.len(), !left],
                 format!(
-                    "{} of {} runs arrive, the last at sweep {last}; an optimal code does not leave J = 1 at 1e-13, where the smallest loss has probability e^-(1.28e8)",
+                    "{} of {} runs arrive, the last at sweep {last}; an optimal code does not \
+                     leave J = 1 at 1e-13, where the smallest loss has probability \
+                     e^-(1.28e8)",
                     arrivals.len(),
                     runs.len()
                 ),

@@ -31,7 +31,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:product",
         SECTION,
-        "The reward of every parity code is 1/2 + 1/2 times a product of one factor a step.",
+        "The reward of every parity code is 1/2 + 1/2 times a product of one \
+         factor a step.",
         "inspect --task parity --lengths 4 --code code.json",
         |facts| {
             let all = facts.probe("parity-codes")?.as_object()?;
@@ -54,7 +55,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:link-pairs",
         SECTION,
-        "Of the 16 pairs of links of a step two track the state or its opposite, eight are half-resets, six are dead.",
+        "Of the 16 pairs of links of a step two track the state or its opposite, \
+         eight are half-resets, six are dead.",
         "inspect --task parity --lengths 3 --code code.json",
         |facts| {
             let pairs = &facts.probe("parity-codes")?["T3"]["pairs"];
@@ -64,7 +66,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:density",
         SECTION,
-        "C(T-1,k) 8^k 2^(T-1-k) codes have each of the rewards 1/2 + 2^-(k+1) and 1/2 - 2^-(k+1), the others 1/2.",
+        "C(T-1,k) 8^k 2^(T-1-k) codes have each of the rewards 1/2 + 2^-(k+1) and \
+         1/2 - 2^-(k+1), the others 1/2.",
         "density --task parity --lengths 4",
         |facts| {
             let (mut checked, mut right) = (0, 0);
@@ -99,7 +102,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[worst < 1e-12, worst <= 7e-15],
                 format!(
-                    "off by at most {worst:.1e} over five temperatures; the last digits are those of the summation"
+                    "off by at most {worst:.1e} over five temperatures; the last digits are \
+                     those of the summation"
                 ),
             )
         },
@@ -122,7 +126,8 @@ pub const CLAIMS: &[Claim] = &[
                     (half - leading).abs() < 0.1,
                 ],
                 format!(
-                    "T = 200: the mean is 3/4 at {half:.3}, the bands cross at (6T-2) ln 2 = {crossing:.3}, 6T ln 2 = {leading:.3} is the leading term (erratum 3)"
+                    "T = 200: the mean is 3/4 at {half:.3}, the bands cross at (6T-2) ln 2 = \
+                     {crossing:.3}, 6T ln 2 = {leading:.3} is the leading term (erratum 3)"
                 ),
             )
         },
@@ -130,7 +135,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:two-phases",
         SECTION,
-        "There are two phases only: the dead codes above the transition, the solution's orbit below.",
+        "There are two phases only: the dead codes above the transition, the \
+         solution's orbit below.",
         "parity --length 100 --tau 0.002",
         |facts| {
             let at = |path: &str| facts.number("parity-heat", path);
@@ -157,7 +163,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:entropy",
         SECTION,
-        "The entropy drops by (3T-1) ln 2, which is beta_c times the latent heat 1/2.",
+        "The entropy drops by (3T-1) ln 2, which is beta_c times the latent heat \
+         1/2.",
         "parity --length 100 --tau 0.002",
         |facts| {
             let at = |path: &str| facts.number("parity-heat", path);
@@ -165,7 +172,8 @@ pub const CLAIMS: &[Claim] = &[
             holds(
                 (drop / stated - 1.0).abs() < 0.01,
                 format!(
-                    "T = 100: {drop:.3}, stated {stated:.3}; beta_c / 2 is this with beta_c = (6T-2) ln 2, not 6T ln 2"
+                    "T = 100: {drop:.3}, stated {stated:.3}; beta_c / 2 is this with beta_c = \
+                     (6T-2) ln 2, not 6T ln 2"
                 ),
             )
         },
@@ -173,7 +181,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:width",
         SECTION,
-        "The mean climbs from 0.6 to 0.9 over 4 ln 4 = 5.55 in beta at every depth, 5.54 measured at T = 40.",
+        "The mean climbs from 0.6 to 0.9 over 4 ln 4 = 5.55 in beta at every \
+         depth, 5.54 measured at T = 40.",
         "parity --length 40 --tau 0.006",
         |facts| {
             let at = |path: &str| facts.number("parity-heat", path);
@@ -186,7 +195,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[(width - exact).abs() < 0.01, (other - exact).abs() < 0.01],
                 format!(
-                    "{width:.4} at T = 40 ({relative:.4} of 6T ln 2), {other:.4} at T = 200; 4 ln 4 = {exact:.4}"
+                    "{width:.4} at T = 40 ({relative:.4} of 6T ln 2), {other:.4} at T = 200; \
+                     4 ln 4 = {exact:.4}"
                 ),
             )
         },
@@ -194,7 +204,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "f:artefact",
         SECTION,
-        "That the transition temperature vanishes at large T is an artefact of how temperature is measured.",
+        "That the transition temperature vanishes at large T is an artefact of \
+         how temperature is measured.",
         "parity --length 200 --tau 0.0012",
         |_| {
             say(

@@ -7,14 +7,15 @@ use crate::reproduce::studies::{PLAIN, RESETS};
 
 const SECTION: &str = "5 Experiments";
 
-/// Barriers up to so many quanta are few inputs.
-const FEW: u64 = 100;
+/// So many inputs are a few.
+const FEW: u64 = 10;
 
 pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:gap",
         SECTION,
-        "At negligible temperature RLVR falls much below Monte Carlo on many untied tasks.",
+        "At negligible temperature RLVR falls much below Monte Carlo on many \
+         untied tasks.",
         "reproduce tab:shortfall",
         |facts| {
             such(facts, "tab:shortfall", |row| {
@@ -43,7 +44,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[most < 100.0, wide.ours == Some(1.0)],
                 format!(
-                    "median sweeps to stationarity of the (0,0) classes at most {most}; (0,3) at 1 within 50,000 sweeps: {}",
+                    "median sweeps to stationarity of the (0,0) classes at most {most}; (0,3) \
+                     at 1 within 50,000 sweeps: {}",
                     wide.ours_cell.text()
                 ),
             )
@@ -52,7 +54,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:half",
         SECTION,
-        "About half of the untied classes respond well to a strong entropy regulator.",
+        "About half of the untied classes respond well to a strong entropy \
+         regulator.",
         "reproduce fig:temperature_untied",
         |facts| {
             let helped = super::app_regulators::helped(facts)?;
@@ -86,7 +89,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &better,
                 format!(
-                    "resets end no lower than plain runs on {gained} of 7 classes; a temperature beats the coldest on {helped}"
+                    "resets end no lower than plain runs on {gained} of 7 classes; a \
+                     temperature beats the coldest on {helped}"
                 ),
             )
         },
@@ -94,7 +98,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "experiments:barriers-exist",
         SECTION,
-        "Tied tables and correlated inputs, which violate lemmas of the proof, have true barriers.",
+        "Tied tables and correlated inputs, which violate lemmas of the proof, \
+         have true barriers.",
         "reproduce tab:trapsexist",
         |facts| {
             let traps = facts.row("tab:trapsexist", "parity k=9/10 T=8", "traps")?;
@@ -111,7 +116,8 @@ pub const CLAIMS: &[Claim] = &[
                     certified > 0,
                 ],
                 format!(
-                    "correlated parity at T = 8: {} traps; tied: {certified} of {} endpoints certified",
+                    "correlated parity at T = 8: {} traps; tied: {certified} of {} endpoints \
+                     certified",
                     traps.ours_cell.text(),
                     facts.data.landscape.endpoints.len()
                 ),
@@ -141,8 +147,10 @@ pub const CLAIMS: &[Claim] = &[
                     )
                 })
                 .collect();
-            holds(
-                most <= FEW,
+            let mut sorted = quanta.clone();
+            sorted.sort_unstable();
+            parts(
+                &[sorted[sorted.len() / 2] <= FEW, most <= FEW],
                 format!(
                     "{} endpoints, {exact} exact; inputs of 78,125 lost on the way out: {}",
                     ends.len(),

@@ -20,7 +20,8 @@ pub const CLAIMS: &[Claim] = &[
             holds(
                 twice == 0.0,
                 format!(
-                    "random inputs and tokens of four untied classes: {twice} rollouts with a cell twice ({tied} of two tied ones)"
+                    "random inputs and tokens of four untied classes: {twice} rollouts with a \
+                     cell twice ({tied} of two tied ones)"
                 ),
             )
         },
@@ -34,14 +35,16 @@ pub const CLAIMS: &[Claim] = &[
             let folds = facts.probe("visits")?.get("folds")?.as_bool()?;
             holds(
                 folds,
-                "the code that emits x_1, then B[y, x], has reward exactly 1 in six classes, tied ones among them",
+                "the code that emits x_1, then B[y, x], has reward exactly 1 in six \
+                 classes, tied ones among them",
             )
         },
     ),
     claim(
         "setting:update",
         SECTION,
-        "Given all other cells, the best row of an untied cell is the softmax of dQ over the temperature.",
+        "Given all other cells, the best row of an untied cell is the softmax of \
+         dQ over the temperature.",
         "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 500 --runs 8",
         |facts| {
             let better = facts.number("gradient", "/rows_better_than_softmax")?;
@@ -54,8 +57,10 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:figure",
         SECTION,
-        "Of the figure's two inputs the parity code answers both, the copy code one, and it is right as often as chance.",
-        "draw --task parity --lengths 5 --code parity.json --input 0,1,0,1,1 1,1,0,1,1 --svg codes.svg",
+        "Of the figure's two inputs the parity code answers both, the copy code \
+         one, and it is right as often as chance.",
+        "draw --task parity --lengths 5 --code parity.json --input 0,1,0,1,1 \
+         1,1,0,1,1 --svg codes.svg",
         |facts| {
             let found = facts.probe("dictionary")?;
             let (a, b) = (found["parity_right"] == 2, found["copy_right"] == 1);
@@ -65,8 +70,8 @@ pub const CLAIMS: &[Claim] = &[
                     "right: {} and {} of 2; rewards {} and {}",
                     found["parity_right"],
                     found["copy_right"],
-                    found["parity_reward"],
-                    found["copy_reward"]
+                    found["parity_reward"].as_str()?,
+                    found["copy_reward"].as_str()?
                 ),
             )
         },
@@ -81,7 +86,8 @@ pub const CLAIMS: &[Claim] = &[
             holds(
                 found["same_function"] == found["codes"],
                 format!(
-                    "{} of {} random codes compute the same function after a random relabelling",
+                    "{} of {} random codes compute the same function after a random \
+                     relabelling",
                     found["same_function"], found["codes"]
                 ),
             )
@@ -90,7 +96,8 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "setting:family",
         SECTION,
-        "With penalties on windows and tying, no coupling is the complete parameterisation and strong couplings are the untied and tied classes.",
+        "With penalties on windows and tying, no coupling is the complete \
+         parameterisation and strong couplings are the untied and tied classes.",
         "family --task parity --length 2 --gwin 0,10000 --gtie 0,10000 --tau 0.05",
         |facts| {
             let far = |path| facts.number("family", path);
@@ -98,7 +105,8 @@ pub const CLAIMS: &[Claim] = &[
             parts(
                 &[complete < 1e-9, untied < 1e-9, tied < 1e-9],
                 format!(
-                    "mean rewards at three temperatures, all codes at T = 2, are off by at most {complete:.1e}, {untied:.1e} and {tied:.1e}"
+                    "mean rewards at three temperatures, all codes at T = 2, are off by at \
+                     most {complete:.1e}, {untied:.1e} and {tied:.1e}"
                 ),
             )
         },
