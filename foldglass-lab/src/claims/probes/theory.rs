@@ -110,7 +110,7 @@ pub fn gradient(bench: &Bench) -> Result<Value, Error> {
     let mut stream = Stream::new(bench.seed, 2);
     let mut worst = [0f64; 2];
     let (mut bend, mut tied_bend, mut better) = (0f64, 0f64, 0);
-    for _ in 0..bench.scaled(50, 5) {
+    for _ in 0..bench.scaled(100, 25) {
         for (n, shape) in [Shape::untied(0, 1), Shape::tied(0, 1)]
             .into_iter()
             .enumerate()

@@ -72,25 +72,32 @@ pub const CLAIMS: &[Claim] = &[
         },
     ),
     claim(
-        "e:strictly-defended",
+        "e:defended",
         SECTION,
-        "A code whose consulted cells are all strictly defended escapes first by \
+        "A code that no change of a consulted cell improves escapes first by \
          preparing a cell that nobody consults, which no gradient does.",
         "inspect --task quasigroup --lengths 3 --code code.json",
         |facts| {
             let found = facts.probe("defended")?;
             let text = format!(
-                "{} ascents on the quasigroup at T = 3 under random marginals end at {} such codes below 1; {} of them \
-                 escape first at an unconsulted cell, {} at no gain",
-                found["tried"], found["codes"], found["first_unconsulted"], found["neutral"]
+                "{} random ascents on the quasigroup at T = 3 end at {} such codes; the \
+                 construction begins at an unconsulted cell for {}; {} have no unconsulted cell \
+                 at all and begin with neutral changes of consulted ones; none of whose changes \
+                 is neutral are {}",
+                found["tried"],
+                found["codes"],
+                found["unconsulted_first"],
+                found["all_consulted"],
+                found["strict"]
             );
             if found["codes"] == 0 {
                 return say(Verdict::Open, text);
             }
             parts(
                 &[
-                    found["first_unconsulted"] == found["codes"],
-                    found["neutral"] == found["codes"],
+                    found["unconsulted_first"] == found["codes"],
+                    found["all_consulted"] == 0,
+                    found["unconsulted_first"] != 0,
                 ],
                 text,
             )
