@@ -103,6 +103,8 @@ pub enum Command {
     Escape(commands::escape::EscapeArgs),
     /// Check files that `certify --out` and `escape --out` wrote, from the files alone
     Check(commands::check::CheckArgs),
+    /// Take a code apart: dead steps, aliasing, ignored positions, wrong answers, defended cells
+    Inspect(commands::inspect::InspectArgs),
     /// Relabel a code's tokens: canonical form, orbit, holonomies, agreement with another code
     Gauge(commands::gauge::GaugeArgs),
     /// Solve parity: ln Z, mean reward, entropy, heat, and the transition by every definition
@@ -139,6 +141,8 @@ pub enum Command {
     Reproduce(commands::reproduce::ReproduceArgs),
     /// Make the report of a reproduction from its records: a page, a text, tables, figures
     Report(commands::report::ReportArgs),
+    /// Decide the paper's statements one by one, from records and small computations
+    Claims(commands::claims::ClaimsArgs),
     /// Write completions for a shell to stdout
     Completions(commands::shell::CompletionsArgs),
     /// Write man pages, one a command

@@ -3,6 +3,7 @@
 //! A command is a module of [`commands`]: its flags, and what it reports. A report goes to stdout
 //! as a text for a person or, under `--json`, as one JSON object; everything else goes to stderr.
 
+mod claims;
 mod cli;
 mod commands;
 mod error;
@@ -44,6 +45,7 @@ fn run() -> Result<(), Error> {
         Command::Certify(args) => output::write(&args.run(settings)?, &invocation),
         Command::Escape(args) => output::write(&args.run(settings)?, &invocation),
         Command::Check(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Inspect(args) => output::write(&args.run(settings)?, &invocation),
         Command::Gauge(args) => output::write(&args.run(settings)?, &invocation),
         Command::Family(args) => output::write(&args.run(settings)?, &invocation),
         Command::Tree(args) => output::write(&args.run(settings)?, &invocation),
@@ -63,6 +65,7 @@ fn run() -> Result<(), Error> {
         Command::Plot(args) => output::write(&args.run(settings)?, &invocation),
         Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation),
         Command::Report(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Claims(args) => output::write(&args.run(settings)?, &invocation),
         Command::Completions(args) => output::write(&args.run(), &invocation),
         Command::Man(args) => output::write(&args.run()?, &invocation),
     }

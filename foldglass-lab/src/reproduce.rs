@@ -11,21 +11,21 @@
 //! - [`compare`]: reads the records ([`data`]), judges every number ([`judge`], [`detect`]) and draws
 //!   the figures; nothing is run. [`tables`] lays the result out, [`chapters`] makes the report of it.
 
-pub mod chapters;
 mod ballot;
 mod basins;
 mod certified;
+pub mod chapters;
 mod classes;
 mod compare;
-mod data;
+pub mod data;
 mod detect;
 mod ends;
-mod files;
-mod fleets;
+pub mod files;
+pub mod fleets;
 mod item;
 pub mod items;
 mod judge;
-mod landscape;
+pub mod landscape;
 mod listed;
 mod manifest;
 mod maps;
@@ -33,17 +33,19 @@ mod measured;
 mod row;
 mod run;
 mod stated;
-mod studies;
+pub mod studies;
 pub mod tables;
 mod times;
 mod traps;
 mod work;
 
+pub use classes::CLASSES;
 pub use compare::{Compared, Comparison, Counts, compare};
 pub use files::write_whole;
 pub use item::Item;
 pub use judge::{LEVEL, Verdict, Why};
 pub use listed::{Listed, Measurement, listed};
+pub use manifest::Manifest;
 pub use row::Row;
 pub use run::{Planned, Request};
 pub use studies::Scale;

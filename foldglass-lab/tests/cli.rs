@@ -10,6 +10,8 @@ mod certify;
 mod chain;
 #[path = "cli/check.rs"]
 mod check;
+#[path = "cli/claims.rs"]
+mod claims;
 #[path = "cli/damage.rs"]
 mod damage;
 #[path = "cli/draw.rs"]
@@ -30,6 +32,8 @@ mod family;
 mod free_energy;
 #[path = "cli/gauge.rs"]
 mod gauge;
+#[path = "cli/inspect.rs"]
+mod inspect;
 #[path = "cli/mistakes.rs"]
 mod mistakes;
 #[path = "cli/networks.rs"]

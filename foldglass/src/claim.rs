@@ -6,6 +6,7 @@
 
 #[cfg(feature = "serde")]
 mod form;
+mod way_out;
 
 use crate::exact::Reward;
 use crate::names;
@@ -16,6 +17,7 @@ use std::str::FromStr;
 
 #[cfg(feature = "serde")]
 pub use form::{ClaimError, PATH_FORMAT, PathForm, VERDICT_FORMAT, VerdictForm, VerdictsForm};
+pub use way_out::{Standing, StandingWord, WayOut};
 
 /// A code, as another one with one cell changed. Codes are numbered; number 0 is the start. They
 /// are listed in this order.
@@ -143,6 +145,8 @@ pub struct Verdict {
     pub reward: Reward,
     /// What is said of it.
     pub finding: Finding,
+    /// How high the way out is, where that is said; an optimal code has none.
+    pub way_out: Option<WayOut>,
 }
 
 /// What is said of the shelf of a code.

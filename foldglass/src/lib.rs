@@ -5,7 +5,7 @@
 //! on, its cells numbered. A [`Policy`] or [`Code`] knows its class; it is evaluated by an
 //! [`Evaluator`] (f64, all of App. A) or counted by [`count`] (integers). [`cavi`] and [`chain`] are
 //! tabular RLVR and Monte Carlo; [`landscape`] says where they can get stuck, [`thermo`]
-//! what holds at a temperature. [`escape`] makes paths of the theorems, [`gauge`] relabels tokens. What a search finds is a [`claim`], and [`check`]
+//! what holds at a temperature. [`anatomy`] takes a code apart, [`escape`] makes paths of the theorems, [`gauge`] relabels tokens. What a search finds is a [`claim`], and [`check`]
 //! re-verifies it.
 //!
 //! Nothing here reads a file, prints or keeps a clock. Every engine states its memory before it
@@ -56,6 +56,7 @@ macro_rules! serde_as_text {
 #[cfg(feature = "serde")]
 pub(crate) use serde_as_text;
 
+pub mod anatomy;
 pub mod cavi;
 pub mod chain;
 pub mod check;

@@ -145,6 +145,7 @@ fn claims_have_the_documented_form() {
             start,
             reward,
             finding,
+            way_out: None,
         };
         serde_json::to_string(&VerdictForm::from(&verdict)).unwrap()
     };

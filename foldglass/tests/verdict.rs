@@ -307,7 +307,14 @@ fn a_bounded_shelf_is_sampled_and_the_sample_is_stated() {
         for threads in [1, 3] {
             let codes = 501;
             let checked = run(&verdict, effort, threads);
-            assert_eq!(checked, Ok(Checked { codes, looked_at }));
+            assert_eq!(
+                checked,
+                Ok(Checked {
+                    codes,
+                    looked_at,
+                    flooded: 0
+                })
+            );
         }
     }
 }
@@ -358,6 +365,7 @@ fn with_an_exit_at_the_last_code(rewards: &mut Rewards, start: &Code) -> Option<
         start,
         reward,
         finding,
+        way_out: None,
     };
     Some((verdict, last))
 }
@@ -385,7 +393,14 @@ fn every_sample_of_two_or_more_sees_an_exit_at_the_last_code_listed() {
         let codes = last + 2;
         let unseen = |most, looked_at| {
             let checked = run(&verdict, Effort::Sample(most), 1);
-            assert_eq!(checked, Ok(Checked { codes, looked_at }));
+            assert_eq!(
+                checked,
+                Ok(Checked {
+                    codes,
+                    looked_at,
+                    flooded: 0
+                })
+            );
         };
         unseen(0, 0);
         if last == 0 {

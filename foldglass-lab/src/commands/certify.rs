@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::claim::{Finding, Move};
+use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
+use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
 use foldglass::watch::{Observer, Progress};
 use foldglass::{Class, ClassSpec, Code, Evaluator, Policy, Reward, count};
@@ -22,7 +23,7 @@ use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
 use crate::output::Report;
 use crate::progress::{Terminal, interrupted};
-use crate::report::{Cell, Format, Table};
+use crate::report::{Cell, Column, Format, Table};
 
 /// Of many codes, those with more codes on their shelf than this are searched one after the other,
 /// with all threads.
@@ -40,6 +41,10 @@ pub struct CertifyArgs {
     #[arg(long, value_name = "N", default_value = "100000", value_parser = cap)]
     #[arg(allow_negative_numbers = true)]
     cap: usize,
+    /// Also say how far reward must fall below the shelf before a higher reward can be reached: exact
+    /// where a flood of up to --cap codes ends, an upper bound with its path where it does not
+    #[arg(long)]
+    barrier: bool,
     /// Write the verdicts, with all that `check` needs, to this file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -66,6 +71,9 @@ impl CertifyArgs {
         let (class, codes) = self.codes(settings.seed)?;
         let allowance = self.class.allowance();
         shelf::check_cap(self.cap, allowance)?;
+        if self.barrier {
+            barrier::check_cap(self.cap, allowance)?;
+        }
         let what = format!("searching shelves of {} cells", class.cells());
         let asked = threads(settings.threads, usize::MAX);
         let threads = fitting(asked, &what, count::bytes(&class), allowance)?;
@@ -79,7 +87,7 @@ impl CertifyArgs {
         let small = self.small(&class, &codes, threads, &observer)?;
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
-            let found = match small {
+            let mut found = match small {
                 Some(shelf) => Found {
                     shelf,
                     stopped: false,
@@ -90,6 +98,12 @@ impl CertifyArgs {
                     self.search(&mut workers, start, &observer)
                 }
             };
+            if self.barrier {
+                observer.stage(format!("barrier of code {number} of {}", codes.len()));
+                let way_out = barrier::way_out(&mut workers, start, self.cap, &observer);
+                found.shelf.verdict.way_out = way_out;
+                found.stopped |= interrupted();
+            }
             if let Some(out) = &mut out {
                 out.write(&found.shelf.verdict)?;
             }
@@ -98,6 +112,7 @@ impl CertifyArgs {
             verdicts.push(Line {
                 code: number,
                 unvisited: never.count(),
+                barrier: self.barrier,
                 found,
             });
         }
@@ -105,6 +120,7 @@ impl CertifyArgs {
         Ok(Certified {
             codes: codes.len(),
             class,
+            barriers: self.barrier,
             verdicts,
         })
     }
@@ -204,6 +220,8 @@ pub struct Certified {
     /// The number of codes, also of those that were not come to.
     codes: usize,
     class: Class,
+    /// Whether barriers were asked for.
+    barriers: bool,
     verdicts: Vec<Line>,
 }
 
@@ -214,6 +232,8 @@ struct Line {
     found: Found,
     /// Cells that no rollout of the code consults.
     unvisited: usize,
+    /// Whether a barrier was asked for.
+    barrier: bool,
 }
 
 impl Line {
@@ -232,13 +252,31 @@ impl Line {
         }
     }
 
-    fn row(&self) -> [Cell; 9] {
+    fn way_out(&self) -> Option<&WayOut> {
+        self.found.shelf.verdict.way_out.as_ref()
+    }
+
+    /// The barrier, in quanta and how it is known; an optimal code has none.
+    fn barrier_cells(&self) -> [Cell; 4] {
+        let Some(way) = self.way_out() else {
+            return [Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing];
+        };
+        let denominator = self.found.shelf.verdict.start.class().task().denominator();
+        [
+            way.height.to_f64().into(),
+            (&way.height).into(),
+            way.height.over(&denominator).to_string().into(),
+            way.standing.word().to_string().into(),
+        ]
+    }
+
+    fn row(&self) -> Vec<Cell> {
         let verdict = match self.found.stopped {
             true => format!("{} so far", self.word()),
             false => self.word().to_owned(),
         };
         let shelf = &self.found.shelf;
-        [
+        let mut row = vec![
             self.code.into(),
             verdict.into(),
             self.reward().to_f64().into(),
@@ -248,7 +286,11 @@ impl Line {
             shelf.neutral_moves.into(),
             self.unvisited.into(),
             Cell::or_missing(self.path().map(<[Move]>::len)),
-        ]
+        ];
+        if self.barrier {
+            row.extend(self.barrier_cells());
+        }
+        row
     }
 }
 
@@ -265,6 +307,18 @@ impl Serialize for Line {
         map.serialize_entry("unvisited", &self.unvisited)?;
         if let Some(path) = self.path() {
             map.serialize_entry("path", path)?;
+        }
+        if self.barrier {
+            let way = self.way_out();
+            map.serialize_entry("barrier", &way.map(|way| &way.height))?;
+            let word = way.map_or(StandingWord::Exact, |way| way.standing.word());
+            map.serialize_entry("barrier_is", &word)?;
+        }
+        if let Some(way) = self.way_out() {
+            if let Standing::Exact { codes } = way.standing {
+                map.serialize_entry("flooded", &codes)?;
+            }
+            map.serialize_entry("way_out", &way.moves)?;
         }
         if self.found.stopped {
             map.serialize_entry("interrupted", &true)?;
@@ -287,7 +341,7 @@ impl Serialize for Certified {
 
 impl Certified {
     fn table(&self) -> Table {
-        let heads = [
+        let mut heads = vec![
             "code",
             "verdict",
             "J",
@@ -298,7 +352,11 @@ impl Certified {
             "unvisited",
             "path",
         ];
-        Table::of_numbers(heads).rows(self.verdicts.iter().map(Line::row))
+        if self.barriers {
+            heads.extend(["barrier", "barrier exact", "quanta", "barrier is"]);
+        }
+        let columns = heads.into_iter().map(Column::numbers);
+        Table::new(columns).rows(self.verdicts.iter().map(Line::row))
     }
 }
 

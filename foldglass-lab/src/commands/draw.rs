@@ -86,13 +86,8 @@ impl DrawArgs {
             let name = if name == "-" { "code".into() } else { name };
             let number = source.number.map_or(String::new(), |n| format!("#{n}"));
             let walk = |Input(x): &Input| Walk::new(&code, x);
-            codes.push(DrawnCode {
-                name: format!("{name}{number}"),
-                class: class.spec(),
-                reward: count::reward(&code),
-                inputs: self.input.iter().map(walk).collect(),
-                code,
-            });
+            let inputs = self.input.iter().map(walk).collect();
+            codes.push(DrawnCode::new(&format!("{name}{number}"), &code, inputs));
         }
         let panels = codes.iter().flat_map(Panel::of).collect();
         let drawing = Picture::new(panels).draw();
@@ -110,17 +105,21 @@ impl DrawArgs {
 
 /// Draws codes side by side, with the ways of the same inputs through each, and counts their rewards.
 pub fn picture(codes: &[(&str, Code)], inputs: &[[Symbol; 5]]) -> (String, Vec<Reward>) {
-    let drawn = |(name, code): &(&str, Code)| DrawnCode {
-        name: (*name).to_owned(),
-        class: code.class().spec(),
-        reward: count::reward(code),
-        inputs: inputs.iter().map(|x| Walk::new(code, x)).collect(),
-        code: code.clone(),
+    let drawn = |(name, code): &(&str, Code)| {
+        let inputs = inputs.iter().map(|x| Walk::new(code, x)).collect();
+        DrawnCode::new(name, code, inputs)
     };
     let codes: Vec<DrawnCode> = codes.iter().map(drawn).collect();
     let panels = codes.iter().flat_map(Panel::of).collect();
     let rewards = codes.iter().map(|code| code.reward.clone()).collect();
     (Picture::new(panels).draw(), rewards)
+}
+
+/// A code as it is drawn, without inputs of one's own; refuses one that is too large for a drawing.
+pub fn drawing(name: &str, code: &Code) -> Result<String, Error> {
+    check_size(code.class())?;
+    let drawn = DrawnCode::new(name, code, Vec::new());
+    Ok(Picture::new(Panel::of(&drawn)).draw())
 }
 
 fn check_size(class: &Class) -> Result<(), Error> {
@@ -221,6 +220,18 @@ struct DrawnCode {
     inputs: Vec<Walk>,
     #[serde(skip)]
     code: Code,
+}
+
+impl DrawnCode {
+    fn new(name: &str, code: &Code, inputs: Vec<Walk>) -> DrawnCode {
+        DrawnCode {
+            name: name.to_owned(),
+            class: code.class().spec(),
+            reward: count::reward(code),
+            inputs,
+            code: code.clone(),
+        }
+    }
 }
 
 /// What was drawn.

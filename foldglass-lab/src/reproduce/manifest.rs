@@ -46,7 +46,8 @@ impl Manifest {
         Manifest::find(directory)?.ok_or_else(|| refused(directory, problem))
     }
 
-    fn find(directory: &Path) -> Result<Option<Manifest>, Error> {
+    /// That of a directory, if it has one.
+    pub fn find(directory: &Path) -> Result<Option<Manifest>, Error> {
         let path = directory.join(FILE);
         let found: Option<Manifest> = read_json(&path, "what `foldglass reproduce` keeps")?;
         match found {

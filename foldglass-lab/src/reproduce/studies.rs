@@ -53,7 +53,8 @@ pub const LENGTHS: Source = source!("lengths", 300);
 /// Quenches of correlated parity.
 pub const CAPTURE: Source = source!("capture", 300);
 
-const ALL: [Source; 13] = [
+/// All of them.
+pub const ALL: [Source; 13] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,

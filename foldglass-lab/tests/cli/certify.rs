@@ -284,3 +284,50 @@ keep_code = true
     assert_eq!(refused.code, Some(2));
     assert!(refused.errors.contains("keep_code"), "{}", refused.errors);
 }
+
+#[test]
+fn a_barrier_is_exact_or_a_bound_and_check_follows_both() {
+    let scratch = Scratch::new();
+    scratch.file("trap.json", &code_file(&TRAP));
+    let found = certify(
+        &scratch,
+        &format!("--code trap.json --barrier {CORRELATED}"),
+    );
+    let line = &found["verdicts"][0];
+    assert_eq!(
+        (&line["barrier"], &line["barrier_is"]),
+        (&json!("1/25"), &json!("exact"))
+    );
+    // The census of the class has the same barrier for all of its eight traps.
+    let words = format!("enumerate {CORRELATED} --json");
+    let census = scratch.json(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(
+        census["barriers"],
+        json!([{"barrier": "1/25", "count": "8"}])
+    );
+    let words = format!("--code trap.json --barrier --cap 1 --out bound.json {CORRELATED}");
+    let bound = certify(&scratch, &words);
+    let line = &bound["verdicts"][0];
+    assert_eq!(line["barrier_is"], json!("bound"));
+    assert_eq!(list(&line["way_out"]).len(), 4, "{line}");
+    scratch.file("ends.json", &chains(&scratch, TIED));
+    let words = "--code ends.json --barrier --out ends-verdicts.json";
+    let ends = certify(&scratch, words);
+    for line in list(&ends["verdicts"]) {
+        assert_eq!(line["barrier_is"], json!("exact"));
+        let is_optimal = line["verdict"] == json!("optimal");
+        assert_eq!(line["barrier"].is_null(), is_optimal);
+        assert_ne!(line["barrier"], json!("0/1"), "no certified code escapes");
+    }
+    let run = scratch.run(&["check", "bound.json", "ends-verdicts.json"]);
+    let text = run.success();
+    assert!(text.contains("1 bounds"), "{text}");
+    // A barrier of another height is refused.
+    let held = scratch.read("bound.json");
+    let wrong = held.replace("\"barrier\":\"", "\"barrier\":\"1");
+    assert_ne!(wrong, held);
+    scratch.file("wrong.json", &wrong);
+    let run = scratch.run(&["check", "wrong.json"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.errors.contains("below the start"), "{}", run.errors);
+}

@@ -8,12 +8,15 @@
 //!   each other, and so does one more; no single-cell change raises J, which is looked at for all
 //!   of them or for a sample.
 //!
+//! Where a verdict says how high the way out is, that is checked too ([`way_out`]).
+//!
 //! Codes are listed as a breadth-first search finds them, changes taken by cell, then by action. A
 //! shelf has one such list, so that nothing in it can be changed; this is checked for the codes
 //! whose changes are looked at.
 
 mod codes;
 mod error;
+mod way_out;
 
 use super::Rollouts;
 use crate::claim::{Finding, Kind, Move, Node, Verdict};
@@ -55,6 +58,8 @@ pub struct Checked {
     pub codes: usize,
     /// Codes of which every single-cell change was looked at.
     pub looked_at: usize,
+    /// Codes that were flooded again for an exact barrier.
+    pub flooded: usize,
 }
 
 /// Checks a verdict; the observer hears how many codes were gone through, of how many.
@@ -71,6 +76,7 @@ pub struct Checked {
 ///     start: Code::new(&class, &[0, 1]).unwrap(),
 ///     reward: Reward::ONE,
 ///     finding: Finding::Optimal,
+///     way_out: None,
 /// };
 /// assert!(check(&verdict, settings, &Unwatched).is_ok());
 /// verdict.start = Code::new(&class, &[1, 1]).unwrap();
@@ -86,20 +92,37 @@ pub fn check(
     observer: &dyn Observer,
 ) -> Result<Checked, VerdictError> {
     assert!(settings.threads > 0, "at least one thread");
-    let class = verdict.start.class();
-    let mut rollouts = Rollouts::new(verdict.start.clone(), settings.each)?;
+    let rollouts = Rollouts::new(verdict.start.clone(), settings.each)?;
     check_reward(&rollouts, &verdict.reward, || "the code".to_owned())?;
+    let checked = check_finding(verdict, &rollouts, settings, observer)?;
+    let flooded = match &verdict.way_out {
+        Some(_) if verdict.finding == Finding::Optimal => return Err(VerdictError::Optimal),
+        Some(way) => way_out::check(&rollouts, way, settings, observer)?,
+        None => 0,
+    };
+    Ok(Checked { flooded, ..checked })
+}
+
+/// Checks what is said of the shelf.
+fn check_finding(
+    verdict: &Verdict,
+    rollouts: &Rollouts,
+    settings: Settings,
+    observer: &dyn Observer,
+) -> Result<Checked, VerdictError> {
+    let class = verdict.start.class();
     let is_one = rollouts.reward() == rollouts.denominator();
     let (nodes, beyond) = match &verdict.finding {
         Finding::Optimal if is_one => {
             return Ok(Checked {
                 codes: 1,
                 looked_at: 0,
+                flooded: 0,
             });
         }
-        Finding::Optimal => return Err(VerdictError::NotOptimal(reward(&rollouts).to_string())),
+        Finding::Optimal => return Err(VerdictError::NotOptimal(reward(rollouts).to_string())),
         _ if is_one => return Err(VerdictError::Optimal),
-        Finding::Escapes { moves } => return check_path(&mut rollouts, moves),
+        Finding::Escapes { moves } => return check_path(&mut rollouts.clone(), moves),
         Finding::Certified { nodes } => (nodes, None),
         Finding::Bounded { cap, nodes, beyond } => {
             let codes = nodes.len() + 1;
@@ -122,10 +145,11 @@ pub fn check(
         looked_at,
         codes,
     };
-    shelf.check(&rollouts, settings.threads, observer)?;
+    shelf.check(rollouts, settings.threads, observer)?;
     Ok(Checked {
         codes: shelf.codes.len(),
         looked_at,
+        flooded: 0,
     })
 }
 
@@ -139,6 +163,7 @@ fn check_path(rollouts: &mut Rollouts, moves: &[Move]) -> Result<Checked, Verdic
     Ok(Checked {
         codes: moves.len() + 1,
         looked_at: 0,
+        flooded: 0,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A reader knows all of a file or refuses it.
 
-use super::{Finding, Move, Node, Path, Verdict};
+use super::{Finding, Move, Node, Path, Standing, StandingWord, Verdict, WayOut};
 use crate::class::{Class, ClassSpec, SpecError};
 use crate::exact::Reward;
 use crate::memory::Allowance;
@@ -75,7 +75,8 @@ pub struct PathForm {
 }
 
 /// A verdict in a file, with the keys of its kind: certified has nodes, bounded has cap, nodes and
-/// beyond, escapes has moves. A node is [parent, cell, action].
+/// beyond, escapes has moves. A node is [parent, cell, action]. Any but optimal may have a barrier:
+/// then barrier_is says how it is known, way_out is its path, and an exact one has flooded codes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictForm {
@@ -90,6 +91,14 @@ pub struct VerdictForm {
     beyond: Option<Node>,
     #[serde(skip_serializing_if = "Option::is_none")]
     moves: Option<Vec<Move>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier: Option<Reward>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier_is: Option<StandingWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flooded: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way_out: Option<Vec<Move>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,7 +202,19 @@ impl From<&Verdict> for VerdictForm {
             nodes: None,
             beyond: None,
             moves: None,
+            barrier: None,
+            barrier_is: None,
+            flooded: None,
+            way_out: None,
         };
+        if let Some(way) = &verdict.way_out {
+            form.barrier = Some(way.height.clone());
+            form.barrier_is = Some(way.standing.word());
+            form.way_out = Some(way.moves.clone());
+            if let Standing::Exact { codes } = way.standing {
+                form.flooded = Some(codes);
+            }
+        }
         match &verdict.finding {
             Finding::Optimal => {}
             Finding::Certified { nodes } => {
@@ -218,6 +239,7 @@ impl VerdictForm {
     /// What is claimed, if it is a claim about the class; whether it is true is not checked here.
     fn verdict(self, class: &Class, number: usize) -> Result<Verdict, ClaimError> {
         let place = format!("verdict {number}: ");
+        let way_out = self.way_out(class, number, &place)?;
         let parts = (self.cap, self.nodes, self.beyond, self.moves);
         let finding = match (self.verdict, parts) {
             (Word::Optimal, (None, None, None, None)) => Finding::Optimal,
@@ -241,9 +263,45 @@ impl VerdictForm {
             start: code(class, &place, &self.actions)?,
             reward: self.reward_exact,
             finding,
+            way_out,
         })
     }
+
+    /// What is said of the barrier, if it is complete.
+    fn way_out(
+        &self,
+        class: &Class,
+        number: usize,
+        place: &str,
+    ) -> Result<Option<WayOut>, ClaimError> {
+        let parts = (&self.barrier, self.barrier_is, self.flooded, &self.way_out);
+        let (height, standing, moves) = match parts {
+            (None, None, None, None) => return Ok(None),
+            _ if self.verdict == Word::Optimal => {
+                return Err(ClaimError::Keys(
+                    number,
+                    "an optimal verdict has no barrier",
+                ));
+            }
+            (Some(height), Some(StandingWord::Exact), Some(codes), Some(moves)) => {
+                (height, Standing::Exact { codes }, moves)
+            }
+            (Some(height), Some(StandingWord::Bound), None, Some(moves)) => {
+                (height, Standing::Bound, moves)
+            }
+            _ => return Err(ClaimError::Keys(number, BARRIER_KEYS)),
+        };
+        check_moves(class, &format!("{place}way_out: "), moves)?;
+        Ok(Some(WayOut {
+            height: height.clone(),
+            standing,
+            moves: moves.clone(),
+        }))
+    }
 }
+
+const BARRIER_KEYS: &str =
+    "a barrier has barrier, barrier_is and way_out, and if it is exact flooded";
 
 impl Word {
     fn keys(self) -> &'static str {

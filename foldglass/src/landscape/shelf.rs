@@ -12,8 +12,8 @@
 //! **Stopping.** The search keeps the first `cap` codes and looks at all changes of each. Stopped
 //! after n codes, it has done what a search with the cap n does.
 
-mod nodes;
-mod workers;
+pub(super) mod nodes;
+pub(super) mod workers;
 
 use crate::claim::{Finding, Kind, Move, Node, Verdict};
 use crate::count::CountError;
@@ -220,6 +220,7 @@ impl Search {
                 start,
                 reward,
                 finding,
+                way_out: None,
             },
             size,
             depth,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foldglass::check::verdict::{self, Effort, Settings, VerdictError};
 use foldglass::check::{self, CheckError};
-use foldglass::claim::Verdict;
+use foldglass::claim::{StandingWord, Verdict};
 use foldglass::memory::TooLarge;
 use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
@@ -23,6 +23,16 @@ pub struct Line {
     looked_at: usize,
     /// Whether some codes of the shelf were not looked at: the claim holds as far as they go.
     sampled: bool,
+    /// How the barrier is known, where one is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier_is: Option<StandingWord>,
+    /// Codes that were flooded again for it.
+    #[serde(skip_serializing_if = "is_zero")]
+    flooded: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Checks the verdicts of `file`: what holds, or what does not.
@@ -51,7 +61,11 @@ pub fn check(
             .observer
             .stage(format!("{file}: verdict {number} of {}", list.len()));
         match verdict::check(verdict, settings, &observer) {
-            Ok(verdict::Checked { codes, looked_at }) => {
+            Ok(verdict::Checked {
+                codes,
+                looked_at,
+                flooded,
+            }) => {
                 let listed = verdict.finding.nodes().len() + 1;
                 observer.went_on(listed as u64);
                 lines.push(Line {
@@ -61,6 +75,8 @@ pub fn check(
                     sampled: means.effort != Effort::All
                         && verdict.finding.name() == "bounded"
                         && looked_at < listed,
+                    barrier_is: verdict.way_out.as_ref().map(|way| way.standing.word()),
+                    flooded,
                 });
             }
             Err(VerdictError::Stopped) => {
@@ -132,5 +148,22 @@ pub fn text(lines: &[Line]) -> String {
             _ => format!("{verdicts} {kind}"),
         }
     };
-    kinds.into_iter().map(part).collect::<Vec<_>>().join("; ")
+    let mut parts: Vec<String> = kinds.into_iter().map(part).collect();
+    parts.extend(barriers(lines));
+    parts.join("; ")
+}
+
+/// How many barriers hold, and how.
+fn barriers(lines: &[Line]) -> Option<String> {
+    let known = |word| {
+        let own = lines.iter().filter(|line| line.barrier_is == Some(word));
+        own.count()
+    };
+    let (exact, bounds) = (known(StandingWord::Exact), known(StandingWord::Bound));
+    let flooded: usize = lines.iter().map(|line| line.flooded).sum();
+    (exact + bounds > 0).then(|| {
+        format!(
+            "{exact} barriers exact, {flooded} codes flooded again, {bounds} bounds, their paths followed"
+        )
+    })
 }

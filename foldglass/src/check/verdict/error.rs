@@ -111,6 +111,37 @@ pub enum VerdictError {
         /// The number it has in the list.
         listed: usize,
     },
+    /// A barrier of another height.
+    #[error("the way out leads {found} below the start, not {claimed}")]
+    Height {
+        /// What was claimed.
+        claimed: String,
+        /// What its path has.
+        found: String,
+    },
+    /// An exact barrier that is too high.
+    #[error(
+        "the barrier is no exact one: {changes} changes from the start, and nowhere so low, cell \
+         {cell} with action {action} leads to {reward}"
+    )]
+    HigherWay {
+        /// Cells of a code that differ from the start.
+        changes: usize,
+        /// The cell.
+        cell: usize,
+        /// The action.
+        action: Symbol,
+        /// J then.
+        reward: String,
+    },
+    /// A flood of another size.
+    #[error("{claimed} codes are said to be flooded: there are {found}, or more")]
+    Flooded {
+        /// What was claimed.
+        claimed: usize,
+        /// What there is, as far as it was counted.
+        found: usize,
+    },
     /// It was told to stop.
     #[error("the check was stopped before its end")]
     Stopped,

@@ -10,12 +10,12 @@ use crate::quasigroup::Symbol;
 use std::collections::HashMap;
 
 /// The cells that differ from the start, ascending, with their actions.
-pub(super) type Changes = Vec<(u32, Symbol)>;
+pub(in crate::landscape) type Changes = Vec<(u32, Symbol)>;
 
 /// Stands for no node.
 const NONE: u32 = u32::MAX;
 
-pub(super) struct Nodes {
+pub(in crate::landscape) struct Nodes {
     start: Code,
     list: Vec<Node>,
     /// By code: its hash, and the code before it that has the same.

@@ -64,14 +64,20 @@ impl Workers {
     }
 
     /// J of a code, as numerator and denominator.
-    pub(super) fn reward(&mut self, code: &Code) -> (u128, u128) {
-        let counter = &mut self.counters[0];
-        go_to(counter, code);
+    pub(in crate::landscape) fn reward(&mut self, code: &Code) -> (u128, u128) {
+        let counter = self.counter(code);
         (counter.reward(), counter.denominator())
     }
 
+    /// A counter at this code.
+    pub(in crate::landscape) fn counter(&mut self, code: &Code) -> &mut Counter {
+        let counter = &mut self.counters[0];
+        go_to(counter, code);
+        counter
+    }
+
     /// The most codes to look at in one go.
-    pub(super) fn together(&self) -> usize {
+    pub(in crate::landscape) fn together(&self) -> usize {
         let rewards = self.class.cells() * self.class.q();
         (TOGETHER / rewards).clamp(self.counters.len(), MOST_TOGETHER)
     }
@@ -84,30 +90,47 @@ impl Workers {
         level: u128,
         wish: Wish,
     ) -> Vec<Sight> {
+        let numbers: Vec<u32> = numbers.map(|number| number as u32).collect();
+        self.map(nodes, &numbers, |counter, code| {
+            look_at(counter, code, level, wish)
+        })
+    }
+
+    /// What is seen at the codes of these numbers, in their order, by counters that are there.
+    pub(in crate::landscape) fn map<R: Send>(
+        &mut self,
+        nodes: &Nodes,
+        numbers: &[u32],
+        see: impl Fn(&mut Counter, &Code) -> R + Sync,
+    ) -> Vec<R> {
+        let see_at = |counter: &mut Counter, number: u32| {
+            let code = nodes.code(number as usize);
+            go_to(counter, &code);
+            see(counter, &code)
+        };
         let rewards = numbers.len() * self.class.cells() * self.class.q();
         if self.counters.len() == 1 || numbers.len() == 1 || rewards < WORTH_THREADS {
             let counter = &mut self.counters[0];
-            let one = |number| look_at(counter, &nodes.code(number), level, wish);
-            return numbers.map(one).collect();
+            return numbers.iter().map(|&n| see_at(counter, n)).collect();
         }
-        let next = AtomicUsize::new(numbers.start);
+        let next = AtomicUsize::new(0);
         let seen = Mutex::new(Vec::with_capacity(numbers.len()));
         std::thread::scope(|scope| {
             for counter in &mut self.counters {
                 scope.spawn(|| {
                     loop {
-                        let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= numbers.end {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(&number) = numbers.get(place) else {
                             return;
-                        }
-                        let sight = look_at(counter, &nodes.code(number), level, wish);
-                        seen.lock().expect("no panic").push((number, sight));
+                        };
+                        let sight = see_at(counter, number);
+                        seen.lock().expect("no panic").push((place, sight));
                     }
                 });
             }
         });
         let mut seen = seen.into_inner().expect("no panic");
-        seen.sort_unstable_by_key(|&(number, _)| number);
+        seen.sort_unstable_by_key(|&(place, _)| place);
         seen.into_iter().map(|(_, sight)| sight).collect()
     }
 }
@@ -125,7 +148,6 @@ fn go_to(counter: &mut Counter, code: &Code) {
 }
 
 fn look_at(counter: &mut Counter, code: &Code, level: u128, wish: Wish) -> Sight {
-    go_to(counter, code);
     assert_eq!(counter.reward(), level, "a shelf has one reward");
     let mut rewards = vec![0; counter.class().q()];
     let mut sight = Sight::default();

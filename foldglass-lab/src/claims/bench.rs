@@ -1,0 +1,64 @@
+//! Does what statements need and is not done yet, and keeps what it finds beside other records.
+
+use std::path::PathBuf;
+
+use foldglass::Allowance;
+
+use super::probes;
+use crate::error::Error;
+use crate::progress::{Terminal, interrupted};
+use crate::reproduce::Manifest;
+use crate::reproduce::fleets::{CONTAINMENT, ESCAPE, TRAINED};
+use crate::reproduce::studies::Scale;
+
+/// Where and how much is computed.
+pub struct Bench {
+    /// The directory of records.
+    pub directory: PathBuf,
+    /// How much.
+    pub scale: Scale,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// Threads.
+    pub threads: usize,
+    /// The memory that may be taken.
+    pub allowance: Allowance,
+    /// Hears of progress.
+    pub observer: Terminal,
+}
+
+impl Bench {
+    /// Runs the probes that have no records yet.
+    pub fn run(&self) -> Result<(), Error> {
+        Manifest::new(self.scale, self.seed).keep(&self.directory)?;
+        for fleet in [CONTAINMENT, ESCAPE, TRAINED] {
+            fleet.lay(&self.directory)?;
+        }
+        for (number, probe) in probes::ALL.iter().enumerate() {
+            let place = format!("probe {} of {}", number + 1, probes::ALL.len());
+            self.observer.stage(format!("{place}, {}", probe.id));
+            probe.keep(self)?;
+        }
+        Ok(())
+    }
+
+    /// One number or another, by the scale.
+    pub fn scaled<T>(&self, full: T, quick: T) -> T {
+        match self.scale {
+            Scale::Short | Scale::Full => full,
+            Scale::Quick => quick,
+        }
+    }
+
+    /// Refuses to go on after Ctrl-C.
+    pub fn go_on(&self) -> Result<(), Error> {
+        if interrupted() {
+            return Err(Error::Stopped(
+                "stopped in the claims' own computations: those that are finished are recorded, and \
+                 the same command goes on from there"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Counts the traps of small classes: windows, memory, lengths, correlated inputs (paper, section 4.1, App. E
+//! and G.6).
+
+use std::collections::BTreeMap;
+
+use foldglass::anatomy::answers;
+use foldglass::exact::{lowest_terms, parse};
+use foldglass::{Class, Code, InputLaw, Reward, Shape, Stream, Window};
+use foldglass_study::Shard;
+use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
+use serde_json::{Value, json};
+
+use super::class;
+use crate::claims::Bench;
+use crate::error::Error;
+
+/// The most codes visited for a barrier.
+const BARRIER_CAP: usize = 1_000_000;
+
+fn take(bench: &Bench, class: &Class) -> Result<Found, Error> {
+    let options = CensusOptions {
+        out: None,
+        shard: Shard::WHOLE,
+        threads: bench.threads,
+        allowance: bench.allowance,
+        barrier_cap: BARRIER_CAP,
+    };
+    let none: Reward = "0/1".parse().expect("a number");
+    let plan = CensusPlan::new(class, &none, &options)?;
+    let stopped = || Error::Stopped("stopped in a census; the same command goes on".to_owned());
+    let Counted::Whole(census, all) = count(plan, &options, &bench.observer)? else {
+        return Err(stopped());
+    };
+    let found = Found::new(
+        &census,
+        all,
+        &none,
+        bench.threads,
+        BARRIER_CAP,
+        &bench.observer,
+    )?;
+    found.ok_or_else(stopped)
+}
+
+fn traps(found: &Found) -> &Traps {
+    found.traps.as_ref().expect("they are sought")
+}
+
+fn line(name: &str, found: &Found) -> Value {
+    let rewards: Vec<String> = traps(found)
+        .by(|kind| kind.reward.clone())
+        .into_iter()
+        .map(|(reward, _)| reward.to_string())
+        .collect();
+    json!({
+        "class": name, "cells": found.cells, "codes": found.codes,
+        "local_maxima": found.local_maxima.to_string(),
+        "traps": traps(found).count().to_string(), "rewards": rewards,
+    })
+}
+
+fn shape(past: usize, future: usize, memory: usize) -> Shape {
+    Shape {
+        window: Window { past, future },
+        memory,
+        tied: false,
+    }
+}
+
+/// One length, uniform inputs: wider windows and longer memory.
+pub fn windows(bench: &Bench) -> Result<Value, Error> {
+    let small: &[(&str, usize, Shape)] = &[
+        ("parity", 3, shape(0, 0, 1)),
+        ("parity", 4, shape(0, 0, 1)),
+        ("parity", 3, shape(1, 0, 1)),
+        ("parity", 3, shape(0, 1, 1)),
+        ("parity", 3, shape(0, 0, 2)),
+        ("z:3", 2, shape(0, 0, 1)),
+    ];
+    let large: &[(&str, usize, Shape)] = &[
+        ("parity", 5, shape(0, 0, 1)),
+        ("parity", 6, shape(0, 0, 1)),
+        ("parity", 7, shape(0, 0, 1)),
+        ("parity", 4, shape(1, 0, 1)),
+        ("parity", 4, shape(0, 1, 1)),
+        ("parity", 3, shape(1, 1, 1)),
+        ("parity", 3, shape(0, 2, 1)),
+        ("parity", 4, shape(0, 0, 2)),
+        ("z:3", 3, shape(0, 0, 1)),
+        ("z:3", 2, shape(0, 1, 1)),
+    ];
+    let mut lines = Vec::new();
+    for &(task, length, shape) in small.iter().chain(bench.scaled(large, &[])) {
+        let class = class(task, &InputLaw::Uniform, &[length], shape);
+        let Window { past, future } = shape.window;
+        let name = format!("{task} ({past},{future}) n_y={} T={length}", shape.memory);
+        lines.push(line(&name, &take(bench, &class)?));
+    }
+    Ok(json!({"classes": lines}))
+}
+
+/// Several lengths that share cells, uniform inputs.
+pub fn lengths(bench: &Bench) -> Result<Value, Error> {
+    let small: &[(&[usize], Shape)] = &[
+        (&[1, 2], shape(0, 0, 1)),
+        (&[2, 3], shape(0, 0, 1)),
+        (&[1, 2, 3], shape(0, 0, 1)),
+        (&[2, 3, 4], shape(0, 0, 1)),
+    ];
+    let large: &[(&[usize], Shape)] = &[
+        (&[3, 4], shape(0, 0, 1)),
+        (&[1, 2, 3, 4], shape(0, 0, 1)),
+        (&[3, 4, 5], shape(0, 0, 1)),
+        (&[2, 3, 4, 5], shape(0, 0, 1)),
+        (&[2, 3, 4], shape(1, 0, 1)),
+        (&[2, 3], shape(0, 1, 1)),
+    ];
+    let mut lines = Vec::new();
+    for &(lengths, shape) in small.iter().chain(bench.scaled(large, &[])) {
+        let class = class("parity", &InputLaw::Uniform, lengths, shape);
+        let Window { past, future } = shape.window;
+        let words: Vec<String> = lengths.iter().map(usize::to_string).collect();
+        let name = format!("parity ({past},{future}) T={}", words.join(","));
+        lines.push(line(&name, &take(bench, &class)?));
+    }
+    Ok(json!({"classes": lines}))
+}
+
+/// Correlated parity by T and k: traps, the positions they ignore, their rewards and losses by formula.
+pub fn correlated(bench: &Bench) -> Result<Value, Error> {
+    let lengths = bench.scaled(4..=8, 4..=6);
+    let repeats: &[&str] = bench.scaled(&["3/5", "3/4", "9/10", "19/20"], &["3/4", "9/10"]);
+    let mut lines = Vec::new();
+    for length in lengths {
+        for k in repeats {
+            let law = InputLaw::Markov(parse(k).expect("a number"));
+            let class = class("parity", &law, &[length], Shape::untied(0, 0));
+            let found = take(bench, &class)?;
+            lines.push(trap_line(length, k, &found));
+        }
+    }
+    Ok(json!({"classes": lines}))
+}
+
+fn trap_line(length: usize, k: &str, found: &Found) -> Value {
+    let traps = traps(found);
+    let (mut sizes, mut odd) = (BTreeMap::new(), 0usize);
+    // The reward by the summed gaps of the ignored positions, and by their number.
+    let (mut formula, mut literal) = (0usize, 0usize);
+    let mut sets: BTreeMap<String, String> = BTreeMap::new();
+    for code in &traps.codes {
+        let ignored = ignored(code);
+        *sizes.entry(ignored.len().to_string()).or_insert(0usize) += 1;
+        odd += ignored.len() % 2;
+        let reward = foldglass::count::reward(code);
+        let number: Vec<usize> = (0..ignored.len())
+            .flat_map(|n| [2 * n, 2 * n + 1])
+            .collect();
+        literal += usize::from(lowest_terms(reward.ratio()) == paired_reward(k, &number));
+        formula += usize::from(lowest_terms(reward.ratio()) == paired_reward(k, &ignored));
+        sets.insert(format!("{ignored:?}"), reward.to_string());
+    }
+    let losses = traps.by(|kind| kind.loss.clone());
+    let known: Vec<String> = losses
+        .iter()
+        .filter_map(|(loss, _)| loss.as_ref().map(Reward::to_string))
+        .collect();
+    let of_formula = known.iter().filter(|loss| is_single_loss(k, loss, length));
+    let rewards = traps.by(|kind| kind.reward.clone());
+    let rewards: Vec<String> = rewards
+        .iter()
+        .map(|(reward, _)| reward.to_string())
+        .collect();
+    json!({
+        "T": length, "k": k, "local_maxima": found.local_maxima.to_string(),
+        "traps": traps.count().to_string(), "orbits": traps.codes.len(), "ignored_sizes": sizes,
+        "odd": odd, "reward_formula": formula, "reward_by_number": literal, "rewards": rewards, "sets": sets,
+        "losses_of_formula": of_formula.count(), "losses": known,
+        "barriers": traps.by(|kind| kind.barrier.clone()).iter()
+            .filter_map(|(barrier, _)| barrier.as_ref().map(Reward::to_string))
+            .collect::<Vec<_>>(),
+    })
+}
+
+/// The positions that a code's answer does not depend on.
+fn ignored(code: &Code) -> Vec<usize> {
+    let found = answers(code, usize::MAX, &mut Stream::new(0, 0));
+    found.ignored[0].1.clone()
+}
+
+/// (1 + (2k-1)^m) / 2, m the summed gaps of the positions paired in order.
+fn paired_reward(k: &str, ignored: &[usize]) -> String {
+    let m: usize = ignored.chunks_exact(2).map(|pair| pair[1] - pair[0]).sum();
+    let base = correlation(k);
+    let power = (0..m).fold(parse("1").expect("one"), |product, _| product * &base);
+    lowest_terms(&((parse("1").expect("one") + power) / parse("2").expect("two")))
+}
+
+fn correlation(k: &str) -> dashu_ratio::RBig {
+    parse("2").expect("two") * parse(k).expect("a number") - parse("1").expect("one")
+}
+
+/// Whether a loss is (1-k)(2k-1)^(j+1)/2 for some j from 0.
+fn is_single_loss(k: &str, loss: &str, length: usize) -> bool {
+    let one = parse("1").expect("one");
+    let mut value = (one - parse(k).expect("a number")) / parse("2").expect("two");
+    (0..length).any(|_| {
+        value = &value * correlation(k);
+        lowest_terms(&value) == loss
+    })
+}

@@ -1,0 +1,259 @@
+//! States section 4: no defended minima, theorem 4.1 and its corollaries, parity.
+
+use super::{census, claim};
+use crate::claims::Claim;
+use crate::claims::decide::{holds, numbers, parts};
+
+const SECTION: &str = "4 Exact results";
+
+pub const CLAIMS: &[Claim] = &[
+    claim(
+        "exact:chains-solve",
+        SECTION,
+        "On the untied windows (0,0), (2,1), (1,1) and (0,3) with uncorrelated \
+         inputs cold Monte Carlo always arrives at reward 1.",
+        "reproduce tab:shortfall",
+        |facts| numbers(facts, "tab:shortfall", &[("untied", "at 1, chain")]),
+    ),
+    claim(
+        "exact:several-lengths",
+        SECTION,
+        "Read over all untied classes, those of several lengths included, there \
+         are no local minima.",
+        "enumerate --task parity --lengths 2,3,4",
+        |facts| {
+            let several = census(facts, "lengths")?;
+            let trapped = several.iter().filter(|(_, traps, _)| *traps > 0);
+            let named: Vec<String> = trapped
+                .map(|(name, traps, _)| format!("{name}: {traps} traps"))
+                .collect();
+            holds(
+                named.is_empty(),
+                format!(
+                    "{} classes counted whole; {}",
+                    several.len(),
+                    if named.is_empty() {
+                        "no trap".to_owned()
+                    } else {
+                        named.join("; ")
+                    }
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:theorem",
+        SECTION,
+        "From every code of the untied (0,0) class with uniform inputs, changes \
+         that never lower the reward lead to reward 1.",
+        "escape --task z:5 --lengths 8 --code code.json --out path.json",
+        |facts| {
+            let found = facts.probe("escape")?;
+            parts(
+                &[
+                    found["arrived"] == found["tried"],
+                    found["parity_T3"] == found["parity_T3_of"],
+                ],
+                format!(
+                    "{} of {} random codes of four tasks and {} of {} codes of parity at T = \
+                     3, every path checked",
+                    found["arrived"], found["tried"], found["parity_T3"], found["parity_T3_of"]
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:one-unused",
+        SECTION,
+        "States left sharing a token leave exactly one token unused.",
+        "escape --task z:5 --lengths 5 --code code.json",
+        |facts| {
+            let several = facts.number("escape", "/several_unused")?;
+            holds(
+                several == 0.0,
+                format!(
+                    "on {several} of {} random paths one step reroutes states to two tokens \
+                     or more, all unused before (erratum 11)",
+                    facts.probe("escape")?["tried"]
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:corollary-2",
+        SECTION,
+        "The path from a code is one of policies too, the reward linear on each \
+         piece.",
+        "escape --policy policy.json",
+        |facts| {
+            let bend = facts.number("gradient", "/bend")?;
+            holds(
+                bend < 1e-12,
+                format!(
+                    "J at the middle of a row's segment is off the mean of its ends by at \
+                     most {bend:.1e}"
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:corollary-3",
+        SECTION,
+        "From every policy a path that never lowers the reward leads to reward 1.",
+        "escape --policy policy.json",
+        |facts| {
+            let found = facts.probe("escape-policies")?;
+            let drop = found["drop"].as_f64()?;
+            holds(
+                found["arrived"] == found["policies"] && drop < 1e-9,
+                format!(
+                    "{} of {} random policies, J falls by at most {drop:.1e} on the way to a \
+                     code",
+                    found["arrived"], found["policies"]
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:saddles",
+        SECTION,
+        "A policy that is no maximum has, by definition, a direction in which the \
+         reward rises.",
+        "escape --policy uniform.json",
+        |facts| {
+            let saddle = facts.probe("escape-policies")?["uniform_is_saddle"].as_bool()?;
+            parts(
+                &[!saddle, true],
+                if saddle {
+                    "the uniform policy is stationary and no maximum: no change of one row \
+                     raises J, only changes of several together (erratum 13)"
+                } else {
+                    "the uniform policy is no saddle"
+                },
+            )
+        },
+    ),
+    claim(
+        "exact:dead",
+        SECTION,
+        "One dead step makes the reward of a parity code exactly 1/2, whatever \
+         the other steps do.",
+        "inspect --task parity --lengths 4 --code code.json",
+        |facts| {
+            let all = facts.probe("parity-codes")?.as_object()?;
+            let own: Vec<&serde_json::Value> = all
+                .iter()
+                .filter(|(key, _)| key.starts_with('T'))
+                .map(|(_, value)| value)
+                .collect();
+            let sum = |key: &str| {
+                own.iter()
+                    .filter_map(|value| value[key].as_u64())
+                    .sum::<u64>()
+            };
+            holds(
+                sum("dead_not_half") == 0,
+                format!(
+                    "{} codes with a dead step at T = 2 to {}, {} of them off 1/2",
+                    sum("dead"),
+                    own.len() + 1,
+                    sum("dead_not_half")
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:no-resets",
+        SECTION,
+        "Of the live codes without half-resets 2^(T-1) have reward 1 and as many \
+         reward 0.",
+        "density --task parity --lengths 4",
+        |facts| {
+            let own = super::app_parity::by_resets(facts, 0)?;
+            parts(
+                &own.iter()
+                    .map(|(length, rewards)| {
+                        rewards.len() == 2
+                            && rewards.get("1/1") == Some(&(1 << (length - 1)))
+                            && rewards.get("0/1") == rewards.get("1/1")
+                    })
+                    .collect::<Vec<_>>(),
+                format!("{own:?} by T and reward"),
+            )
+        },
+    ),
+    claim(
+        "exact:one-reset",
+        SECTION,
+        "With one half-reset the reward is 3/4 or 1/4.",
+        "density --task parity --lengths 4",
+        |facts| {
+            let own = super::app_parity::by_resets(facts, 1)?;
+            parts(
+                &own.iter()
+                    .map(|(_, rewards)| rewards.keys().eq(["1/4", "3/4"].iter()))
+                    .collect::<Vec<_>>(),
+                format!("{own:?} by T and reward"),
+            )
+        },
+    ),
+    claim(
+        "exact:partition",
+        SECTION,
+        "The partition function of parity has the closed form that the paper \
+         gives.",
+        "parity --length 5 --tau 0.1 --density",
+        |facts| {
+            let apart = facts.probe("parity-codes")?["log_z_apart"].as_array()?;
+            let worst = apart
+                .iter()
+                .filter_map(serde_json::Value::as_f64)
+                .fold(0.0, f64::max);
+            holds(
+                worst < 1e-12,
+                format!(
+                    "ln Z off that of all codes by at most {worst:.1e} (T from 3 on, {} \
+                     lengths)",
+                    apart.len()
+                ),
+            )
+        },
+    ),
+    claim(
+        "exact:mean-is-slope",
+        SECTION,
+        "The mean reward is the slope of ln Z in the inverse temperature.",
+        "parity --length 40 --tau 0.006",
+        |facts| {
+            let far = facts.number("parity-heat", "/T40/slope_is_mean")?;
+            holds(
+                far < 1e-6,
+                format!("at T = 40 by differences: off by {far:.1e}"),
+            )
+        },
+    ),
+    claim(
+        "exact:transition",
+        SECTION,
+        "At large T the mean reward jumps from 1 to 1/2 at the temperature 1/(6 T \
+         ln 2).",
+        "parity --length 200 --tau 0.0012",
+        |facts| {
+            let at = |path: &str| facts.number("parity-heat", path);
+            let (hot, cold, middle) =
+                (at("/T200/hot")?, at("/T200/cold")?, at("/T200/at_leading")?);
+            let (crossing, leading) = (at("/T200/crossing")?, at("/T200/leading")?);
+            parts(
+                &[
+                    (hot - 0.5).abs() < 1e-3 && (cold - 1.0).abs() < 1e-3,
+                    (middle - 0.75).abs() < 0.05,
+                ],
+                format!(
+                    "T = 200: {hot:.4} a tenth above and {cold:.4} a tenth below; the bands \
+                     cross at beta = {crossing:.2} = (6T-2) ln 2, and at 6T ln 2 = \
+                     {leading:.2} the mean is already {middle:.3} (erratum 3)"
+                ),
+            )
+        },
+    ),
+];

@@ -1,0 +1,54 @@
+//! Lays statements out as tables.
+
+use super::{Row, Verdict};
+use crate::report::{Cell, Column, Table};
+
+/// Every statement a line.
+pub fn of(rows: &[Row]) -> Table {
+    let columns = [
+        Column::words("id"),
+        Column::words("section"),
+        Column::words("statement"),
+        Column::words("verdict"),
+        Column::words("evidence"),
+        Column::words("command"),
+    ];
+    let mut table = Table::new(columns);
+    for row in rows {
+        table.push([
+            Cell::from(row.id),
+            row.section.into(),
+            row.statement.into(),
+            row.verdict.words().into(),
+            row.evidence.clone().into(),
+            row.command.into(),
+        ]);
+    }
+    table
+}
+
+/// How many have each verdict, by the part of the paper.
+pub fn summary(rows: &[Row]) -> Table {
+    let heads = Verdict::ALL.map(|verdict| Column::numbers(verdict.words()));
+    let columns = [Column::words("section")].into_iter().chain(heads);
+    let mut table = Table::new(columns);
+    let mut sections: Vec<&str> = Vec::new();
+    for row in rows {
+        if !sections.contains(&row.section) {
+            sections.push(row.section);
+        }
+    }
+    let line = |name: &str, own: &dyn Fn(&Row) -> bool| {
+        let count = |verdict| {
+            let own = rows.iter().filter(|row| own(row) && row.verdict == verdict);
+            Cell::from(own.count())
+        };
+        let counts = Verdict::ALL.map(count);
+        [vec![Cell::from(name)], counts.to_vec()].concat()
+    };
+    for section in sections {
+        table.push(line(section, &|row| row.section == section));
+    }
+    table.push(line("all", &|_| true));
+    table
+}

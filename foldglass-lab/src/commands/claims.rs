@@ -1,0 +1,150 @@
+//! Decides every statement of the paper from records, and from small computations of its own.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use foldglass_study::parallel::threads;
+use serde::Serialize;
+
+use crate::claims::{Bench, Row, Verdict, rows, table};
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::flags::max_memory;
+use crate::output::Report;
+use crate::progress::Terminal;
+use crate::report::{Format, Table};
+use crate::reproduce::Manifest;
+use crate::reproduce::studies::Scale;
+
+/// The flags of `claims`.
+#[derive(Debug, Args)]
+pub struct ClaimsArgs {
+    /// The directory that `reproduce --out` left, whose records are read and where those of the
+    /// computations are put [default: reproduce-full, or reproduce-quick]
+    #[arg(long, value_name = "DIR")]
+    from: Option<PathBuf>,
+    /// Small computations only, for a smoke test
+    #[arg(long)]
+    quick: bool,
+    /// Run nothing: decide from the records that are there
+    #[arg(long)]
+    records_only: bool,
+    /// Only statements whose id or section contains this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Only statements with this verdict: shown, in-part, refuted or open
+    #[arg(long, value_name = "VERDICT", value_parser = verdict)]
+    verdict: Option<Verdict>,
+}
+
+fn verdict(text: &str) -> Result<Verdict, String> {
+    match text {
+        "shown" => Ok(Verdict::Shown),
+        "in-part" => Ok(Verdict::InPart),
+        "refuted" => Ok(Verdict::Refuted),
+        "open" => Ok(Verdict::Open),
+        _ => Err("accepted: shown, in-part, refuted, open".to_owned()),
+    }
+}
+
+impl ClaimsArgs {
+    /// Does what is missing, and decides.
+    pub fn run(&self, settings: &Settings) -> Result<Claimed, Error> {
+        let scale = if self.quick {
+            Scale::Quick
+        } else {
+            Scale::Full
+        };
+        let directory = self.from.clone();
+        let directory = directory.unwrap_or_else(|| format!("reproduce-{}", scale.name()).into());
+        // The records of a reproduction say at which scale and seed they are gone on with.
+        let (scale, seed) = match Manifest::find(&directory)? {
+            Some(manifest) => (manifest.scale, manifest.seed),
+            None => (scale, settings.seed),
+        };
+        if !self.records_only {
+            let bench = Bench {
+                directory: directory.clone(),
+                scale,
+                seed,
+                threads: threads(settings.threads, usize::MAX),
+                allowance: max_memory::available(),
+                observer: Terminal::new(),
+            };
+            bench.run()?;
+        }
+        let mut rows = rows(&directory)?;
+        rows.retain(|row| {
+            let named = |text: &String| row.id.contains(text) || row.section.contains(text);
+            self.only.as_ref().is_none_or(named)
+                && self.verdict.is_none_or(|verdict| verdict == row.verdict)
+        });
+        Ok(Claimed {
+            seed,
+            scale,
+            directory,
+            claims: rows,
+        })
+    }
+}
+
+/// The statements, decided.
+#[derive(Serialize)]
+pub struct Claimed {
+    #[serde(skip)]
+    seed: u64,
+    scale: Scale,
+    directory: PathBuf,
+    claims: Vec<Row>,
+}
+
+/// The width of a text.
+const WIDTH: usize = 100;
+
+/// Writes a text in lines, each indented.
+fn write_wrapped(out: &mut dyn Write, indent: &str, text: &str) -> io::Result<()> {
+    let mut line = indent.to_owned();
+    for word in text.split(' ') {
+        if line.len() > indent.len() && line.len() + 1 + word.len() > WIDTH {
+            writeln!(out, "{line}")?;
+            line = indent.to_owned();
+        }
+        if line.len() > indent.len() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    writeln!(out, "{line}")
+}
+
+impl Report for Claimed {
+    fn seed(&self) -> Option<u64> {
+        Some(self.seed)
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![table::of(&self.claims)]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut section = "";
+        for row in &self.claims {
+            if row.section != section {
+                section = row.section;
+                writeln!(out, "{section}\n")?;
+            }
+            writeln!(out, "  {}: {}", row.id, row.verdict.words().to_uppercase())?;
+            write_wrapped(out, "    ", row.statement)?;
+            write_wrapped(out, "    = ", &row.evidence)?;
+            writeln!(out, "    $ foldglass {}\n", row.command)?;
+        }
+        table::summary(&self.claims).write_text(out)?;
+        writeln!(
+            out,
+            "\nfrom the records in {} ({} scale)",
+            self.directory.display(),
+            self.scale.name()
+        )
+    }
+}

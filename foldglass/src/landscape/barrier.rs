@@ -1,0 +1,299 @@
+//! Floods what lies around a code until a way out of its shelf is found (paper, App. G.6).
+//!
+//! The *barrier* of a code is how far J must fall below the code's reward, its *top*, before a higher
+//! reward can be reached by single-cell changes. The flood goes through the codes that can be reached
+//! while J falls by no more than the *water*, which starts at 0 (the shelf) and then falls to the
+//! next reward at which anything new is reached. The first code above the top that comes in sight
+//! ends it: all ways that stay higher were tried. Drops are integers, in quanta of the task.
+//!
+//! **A first bound.** Some way out is found beforehand ([`bound`]). The flood only asks whether there
+//! is a better one, so it keeps no code as low as the bound, and where none is left the bound is exact.
+//!
+//! **Order.** Codes are looked at in the order in which they are found, or found again as the water
+//! falls, their changes by cell, then by action. What is found does not depend on the threads.
+
+mod bound;
+
+use crate::claim::{Move, Node, Standing, WayOut};
+use crate::count::{CountError, Counter};
+use crate::exact::Reward;
+use crate::landscape::shelf::Workers;
+use crate::landscape::shelf::nodes::Nodes;
+use crate::memory::Allowance;
+use crate::policy::Code;
+use crate::quasigroup::Symbol;
+use crate::watch::{Observer, Progress};
+
+/// A cell and the action it takes.
+type Change = (usize, Symbol);
+
+/// Refuses a cap whose codes do not fit.
+pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
+    let each = Nodes::BYTES + size_of::<u128>() as u128 + 2 * size_of::<u32>() as u128;
+    let needed = (cap as u128).checked_mul(each);
+    Ok(allowance.check(&format!("a flood of {cap} codes"), needed)?)
+}
+
+/// The way out of the shelf of a code, none at an optimal one. It is exact unless more than `cap`
+/// codes would have to be kept, or the observer says stop.
+///
+/// ```
+/// use foldglass::landscape::barrier::way_out;
+/// use foldglass::landscape::shelf::Workers;
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+/// let mut workers = Workers::new(&class, 1, Allowance::default())?;
+/// // An untied class with independent inputs has no barriers.
+/// let way = way_out(&mut workers, &copy, 1000, &Unwatched).unwrap();
+/// assert!(way.height.is_zero());
+/// # Ok::<(), foldglass::count::CountError>(())
+/// ```
+///
+/// # Panics
+/// If the code belongs to another class than the workers, or `cap` is 0 or above 2^32 - 1.
+pub fn way_out(
+    workers: &mut Workers,
+    start: &Code,
+    cap: usize,
+    observer: &dyn Observer,
+) -> Option<WayOut> {
+    assert!(
+        (1..=u32::MAX as usize).contains(&cap),
+        "a cap from 1 to 2^32 - 1"
+    );
+    assert!(
+        workers.class() == start.class(),
+        "a code of the workers' class"
+    );
+    let (top, denominator) = workers.reward(start);
+    if top == denominator {
+        return None;
+    }
+    let counter = workers.counter(start);
+    let known = bound::find(counter, top, observer);
+    let bound = lowest(counter, start, &known, top);
+    let mut flood = Flood {
+        nodes: Nodes::new(start.clone()),
+        spills: vec![NEVER],
+        waiting: vec![0],
+        cap,
+        top,
+        bound,
+        water: 0,
+        above_water: 0,
+    };
+    let end = match bound {
+        0 => End::Dry,
+        _ => flood.run(workers, observer),
+    };
+    let (standing, changes) = match end {
+        End::Found(changes) => {
+            let codes = flood.above_water;
+            (Standing::Exact { codes }, changes)
+        }
+        End::Dry => {
+            let codes = if bound == 0 { 0 } else { flood.nodes.len() };
+            (Standing::Exact { codes }, known)
+        }
+        End::Stopped => (Standing::Bound, known),
+    };
+    let counter = workers.counter(start);
+    let height = lowest(counter, start, &changes, top);
+    Some(WayOut {
+        height: Reward::new(height, denominator),
+        standing,
+        moves: moves(workers.counter(start), &changes),
+    })
+}
+
+/// No drop.
+const NEVER: u128 = u128::MAX;
+
+/// A flood in progress.
+struct Flood {
+    nodes: Nodes,
+    /// By code: the least drop, above the water and below the bound, that a change of it leads to.
+    spills: Vec<u128>,
+    /// Codes to look at.
+    waiting: Vec<u32>,
+    cap: usize,
+    /// The numerator of J of the start.
+    top: u128,
+    /// The height of a way out that is known.
+    bound: u128,
+    /// The drop below the top up to which codes are kept.
+    water: u128,
+    /// The codes that were found when the water last fell.
+    above_water: usize,
+}
+
+/// How a flood ended.
+enum End {
+    /// At a code above the top, with the changes that lead there.
+    Found(Vec<Change>),
+    /// No code is left that is less than the bound below the top.
+    Dry,
+    /// At the cap, or by the observer.
+    Stopped,
+}
+
+/// What was seen at a code.
+struct Spill {
+    /// The changes that stay above the water or at it.
+    inside: Vec<(u32, Symbol)>,
+    /// The least drop of the others that is below the bound.
+    next: u128,
+    /// The first change that leads above the top.
+    exit: Option<Change>,
+}
+
+impl Flood {
+    fn run(&mut self, workers: &mut Workers, observer: &dyn Observer) -> End {
+        let mut next = 0;
+        loop {
+            if next == self.waiting.len() {
+                next = 0;
+                let Some(water) = self.spills.iter().copied().min().filter(|&d| d != NEVER) else {
+                    return End::Dry;
+                };
+                self.fall(water);
+            }
+            if observer.hear(self.progress()).is_break() {
+                return End::Stopped;
+            }
+            let end = self.waiting.len().min(next + workers.together());
+            let numbers = self.waiting[next..end].to_vec();
+            let level = (self.top, self.water, self.bound);
+            let seen = workers.map(&self.nodes, &numbers, |counter, code| {
+                let (top, water, bound) = level;
+                look(counter, code, top, water, bound)
+            });
+            next = end;
+            for (number, spill) in numbers.into_iter().zip(seen) {
+                if let Some(exit) = spill.exit {
+                    return End::Found(self.changes(number as usize, exit));
+                }
+                if !self.take(number, &spill) {
+                    return End::Stopped;
+                }
+            }
+        }
+    }
+
+    /// Lets the water fall to a drop, at which some codes lead on.
+    fn fall(&mut self, water: u128) {
+        self.above_water = self.nodes.len();
+        self.water = water;
+        let spilling = self.spills.iter().enumerate();
+        let spilling = spilling.filter(|&(_, &drop)| drop == water);
+        self.waiting = spilling.map(|(number, _)| number as u32).collect();
+    }
+
+    /// Takes in what was seen at a code; false when the cap does not allow it.
+    fn take(&mut self, number: u32, spill: &Spill) -> bool {
+        self.spills[number as usize] = spill.next;
+        let changes = self.nodes.changes(number as usize);
+        for &(cell, action) in &spill.inside {
+            let node = Node {
+                parent: number,
+                cell,
+                action,
+            };
+            let before = self.nodes.len();
+            if before == self.cap {
+                if !self.nodes.contains(node, &changes) {
+                    return false;
+                }
+                continue;
+            }
+            self.nodes.insert(node, &changes);
+            if self.nodes.len() > before {
+                self.waiting.push(before as u32);
+                self.spills.push(NEVER);
+            }
+        }
+        true
+    }
+
+    /// The changes that lead from the start to a code, and one more.
+    fn changes(&self, number: usize, exit: Change) -> Vec<Change> {
+        let mut changes = vec![exit];
+        let mut next = number;
+        while next != 0 {
+            let node = self.nodes.list()[next - 1];
+            changes.push((node.cell as usize, node.action));
+            next = node.parent as usize;
+        }
+        changes.reverse();
+        changes
+    }
+
+    fn progress(&self) -> Progress<'static> {
+        Progress {
+            unit: "codes of the flood",
+            done: self.nodes.len() as u64,
+            all: Some(self.cap as u64),
+            share: None,
+        }
+    }
+}
+
+fn look(counter: &mut Counter, code: &Code, top: u128, water: u128, bound: u128) -> Spill {
+    let mut rewards = vec![0; counter.class().q()];
+    let mut spill = Spill {
+        inside: Vec::new(),
+        next: NEVER,
+        exit: None,
+    };
+    for cell in 0..code.actions().len() {
+        counter.rewards(cell, &mut rewards);
+        for (action, &reward) in rewards.iter().enumerate() {
+            let action = action as Symbol;
+            if reward > top {
+                spill.exit = Some((cell, action));
+                return spill;
+            }
+            let drop = top - reward;
+            if action == code.action(cell) || drop >= bound {
+                continue;
+            }
+            if drop <= water {
+                spill.inside.push((cell as u32, action));
+            } else {
+                spill.next = spill.next.min(drop);
+            }
+        }
+    }
+    spill
+}
+
+/// The most by which J falls below the top on a path. The counter is at the start, and is led back.
+fn lowest(counter: &mut Counter, start: &Code, changes: &[Change], top: u128) -> u128 {
+    let mut drop = 0;
+    for &(cell, action) in changes {
+        counter.set(cell, action);
+        drop = drop.max(top.saturating_sub(counter.reward()));
+    }
+    for &(cell, _) in changes {
+        counter.set(cell, start.action(cell));
+    }
+    drop
+}
+
+/// The moves of a path from the counter's code.
+fn moves(counter: &mut Counter, changes: &[Change]) -> Vec<Move> {
+    let mut step = |&(cell, to): &Change| {
+        let from = counter.code().action(cell);
+        counter.set(cell, to);
+        Move {
+            cell,
+            from,
+            to,
+            kind: None,
+            reward: Reward::new(counter.reward(), counter.denominator()),
+        }
+    };
+    changes.iter().map(&mut step).collect()
+}

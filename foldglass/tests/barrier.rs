@@ -1,0 +1,275 @@
+//! Compares the flood around a code, and the check of what it claims, with visiting every code.
+
+#[path = "common/all.rs"]
+mod all;
+
+use all::{All, census, class, markov, with_a_hole};
+use foldglass::check::verdict::{Effort, Settings, VerdictError, check};
+use foldglass::claim::{Finding, Standing, Verdict, WayOut};
+use foldglass::landscape::barrier::{check_cap, way_out};
+use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::landscape::tree::{Nodes, Tree};
+use foldglass::{
+    Allowance, Class, Code, InputLaw, Progress, Reward, Shape, Symbol, Unwatched, Window,
+};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+fn code(class: &Class, all: &All, number: usize) -> Code {
+    Code::from_fn(class, |cell| {
+        (number / all.q.pow(cell as u32) % all.q) as Symbol
+    })
+}
+
+/// The codes that can be reached from one while J falls by less than the height.
+fn flooded(all: &All, start: usize, height: u64) -> usize {
+    let top = all.rewards[start];
+    let mut known = HashSet::from([start]);
+    let mut waiting = vec![start];
+    while let Some(code) = waiting.pop() {
+        for to in all.neighbours(code) {
+            if all.rewards[to] + height > top && known.insert(to) {
+                waiting.push(to);
+            }
+        }
+    }
+    known.len()
+}
+
+fn verdict(workers: &mut Workers, code: &Code, cap: usize) -> Verdict {
+    let mut search = Search::new(workers, code.clone(), 1 << 20);
+    search.explore(workers, &Unwatched);
+    Verdict {
+        way_out: way_out(workers, code, cap, &Unwatched),
+        ..search.finish().verdict
+    }
+}
+
+fn run(verdict: &Verdict) -> Result<usize, VerdictError> {
+    let settings = Settings {
+        effort: Effort::All,
+        threads: 2,
+        each: Allowance::default(),
+    };
+    check(verdict, settings, &Unwatched).map(|checked| checked.flooded)
+}
+
+fn exact(way: &WayOut) -> usize {
+    match way.standing {
+        Standing::Exact { codes } => codes,
+        Standing::Bound => panic!("a bound of {}", way.height),
+    }
+}
+
+/// Floods the codes of a class, every so manieth; gives the number of those with a barrier.
+fn compare(class: &Class, every: usize) -> usize {
+    let all = All::new(class);
+    let mut workers = Workers::new(class, 1, Allowance::default()).unwrap();
+    let mut barriers = 0;
+    for number in (0..all.rewards.len()).step_by(every) {
+        let code = code(class, &all, number);
+        let found = verdict(&mut workers, &code, usize::MAX >> 33);
+        if all.rewards[number] == all.whole {
+            assert_eq!(found.way_out, None);
+            continue;
+        }
+        let way = found.way_out.as_ref().unwrap();
+        let height = all.barrier(number);
+        assert_eq!(way.height, Reward::new(height, all.whole), "code {number}");
+        let codes = if height == 0 {
+            0
+        } else {
+            flooded(&all, number, height)
+        };
+        assert_eq!(exact(way), codes, "code {number}");
+        let is_trap = matches!(found.finding, Finding::Certified { .. });
+        assert_eq!(is_trap, height > 0);
+        if is_trap || number % 16 == 0 {
+            assert_eq!(run(&found), Ok(codes));
+        }
+        barriers += usize::from(is_trap);
+    }
+    barriers
+}
+
+#[test]
+fn a_flood_finds_the_barrier_that_visiting_every_code_finds() {
+    let shape = Shape::untied(0, 0);
+    assert!(compare(&class("parity", &markov("9/10"), &[4], shape), 1) == 8);
+    assert_eq!(
+        compare(&class("parity", &InputLaw::Uniform, &[4], shape), 7),
+        0
+    );
+    compare(&class("parity", &with_a_hole(), &[4], shape), 5);
+    assert!(compare(&class("parity", &InputLaw::Uniform, &[2, 3, 4], shape), 1) > 0);
+    compare(
+        &class("parity", &InputLaw::Uniform, &[4], Shape::tied(0, 0)),
+        1,
+    );
+    assert!(
+        compare(
+            &class("parity", &InputLaw::Uniform, &[5], Shape::tied(0, 1)),
+            1
+        ) > 0
+    );
+    assert!(
+        compare(
+            &class("z:3", &InputLaw::Uniform, &[4], Shape::tied(0, 0)),
+            101
+        ) > 0
+    );
+    let remembers = Shape {
+        window: Window { past: 0, future: 0 },
+        memory: 2,
+        tied: true,
+    };
+    assert!(compare(&class("parity", &markov("2/3"), &[5], remembers), 1) > 0);
+}
+
+#[test]
+fn floods_trees_and_censuses_agree() {
+    for (law, length) in [("9/10", 5), ("3/4", 5), ("1/10", 4)] {
+        let class = class("parity", &markov(law), &[length], Shape::untied(0, 0));
+        let tree = Tree::new(&class, Nodes::Codes, Allowance::default()).unwrap();
+        let mut workers = Workers::new(&class, 2, Allowance::default()).unwrap();
+        let (census, count) = census(&class, "0");
+        let mut traps = 0;
+        for leaf in tree.leaves.iter().filter(|leaf| leaf.barrier.is_some()) {
+            let way = way_out(&mut workers, &leaf.code, 1 << 20, &Unwatched).unwrap();
+            exact(&way);
+            let barrier = Reward::new(leaf.barrier.unwrap(), class.task().denominator());
+            assert_eq!(way.height, barrier);
+            traps += leaf.shelf;
+        }
+        assert_eq!(traps, count.traps.iter().map(|trap| trap.weight).sum());
+        let tally = foldglass::watch::Tally::new(&Unwatched, "shelves", None);
+        for trap in &count.traps {
+            let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
+            let code = census.code(trap.code);
+            let way = way_out(&mut workers, &code, 1 << 20, &Unwatched).unwrap();
+            assert_eq!(way.height, census.reward(barrier));
+        }
+    }
+}
+
+/// A tied class with traps whose floods are larger than their shelves.
+fn tied() -> (Class, Vec<Code>) {
+    let class = class("z:3", &InputLaw::Uniform, &[4], Shape::tied(0, 0));
+    let all = All::new(&class);
+    let traps = all.traps();
+    let codes = traps.iter().map(|shelf| code(&class, &all, shelf[0]));
+    let codes: Vec<Code> = codes.step_by(1 + traps.len() / 40).collect();
+    (class, codes)
+}
+
+#[test]
+fn a_capped_flood_gives_a_bound_with_its_path() {
+    let (class, codes) = tied();
+    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let (mut bounds, mut exact) = (0, 0);
+    for code in &codes {
+        let whole = way_out(&mut workers, code, 1 << 20, &Unwatched).unwrap();
+        for cap in [1, 2, 5, 50, 1 << 20] {
+            let found = verdict(&mut workers, code, cap);
+            let way = found.way_out.as_ref().unwrap();
+            assert!(way.height >= whole.height);
+            assert!(way.standing == Standing::Bound || way.height == whole.height);
+            run(&found).unwrap();
+            match way.standing {
+                Standing::Bound => bounds += 1,
+                Standing::Exact { .. } => exact += 1,
+            }
+        }
+        // Stopped at once, some way out is known all the same.
+        let stop = |_: Progress<'_>| ControlFlow::Break(());
+        let found = Verdict {
+            way_out: way_out(&mut workers, code, 1 << 20, &stop),
+            ..verdict(&mut workers, code, 1)
+        };
+        assert_eq!(found.way_out.as_ref().unwrap().standing, Standing::Bound);
+        run(&found).unwrap();
+    }
+    assert!(bounds > 0 && exact > 0, "{bounds} {exact}");
+    assert!(check_cap(1 << 20, Allowance(1 << 20)).is_err());
+}
+
+#[test]
+fn a_flood_does_not_depend_on_the_threads() {
+    // Enough cells that several threads are worth it.
+    let shape = Shape::tied(0, 2);
+    let class = class("quasigroup", &InputLaw::Uniform, &[5], shape);
+    let zero = Code::from_fn(&class, |cell| (cell * cell % 5) as Symbol);
+    let [one, three] = [1, 3].map(|threads| {
+        let mut workers = Workers::new(&class, threads, Allowance::default()).unwrap();
+        way_out(&mut workers, &zero, 3000, &Unwatched)
+    });
+    assert_eq!(one, three);
+}
+
+#[test]
+fn a_way_out_with_one_number_changed_is_refused() {
+    let (class, codes) = tied();
+    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let mut refused = 0;
+    for code in codes.iter().take(8) {
+        let true_one = verdict(&mut workers, code, 1 << 20);
+        run(&true_one).unwrap();
+        let way = true_one.way_out.clone().unwrap();
+        let codes = exact(&way);
+        let mut others = vec![WayOut {
+            height: Reward::from(way.height.ratio() + way.height.ratio()),
+            ..way.clone()
+        }];
+        for codes in [0, codes - 1, codes + 1] {
+            let standing = Standing::Exact { codes };
+            others.push(WayOut {
+                standing,
+                ..way.clone()
+            });
+        }
+        for i in 0..way.moves.len() {
+            let mut change = |change: &dyn Fn(&mut WayOut)| {
+                let mut other = way.clone();
+                change(&mut other);
+                others.push(other);
+            };
+            change(&|way| _ = way.moves.remove(i));
+            change(&|way| way.moves.truncate(i));
+            change(&|way| way.moves.insert(i, way.moves[i].clone()));
+            change(&|way| way.moves[i].to = way.moves[i].from);
+            change(&|way| way.moves[i].reward = Reward::ONE);
+        }
+        for way_out in others.into_iter().filter(|other| *other != way) {
+            let changed = Verdict {
+                way_out: Some(way_out),
+                ..true_one.clone()
+            };
+            assert!(run(&changed).is_err(), "{:?}", changed.way_out);
+            refused += 1;
+        }
+    }
+    assert!(refused > 50, "{refused}");
+}
+
+#[test]
+fn an_exact_barrier_that_is_not_the_lowest_is_refused() {
+    let (class, codes) = tied();
+    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let mut refused = 0;
+    for code in &codes {
+        let bound = verdict(&mut workers, code, 1);
+        let lowest = way_out(&mut workers, code, 1 << 20, &Unwatched).unwrap();
+        let mut way = bound.way_out.clone().unwrap();
+        if way.height == lowest.height {
+            continue;
+        }
+        way.standing = Standing::Exact { codes: 1 << 20 };
+        let claimed = Verdict {
+            way_out: Some(way),
+            ..bound
+        };
+        assert!(matches!(run(&claimed), Err(VerdictError::HigherWay { .. })));
+        refused += 1;
+    }
+    assert!(refused > 0);
+}
