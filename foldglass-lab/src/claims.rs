@@ -7,6 +7,7 @@
 //! - [`rows`]: the table of all statements from the records of a directory; nothing is run.
 
 mod bench;
+mod chapter;
 mod decide;
 mod facts;
 mod probes;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use crate::error::Error;
 
 pub use bench::Bench;
+pub use chapter::chapter;
 pub use facts::Facts;
 
 /// What the records say of a statement.

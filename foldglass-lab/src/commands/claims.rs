@@ -21,7 +21,7 @@ use crate::reproduce::studies::Scale;
 #[derive(Debug, Args)]
 pub struct ClaimsArgs {
     /// The directory that `reproduce --out` left, whose records are read and where those of the
-    /// computations are put [default: reproduce-full, or reproduce-quick]
+    /// computations are put [default: reproduction, or reproduction-quick]
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Small computations only, for a smoke test
@@ -57,7 +57,7 @@ impl ClaimsArgs {
             Scale::Full
         };
         let directory = self.from.clone();
-        let directory = directory.unwrap_or_else(|| format!("reproduce-{}", scale.name()).into());
+        let directory = directory.unwrap_or_else(|| scale.directory().into());
         // The records of a reproduction say at which scale and seed they are gone on with.
         let (scale, seed) = match Manifest::find(&directory)? {
             Some(manifest) => (manifest.scale, manifest.seed),

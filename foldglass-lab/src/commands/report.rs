@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
+use crate::claims;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::output::Report;
-use crate::report::page::{Chapter, Page};
+use crate::report::page::Page;
 use crate::report::{Format, html, page_markdown};
 use crate::reproduce::{Comparison, Counts, Scale, chapters, compare, write_whole};
 
@@ -67,7 +68,7 @@ pub fn write(
     out: Option<&Path>,
 ) -> Result<Written, Error> {
     let out = out.map_or_else(|| directory.join("report"), Path::to_owned);
-    let page = chapters::page(comparison, directory, more())?;
+    let page = chapters::page(comparison, directory, vec![claims::chapter(directory)?])?;
     let mut files = 0;
     let mut keep = |name: String, content: &[u8]| {
         files += 1;
@@ -86,11 +87,6 @@ pub fn write(
         counts: Counts::of(comparison.items.iter().flat_map(|item| &item.rows)),
         seed: comparison.seed,
     })
-}
-
-/// Chapters beside those of the paper's tables and figures.
-fn more() -> Vec<Chapter> {
-    Vec::new()
 }
 
 /// Every table as CSV and LaTeX, every figure as SVG.
