@@ -195,8 +195,8 @@ fn point(data: &Data, class: &Class, dynamics: &str, tau: Option<f64>, x: f64) -
 fn share_axis() -> Axis {
     Axis {
         label: "share that leads to a trap",
-        ends: [0.0, 1.0],
-        step: 0.2,
+        ends: [0.0, 0.6],
+        step: 0.1,
         ticks: TickFormat::Fixed(1),
     }
 }
@@ -272,7 +272,7 @@ fn against_repeat(data: &Data, smoke: &str) -> Panel {
         title: format!("(c) T = 8, τ = 0.002{smoke}"),
         x: Axis {
             label: "k",
-            ends: [0.5, 1.0],
+            ends: [0.5, 1.05],
             step: 0.1,
             ticks: TickFormat::Fixed(1),
         },
