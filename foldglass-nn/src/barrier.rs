@@ -7,7 +7,8 @@
 
 use crate::backend::{Backend, ModelState};
 use crate::batch::Batch;
-use crate::distill::{Distillation, Pupil, other_networks, read_checkpoint, restore, states};
+use crate::checkpoint::{other_networks, read, restore, states};
+use crate::distill::{Distillation, Pupil};
 use crate::fleet::{FleetError, MakeBackend, Piece};
 use crate::lesson::{Lesson, all_inputs};
 use crate::settings::ModelSettings;
@@ -165,7 +166,7 @@ impl Following {
 
     /// Takes up what [`Following::save`] left of the same stretches.
     pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let saved: Checkpoint = read_checkpoint(bytes)?;
+        let saved: Checkpoint = read(bytes)?;
         let parameters = self.distillation.shape.parameters();
         let kept = saved.trail.weights.iter().zip(&saved.trail.steps);
         let mut kept = kept.zip(&self.stretches);

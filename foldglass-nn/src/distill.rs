@@ -5,6 +5,7 @@
 //! from its own emissions.
 
 use crate::backend::{Backend, BackendError, ModelState, Test};
+use crate::checkpoint::{other_networks, read, restore, states};
 use crate::fleet::{FleetError, MakeBackend, Piece};
 use crate::layout::Layout;
 use crate::lesson::Lesson;
@@ -13,7 +14,6 @@ use crate::settings::{Decoding, Evaluation, Gate, Lengths, ModelSettings, Settin
 use crate::shape::Shape;
 use crate::weights::{InitialLaw, Weights};
 use foldglass::quasigroup::LatinSquare;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -303,7 +303,7 @@ impl Distilling {
 
     /// Takes up what [`Distilling::save`] left of the same pupils.
     pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let saved: Checkpoint = read_checkpoint(bytes)?;
+        let saved: Checkpoint = read(bytes)?;
         let pupils = self.pupils.len();
         let fits = saved.format == FORMAT
             && saved.progress.len() == pupils
@@ -317,37 +317,6 @@ impl Distilling {
         self.step = saved.step;
         Ok(())
     }
-}
-
-/// The states of all models of a back end.
-pub(crate) fn states(backend: &mut dyn Backend) -> Result<Vec<ModelState>, BackendError> {
-    let models = 0..backend.models();
-    models.map(|model| backend.state(model)).collect()
-}
-
-/// Puts all models of a back end into states that were saved.
-pub(crate) fn restore(backend: &mut dyn Backend, saved: &[ModelState]) -> Result<(), FleetError> {
-    if saved.len() != backend.models() {
-        return Err(other_networks());
-    }
-    for (model, state) in saved.iter().enumerate() {
-        let sizes = |state: &ModelState| (state.weights.len(), state.mean.len());
-        if sizes(state) != sizes(&backend.state(model)?) || state.square.len() != state.mean.len() {
-            return Err(other_networks());
-        }
-        backend.restore(model, state)?;
-    }
-    Ok(())
-}
-
-/// Reads a checkpoint.
-pub(crate) fn read_checkpoint<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FleetError> {
-    postcard::from_bytes(bytes).map_err(|e| FleetError::Checkpoint(e.to_string()))
-}
-
-/// A checkpoint of something else.
-pub(crate) fn other_networks() -> FleetError {
-    FleetError::Checkpoint("it is of other networks".to_owned())
 }
 
 /// Agreement of every active pupil on so many held-out inputs.

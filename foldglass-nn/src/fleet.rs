@@ -1,12 +1,12 @@
 //! Trains many models at once by REINFORCE under a gated curriculum (paper, section 5, app. G.5).
 
 use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
+use crate::checkpoint::{other_networks, read, restore, states};
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
 use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings, SettingsError};
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
-use std::io::{Read, Write};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
@@ -228,65 +228,41 @@ impl Fleet {
     }
 
     /// Writes everything that a later run needs to go on as if nothing had happened.
-    pub fn save(&mut self, to: impl Write) -> Result<(), FleetError> {
-        let states = (0..self.models.len())
-            .map(|model| self.backend.state(model))
-            .collect::<Result<_, _>>()?;
+    pub fn save(&mut self) -> Result<Vec<u8>, FleetError> {
         let checkpoint = Checkpoint {
             format: FORMAT.into(),
             settings: toml::to_string(&self.settings).expect("settings can be written"),
             models: self.models.iter().map(StoredModel::from).collect(),
             step: self.step,
             lengths: self.lengths.clone(),
-            states,
+            states: states(self.backend.as_mut())?,
         };
-        postcard::to_io(&checkpoint, to).map_err(|e| FleetError::Checkpoint(e.to_string()))?;
-        Ok(())
+        Ok(postcard::to_stdvec(&checkpoint).expect("plain data"))
     }
 
-    /// Takes a fleet up where [`Fleet::save`] left it.
-    pub fn load(mut from: impl Read, make: MakeBackend) -> Result<Fleet, FleetError> {
-        let wrong = |e: String| FleetError::Checkpoint(e);
-        let mut bytes = Vec::new();
-        from.read_to_end(&mut bytes)
-            .map_err(|e| wrong(e.to_string()))?;
-        let checkpoint: Checkpoint =
-            postcard::from_bytes(&bytes).map_err(|e| wrong(e.to_string()))?;
-        if checkpoint.format != FORMAT {
-            let found = &checkpoint.format;
-            return Err(wrong(format!(
-                "format '{found}'; this version reads '{FORMAT}'"
+    /// Takes up what [`Fleet::save`] left of the same models under the same settings.
+    pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
+        let saved: Checkpoint = read(bytes)?;
+        if saved.format != FORMAT {
+            return Err(FleetError::Checkpoint(format!(
+                "format '{}'; this version reads '{FORMAT}'",
+                saved.format
             )));
         }
-        let models = (checkpoint.models.iter())
-            .map(StoredModel::take)
-            .collect::<Result<Vec<_>, _>>()?;
-        let settings: Settings =
-            toml::from_str(&checkpoint.settings).map_err(|e| wrong(e.to_string()))?;
-        settings.check(&models)?;
-        let parameters = settings.shape.parameters();
-        let fits = |s: &ModelState| {
-            [&s.weights, &s.mean, &s.square]
-                .iter()
-                .all(|list| list.len() == parameters)
-        };
-        let counted = checkpoint.states.len() == models.len()
-            && checkpoint.lengths.len() == models.len()
-            && checkpoint.states.iter().all(fits);
-        if !counted {
-            return Err(wrong("the models' states do not fit the settings".into()));
+        let settings: Option<Settings> = toml::from_str(&saved.settings).ok();
+        let models = saved.models.iter().map(StoredModel::take);
+        let models: Vec<ModelSettings> = models.collect::<Result<_, _>>()?;
+        let fits = settings.as_ref() == Some(&self.settings)
+            && models == self.models
+            && saved.lengths.len() == models.len()
+            && saved.step <= self.settings.steps;
+        if !fits {
+            return Err(other_networks());
         }
-        let mut backend = make(&settings, &models)?;
-        for (number, state) in checkpoint.states.iter().enumerate() {
-            backend.restore(number, state)?;
-        }
-        Ok(Fleet {
-            settings,
-            models,
-            backend,
-            step: checkpoint.step,
-            lengths: checkpoint.lengths,
-        })
+        restore(self.backend.as_mut(), &saved.states)?;
+        self.step = saved.step;
+        self.lengths = saved.lengths;
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ pub mod backend;
 pub mod barrier;
 pub mod batch;
 pub mod bridge;
+mod checkpoint;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;

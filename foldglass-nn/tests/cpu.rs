@@ -308,9 +308,7 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
     let models: Vec<ModelSettings> = (0..3)
         .map(|seed| model(seed, LatinSquare::paper(), 0.1 * seed as f64))
         .collect();
-    let make = |s: &Settings, m: &[ModelSettings]| Ok(on_cpu(s, m));
     let mut whole = fleet(&settings, &models);
-    let mut kept = Vec::new();
     let mut curve = Vec::new();
     whole
         .run(|points| {
@@ -321,8 +319,9 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
     let mut begun = fleet(&settings, &models);
     begun.advance().unwrap();
     begun.advance().unwrap();
-    begun.save(&mut kept).unwrap();
-    let mut taken = Fleet::load(kept.as_slice(), &make).unwrap();
+    let kept = begun.save().unwrap();
+    let mut taken = fleet(&settings, &models);
+    taken.take_up(&kept).unwrap();
     assert_eq!(taken.step(), 14);
     let mut rest = Vec::new();
     // On another number of threads: the result does not depend on it.
@@ -347,7 +346,10 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
         whole.accuracies(2, 150).unwrap(),
         taken.accuracies(2, 150).unwrap()
     );
-    assert!(Fleet::load(&kept[..kept.len() / 2], &make).is_err());
+    assert!(taken.take_up(&kept[..kept.len() / 2]).is_err());
+    let mut other = fleet(&settings, &models[..2]);
+    let refused = other.take_up(&kept).unwrap_err().to_string();
+    assert!(refused.contains("other networks"), "{refused}");
 }
 
 #[test]

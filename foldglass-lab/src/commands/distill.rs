@@ -8,7 +8,7 @@ use foldglass::chain::random_code;
 use foldglass::watch::Progress;
 use foldglass::{Class, ClassSpec, Code, Reward, Stream, count as counting};
 use foldglass_nn::distill::{self, Distillation, Distilling, Pupil};
-use foldglass_nn::fleet::Piece;
+use foldglass_nn::fleet::{FleetError, Piece};
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::ModelSettings;
@@ -25,7 +25,7 @@ use super::kept::{self, Kept, Names, Trains};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::distill::{DistillationArgs, pupils_named};
-use crate::flags::fleet::{BackendArgs, Machine, Maker, only};
+use crate::flags::fleet::{BackendArgs, Machine, Maker};
 use crate::flags::kept::KeptArgs;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, count, positive, share};
@@ -231,7 +231,6 @@ impl Lessons {
         maker: &Maker,
         observer: &Terminal,
     ) -> Result<(UnderWay, Kept), Error> {
-        let mut directory = Kept::open(path, &NAMES)?;
         let seeds: Vec<u64> = self.pupils.iter().map(|pupil| pupil.seed).collect();
         let actions: Vec<&[u16]> = teachers.iter().map(|code| code.actions()).collect();
         let description = json!({
@@ -242,18 +241,8 @@ impl Lessons {
             "seeds": seeds,
             "codes": actions,
         });
-        let Some(machine) = directory.begun(&description)? else {
-            let run = self.begin(maker)?;
-            directory.begin(description, run.machine)?;
-            return Ok((run, directory));
-        };
-        let mut run = self.begin(&only(maker, machine)?)?;
-        if let Some(state) = directory.state(observer)? {
-            let taken = run.distilling.take_up(&state);
-            taken.map_err(|_| directory.foreign_state())?;
-        }
-        directory.cut(run.distilling.step())?;
-        Ok((run, directory))
+        let begin = |maker: &Maker| self.begin(maker);
+        kept::begin_in(path, &NAMES, description, maker, observer, begin)
     }
 }
 
@@ -294,6 +283,14 @@ impl Trains for UnderWay {
 
     fn save(&mut self) -> Result<Vec<u8>, Error> {
         self.distilling.save().map_err(pupils_named)
+    }
+
+    fn take_up(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        self.distilling.take_up(state)
+    }
+
+    fn machine(&self) -> Machine {
+        self.machine
     }
 
     fn news(&self) -> (Progress<'static>, String) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use foldglass::watch::{Observer, Progress};
-use foldglass_nn::fleet::Piece;
+use foldglass_nn::fleet::{FleetError, Piece};
 use foldglass_study::claims::{self, LABEL};
 use foldglass_study::disk::{read_hashed, remove_unfinished, replace_hashed};
 use foldglass_study::files::Input;
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use super::pace::Pace;
 use crate::error::Error;
-use crate::flags::fleet::Machine;
+use crate::flags::fleet::{Machine, Maker, only};
 use crate::progress::Terminal;
 
 /// The names of a command's files.
@@ -61,7 +61,7 @@ pub struct Kept {
 
 impl Kept {
     /// Opens it, or makes it.
-    pub fn open(path: &Path, names: &'static Names) -> Result<Kept, Error> {
+    fn open(path: &Path, names: &'static Names) -> Result<Kept, Error> {
         fs::create_dir_all(path).map_err(|source| StudyError::write(path, source))?;
         let (lines, _) = Journal::open(&path.join(names.lines))?;
         remove_unfinished(path, LABEL);
@@ -79,7 +79,7 @@ impl Kept {
     }
 
     /// On which back end the run was begun, if it was; another run is refused.
-    pub fn begun(&self, asked: &Value) -> Result<Option<Machine>, Error> {
+    fn begun(&self, asked: &Value) -> Result<Option<Machine>, Error> {
         let path = self.path.join(self.names.run);
         if !path.exists() {
             return Ok(None);
@@ -98,14 +98,14 @@ impl Kept {
     }
 
     /// Says what the run is, before its first step.
-    pub fn begin(&mut self, run: Value, back_end: Machine) -> Result<(), Error> {
+    fn begin(&mut self, run: Value, back_end: Machine) -> Result<(), Error> {
         self.cut(0)?;
         let path = self.path.join(self.names.run);
         Ok(claims::write(&path, &RunFile { back_end, run })?)
     }
 
     /// The state that was last saved.
-    pub fn state(&self, observer: &Terminal) -> Result<Option<Vec<u8>>, Error> {
+    fn state(&self, observer: &Terminal) -> Result<Option<Vec<u8>>, Error> {
         let path = self.path.join(STATE);
         let bytes = match read_hashed(&path) {
             Ok(bytes) => bytes,
@@ -122,7 +122,7 @@ impl Kept {
     }
 
     /// A state that is not of the run beside it.
-    pub fn foreign_state(&self) -> Error {
+    fn foreign_state(&self) -> Error {
         let path = self.path.join(STATE);
         Error::Usage(format!(
             "{} is the state of another run than {} beside it says: choose another --out",
@@ -140,7 +140,7 @@ impl Kept {
     }
 
     /// Drops the lines after a step.
-    pub fn cut(&mut self, step: u64) -> Result<(), Error> {
+    fn cut(&mut self, step: u64) -> Result<(), Error> {
         Ok(self.lines.cut(|line: Placed| line.step <= step)?)
     }
 
@@ -185,8 +185,37 @@ pub trait Trains {
     /// Everything that a later call needs to go on.
     fn save(&mut self) -> Result<Vec<u8>, Error>;
 
+    /// Goes on with what an earlier call saved of the same run.
+    fn take_up(&mut self, state: &[u8]) -> Result<(), FleetError>;
+
+    /// What they are trained on.
+    fn machine(&self) -> Machine;
+
     /// How far they are, and how they are doing in a few words.
     fn news(&self) -> (Progress<'static>, String);
+}
+
+/// Begins a run in a directory, or goes on with the one in it.
+pub fn begin_in<T: Trains>(
+    path: &Path,
+    names: &'static Names,
+    description: Value,
+    maker: &Maker,
+    observer: &Terminal,
+    begin: impl Fn(&Maker) -> Result<T, Error>,
+) -> Result<(T, Kept), Error> {
+    let mut kept = Kept::open(path, names)?;
+    let Some(machine) = kept.begun(&description)? else {
+        let run = begin(maker)?;
+        kept.begin(description, run.machine())?;
+        return Ok((run, kept));
+    };
+    let mut run = begin(&only(maker, machine)?)?;
+    if let Some(state) = kept.state(observer)? {
+        run.take_up(&state).map_err(|_| kept.foreign_state())?;
+    }
+    kept.cut(run.step())?;
+    Ok((run, kept))
 }
 
 /// Trains to the end; says whether it was reached. Stopped in a directory is an error that says how

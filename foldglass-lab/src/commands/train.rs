@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use foldglass::LatinSquare;
 use foldglass::watch::Progress;
-use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError, Piece};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
 use foldglass_study::claims::LABEL;
@@ -24,7 +24,7 @@ use serde_json::Value;
 use super::kept::{self, Kept, Names, Trains};
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named, only};
+use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named};
 use crate::flags::kept::KeptArgs;
 use crate::flags::{count, warn_of_random};
 use crate::progress::Terminal;
@@ -167,7 +167,7 @@ impl TrainArgs {
         let observer = Terminal::new();
         let (mut run, mut directory) = match &self.kept.out {
             Some(path) => {
-                let (run, directory) = self.take_up(&training, path, &maker, &observer)?;
+                let (run, directory) = training.take_up(path, &maker, &observer)?;
                 (run, Some(directory))
             }
             None => (training.begin(&maker)?, None),
@@ -231,48 +231,6 @@ impl TrainArgs {
             names,
             record_every: self.record_every,
         })
-    }
-
-    /// Begins a run in a directory, or goes on with the one in it.
-    fn take_up<'a>(
-        &self,
-        training: &'a Training,
-        path: &Path,
-        maker: &Maker,
-        observer: &Terminal,
-    ) -> Result<(UnderWay<'a>, Kept), Error> {
-        let mut directory = Kept::open(path, &NAMES)?;
-        let begun = directory.begun(&training.description())?;
-        let Some(machine) = begun else {
-            let run = training.begin(maker)?;
-            directory.begin(training.description(), run.machine)?;
-            return Ok((run, directory));
-        };
-        let maker = only(maker, machine)?;
-        let mut run = match directory.state(observer)? {
-            None => training.begin(&maker)?,
-            Some(state) => {
-                let make = |settings: &_, models: &_| maker.make(settings, models);
-                let fleet = Fleet::load(&state[..], &make).map_err(named)?;
-                if fleet.settings() != &training.settings || fleet.models() != training.models {
-                    return Err(directory.foreign_state());
-                }
-                UnderWay {
-                    training,
-                    fleet,
-                    machine,
-                    last: Vec::new(),
-                    events: None,
-                }
-            }
-        };
-        let step = run.fleet.step();
-        directory.cut(step)?;
-        // What the report says of the last step, where no more is made.
-        let recorded: Vec<CurveLine> = directory.read()?;
-        let last = recorded.into_iter().filter(|line| line.point.step == step);
-        run.last = last.map(|line| line.point).collect();
-        Ok((run, directory))
     }
 
     fn report(&self, run: UnderWay, whole: bool) -> Result<Trained, Error> {
@@ -364,9 +322,15 @@ impl Trains for UnderWay<'_> {
     }
 
     fn save(&mut self) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::new();
-        self.fleet.save(&mut bytes).map_err(named)?;
-        Ok(bytes)
+        self.fleet.save().map_err(named)
+    }
+
+    fn take_up(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        self.fleet.take_up(state)
+    }
+
+    fn machine(&self) -> Machine {
+        self.machine
     }
 
     fn news(&self) -> (Progress<'static>, String) {
@@ -406,6 +370,25 @@ impl Training {
             models: self.names.iter().map(model).collect(),
         };
         serde_json::to_value(run).expect("plain data")
+    }
+
+    /// Begins in a directory, or goes on with what is in it.
+    fn take_up(
+        &self,
+        path: &Path,
+        maker: &Maker,
+        observer: &Terminal,
+    ) -> Result<(UnderWay<'_>, Kept), Error> {
+        let begin = |maker: &Maker| self.begin(maker);
+        let description = self.description();
+        let begun = kept::begin_in(path, &NAMES, description, maker, observer, begin);
+        let (mut run, mut directory) = begun?;
+        // What the report says of the last step, where no more is made.
+        let step = run.fleet.step();
+        let recorded: Vec<CurveLine> = directory.read()?;
+        let last = recorded.into_iter().filter(|line| line.point.step == step);
+        run.last = last.map(|line| line.point).collect();
+        Ok((run, directory))
     }
 
     fn begin(&self, maker: &Maker) -> Result<UnderWay<'_>, Error> {

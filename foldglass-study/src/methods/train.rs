@@ -5,7 +5,6 @@
 
 mod recipe;
 
-use foldglass::Allowance;
 use foldglass_nn::bridge::{ReadBack, read_back};
 use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::machine::{Machine, Maker};
@@ -72,8 +71,7 @@ struct InProgress {
 }
 
 impl InProgress {
-    fn begin(plan: &Plan, streams: &Streams, allowance: Allowance) -> Result<InProgress, String> {
-        let maker = plan.maker(allowance);
+    fn begin(plan: &Plan, streams: &Streams, maker: &Maker) -> Result<InProgress, String> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let models: Vec<ModelSettings> = plan.models(streams);
         let curves = vec![Curve::default(); models.len()];
@@ -91,28 +89,17 @@ impl InProgress {
         plan: &Plan,
         streams: &Streams,
         state: &[u8],
-        allowance: Allowance,
+        maker: &Maker,
     ) -> Result<InProgress, String> {
         let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
-        let Saved {
-            machine,
-            fleet,
-            curves,
-        } = saved;
         // Another back end would not go on to the last bit.
-        let maker: Maker = (plan.maker(allowance).only(machine))
-            .ok_or_else(|| format!("it was saved on back end {machine:?}"))?;
-        let make = |settings: &_, models: &_| maker.make(settings, models);
-        let fleet = Fleet::load(&fleet[..], &make).map_err(|error| error.to_string())?;
-        if fleet.settings() != &plan.settings || fleet.models() != plan.models(streams) {
-            return Err("the state is of other networks".to_owned());
-        }
-        Ok(InProgress {
-            plan: plan.clone(),
-            machine,
-            fleet,
-            curves,
-        })
+        let maker = maker.only(saved.machine);
+        let maker = maker.ok_or_else(|| format!("it was saved on back end {:?}", saved.machine))?;
+        let mut progress = InProgress::begin(plan, streams, &maker)?;
+        let taken = progress.fleet.take_up(&saved.fleet);
+        taken.map_err(|error| error.to_string())?;
+        progress.curves = saved.curves;
+        Ok(progress)
     }
 
     fn note(&mut self, points: &[CurvePoint]) {
@@ -215,12 +202,9 @@ impl Unit for InProgress {
     }
 
     fn save(&mut self) -> Result<Vec<u8>, String> {
-        let mut fleet = Vec::new();
-        let saved = self.fleet.save(&mut fleet);
-        saved.map_err(|error| error.to_string())?;
         let saved = Saved {
             machine: self.machine,
-            fleet,
+            fleet: self.fleet.save().map_err(|error| error.to_string())?,
             curves: self.curves.clone(),
         };
         Ok(postcard::to_stdvec(&saved).expect("plain data"))

@@ -6,16 +6,16 @@ use foldglass::watch::Progress;
 use foldglass::{Class, LatinSquare};
 use foldglass_nn::barrier::{Following, Line};
 use foldglass_nn::distill::Distillation;
-use foldglass_nn::fleet::Piece;
+use foldglass_nn::fleet::{FleetError, Piece};
 use foldglass_nn::lesson::Lesson;
 use foldglass_study::VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::super::kept::{Kept, Names, Trains};
+use super::super::kept::{Kept, Names, Trains, begin_in};
 use crate::error::Error;
 use crate::flags::distill::pupils_named;
-use crate::flags::fleet::{Machine, Maker, only};
+use crate::flags::fleet::{Machine, Maker};
 use crate::progress::Terminal;
 
 const NAMES: Names = Names {
@@ -85,7 +85,6 @@ impl Route {
         maker: &Maker,
         observer: &Terminal,
     ) -> Result<(UnderWay, Kept), Error> {
-        let mut directory = Kept::open(out, &NAMES)?;
         let codes: Vec<Vec<&[u8]>> = (self.lessons.iter())
             .map(|part| part.iter().map(Lesson::actions).collect())
             .collect();
@@ -98,18 +97,8 @@ impl Route {
             "points": points,
             "codes": codes,
         });
-        let Some(machine) = directory.begun(&description)? else {
-            let run = self.begin(maker)?;
-            directory.begin(description, run.machine)?;
-            return Ok((run, directory));
-        };
-        let mut run = self.begin(&only(maker, machine)?)?;
-        if let Some(state) = directory.state(observer)? {
-            let taken = run.following.take_up(&state);
-            taken.map_err(|_| directory.foreign_state())?;
-        }
-        directory.cut(run.following.step())?;
-        Ok((run, directory))
+        let begin = |maker: &Maker| self.begin(maker);
+        begin_in(out, &NAMES, description, maker, observer, begin)
     }
 }
 
@@ -148,6 +137,14 @@ impl Trains for UnderWay {
 
     fn save(&mut self) -> Result<Vec<u8>, Error> {
         self.following.save().map_err(pupils_named)
+    }
+
+    fn take_up(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        self.following.take_up(state)
+    }
+
+    fn machine(&self) -> Machine {
+        self.machine
     }
 
     fn news(&self) -> (Progress<'static>, String) {

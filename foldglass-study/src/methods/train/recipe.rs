@@ -233,7 +233,7 @@ impl Plan {
     }
 
     /// Makes back ends in so much memory.
-    pub fn maker(&self, allowance: Allowance) -> Maker {
+    fn maker(&self, allowance: Allowance) -> Maker {
         Maker::new(self.place, self.numbers, allowance).expect("it was checked")
     }
 }
@@ -288,7 +288,8 @@ impl Recipe for Plan {
     }
 
     fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
-        Ok(Box::new(InProgress::begin(self, &streams, allowance)?))
+        let begun = InProgress::begin(self, &streams, &self.maker(allowance))?;
+        Ok(Box::new(begun))
     }
 
     fn resume(
@@ -297,7 +298,7 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn Unit>, String> {
-        let resumed = InProgress::resume(self, &streams, state, allowance)?;
+        let resumed = InProgress::resume(self, &streams, state, &self.maker(allowance))?;
         Ok(Box::new(resumed))
     }
 }
