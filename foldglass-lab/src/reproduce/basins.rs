@@ -3,7 +3,6 @@
 //!
 //! In the directory of a reproduction `basins/` has a file a class. What is there is not done again.
 
-use std::fs;
 use std::path::Path;
 
 use foldglass::landscape::tree::{Leaf, Levels, Nodes, Tree, TreeError};
@@ -11,7 +10,7 @@ use foldglass_study::ClassWords;
 use serde::{Deserialize, Serialize};
 
 use super::certified::stopped;
-use super::files::{read_json, write_json};
+use super::files::{read_all, write_json};
 use super::studies::Scale;
 use super::work::{VERSION, Work};
 use crate::error::Error;
@@ -70,21 +69,7 @@ const BASINS: &str = "basins";
 
 /// Reads the basins of a directory.
 pub fn read(directory: &Path) -> Result<Vec<BasinRecord>, Error> {
-    let mut list = Vec::new();
-    for file in fs::read_dir(directory.join(BASINS))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        if file
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            list.extend(read_json(&file.path(), "a record of basins")?);
-        }
-    }
-    Ok(list)
+    read_all(&directory.join(BASINS), "a record of basins")
 }
 
 /// Floods the classes that are not flooded yet.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foldglass_study::Error as StudyError;
 use foldglass_study::disk::replace;
@@ -22,6 +22,20 @@ pub fn read_json<T: DeserializeOwned>(
         Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Reads all files of a directory, in the order of their names; none where there is none.
+pub fn read_all<T: DeserializeOwned>(
+    directory: &Path,
+    expected: &'static str,
+) -> Result<Vec<T>, Error> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_json = |path: &PathBuf| path.extension().is_some_and(|end| end == "json");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_json).collect();
+    paths.sort();
+    let read = paths.iter().map(|path| read_json(path, expected));
+    let found: Vec<Option<T>> = read.collect::<Result<_, _>>()?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Writes a file, and its directory where there is none.

@@ -14,7 +14,7 @@ use foldglass_study::census::{TrapKind, Traps};
 use serde::{Deserialize, Serialize};
 
 use super::certified::certify;
-use super::files::{read_json, write_json};
+use super::files::{read_all, write_json};
 use super::studies::Scale;
 use super::work::{VERSION, Work};
 use crate::error::Error;
@@ -122,21 +122,7 @@ const CAP: usize = 1_000_000;
 
 /// Reads the maps of a directory.
 pub fn read(directory: &Path) -> Result<Vec<MapRecord>, Error> {
-    let mut maps = Vec::new();
-    for file in fs::read_dir(directory.join(MAPS))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        if file
-            .path()
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
-            maps.extend(read_json(&file.path(), "a map of a class")?);
-        }
-    }
-    Ok(maps)
+    read_all(&directory.join(MAPS), "a map of a class")
 }
 
 /// Maps the classes that are not mapped yet, and checks the certificates of their traps.

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::Scratch;
+use crate::support::{Scratch, contents};
 
 /// Items that are made from committed records in a moment.
 const ITEMS: [&str; 3] = ["tab:containment", "tab:escape", "fig:temperature_untied_b"];
@@ -14,22 +13,6 @@ const ITEMS: [&str; 3] = ["tab:containment", "tab:escape", "fig:temperature_unti
 fn reproduce(scratch: &Scratch) -> Value {
     let args = [&["reproduce"], &ITEMS[..], &["--quick", "--out", "here"]].concat();
     scratch.json(&args)
-}
-
-/// Every file under a directory, by its path in it.
-fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() {
-            let inner = contents(&path).into_iter();
-            all.extend(inner.map(|(file, content)| (format!("{name}/{file}"), content)));
-        } else {
-            all.insert(name, fs::read(&path).unwrap());
-        }
-    }
-    all
 }
 
 /// Whether two directories hold the same; says which file differs.

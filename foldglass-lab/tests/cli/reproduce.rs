@@ -1,12 +1,10 @@
 //! `reproduce`: items by their labels, at the smoke scale.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Scratch, report};
+use crate::support::{Scratch, contents, report};
 
 #[test]
 fn a_dry_run_says_what_would_be_run_and_writes_nothing() {
@@ -234,22 +232,6 @@ fn every_format(scratch: &Scratch) {
         );
     }
     assert_eq!(from(&["--format", "html"]).code, Some(2));
-}
-
-/// The content of every file under a directory, by its path in it.
-fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() {
-            let inner = contents(&path).into_iter();
-            all.extend(inner.map(|(file, content)| (format!("{name}/{file}"), content)));
-        } else {
-            all.insert(name, fs::read(&path).unwrap());
-        }
-    }
-    all
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Runs the built binary in a directory of its own.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -197,4 +198,20 @@ impl Run {
         assert!(value.is_object(), "{value}");
         value
     }
+}
+
+/// The content of every file under a directory, by its path in it.
+pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let inner = contents(&path).into_iter();
+            all.extend(inner.map(|(file, content)| (format!("{name}/{file}"), content)));
+        } else {
+            all.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    all
 }
