@@ -47,7 +47,7 @@ pub const QUENCH_CORRELATED: Source = source!("quench-correlated", 1);
 /// Those traps at finite temperature.
 pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 57);
 /// The tied traps likewise.
-pub const PURE_TIED: Source = source!("pure-states-tied", 960);
+pub const PURE_TIED: Source = source!("pure-states-tied", 1096);
 
 const ALL: [Source; 11] = [
     APPROACH,
