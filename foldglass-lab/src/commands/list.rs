@@ -87,25 +87,19 @@ impl List {
             ]
         };
         let mut table = Table::new(columns).rows(self.items.iter().map(row));
-        table.notes.push(
-            "`foldglass reproduce ITEM ..` redoes items; without any all of these, in parts that are done once \
-             however many items need them."
-                .to_owned(),
-        );
+        let notes = [
+            "Measured times are of all processors together; records of a GPU are committed in results/.",
+            "`foldglass reproduce ITEM ..` redoes items, without any all of them; what several need is done once.",
+        ];
+        table.notes.extend(notes.map(str::to_owned));
         table
     }
 }
 
-/// `4 min of processor time`.
+/// `4 min, measured`.
 fn said(measured: &Measurement) -> String {
-    match measured.processor_seconds {
-        Some(seconds) => format!("{} of processor time, measured", span(seconds)),
-        None => format!(
-            "{} on {} threads, measured",
-            span(measured.seconds),
-            measured.threads
-        ),
-    }
+    let seconds = measured.processor_seconds.unwrap_or(measured.seconds);
+    format!("{}, measured", span(seconds))
 }
 
 fn at_most(seconds: f64) -> String {
@@ -113,7 +107,7 @@ fn at_most(seconds: f64) -> String {
         .text(seconds)
         .parse()
         .unwrap_or(seconds);
-    format!("at most about {}", span(rounded))
+    format!("at most {}", span(rounded))
 }
 
 impl Report for List {

@@ -51,7 +51,7 @@ pub fn listed(
 fn needs(item: &Item) -> &'static str {
     match (item.fleets.is_empty(), item.studies.is_empty()) {
         (true, _) => "processor",
-        (false, true) => "nothing: records of a GPU are committed",
-        (false, false) => "processor, and committed records of a GPU",
+        (false, true) => "records of a GPU",
+        (false, false) => "processor, records of a GPU",
     }
 }

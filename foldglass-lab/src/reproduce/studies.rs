@@ -47,11 +47,11 @@ pub const QUENCH_CORRELATED: Source = source!("quench-correlated", 1);
 /// Those traps at finite temperature.
 pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 57);
 /// The tied traps likewise.
-pub const PURE_TIED: Source = source!("pure-states-tied", 960);
+pub const PURE_TIED: Source = source!("pure-states-tied", 1096);
 /// Chains and RLVR on several lengths that share cells.
-pub const LENGTHS: Source = source!("lengths", 300);
+pub const LENGTHS: Source = source!("lengths", 120);
 /// Quenches of correlated parity.
-pub const CAPTURE: Source = source!("capture", 300);
+pub const CAPTURE: Source = source!("capture", 400);
 
 /// All of them.
 pub const ALL: [Source; 13] = [
