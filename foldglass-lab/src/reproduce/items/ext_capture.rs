@@ -195,7 +195,7 @@ fn point(data: &Data, class: &Class, dynamics: &str, tau: Option<f64>, x: f64) -
 fn share_axis() -> Axis {
     Axis {
         label: "share that leads to a trap",
-        ends: [0.0, 0.6],
+        ends: [-0.015, 0.45],
         step: 0.1,
         ticks: TickFormat::Fixed(1),
     }
@@ -234,9 +234,10 @@ fn curve(label: &str, look: Look, points: Vec<Point>) -> Curve {
 
 const NOTES: &[&str] = &[
     "bars: 95 % intervals",
-    "basins: of the codes that",
-    "random ascent brings to an",
-    "optimum or a trap",
+    "basins: of the codes",
+    "that random ascent",
+    "brings to an optimum",
+    "or a trap",
 ];
 
 fn against_length(data: &Data, classes: &[&Class], smoke: &str) -> Panel {
@@ -272,7 +273,7 @@ fn against_repeat(data: &Data, smoke: &str) -> Panel {
         title: format!("(c) T = 8, τ = 0.002{smoke}"),
         x: Axis {
             label: "k",
-            ends: [0.5, 1.05],
+            ends: [0.55, 1.05],
             step: 0.1,
             ticks: TickFormat::Fixed(1),
         },
