@@ -299,7 +299,7 @@ fn a_barrier_is_exact_or_a_bound_and_check_follows_both() {
         (&json!("1/25"), &json!("exact"))
     );
     // The census of the class has the same barrier for all of its eight traps.
-    let words = format!("enumerate {CORRELATED} --json");
+    let words = format!("enumerate {CORRELATED}");
     let census = scratch.json(&words.split(' ').collect::<Vec<_>>());
     assert_eq!(
         census["barriers"],
