@@ -239,15 +239,14 @@ pub struct Defence {
 /// Sorts the cells of a code by what single changes do to J.
 pub fn defence(code: &Code, allowance: Allowance) -> Result<Defence, CountError> {
     let mut counter = Counter::new(code.clone(), allowance)?;
-    let consulted = consulted(code);
     let mut rewards = vec![0; code.class().q()];
     let mut defence = Defence::default();
-    for cell in 0..code.actions().len() {
+    for (cell, consulted) in consulted(code).into_iter().enumerate() {
         counter.rewards(cell, &mut rewards);
         let now = code.action(cell) as usize;
         let mut others = (rewards.iter().enumerate()).filter(|&(action, _)| action != now);
         let best = others.by_ref().map(|(_, &reward)| reward).max();
-        let list = if !consulted[cell] {
+        let list = if !consulted {
             &mut defence.unconsulted
         } else if best.is_none_or(|best| best < rewards[now]) {
             &mut defence.defended

@@ -1,5 +1,6 @@
 //! Compares the flood around a code, and the check of what it claims, with visiting every code.
 
+#[allow(dead_code, reason = "every test binary uses its own part")]
 #[path = "common/all.rs"]
 mod all;
 

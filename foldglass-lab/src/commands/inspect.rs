@@ -33,7 +33,7 @@ pub struct InspectArgs {
     /// random
     #[arg(long, value_name = "N", default_value = "200000", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
-    inputs: usize,
+    most_inputs: usize,
     /// Wrong answers to print
     #[arg(long, value_name = "N", default_value = "8", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
@@ -62,7 +62,7 @@ impl InspectArgs {
             aliasing: anatomy::aliasing(&code),
             product: anatomy::product(&code),
             defence: anatomy::defence(&code, self.class.allowance())?,
-            answers: anatomy::answers(&code, self.inputs, &mut stream),
+            answers: anatomy::answers(&code, self.most_inputs, &mut stream),
             shown: self.wrong,
             svg: self.svg.as_ref().map(|path| path.display().to_string()),
             code,

@@ -70,7 +70,7 @@ const EXACT: [&str; 30] = [
 #[test]
 fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
     let scratch = Scratch::new();
-    let report = scratch.json(&words("claims --quick --from records --json"));
+    let report = scratch.json(&words("claims --quick --from records"));
     let found = verdicts(&report);
     let full = documented();
     assert_eq!(found.len(), full.len(), "docs/claims.md has another list");
@@ -89,7 +89,7 @@ fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
         assert_eq!(found[id], full[id], "{id}");
     }
     // From the records alone the same comes out, and in other forms.
-    let again = scratch.json(&words("claims --records-only --from records --json"));
+    let again = scratch.json(&words("claims --records-only --from records"));
     assert_eq!(verdicts(&again), found);
     let csv = scratch.run(&words("claims --records-only --from records --format csv"));
     let head = csv.success().lines().next().unwrap();
@@ -98,7 +98,7 @@ fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
     let text = text.success();
     assert!(text.contains("e:wide: SHOWN") && text.contains("$ foldglass enumerate"));
     let open = scratch.json(&words(
-        "claims --records-only --from records --verdict open --json",
+        "claims --records-only --from records --verdict open",
     ));
     assert!(verdicts(&open).values().all(|verdict| verdict == "open"));
 }
@@ -111,7 +111,7 @@ fn what_was_stopped_goes_on_and_what_is_not_there_is_open() {
     if run.code == Some(130) {
         assert!(run.errors.contains("goes on"), "{}", run.errors);
     }
-    let report = scratch.json(&words("claims --records-only --from nowhere --json"));
+    let report = scratch.json(&words("claims --records-only --from nowhere"));
     assert!(verdicts(&report).values().all(|verdict| verdict == "open"));
     let refused = scratch.run(&words("claims --records-only --verdict maybe"));
     assert_eq!(refused.code, Some(2));

@@ -8,7 +8,7 @@ use crate::support::{Scratch, words};
 const CORRELATED: &str = "--task parity --lengths 6 --inputs markov:9/10";
 
 fn inspect(scratch: &Scratch, flags: &str) -> Value {
-    scratch.json(&words(&format!("inspect {flags} --json")))
+    scratch.json(&words(&format!("inspect {flags}")))
 }
 
 fn numbers(value: &Value) -> Vec<u64> {
@@ -84,7 +84,7 @@ fn large_classes_are_sampled_and_small_ones_drawn() {
     let code = "chain --task quasigroup --lengths 7 --window 0,3 --tied --kernel metropolis --order cell \
                 --tau 1e-6 --sweeps 3 --chains 1 --json";
     scratch.file("wide.json", scratch.run(&words(code)).success());
-    let found = inspect(&scratch, "--code wide.json --inputs 500");
+    let found = inspect(&scratch, "--code wide.json --most-inputs 500");
     assert_eq!(
         (&found["sampled"], &found["inputs"]),
         (&json!(true), &json!(500))

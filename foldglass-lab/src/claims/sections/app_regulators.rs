@@ -31,7 +31,7 @@ pub fn helped(facts: &Facts) -> Option<Vec<String>> {
             .collect();
         let cold = match id {
             "qg03" => facts.summary(PLAIN, id, None)?,
-            _ => points.iter().min_by(|a, b| a.0.total_cmp(&b.0))?.1.clone(),
+            _ => points.iter().min_by(|a, b| a.0.total_cmp(&b.0))?.1,
         };
         let (tau, best) = points
             .into_iter()

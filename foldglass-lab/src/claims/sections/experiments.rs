@@ -207,6 +207,6 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Correlated traps catch about 12 % of seeds.",
         "reproduce fig:trapsfixed",
-        |facts| super::app_traps::one_in_eight(facts),
+        super::app_traps::one_in_eight,
     ),
 ];

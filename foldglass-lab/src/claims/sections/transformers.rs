@@ -28,7 +28,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Wider windows take longer, so narrow tables are favoured.",
         "reproduce tab:containment",
-        |facts| super::app_networks::wider_takes_longer(facts),
+        super::app_networks::wider_takes_longer,
     ),
     claim(
         "transformers:exact",
