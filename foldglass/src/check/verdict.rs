@@ -8,7 +8,7 @@
 //!   each other, and so does one more; no single-cell change raises J, which is looked at for all
 //!   of them or for a sample.
 //!
-//! Where a verdict says how high the way out is, that is checked too ([`way_out`]).
+//! Where a verdict says how high the way out is, that is checked too.
 //!
 //! Codes are listed as a breadth-first search finds them, changes taken by cell, then by action. A
 //! shelf has one such list, so that nothing in it can be changed; this is checked for the codes

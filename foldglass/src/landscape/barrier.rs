@@ -6,7 +6,7 @@
 //! next reward at which anything new is reached. The first code above the top that comes in sight
 //! ends it: all ways that stay higher were tried. Drops are integers, in quanta of the task.
 //!
-//! **A first bound.** Some way out is found beforehand ([`bound`]). The flood only asks whether there
+//! **A first bound.** Some way out is found beforehand. The flood only asks whether there
 //! is a better one, so it keeps no code as low as the bound, and where none is left the bound is exact.
 //!
 //! **Order.** Codes are looked at in the order in which they are found, or found again as the water
