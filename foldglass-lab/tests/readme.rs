@@ -57,6 +57,7 @@ fn commands(text: &str) -> Vec<String> {
 fn limit(command: &str) -> u32 {
     let long = [
         "reproduce",
+        "claims",
         "train --task",
         "run foldglass-lab/",
         "--lengths 8 --tau",

@@ -332,7 +332,7 @@ fn what_its_settings_cannot_mean_is_refused_with_the_line() {
         (
             "\"walk\"",
             "\"stroll\"",
-            "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"walk\"",
+            "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"train\", \"walk\"",
         ),
     ] {
         let study = Study::parse(&STUDY.replace(from, to), 0).unwrap();

@@ -10,7 +10,7 @@ use super::item::Item;
 use super::judge::Verdict;
 use super::manifest::Manifest;
 use super::row::{Row, rows};
-use super::{Scale, items};
+use super::{Scale, items, work};
 use crate::error::Error;
 use crate::report::figure::settled;
 use foldglass_study::Error as StudyError;
@@ -83,14 +83,14 @@ pub struct Comparison {
 /// draws their figures beside the records. Nothing is run.
 pub fn compare(named: &[&'static Item], directory: &Path) -> Result<Comparison, Error> {
     let Manifest { scale, seed, .. } = Manifest::read(directory)?;
-    let asked = if named.is_empty() {
-        &items::ALL[..]
+    let asked: Vec<&'static Item> = if named.is_empty() {
+        items::ALL.into_iter().chain(items::BEYOND).collect()
     } else {
-        named
+        named.to_vec()
     };
-    let data = Data::read(directory, &super::studies_of(asked), scale, seed)?;
+    let data = Data::read(directory, &super::studies_of(&asked), scale, seed)?;
     let mut compared = Vec::new();
-    for item in asked {
+    for &item in &asked {
         match lacking(item, &data, directory) {
             None => compared.push(redo(item, &data, scale, directory)?),
             Some(_) if named.is_empty() => {}
@@ -111,9 +111,11 @@ pub fn compare(named: &[&'static Item], directory: &Path) -> Result<Comparison, 
 fn lacking(item: &Item, data: &Data, directory: &Path) -> Option<&'static str> {
     let study = item.studies.iter().find(|source| !data.has(**source));
     let fleet = item.fleets.iter().find(|kept| !kept.is_in(directory));
+    let work = item.work.filter(|_| !work::is_done(item, directory));
     study
         .map(|source| source.name)
         .or(fleet.map(|kept| kept.name))
+        .or(work.map(|_| "its work"))
 }
 
 fn lacks(directory: &Path, item: &Item, records: &str) -> Error {

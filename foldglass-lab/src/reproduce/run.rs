@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use super::studies::{CHAINS_TIED, Scale, Source};
 use super::times::{self, Stopwatch, Times};
 use super::traps;
-use super::work::Work;
+use super::work::{self, Work};
 use crate::commands::run::stopped_trial;
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -183,7 +183,10 @@ impl Request {
                     observer,
                 };
                 let does = item.work.expect("a part of the work");
-                does(&work).map(|()| Worked::Something)
+                let before = work::is_done(item, &self.out);
+                does(&work)?;
+                work::mark_done(item, &self.out)?;
+                Ok(Worked::of(!before))
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Keeps what the items beyond the paper do besides studies and censuses, and reads what it left.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::basins::{self, BasinRecord};
 use super::ends::{self, Ends};
+use super::files::write_json;
+use super::item::Item;
 use super::landscape::Means;
 use super::maps::{self, MapRecord};
 use super::studies::Scale;
@@ -47,6 +49,22 @@ impl Worked {
             ends: ends::read(directory)?,
         })
     }
+}
+
+/// The file that says that all of an item's work is done.
+fn mark(item: &Item, directory: &Path) -> PathBuf {
+    let name = item.label.replace(':', "-");
+    directory.join(format!("{name}-done.json"))
+}
+
+/// Says that all of an item's work is done.
+pub fn mark_done(item: &Item, directory: &Path) -> Result<(), Error> {
+    write_json(&mark(item, directory), &VERSION)
+}
+
+/// Whether all of an item's work is done.
+pub fn is_done(item: &Item, directory: &Path) -> bool {
+    mark(item, directory).exists()
 }
 
 /// Records of another version are made anew.
