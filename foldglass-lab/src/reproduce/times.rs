@@ -1,7 +1,7 @@
 //! Keeps what the parts of a reproduction took, beside its records.
 //!
 //! `times.json` has an entry a part (a study, the censuses, the certificates), the times of all
-//! sessions that worked on it added up. What a session did that was killed is not in it.
+//! calls that worked on it added up. What a call did that was killed is not in it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_several_sessions_add_up() {
+    fn times_of_several_calls_add_up() {
         let time = |seconds, processor_seconds, threads| Time {
             seconds,
             processor_seconds,
