@@ -23,5 +23,5 @@ pub fn chapter(directory: &Path) -> Result<Chapter, Error> {
     Ok(Chapter::new("claims", "Every statement of the text")
         .short("statements")
         .prose(lead)
-        .sheet(sheet.keyed(["id"]).judged("verdict")))
+        .sheet(sheet.keyed(["id"]).judged("verdict").beneath("evidence")))
 }

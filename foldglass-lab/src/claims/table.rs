@@ -7,8 +7,8 @@ use crate::report::{Cell, Column, Table};
 pub fn of(rows: &[Row]) -> Table {
     let columns = [
         Column::words("id"),
-        Column::words("section"),
         Column::words("statement"),
+        Column::words("section"),
         Column::words("verdict"),
         Column::words("evidence"),
         Column::words("command"),
@@ -17,8 +17,8 @@ pub fn of(rows: &[Row]) -> Table {
     for row in rows {
         table.push([
             Cell::from(row.id),
-            row.section.into(),
             row.statement.into(),
+            row.section.into(),
             row.verdict.words().into(),
             row.evidence.clone().into(),
             row.command.into(),

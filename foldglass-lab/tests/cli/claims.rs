@@ -93,7 +93,7 @@ fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
     assert_eq!(verdicts(&again), found);
     let csv = scratch.run(&words("claims --records-only --from records --format csv"));
     let head = csv.success().lines().next().unwrap();
-    assert_eq!(head, "id,section,statement,verdict,evidence,command");
+    assert_eq!(head, "id,statement,section,verdict,evidence,command");
     let text = scratch.run(&words("claims --records-only --from records --only e:wide"));
     let text = text.success();
     assert!(text.contains("e:wide: SHOWN") && text.contains("$ foldglass enumerate"));
