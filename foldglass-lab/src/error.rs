@@ -4,7 +4,6 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 use foldglass::class::SpecError;
 use foldglass::gauge::GaugeError;
@@ -76,31 +75,67 @@ fn limited(error: &impl Display) -> String {
     format!("{error} (--max-memory sets the limit)")
 }
 
-/// The exit code of a directory that another process works in.
-const LOCKED: u8 = 3;
+/// What kind of failure an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A mistake in what was asked.
+    Mistake,
+    /// It needs more memory than is allowed: a mistake, too.
+    TooLarge,
+    /// A check failed, or the machine did.
+    Failure,
+    /// Another process works in the directory.
+    Locked,
+    /// The user stopped it.
+    Stopped,
+    /// The reader has seen enough (`| head`): none.
+    Unread,
+}
+
+impl Fault {
+    /// The exit code.
+    fn code(self) -> u8 {
+        match self {
+            Fault::Unread => 0,
+            Fault::Failure => 1,
+            Fault::Mistake | Fault::TooLarge => 2,
+            Fault::Locked => 3,
+            Fault::Stopped => 130,
+        }
+    }
+}
 
 impl Error {
-    /// Writes the message to stderr, as one line, and gives the exit code: 2 for a user's mistake,
-    /// 1 for another failure. A reader that has seen enough (`| head`) is none, and goes unsaid.
-    pub fn report(&self) -> ExitCode {
+    /// What kind of failure it is.
+    pub fn fault(&self) -> Fault {
         use study::Error as E;
-        let code = match self {
-            Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => {
-                return ExitCode::SUCCESS;
-            }
-            Error::Output(_) | Error::Failed(_) => 1,
+        match self {
+            Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Fault::Unread,
+            Error::Output(_) | Error::Failed(_) => Fault::Failure,
             Error::Study(error) => match &**error {
-                E::Write { source, .. } if source.kind() == ErrorKind::StorageFull => 1,
-                E::Keep { .. } | E::Failed(_) => 1,
-                E::Locked { .. } => LOCKED,
-                _ => 2,
+                E::Write { source, .. } if source.kind() == ErrorKind::StorageFull => {
+                    Fault::Failure
+                }
+                E::Keep { .. } | E::Failed(_) => Fault::Failure,
+                E::Locked { .. } => Fault::Locked,
+                E::TooLarge(_) | E::PartTooLarge { .. } | E::Spec(SpecError::TooLarge(_)) => {
+                    Fault::TooLarge
+                }
+                _ => Fault::Mistake,
             },
-            Error::Interrupted | Error::Stopped(_) => 130,
-            _ => 2,
-        };
-        let message = self.to_string().replace(['\n', '\r'], " ");
-        // Where stderr is gone too, the exit code is all that is left to say it.
-        let _ = writeln!(io::stderr(), "foldglass: error: {message}");
-        ExitCode::from(code)
+            Error::Interrupted | Error::Stopped(_) => Fault::Stopped,
+            _ => Fault::Mistake,
+        }
+    }
+
+    /// Writes the message to stderr, as one line, and gives the exit code.
+    pub(crate) fn report(&self) -> u8 {
+        let fault = self.fault();
+        if fault != Fault::Unread {
+            let message = self.to_string().replace(['\n', '\r'], " ");
+            // Where stderr is gone too, the exit code is all that is left to say it.
+            let _ = writeln!(io::stderr(), "foldglass: error: {message}");
+        }
+        fault.code()
     }
 }

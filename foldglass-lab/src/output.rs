@@ -1,4 +1,4 @@
-//! Writes a report to stdout, for a person or for a program.
+//! Writes a report, for a person or for a program.
 
 use std::io::{self, BufWriter, Write};
 
@@ -60,7 +60,11 @@ struct Envelope<'a, R: Serialize> {
 }
 
 /// Writes the report in the form asked for.
-pub fn write(report: &impl Report, invocation: &Invocation) -> Result<(), Error> {
+pub fn write(
+    report: &impl Report,
+    invocation: &Invocation,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
     let Settings {
         json, seed, format, ..
     } = invocation.settings;
@@ -77,7 +81,7 @@ pub fn write(report: &impl Report, invocation: &Invocation) -> Result<(), Error>
         }
         None => Vec::new(),
     };
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(1 << 16, out);
     let written = if json {
         let envelope = Envelope {
             class: report.class(),

@@ -3,10 +3,11 @@
 //! On a terminal a bar, elsewhere a line now and then; nothing for what takes a moment, and nothing at
 //! all under `--quiet`. Work of several parts has one bar over all of them.
 
+use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use foldglass::watch::{Observer, Progress};
@@ -32,6 +33,14 @@ const AT_ONCE: Duration = Duration::from_millis(500);
 /// The bar's resolution.
 const FINE: f64 = 1000.0;
 
+/// No news: only whether to go on is asked.
+const SILENT: Progress<'static> = Progress {
+    unit: "",
+    done: 0,
+    all: None,
+    share: None,
+};
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -44,9 +53,44 @@ fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Whether Ctrl-C was pressed since it is heard.
+/// Where commands are called from in place of a terminal: it shows progress, and says whether to go
+/// on.
+pub trait Host: Observer + Send {
+    /// Takes note of what is being done.
+    fn stage(&self, stage: &str) {
+        let _ = stage;
+    }
+}
+
+thread_local! {
+    /// The host of the command that this thread runs.
+    static HOST: RefCell<Option<Arc<dyn Host>>> = const { RefCell::new(None) };
+}
+
+/// Runs a command for a host, which hears what a terminal would show.
+pub fn hosted<T>(host: Arc<dyn Host>, command: impl FnOnce() -> T) -> T {
+    /// The host is gone when the command is, whatever ended it.
+    struct Gone;
+    impl Drop for Gone {
+        fn drop(&mut self) {
+            HOST.set(None);
+        }
+    }
+    let _gone = Gone;
+    HOST.set(Some(host));
+    command()
+}
+
+fn host() -> Option<Arc<dyn Host>> {
+    HOST.with_borrow(Clone::clone)
+}
+
+/// Whether Ctrl-C was pressed since it is heard, or the host of this thread's command says to stop.
 pub fn interrupted() -> bool {
-    INTERRUPTED.load(Ordering::Relaxed)
+    match host() {
+        Some(host) => host.hear(SILENT).is_break(),
+        None => INTERRUPTED.load(Ordering::Relaxed),
+    }
 }
 
 /// From now on a first Ctrl-C is heard by [`interrupted`]; a second ends the program at once.
@@ -85,8 +129,9 @@ fn keeping_hangups_ignored(install: impl FnOnce()) {
     install();
 }
 
-/// Shows progress on stderr.
+/// Shows progress on stderr, or hands it to the host.
 pub struct Terminal {
+    host: Option<Arc<dyn Host>>,
     terminal: bool,
     bar: ProgressBar,
     begun: Instant,
@@ -163,12 +208,16 @@ impl Parts {
 impl Terminal {
     /// Hears interrupts from now on.
     pub fn new() -> Terminal {
-        hear_interrupts();
+        let host = host();
+        if host.is_none() {
+            hear_interrupts();
+        }
         let style = ProgressStyle::with_template("{wide_bar} {msg}").expect("a fixed form");
         let bar = ProgressBar::with_draw_target(Some(FINE as u64), ProgressDrawTarget::hidden());
         let begun = Instant::now();
         Terminal {
-            terminal: io::stderr().is_terminal(),
+            terminal: host.is_none() && io::stderr().is_terminal(),
+            host,
             bar: bar.with_style(style),
             begun,
             state: Mutex::new(State {
@@ -212,6 +261,9 @@ impl Terminal {
         let mut state = self.state.lock().expect("no panic while it is held");
         state.stage = stage.into();
         state.unit.clear();
+        if let Some(host) = &self.host {
+            host.stage(&state.stage);
+        }
     }
 
     /// Says how what is being done goes, without beginning anew.
@@ -222,6 +274,9 @@ impl Terminal {
 
     /// Whether to go on, without news.
     pub fn go_on(&self) -> ControlFlow<()> {
+        if let Some(host) = &self.host {
+            return host.hear(SILENT);
+        }
         if interrupted() {
             ControlFlow::Break(())
         } else {
@@ -315,6 +370,9 @@ fn text(state: &State, progress: Progress<'_>) -> String {
 
 impl Observer for Terminal {
     fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        if let Some(host) = &self.host {
+            return host.hear(progress);
+        }
         // Whoever comes while another thread draws has nothing to add.
         if let Ok(mut state) = self.state.try_lock() {
             self.show(&mut state, progress);
@@ -323,6 +381,9 @@ impl Observer for Terminal {
     }
 
     fn notice(&self, text: &str) {
+        if let Some(host) = &self.host {
+            return host.notice(text);
+        }
         self.bar.suspend(|| say(text));
     }
 }
@@ -335,6 +396,9 @@ impl Drop for Terminal {
 
 /// Writes a line to stderr. Where that is gone, so is who would read it, and the work goes on.
 pub fn say(line: &str) {
+    if let Some(host) = host() {
+        return host.notice(line);
+    }
     if is_quiet() {
         return;
     }

@@ -167,7 +167,6 @@ pub fn execute(
 ) -> Result<Executed, Error> {
     let plan = Plan::new(study, registry, &options.base, options.allowance)?;
     let out = &options.out;
-    let label = options.shard.label();
     // Before anything is written: a directory of another study stays as it is.
     let done = done(&plan, out, observer)?;
     let records = out.join(options.shard.file("records"));
@@ -181,20 +180,7 @@ pub fn execute(
             end: End::Stopped,
         });
     };
-    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
-    let (journal, dropped) = Journal::open(&records)?;
-    if dropped > 0 {
-        let path = records.display();
-        observer.notice(&format!(
-            "{path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
-        ));
-    }
-    remove_unfinished(out, &label);
-    let checkpoints = Checkpoints::new(out, &label);
-    checkpoints.tidy();
-    plan.manifest
-        .write(out, &label)
-        .map_err(|source| Error::keep(out, source))?;
+    let (journal, checkpoints) = open(&plan, options, observer)?;
     for unit in &work.complete {
         checkpoints.forget(&plan, unit);
     }
@@ -218,6 +204,31 @@ pub fn execute(
     })
 }
 
+/// Makes a directory one of the study, where nobody else works on the shard.
+pub(crate) fn open(
+    plan: &Plan,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<(Journal, Checkpoints), Error> {
+    let (out, label) = (&options.out, options.shard.label());
+    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
+    let records = out.join(options.shard.file("records"));
+    let (journal, dropped) = Journal::open(&records)?;
+    if dropped > 0 {
+        let path = records.display();
+        observer.notice(&format!(
+            "{path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
+        ));
+    }
+    remove_unfinished(out, &label);
+    let checkpoints = Checkpoints::new(out, &label);
+    checkpoints.tidy();
+    plan.manifest
+        .write(out, &label)
+        .map_err(|source| Error::keep(out, source))?;
+    Ok((journal, checkpoints))
+}
+
 /// Does a study in memory: what its runs came to, in their order, and how it ended. Where it was
 /// stopped, the finished runs are there.
 pub fn execute_in_memory(
@@ -235,18 +246,41 @@ pub fn execute_in_memory(
     let Some(work) = work else {
         return Ok((Vec::new(), End::Stopped));
     };
-    let kept = InMemory {
-        plan: &plan,
-        records: Mutex::new(Vec::new()),
-    };
-    let execution = Execution::new(&plan, &work, options, observer, &kept);
-    let end = execution.run(work.units, options)?;
-    let mut records = kept
-        .records
-        .into_inner()
-        .expect("no panic while it was held");
-    records.sort_by_key(|(key, _)| *key);
-    Ok((records.into_iter().map(|(_, record)| record).collect(), end))
+    work.in_memory(&plan, options, observer)
+}
+
+impl Work {
+    /// The work of one unit.
+    pub fn of_unit(unit: Unit) -> Work {
+        Work {
+            runs: unit.numbers.end - unit.numbers.start,
+            units: vec![unit],
+            complete: Vec::new(),
+            finished: 0,
+        }
+    }
+
+    /// Does it in memory: what the runs came to, in their order.
+    pub fn in_memory(
+        self,
+        plan: &Plan,
+        options: &Options,
+        observer: &dyn Observer,
+    ) -> Result<(Vec<Record>, End), Error> {
+        let kept = InMemory {
+            plan,
+            records: Mutex::new(Vec::new()),
+        };
+        let execution = Execution::new(plan, &self, options, observer, &kept);
+        let end = execution.run(self.units, options)?;
+        let mut records = kept
+            .records
+            .into_inner()
+            .expect("no panic while it was held");
+        records.sort_by_key(|(key, _)| *key);
+        let records = records.into_iter().map(|(_, record)| record);
+        Ok((records.collect(), end))
+    }
 }
 
 /// About what a record takes beside the tables that it keeps.

@@ -52,6 +52,7 @@ mod error;
 mod execute;
 pub mod files;
 mod forecast;
+pub mod handout;
 mod hash;
 mod journal;
 mod manifest;

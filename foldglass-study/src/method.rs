@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use foldglass::{Allowance, Class};
+use foldglass::{Allowance, Class, Code, Policy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -104,6 +104,18 @@ pub trait Unit: Send {
 
     /// What the runs came to, in the order of their numbers.
     fn outcomes(&mut self) -> Result<Vec<Outcome>, String>;
+
+    /// The code that each run is at, or the greedy one of its policy; empty where runs have none. Of
+    /// a run that stopped before those beside it, the code that it stopped at, where the settings
+    /// keep it.
+    fn codes(&mut self) -> Vec<Code> {
+        Vec::new()
+    }
+
+    /// The policy that each run is at; empty where runs have none.
+    fn policies(&mut self) -> Vec<Policy> {
+        Vec::new()
+    }
 }
 
 /// A setting that cannot be.

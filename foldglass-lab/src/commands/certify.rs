@@ -173,7 +173,7 @@ impl CertifyArgs {
             if search.is_over() {
                 return Ok(Some((number, Some(search.finish()))));
             }
-            Ok((!interrupted()).then_some((number, None)))
+            Ok(observer.go_on().is_continue().then_some((number, None)))
         };
         let take = |(number, shelf): (usize, Option<Shelf>)| {
             small[number] = shelf;

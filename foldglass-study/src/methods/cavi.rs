@@ -3,7 +3,7 @@
 use foldglass::cavi::{self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs};
 use foldglass::chain::Schedule;
 use foldglass::policy::InitialLaw;
-use foldglass::{Allowance, Class, Policy};
+use foldglass::{Allowance, Class, Code, Policy};
 use serde::{Deserialize, Serialize};
 
 use super::Worded;
@@ -486,13 +486,37 @@ impl Unit for InProgress {
         self.runs.measure();
         let count = self.kept.len();
         let one = |run: usize| {
-            let end = match self.kept[run].end.take() {
+            let end = match self.kept[run].end.clone() {
                 Some(end) => end,
                 None => self.end(run),
             };
             outcome(&self.plan, end, &self.kept[run].trace)
         };
         Ok((0..count).map(one).collect())
+    }
+
+    fn codes(&mut self) -> Vec<Code> {
+        self.runs.measure();
+        let code = |run: usize| match &self.kept[run].end {
+            Some(end) => Code::from_fn(&self.plan.class, |cell| end.greedy[cell]),
+            None => self.runs.outcome(run).greedy,
+        };
+        (0..self.kept.len()).map(code).collect()
+    }
+
+    fn policies(&mut self) -> Vec<Policy> {
+        let policy = |run: usize| {
+            let kept = self.kept[run]
+                .end
+                .as_ref()
+                .and_then(|end| end.policy.as_ref());
+            match kept {
+                Some(rows) => Policy::from_rows(&self.plan.class, rows)
+                    .expect("rows of a policy of the class"),
+                None => self.runs.policy(run),
+            }
+        };
+        (0..self.kept.len()).map(policy).collect()
     }
 }
 

@@ -341,10 +341,15 @@ impl Recipe for Plan {
             }
             _ => return Err("the state is of another kind of chain".to_owned()),
         };
+        let mut walks = saved.walks;
+        // More sweeps may be asked for now than were when it was saved.
+        for walk in &mut walks {
+            walk.take_up(&self.keeping, walkers.denominator());
+        }
         Ok(Box::new(InProgress {
             plan: self.clone(),
             walkers,
-            walks: saved.walks,
+            walks,
             done: saved.done,
         }))
     }
@@ -515,5 +520,17 @@ impl Unit for InProgress {
             Walkers::Ladder(_) => &self.walks[..1],
         };
         Ok(walks.iter().map(|walk| self.outcome(walk)).collect())
+    }
+
+    fn codes(&mut self) -> Vec<Code> {
+        let places = match self.walkers {
+            Walkers::Chains(_) => self.walks.len(),
+            Walkers::Ladder(_) => 1,
+        };
+        let code = |place: usize| match &self.walks[place].code {
+            Some(actions) => Code::from_fn(&self.plan.class, |cell| actions[cell]),
+            None => self.walkers.code(place).clone(),
+        };
+        (0..places).map(code).collect()
     }
 }

@@ -47,6 +47,14 @@ impl Walk {
         walk
     }
 
+    /// Goes on with a chain, of which more sweeps may be asked for than when it was saved.
+    pub fn take_up(&mut self, keeping: &Keeping, denominator: u128) {
+        self.look(keeping, denominator);
+        if !self.stopped {
+            self.code = None;
+        }
+    }
+
     /// Whether the chain has stopped: what it does afterwards, beside chains that go on, is not its
     /// own.
     pub fn stopped(&self) -> bool {

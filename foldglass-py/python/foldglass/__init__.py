@@ -1,0 +1,106 @@
+"""Exact landscapes of RLVR on iterated quasigroup multiplication, as arrays.
+
+A :class:`Task` is a multiplication table, an input law and lengths. A :class:`Class` is what a policy
+may depend on, its cells numbered. A :class:`Policy` or :class:`Code` belongs to a class.
+
+>>> import foldglass as fg
+>>> space = fg.Class(fg.Task("quasigroup", 8))
+>>> fg.evaluate(fg.Code.fold(space)).reward
+1.0
+>>> runs = fg.cavi(space, tau=1e-10, iterations=300, runs=8, progress=False)
+>>> runs.greedy_reward.shape
+(8,)
+
+The words are those of the command line, which the package carries: ``foldglass --help``. Arrays are
+(run or chain, draw, cell, action) in that order; exact rewards are ``fractions.Fraction``. Long calls
+free the interpreter, show their progress and hear Ctrl-C; every object pickles.
+"""
+
+from ._class import Class, Code, Policy, Task, rewards_exact
+from ._commands import answer
+from ._evaluate import Evaluation, Evaluator, evaluate, evaluate_batch, rewards
+from ._figures import plot_code, plot_temperature, plot_tree
+from ._landscape import (
+    Census,
+    EscapePath,
+    Gauge,
+    Leaf,
+    Move,
+    Saddle,
+    Trap,
+    TrapKind,
+    Tree,
+    Verdict,
+    certify,
+    check,
+    enumerate,
+    escape,
+    gauge,
+    inspect,
+    tree,
+)
+from ._native import FoldglassError, LockedError, __version__
+from ._networks import Curves, Fleet, ReadBack, distill, read_back, read_weights, train
+from ._progress import Interrupted, Progress
+from ._runs import CaviRuns, Chains, cavi, chain
+from ._study import Executed, Records, Study, Ticket, collect
+from ._thermo import Density, FreeEnergy, density, free_energy
+
+__all__ = [
+    "CaviRuns",
+    "Census",
+    "Chains",
+    "Class",
+    "Code",
+    "Curves",
+    "Density",
+    "EscapePath",
+    "Evaluation",
+    "Evaluator",
+    "Executed",
+    "Fleet",
+    "FoldglassError",
+    "FreeEnergy",
+    "Gauge",
+    "Interrupted",
+    "Leaf",
+    "LockedError",
+    "Move",
+    "Policy",
+    "Progress",
+    "ReadBack",
+    "Records",
+    "Saddle",
+    "Study",
+    "Task",
+    "Ticket",
+    "Trap",
+    "TrapKind",
+    "Tree",
+    "Verdict",
+    "__version__",
+    "answer",
+    "cavi",
+    "certify",
+    "chain",
+    "check",
+    "collect",
+    "density",
+    "distill",
+    "enumerate",
+    "escape",
+    "evaluate",
+    "evaluate_batch",
+    "free_energy",
+    "gauge",
+    "inspect",
+    "plot_code",
+    "plot_temperature",
+    "plot_tree",
+    "read_back",
+    "read_weights",
+    "rewards",
+    "rewards_exact",
+    "train",
+    "tree",
+]

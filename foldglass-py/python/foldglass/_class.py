@@ -1,0 +1,454 @@
+"""Tasks, classes, codes and policies: what a question is about (paper, section 2)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+
+#: A multiplication table in words (``"quasigroup"``, ``"z:5"``) or in place.
+TaskLike = Union[str, "ArrayLike"]
+
+_DEFINITE = ("parity", "quasigroup", "z:", "s:", "a:", "d:", "q8")
+
+
+class Task:
+    """A multiplication table, lengths of the inputs and their law.
+
+    ``task`` is a name that the command line knows (``parity``, ``z:5``, ``quasigroup``, ``s:3``,
+    ``z:2*s:3``, ``random:5:7``, ``file:PATH``) or a Latin square; ``lengths`` one length or several
+    of equal weight; ``inputs`` ``"uniform"``, ``"markov:9/10"``, ``"product:FILE"``, or a row of q
+    probabilities for every position (numbers, or text such as ``"1/3"``, which is exact).
+
+    >>> Task("parity", 8, inputs="markov:9/10")
+    Task('parity', lengths=[8], inputs='markov:9/10')
+    >>> Task([[0, 1], [1, 0]], [2, 3]).lengths
+    [2, 3]
+    """
+
+    def __init__(
+        self,
+        task: TaskLike,
+        lengths: int | Iterable[int],
+        *,
+        inputs: str | Sequence[Sequence[float | str | Fraction]] = "uniform",
+        seed: int = 0,
+    ) -> None:
+        self.task: str | list[list[int]] = (
+            task if isinstance(task, str) else np.asarray(task).astype(int).tolist()
+        )
+        self.lengths: list[int] = [int(lengths)] if isinstance(lengths, int) else [int(t) for t in lengths]
+        self.inputs: str | list[list[str]] = (
+            inputs if isinstance(inputs, str) else [[_digits(p) for p in row] for row in inputs]
+        )
+        self.seed = int(seed)
+
+    def __repr__(self) -> str:
+        inputs = "" if self.inputs == "uniform" else f", inputs={self.inputs!r}"
+        return f"Task({self.task!r}, lengths={self.lengths}{inputs})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+def _digits(probability: float | str | Fraction) -> str:
+    """A probability with all its digits."""
+    if isinstance(probability, Fraction):
+        return f"{probability.numerator}/{probability.denominator}"
+    return probability if isinstance(probability, str) else repr(float(probability))
+
+
+class Class:
+    """What a policy may depend on: a window of inputs, the tokens before, the step unless tied.
+
+    ``window=(p, f)`` reads p symbols before and f after ``x_t``; ``memory`` is the number of tokens
+    remembered. Cells are numbered as the command line does; :meth:`keys` says what each stands for.
+
+    >>> space = Class(Task("quasigroup", 7), window=(0, 3), tied=True)
+    >>> space
+    Class(q=5 T=7 window (0,3) tied, 4525 cells)
+    >>> space.q, space.shape
+    (5, (4525, 5))
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        *,
+        window: tuple[int, int] = (0, 0),
+        tied: bool = False,
+        memory: int = 1,
+        max_memory: str | None = None,
+    ) -> None:
+        words = {
+            "task": task.task if isinstance(task.task, str) else "parity",
+            "lengths": task.lengths,
+            "window": [int(window[0]), int(window[1])],
+            "tied": bool(tied),
+            "memory": int(memory),
+            "inputs": task.inputs if isinstance(task.inputs, str) else "uniform",
+        }
+        table = None if isinstance(task.task, str) else task.task
+        rows = None if isinstance(task.inputs, str) else task.inputs
+        spec = _native.describe(json.dumps(words), os.getcwd(), task.seed, table, rows)
+        self._set(_native.Class(spec, max_memory), task.task if isinstance(task.task, str) else None)
+
+    def _set(self, native: _native.Class, name: str | None) -> None:
+        self._native = native
+        self._spec: dict[str, Any] = json.loads(native.spec())
+        self._name = name
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any], *, max_memory: str | None = None) -> Class:
+        """The class that the object ``class`` of a file describes."""
+        made = cls.__new__(cls)
+        made._set(_native.Class(json.dumps(spec), max_memory), None)
+        return made
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """All that it is made of, as files have it."""
+        return dict(self._spec)
+
+    @property
+    def q(self) -> int:
+        """The number of symbols."""
+        return self._native.q
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return self._native.cells
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of a policy's table: (cells, q)."""
+        return self.cells, self.q
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of the inputs."""
+        return list(self._spec["lengths"])
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """The symbols read before and after x_t."""
+        past, future = self._spec["window"]
+        return past, future
+
+    @property
+    def tied(self) -> bool:
+        """Whether all steps share one table."""
+        return bool(self._spec["tied"])
+
+    @property
+    def square(self) -> NDArray[np.int64]:
+        """The multiplication table."""
+        return np.array(self._spec["square"], dtype=np.int64)
+
+    @property
+    def denominator(self) -> int:
+        """The denominator of all rewards of codes."""
+        return int(self._native.denominator)
+
+    @property
+    def codes(self) -> int:
+        """The number of codes, q to the power of cells."""
+        count: int = self.q**self.cells
+        return count
+
+    def keys(self) -> NDArray[np.void]:
+        """What each cell stands for: a structured array of ``t``, ``x`` and ``y``; -1 is SEP or none.
+
+        >>> Class(Task("parity", 2)).keys()[2]
+        np.void((2, [0], [0]), dtype=[('t', '<i8'), ('x', '<i8', (1,)), ('y', '<i8', (1,))])
+        """
+        t, x, y = self._native.keys()
+        keys = np.zeros(
+            self.cells,
+            dtype=[("t", "i8"), ("x", "i8", (x.shape[1],)), ("y", "i8", (y.shape[1],))],
+        )
+        keys["t"], keys["x"], keys["y"] = t, x, y
+        return keys
+
+    def fold(self, x: Sequence[int]) -> list[int]:
+        """The products of an input, step by step: what an optimal policy may emit."""
+        return self._native.fold([int(s) for s in x])
+
+    def route(self, x: Sequence[int], t: int, y: Sequence[int] = ()) -> int:
+        """The cell that step ``t`` (from 1) of input ``x`` consults after the tokens ``y``."""
+        return self._native.route([int(s) for s in x], int(t), [int(s) for s in y])
+
+    def flags(self, directory: Path) -> list[str]:
+        """The flags of the command line that give this class; tables go to files in ``directory``."""
+        named = self._name is not None and self._name.startswith(_DEFINITE) and ":" not in self._name[2:]
+        if named and self._name is not None:
+            task = self._name
+        else:
+            path = directory / "task.json"
+            path.write_text(json.dumps(self._spec["square"]))
+            task = f"file:{path}"
+        past, future = self.window
+        flags = ["--task", task, "--lengths", ",".join(map(str, self.lengths))]
+        flags += ["--window", f"{past},{future}", "--memory", str(self._spec["memory"])]
+        flags += ["--tied"] if self.tied else []
+        inputs = self._spec["inputs"]
+        if inputs == "uniform":
+            return flags
+        if "markov" in inputs:
+            return [*flags, "--inputs", f"markov:{inputs['markov']}"]
+        path = directory / "inputs.json"
+        path.write_text(json.dumps(inputs["product"]))
+        return [*flags, "--inputs", f"product:{path}"]
+
+    def __repr__(self) -> str:
+        return f"Class({self._native.words()}, {self.cells} cells)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Class) and self._native == other._native
+
+    def __hash__(self) -> int:
+        return hash(self._native)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"native": self._native, "name": self._name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set(state["native"], state["name"])
+
+
+class Code:
+    """A deterministic policy: one action a cell.
+
+    >>> space = Class(Task("parity", 2))
+    >>> code = Code.fold(space)
+    >>> code
+    Code([0 1 0 1 1 0], J = 1)
+    >>> code.exact
+    Fraction(1, 1)
+    """
+
+    def __init__(self, space: Class, actions: ArrayLike) -> None:
+        array = np.ascontiguousarray(actions, dtype=np.int64)
+        if array.ndim != 1:
+            raise ValueError(f"actions of shape {array.shape}: one action a cell is needed")
+        self.space = space
+        # Refuses what is no code.
+        self._exact = _fractions(space, array[None])[0]
+        array.setflags(write=False)
+        self._actions = array
+
+    @classmethod
+    def fold(cls, space: Class) -> Code:
+        """The code that multiplies step by step: x_1, then B[y, x]. Its window is x_t and y alone."""
+        keys = space.keys()
+        past = space.window[0]
+        x, y = keys["x"][:, past], keys["y"][:, -1]
+        square = space.square
+        actions = np.where(y < 0, x, square[np.maximum(y, 0), np.maximum(x, 0)])
+        return cls(space, actions)
+
+    @classmethod
+    def random(cls, space: Class, rng: np.random.Generator | int | None = None) -> Code:
+        """Uniform over all codes."""
+        generator = np.random.default_rng(rng)
+        return cls(space, generator.integers(space.q, size=space.cells))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Code:
+        """The code of a file that ``foldglass`` or :meth:`save` wrote."""
+        form = json.loads(Path(path).read_text())
+        if "actions" not in form or "class" not in form:
+            raise ValueError(f"{path}: a code file has the keys class and actions")
+        return cls(Class.from_spec(form["class"]), form["actions"])
+
+    @property
+    def actions(self) -> NDArray[np.int64]:
+        """The actions, in the order of the cells; read-only."""
+        return self._actions
+
+    @property
+    def exact(self) -> Fraction:
+        """The reward J, exactly."""
+        return self._exact
+
+    @property
+    def reward(self) -> float:
+        """The reward J."""
+        return float(self._exact)
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The same as a policy."""
+        rows = np.zeros(self.space.shape)
+        rows[np.arange(self.space.cells), self._actions] = 1.0
+        return Policy(self.space, rows)
+
+    def with_action(self, cell: int, action: int) -> Code:
+        """The code with another action at one cell."""
+        actions = self._actions.copy()
+        actions[cell] = action
+        return Code(self.space, actions)
+
+    def rollout(self, x: Sequence[int]) -> list[int]:
+        """The tokens that it emits on an input."""
+        tokens: list[int] = []
+        for t in range(1, len(x) + 1):
+            tokens.append(int(self._actions[self.space.route(x, t, tokens)]))
+        return tokens
+
+    def form(self) -> dict[str, Any]:
+        """As a code file has it."""
+        return {"format": "foldglass-code/1", "class": self.space.spec, "actions": self._actions.tolist()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a code file, which every command of ``foldglass`` reads."""
+        Path(path).write_text(json.dumps(self.form()))
+
+    def svg(self) -> str:
+        """The drawing of ``foldglass draw``, for classes that fit a page."""
+        from ._commands import drawing
+
+        return drawing(self)
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            return self.svg() if self.space.cells <= 200 else None
+        except ValueError:
+            return None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self._actions, dtype=dtype)
+
+    def __len__(self) -> int:
+        return self.space.cells
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._actions.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Code)
+            and self.space == other.space
+            and bool(np.array_equal(self._actions, other._actions))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._actions.tobytes())
+
+    def __repr__(self) -> str:
+        shown = " ".join(map(str, self._actions[:40].tolist()))
+        more = " .." if len(self) > 40 else ""
+        return f"Code([{shown}{more}], J = {self._exact})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Code, (self.space, self._actions)
+
+
+class Policy:
+    """A stochastic policy: a distribution over the actions for each cell.
+
+    >>> space = Class(Task("quasigroup", 4))
+    >>> policy = Policy.uniform(space)
+    >>> round(policy.entropy / space.cells, 6)
+    1.609438
+    """
+
+    def __init__(self, space: Class, rows: ArrayLike) -> None:
+        array = np.ascontiguousarray(rows, dtype=np.float64)
+        if array.shape != space.shape:
+            raise ValueError(f"a policy of shape {array.shape}: this class needs {space.shape}, a row a cell")
+        self.space = space
+        self._native = _native.Policy(space._native, array)
+
+    @classmethod
+    def uniform(cls, space: Class) -> Policy:
+        """Every action with probability 1/q."""
+        return cls(space, np.full(space.shape, 1.0 / space.q))
+
+    @classmethod
+    def dirichlet(
+        cls, space: Class, alpha: float = 1.0, rng: np.random.Generator | int | None = None
+    ) -> Policy:
+        """Rows drawn from a Dirichlet law."""
+        generator = np.random.default_rng(rng)
+        return cls(space, generator.dirichlet(np.full(space.q, alpha), size=space.cells))
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The table, of shape (cells, q)."""
+        return self._native.rows()
+
+    @property
+    def entropy(self) -> float:
+        """The sum of the entropies of all rows, in nats."""
+        return self._native.entropy()
+
+    def greedy(self) -> Code:
+        """The code of the likeliest actions, the lowest of equal ones."""
+        return Code(self.space, self.rows.argmax(axis=1))
+
+    def form(self) -> dict[str, Any]:
+        """As a policy file has it."""
+        return {"format": "foldglass-policy/1", "class": self.space.spec, "rows": self.rows.tolist()}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a policy file, which ``foldglass eval --policy`` reads."""
+        Path(path).write_text(json.dumps(self.form()))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Policy:
+        """The policy of a file."""
+        form = json.loads(Path(path).read_text())
+        if "rows" not in form or "class" not in form:
+            raise ValueError(f"{path}: a policy file has the keys class and rows")
+        return cls(Class.from_spec(form["class"]), form["rows"])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.rows if dtype is None else self.rows.astype(dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Policy)
+            and self.space == other.space
+            and bool(np.array_equal(self.rows, other.rows))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Policy({self.space!r}, entropy {self.entropy:.6g})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Policy, (self.space, self.rows)
+
+
+def fraction(text: str) -> Fraction:
+    """A fraction as files have it."""
+    return Fraction(text)
+
+
+def _fractions(space: Class, codes: NDArray[np.int64]) -> list[Fraction]:
+    return [Fraction(text) for text in _native.rewards_exact(space._native, codes)]
+
+
+def rewards_exact(space: Class, codes: ArrayLike) -> list[Fraction]:
+    """The exact rewards of codes, of shape (codes, cells), on all cores.
+
+    >>> space = Class(Task("parity", 3))
+    >>> rewards_exact(space, [Code.fold(space).actions])
+    [Fraction(1, 1)]
+    """
+    return _fractions(space, np.ascontiguousarray(codes, dtype=np.int64))

@@ -1,0 +1,556 @@
+"""Tabular RLVR and Monte Carlo: many runs at once, as arrays (paper, sections 2.1 and 2.2).
+
+Run ``n`` draws from stream ``n`` of the seed, as on the command line and in studies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from ._class import Class, Code, Policy
+from ._evaluate import policy_of
+from ._frames import Framed, plain_attributes
+from ._progress import Interrupted, Listener, ProgressLike, listener
+
+if TYPE_CHECKING:
+    import arviz
+    import xarray
+
+OnInterrupt = Literal["raise", "return"]
+
+
+class _Runs(Framed):
+    """Runs of one kind: what they are, their states, and what they came to."""
+
+    kind: str
+    #: The setting that says how long runs are.
+    length: str
+
+    def __init__(
+        self,
+        space: Class,
+        kind: str,
+        settings: dict[str, Any],
+        *,
+        runs: int,
+        seed: int,
+        first: int,
+        threads: int | None,
+        states: list[bytes] | None = None,
+    ) -> None:
+        if int(runs) < 1:
+            raise ValueError(f"{runs} runs: at least 1 is needed")
+        self.space = space
+        self.kind = kind
+        self.seed = int(seed)
+        self.first = int(first)
+        self.runs = int(runs)
+        self._given = settings
+        self._threads = threads
+        self._states = states
+        self._live: _native.Series | None = None
+        self._kept: dict[str, list[NDArray[Any]]] = {}
+        self.finished = False
+
+    @property
+    def _series(self) -> _native.Series:
+        """The runs, taken up from their states where this is a copy."""
+        if self._live is None:
+            self._live = _native.Series(
+                self.space._native,
+                self.kind,
+                json.dumps(self._given),
+                self.seed,
+                self.first,
+                self.runs,
+                self._threads,
+                self._states,
+            )
+        return self._live
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, those left out included."""
+        settings: dict[str, Any] = json.loads(self._series.settings())
+        return settings
+
+    @property
+    def done(self) -> int:
+        """The steps that all runs have done."""
+        return self._series.done
+
+    @cached_property
+    def _outcomes(self) -> list[dict[str, Any]]:
+        outcomes: list[dict[str, Any]] = json.loads(self._series.outcomes())
+        return outcomes
+
+    def _column(self, name: str) -> NDArray[np.float64]:
+        return np.array([outcome[name] for outcome in self._outcomes], dtype=float)
+
+    def _exact(self, name: str) -> list[Fraction]:
+        return [Fraction(outcome[name]) for outcome in self._outcomes]
+
+    def _go(self, keep: Sequence[str], every: int, progress: ProgressLike) -> None:
+        """Does the runs to their end, and keeps what is asked for after every so many steps."""
+        self.__dict__.pop("_outcomes", None)
+        series, hears = self._series, listener(progress)
+        try:
+            if not keep:
+                series.advance(series.steps, hears)
+            else:
+                self._go_keeping(series, keep, every, hears)
+            self.finished = True
+        finally:
+            hears.close()
+
+    def _go_keeping(
+        self, series: _native.Series, keep: Sequence[str], every: int, hears: Listener
+    ) -> None:
+        for name in keep:
+            self._kept.setdefault(name, [])
+        while series.done < series.steps and not series.finished:
+            series.advance((series.done // every + 1) * every, hears)
+            if series.done % every:
+                break
+            for name in keep:
+                now = series.codes() if name == "code" else series.policies()
+                self._kept[name].append(now)
+
+    def _trajectory(self, name: str) -> NDArray[Any]:
+        if name not in self._kept:
+            raise ValueError(f'trajectories of {name} were not kept: keep=("{name}",) keeps them')
+        kept = self._kept[name]
+        if not kept:
+            return np.zeros((self.runs, 0, *self.space.shape[: 1 + (name == "policy")]))
+        return np.stack(kept, axis=1)
+
+    def _traces(self, name: str = "trace") -> list[list[Any]]:
+        if any(name not in outcome for outcome in self._outcomes):
+            raise ValueError("no trace was kept: trace_every (of chains, thin) keeps one")
+        return [outcome[name] for outcome in self._outcomes]
+
+    @property
+    def codes(self) -> NDArray[np.uint16]:
+        """The last code of each run, of RLVR the greedy one: (runs, cells)."""
+        return self._series.codes()
+
+    def code(self, run: int) -> Code:
+        """The last code of a run."""
+        return Code(self.space, self.codes[run])
+
+    def _about(self) -> dict[str, Any]:
+        about = {"kind": self.kind, "seed": self.seed, "first": self.first, "class": self.space.spec}
+        return {**about, "foldglass": _native.__version__, **self.settings}
+
+    def columns(self) -> dict[str, Any]:
+        names = [name for name, value in self._outcomes[0].items() if not isinstance(value, (list, dict))]
+        columns: dict[str, Any] = {"run": np.arange(self.first, self.first + self.runs)}
+        for name in names:
+            values = [outcome[name] for outcome in self._outcomes]
+            exact = name.endswith("exact")
+            columns[name] = [Fraction(v) for v in values] if exact else values
+        return columns
+
+    def table(self) -> dict[str, Any]:
+        """What the runs came to, a column a quantity."""
+        return self.columns()
+
+    def __len__(self) -> int:
+        return self.runs
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        state["_states"] = self._series.save()
+        state["_live"] = None
+        return state
+
+
+R = TypeVar("R", bound=_Runs)
+
+
+def _finish(runs: R, keep: Sequence[str], every: int, progress: ProgressLike, on: OnInterrupt) -> R:
+    if on not in ("raise", "return"):
+        raise ValueError(f"on_interrupt={on!r}: 'raise' or 'return'")
+    try:
+        runs._go(keep, every, progress)
+    except KeyboardInterrupt as stop:
+        if on == "raise":
+            text = f"interrupted after {runs.done} of {runs._series.steps} steps; .partial has what was done"
+            raise Interrupted(text, runs) from stop
+    return runs
+
+
+def _more(
+    runs: R, length: int, keep: Sequence[str], every: int, progress: ProgressLike, on: OnInterrupt
+) -> R:
+    """The same runs, taken further by so many steps."""
+    settings = dict(runs._given)
+    settings[runs.length] = int(settings[runs.length]) + int(length)
+    more = type(runs)(
+        runs.space,
+        runs.kind,
+        settings,
+        runs=runs.runs,
+        seed=runs.seed,
+        first=runs.first,
+        threads=runs._threads,
+        states=runs._series.save(),
+    )
+    more._kept = {name: list(kept) for name, kept in runs._kept.items()}
+    return _finish(more, keep, every, progress, on)
+
+
+class _Policies(Sequence[Policy]):
+    """The policies of runs, each made when it is asked for."""
+
+    def __init__(self, runs: CaviRuns) -> None:
+        self._runs = runs
+
+    def __len__(self) -> int:
+        return self._runs.runs
+
+    def __getitem__(self, run: Any) -> Any:
+        if isinstance(run, slice):
+            return [self[one] for one in range(*run.indices(len(self)))]
+        if not -len(self) <= run < len(self):
+            raise IndexError(f"run {run} of {len(self)}")
+        return Policy(self._runs.space, self._runs._tables[run])
+
+    def __iter__(self) -> Iterator[Policy]:
+        return (self[run] for run in range(len(self)))
+
+
+class CaviRuns(_Runs):
+    """Runs of tabular RLVR."""
+
+    length = "iterations"
+
+    @property
+    def reward(self) -> NDArray[np.float64]:
+        """The expected reward J of each run's last policy."""
+        return self._column("expected_reward")
+
+    @property
+    def greedy_reward(self) -> NDArray[np.float64]:
+        """The reward of each run's greedy code."""
+        return self._column("greedy_reward")
+
+    @property
+    def greedy_exact(self) -> list[Fraction]:
+        """The same, exactly."""
+        return self._exact("greedy_exact")
+
+    @property
+    def entropy(self) -> NDArray[np.float64]:
+        """The entropy of each run's last policy, summed over the cells, in nats."""
+        return self._column("entropy")
+
+    @property
+    def residual(self) -> NDArray[np.float64]:
+        """How far each run's last policy is from its fixed point."""
+        return self._column("residual")
+
+    @property
+    def trace(self) -> NDArray[np.float64]:
+        """J before every ``trace_every``-th iteration: (runs, draws). NaN after a run converged."""
+        traces = self._traces()
+        longest = max(map(len, traces))
+        table = np.full((self.runs, longest), np.nan)
+        for run, trace in enumerate(traces):
+            table[run, : len(trace)] = trace
+        return table
+
+    @property
+    def _tables(self) -> NDArray[np.float64]:
+        return self._series.policies()
+
+    @property
+    def policies(self) -> Sequence[Policy]:
+        """The last policy of each run, made when it is asked for."""
+        return _Policies(self)
+
+    @property
+    def policy_trajectory(self) -> NDArray[np.float64]:
+        """The tables after every ``trace_every``-th iteration, with keep=("policy",):
+        (runs, draws, cells, q)."""
+        return self._trajectory("policy")
+
+    def resume(
+        self, iterations: int, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
+    ) -> CaviRuns:
+        """The same runs, so many iterations further: the same streams, the same bits as without a
+        stop. This object stays as it is."""
+        every = int(self._given.get("trace_every", 1))
+        return _more(self, iterations, [*self._kept], every, progress, on_interrupt)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """What the runs came to, over ``run``; the trace, where there is one, over ``draw``."""
+        import xarray
+
+        numbers = np.arange(self.first, self.first + self.runs)
+        data: dict[str, Any] = {}
+        for name, values in self.columns().items():
+            if name != "run" and not name.endswith("exact"):
+                data[name] = ("run", np.array(values, dtype=float))
+        coordinates: dict[str, Any] = {"run": numbers}
+        if "trace_every" in self._given:
+            data["trace"] = (("run", "draw"), self.trace)
+            every = int(self._given["trace_every"])
+            coordinates["draw"] = np.arange(self.trace.shape[1]) * every
+        return xarray.Dataset(data, coords=coordinates, attrs=plain_attributes(self._about()))
+
+    def __repr__(self) -> str:
+        return (
+            f"CaviRuns({self.runs} runs of {self.done} iterations on {self.space!r}: "
+            f"greedy J {self.greedy_reward.mean():.4f} on average, "
+            f"{sum(e == 1 for e in self.greedy_exact)} at 1)"
+        )
+
+
+def cavi(
+    space: Class,
+    tau: float | None = None,
+    iterations: int = 2000,
+    runs: int = 1,
+    *,
+    seed: int = 0,
+    first: int = 0,
+    rule: Literal["damped", "gradient"] = "damped",
+    damping: float | None = None,
+    share: float | None = None,
+    step: float | None = None,
+    anneal: str | None = None,
+    init: str | None = None,
+    quench: Mapping[str, float] | str | None = None,
+    resets: Mapping[str, float] | str | None = None,
+    convention: str | None = None,
+    prior: Policy | ArrayLike | None = None,
+    start: Policy | Code | ArrayLike | None = None,
+    stop_at_convergence: float | None = None,
+    trace_every: int | None = None,
+    keep: Iterable[Literal["policy"]] = (),
+    threads: int | None = None,
+    progress: ProgressLike = True,
+    on_interrupt: OnInterrupt = "raise",
+) -> CaviRuns:
+    """Trains policies by damped coordinate ascent (the paper's tabular RLVR) or the exact gradient.
+
+    ``tau`` is the temperature, or ``anneal`` a schedule such as ``"geometric:1e-1,1e-6,500"``. The
+    words and defaults are those of ``foldglass cavi``. Ctrl-C raises :class:`Interrupted`, whose
+    ``partial`` has the runs as far as they came; with ``on_interrupt="return"`` they are returned.
+
+    >>> from foldglass import Task
+    >>> space = Class(Task("quasigroup", 4))
+    >>> runs = cavi(space, tau=1e-10, iterations=2000, runs=4, progress=False)
+    >>> runs.greedy_exact  # stuck, though codes of reward 1 exist
+    [Fraction(17, 25), Fraction(4, 5), Fraction(84, 125), Fraction(4, 5)]
+    """
+    kinds = {"damped": "cavi", "gradient": "gradient"}
+    if rule not in kinds:
+        raise ValueError(f"rule={rule!r}: 'damped' or 'gradient'")
+    settings: dict[str, Any] = {
+        "tau": tau,
+        "anneal": anneal,
+        "iterations": int(iterations),
+        "damping": damping,
+        "share": share,
+        "step": step,
+        "init": init,
+        "quench": quench,
+        "resets": resets,
+        "convention": convention,
+        "stop_at_convergence": stop_at_convergence,
+        "trace_every": trace_every,
+        "prior": _rows(space, prior),
+        "start": _rows(space, start),
+    }
+    kept = list(keep)
+    if any(name != "policy" for name in kept):
+        raise ValueError(f"keep={kept}: RLVR keeps ('policy',)")
+    if stop_at_convergence is not None:
+        settings["keep_policy"] = True
+    made = CaviRuns(
+        space, kinds[rule], _given(settings), runs=runs, seed=seed, first=first, threads=threads
+    )
+    return _finish(made, kept, int(trace_every or 1), progress, on_interrupt)
+
+
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+def _rows(space: Class, policy: Policy | Code | ArrayLike | None) -> dict[str, Any] | None:
+    if policy is None:
+        return None
+    return {"rows": policy_of(space, policy).rows.tolist()}
+
+
+class Chains(_Runs):
+    """Monte Carlo chains of codes."""
+
+    length = "sweeps"
+
+    @property
+    def denominator(self) -> int:
+        """The denominator of all rewards."""
+        return self.space.denominator
+
+    @cached_property
+    def reward_numerators(self) -> NDArray[Any]:
+        """J after every ``thin``-th sweep, exactly, as numerators: (chains, draws); 64-bit integers
+        where they fit, else Python's. A chain that stopped keeps its last."""
+        traces = [[int(number) for number in trace] for trace in self._traces()]
+        longest = max(map(len, traces))
+        last = [int(exact * self.denominator) for exact in self._exact("reward_exact")]
+        for trace, end in zip(traces, last):
+            trace.extend([end] * (longest - len(trace)))
+        kind = np.int64 if self.denominator < 2**63 else object
+        return np.array(traces, dtype=kind).reshape(self.runs, longest)
+
+    @property
+    def reward(self) -> NDArray[np.float64]:
+        """J after every ``thin``-th sweep: (chains, draws)."""
+        table: NDArray[np.float64] = (self.reward_numerators / self.denominator).astype(float)
+        return table
+
+    @property
+    def exact(self) -> list[Fraction]:
+        """J of each chain's last code."""
+        return self._exact("reward_exact")
+
+    @property
+    def final_reward(self) -> NDArray[np.float64]:
+        """The same as numbers."""
+        return self._column("reward")
+
+    @property
+    def code_trajectory(self) -> NDArray[np.uint16]:
+        """The codes after every ``thin``-th sweep, with keep=("code",): (chains, draws, cells)."""
+        return self._trajectory("code")
+
+    @property
+    def marginals(self) -> NDArray[np.float64]:
+        """How often each cell had each action over the second half of the sweeps of all chains, with
+        ``marginals=True``: (cells, q)."""
+        counts = np.array(self._traces("marginals"), dtype=float).sum(axis=0).reshape(self.space.shape)
+        table: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
+        return table
+
+    @property
+    def draws(self) -> NDArray[np.int64]:
+        """The sweeps after which J was recorded."""
+        every = int(self._given["trace_every"])
+        return (np.arange(self.reward.shape[1], dtype=np.int64) + 1) * every
+
+    def columns(self) -> dict[str, Any]:
+        columns = super().columns()
+        # Over the second half of what was asked for at first: of no use once a run was taken up.
+        columns.pop("mean_reward", None)
+        columns.pop("denominator", None)
+        columns["chain"] = columns.pop("run")
+        return {"chain": columns.pop("chain"), **columns}
+
+    def resume(
+        self, sweeps: int, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
+    ) -> Chains:
+        """The same chains, so many sweeps further: the same bits as without a stop."""
+        every = int(self._given["trace_every"])
+        return _more(self, sweeps, [*self._kept], every, progress, on_interrupt)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Rewards, and codes where they were kept, over ``chain``, ``draw`` and ``cell``."""
+        import xarray
+
+        data: dict[str, Any] = {"reward": (("chain", "draw"), self.reward)}
+        if self.denominator < 2**63:
+            data["reward_numerator"] = (("chain", "draw"), self.reward_numerators)
+        if "code" in self._kept:
+            data["code"] = (("chain", "draw", "cell"), self.code_trajectory)
+        coordinates = {"chain": np.arange(self.first, self.first + self.runs), "draw": self.draws}
+        about = {**self._about(), "denominator": str(self.denominator)}
+        return xarray.Dataset(data, coords=coordinates, attrs=plain_attributes(about))
+
+    def to_arviz(self, discard: float = 0.5) -> arviz.InferenceData:
+        """An ArviZ object of the rewards, for ``ess``, ``rhat`` and its plots; the first part of
+        every chain, a share of ``discard``, is left out."""
+        import arviz
+
+        first = int(self.reward.shape[1] * discard)
+        data: arviz.InferenceData = arviz.from_dict({"posterior": {"reward": self.reward[:, first:]}})
+        return data
+
+    def __repr__(self) -> str:
+        return (
+            f"Chains({self.runs} of {self.done} sweeps on {self.space!r}: "
+            f"last J {self.final_reward.mean():.4f} on average, {sum(e == 1 for e in self.exact)} at 1)"
+        )
+
+
+def chain(
+    space: Class,
+    tau: float | None = None,
+    sweeps: int = 1000,
+    chains: int = 1,
+    *,
+    seed: int = 0,
+    first: int = 0,
+    kernel: Literal["metropolis", "heat-bath"] = "metropolis",
+    order: Literal["step", "forward", "cell"] | None = None,
+    anneal: str | None = None,
+    ladder: Sequence[float] | None = None,
+    start: Code | ArrayLike | None = None,
+    stop_when_stationary: int | None = None,
+    stop_at_optimum: bool = False,
+    thin: int = 1,
+    keep: Iterable[Literal["reward", "code"]] = ("reward",),
+    marginals: bool = False,
+    threads: int | None = None,
+    progress: ProgressLike = True,
+    on_interrupt: OnInterrupt = "raise",
+) -> Chains:
+    """Samples codes from the Gibbs measure at temperature ``tau``, annealed, or on a ladder.
+
+    The words are those of ``foldglass chain``. Rewards are recorded after every ``thin``-th sweep,
+    codes too with ``keep=("reward", "code")``.
+
+    >>> from foldglass import Task
+    >>> space = Class(Task("parity", 4))
+    >>> trace = chain(space, tau=0.05, sweeps=100, chains=3, thin=10, progress=False)
+    >>> trace.reward.shape, trace.denominator
+    ((3, 10), 16)
+    """
+    kept = list(keep)
+    if any(name not in ("reward", "code") for name in kept):
+        raise ValueError(f"keep={kept}: chains keep 'reward' and 'code'")
+    if int(thin) < 1:
+        raise ValueError(f"thin={thin}: a whole number of at least 1 is needed")
+    settings: dict[str, Any] = {
+        "kernel": kernel,
+        "order": order,
+        "tau": tau,
+        "anneal": anneal,
+        "ladder": None if ladder is None else [float(t) for t in ladder],
+        "sweeps": int(sweeps),
+        "stop_when_stationary": stop_when_stationary,
+        "stop_at_optimum": True if stop_at_optimum else None,
+        "trace_every": int(thin),
+        "keep_marginals": True if marginals else None,
+        "keep_code": True,
+        "start": None,
+    }
+    if start is not None:
+        code = start if isinstance(start, Code) else Code(space, start)
+        if code.space != space:
+            raise ValueError(f"the start is of {code.space!r}, not of {space!r}")
+        settings["start"] = {"actions": code.actions.tolist()}
+    made = Chains(space, "chain", _given(settings), runs=chains, seed=seed, first=first, threads=threads)
+    trajectories = ["code"] if "code" in kept else []
+    return _finish(made, trajectories, int(thin), progress, on_interrupt)

@@ -1,0 +1,155 @@
+"""Classes, codes and policies: what they accept, what they say, what survives a pickle."""
+
+import itertools
+import pickle
+from fractions import Fraction
+
+import foldglass as fg
+import numpy as np
+import pytest
+
+
+def brute_force(space: fg.Class, rows: np.ndarray) -> tuple[float, np.ndarray]:
+    """J and visits by all inputs and all rollouts, of uniform inputs."""
+    reward, visits = 0.0, np.zeros(space.cells)
+    for length in space.lengths:
+        for x in itertools.product(range(space.q), repeat=length):
+            weight = space.q**-length / len(space.lengths)
+            target = space.fold(x)[-1]
+            ways = [((), weight)]
+            for t in range(1, length + 1):
+                longer = []
+                for tokens, chance in ways:
+                    cell = space.route(x, t, tokens)
+                    visits[cell] += chance
+                    longer += [((*tokens, a), chance * rows[cell, a]) for a in range(space.q)]
+                ways = longer
+            reward += sum(chance for tokens, chance in ways if tokens[-1] == target)
+    return reward, visits
+
+
+SPACES = [
+    fg.Class(fg.Task("z:3", 3)),
+    fg.Class(fg.Task("z:3", [2, 3]), window=(1, 0)),
+    fg.Class(fg.Task("parity", 4), window=(0, 1), tied=True),
+    fg.Class(fg.Task("parity", 4), memory=2),
+    fg.Class(fg.Task([[1, 0, 2], [2, 1, 0], [0, 2, 1]], 3)),
+]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=repr)
+def test_evaluation_is_that_of_all_rollouts(space: fg.Class) -> None:
+    rng = np.random.default_rng(1)
+    policy = fg.Policy.dirichlet(space, rng=rng)
+    found = fg.evaluate(policy)
+    reward, visits = brute_force(space, policy.rows)
+    assert found.reward == pytest.approx(reward, abs=1e-13)
+    np.testing.assert_allclose(found.visits, visits, atol=1e-13)
+    # dQ is the derivative of J: along a mixture J changes by its sum, exactly where visits are few.
+    other, h = rng.dirichlet(np.ones(space.q), size=space.cells), 1e-6
+    mixed = policy.rows + h * (other - policy.rows)
+    slope = (fg.evaluate(space, mixed).reward - reward) / h
+    assert (found.values * (other - policy.rows)).sum() == pytest.approx(slope, abs=1e-4)
+    np.testing.assert_allclose(
+        np.nansum(found.state_value * found.visits), (found.values * policy.rows).sum(), atol=1e-12
+    )
+
+
+def test_a_batch_is_its_policies_one_by_one(paper: fg.Class) -> None:
+    batch = np.random.default_rng(0).dirichlet(np.ones(5), size=(50, paper.cells))
+    reward, visits, values = fg.evaluate_batch(paper, batch)
+    assert np.array_equal(reward, fg.rewards(paper, batch))
+    for number in (0, 17, 49):
+        one = fg.evaluate(paper, batch[number])
+        assert one.reward == reward[number]
+        assert np.array_equal(one.visits, visits[number])
+        assert np.array_equal(one.values, values[number])
+    assert fg.rewards(paper, batch[:0]).shape == (0,)
+
+
+def test_a_result_stays_what_it_was_when_the_evaluator_goes_on(paper: fg.Class) -> None:
+    evaluator = fg.Evaluator(paper)
+    uniform, fold = fg.Policy.uniform(paper), fg.Code.fold(paper)
+    first = evaluator.evaluate(uniform)
+    second = evaluator.evaluate(fold)
+    assert first.visits.sum() == pytest.approx(4) and second.reward == 1.0
+    np.testing.assert_array_equal(first.values, fg.evaluate(uniform).values)
+    again = evaluator.evaluate(uniform, out=second)
+    assert again is second and again.reward == first.reward
+    np.testing.assert_array_equal(again.values, first.values)
+
+
+def test_codes_are_exact(paper: fg.Class) -> None:
+    code = fg.Code.random(paper, 3)
+    assert code.exact.denominator <= paper.denominator == 5**4
+    assert float(code.exact) == pytest.approx(fg.evaluate(code).reward, abs=1e-15)
+    assert fg.Code.fold(paper).exact == Fraction(1)
+    x = [1, 4, 2, 0]
+    assert fg.Code.fold(paper).rollout(x) == paper.fold(x)
+    both = fg.rewards_exact(paper, [code.actions, fg.Code.fold(paper).actions])
+    assert both == [code.exact, Fraction(1)]
+    with pytest.raises(ValueError):
+        code.actions[0] = 1
+
+
+def test_what_is_refused_says_what_is_needed(paper: fg.Class) -> None:
+    for make, said in [
+        (lambda: fg.Class(fg.Task("quasigrup", 4)), "quasigrup"),
+        (lambda: fg.Class(fg.Task("z:5", 0)), "length"),
+        (lambda: fg.Class(fg.Task([[0, 1], [0, 1]], 2)), "task"),
+        (lambda: fg.Class(fg.Task("parity", 2, inputs="markov:2")), "2"),
+        (lambda: fg.Class(fg.Task("parity", 2, inputs=[["1/2", "1/3"], ["1/2", "1/2"]])), "sum"),
+        (lambda: fg.Code(paper, [0, 1]), "80"),
+        (lambda: fg.Code(paper, np.full(80, 5)), "0 to 4"),
+        (lambda: fg.Policy(paper, np.full((80, 5), 0.3)), "sums to 1.5"),
+        (lambda: fg.Policy(paper, np.zeros((2, 5))), "(80, 5)"),
+        (lambda: fg.rewards(paper, np.zeros((3, 80, 4))), "(policies, 80, 5)"),
+        (lambda: fg.cavi(paper), "tau"),
+        (lambda: fg.cavi(paper, tau=-1.0), "-1"),
+        (lambda: fg.chain(paper, tau=0.1, kernel="metropolitan"), "metropolitan"),
+        (lambda: fg.answer("parity", lengths=4), "--length"),
+        (lambda: fg.answer("parties"), "parties"),
+    ]:
+        with pytest.raises(ValueError, match="(?s)") as refusal:
+            make()
+        assert said in str(refusal.value), refusal.value
+    with pytest.raises(MemoryError, match="max-memory|max_memory"):
+        fg.Evaluator(fg.Class(fg.Task("quasigroup", 8), window=(0, 3), max_memory="1MiB"))
+
+
+def test_everything_pickles(paper: fg.Class, markov: fg.Class) -> None:
+    product = fg.Class(fg.Task("parity", 2, inputs=[["1/3", "2/3"], [0.25, 0.75]]))
+    things = [paper, markov, product, fg.Code.random(paper, 0), fg.Policy.dirichlet(paper, rng=0)]
+    things += [fg.Task("z:5", [3, 4]), fg.enumerate(markov, progress=False).kinds]
+    for thing in things:
+        assert pickle.loads(pickle.dumps(thing)) == thing
+    found = fg.evaluate(fg.Policy.uniform(paper))
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy.reward == found.reward and np.array_equal(copy.values, found.values)
+    # The exact third is kept, not its nearest float.
+    assert fg.Code(product, [0] * product.cells).exact == Fraction(7, 12)
+
+
+def test_files_are_those_of_the_command_line(paper: fg.Class, tmp_path) -> None:
+    code, policy = fg.Code.random(paper, 0), fg.Policy.dirichlet(paper, rng=0)
+    code.save(tmp_path / "code.json")
+    policy.save(tmp_path / "policy.json")
+    assert fg.Code.read(tmp_path / "code.json") == code
+    assert fg.Policy.read(tmp_path / "policy.json") == policy
+    said = fg.answer("eval", code=tmp_path / "code.json", progress=False)
+    assert Fraction(said["reward_exact"]) == code.exact
+    said = fg.answer("eval", policy=tmp_path / "policy.json", progress=False)
+    assert said["reward"] == fg.evaluate(policy).reward
+
+
+def test_keys_are_those_of_the_command_line() -> None:
+    space = fg.Class(fg.Task("z:3", [2, 3]), window=(1, 1), memory=2)
+    keys = space.keys()
+    flags = {"task": "z:3", "lengths": [2, 3], "window": [1, 1], "memory": 2, "progress": False}
+    for key, cell in zip(keys, fg.answer("cells", **flags)["cells"]):
+        assert key["t"] == cell["t"]
+        y = cell["y"] if isinstance(cell["y"], list) else [cell["y"]]
+        for ours, theirs in ((key["x"], cell["x"]), (key["y"], y)):
+            assert [None if s < 0 else s for s in ours.tolist()] == [
+                None if s in (None, "SEP") else s for s in theirs
+            ]

@@ -1,0 +1,105 @@
+"""Enumeration, certificates, escapes, trees, gauges: against each other and against brute force."""
+
+import itertools
+import json
+from fractions import Fraction
+
+import foldglass as fg
+import numpy as np
+import pytest
+
+
+def test_a_census_is_all_codes_one_by_one() -> None:
+    space = fg.Class(fg.Task("parity", 3, inputs="markov:3/4"))
+    codes = np.array(list(itertools.product(range(2), repeat=space.cells)))
+    rewards = fg.rewards_exact(space, codes)
+    census = fg.enumerate(space, progress=False)
+    assert census.codes == len(codes) == 2**10 and census.optima == sum(r == 1 for r in rewards)
+    weights = 1 << np.arange(space.cells)[::-1]
+    near = [[rewards[int(n) ^ int(w)] for w in weights] for n in codes @ weights]
+    maxima = sum(r < 1 and all(other <= r for other in others) for r, others in zip(rewards, near))
+    assert census.local_maxima in (maxima, maxima + census.optima)
+    density = fg.density(space, progress=False)
+    assert dict(zip(density.rewards, density.counts)) == {r: rewards.count(r) for r in set(rewards)}
+    assert density.codes == census.codes and density.optimal == census.optima
+    beta = 7.0
+    z = sum(np.exp(beta * float(r)) for r in rewards)
+    assert density.log_z(beta)[0] == pytest.approx(np.log(z), abs=1e-12)
+    mean = sum(float(r) * np.exp(beta * float(r)) for r in rewards) / z
+    assert density.mean_reward(beta)[0] == pytest.approx(mean, abs=1e-12)
+
+
+def test_traps_are_certified_and_their_certificates_checked(markov: fg.Class, tmp_path) -> None:
+    census = fg.enumerate(markov, progress=False)
+    trap = census.traps[0]
+    assert trap.reward == Fraction(9, 10) and trap.barrier == Fraction(1, 25)
+    verdicts = fg.certify([trap.code, fg.Code.fold(markov)], barrier=True, progress=False)
+    assert [v.verdict for v in verdicts] == ["certified", "optimal"]
+    assert verdicts[0].barrier == trap.barrier and verdicts[0].barrier_is == "exact"
+    verdicts[0].save(tmp_path / "verdict.json")
+    assert fg.check(tmp_path / "verdict.json", progress=False)[0]["holds"]
+    # A trap that is none.
+    lie = json.loads((tmp_path / "verdict.json").read_text())
+    lie["verdicts"][0]["actions"][0] ^= 1
+    (tmp_path / "lie.json").write_text(json.dumps(lie))
+    with pytest.raises(fg.FoldglassError):
+        fg.check(tmp_path / "lie.json", progress=False)
+    assert fg.certify([], progress=False) == []
+
+
+def test_a_tree_has_the_traps_of_the_census(markov: fg.Class) -> None:
+    tree = fg.tree(markov, progress=False)
+    census = fg.enumerate(markov, progress=False)
+    traps = [leaf for leaf in tree.leaves if leaf.reward < 1]
+    assert len(traps) == census.trap_count
+    assert {leaf.barrier for leaf in traps} == {kind.barrier for kind in census.kinds}
+    assert all(leaf.code.exact == leaf.reward for leaf in tree.leaves)
+    graph = tree.to_networkx()
+    roots = [node for node in graph if graph.in_degree(node) == 0]
+    assert len(roots) == 1 and graph.number_of_nodes() == len(tree.leaves) + len(tree.saddles)
+    assert tree.svg().startswith("<svg") or "<svg" in tree.svg()[:300]
+
+
+def test_a_path_leads_up_and_never_down(paper: fg.Class) -> None:
+    start = fg.Code.random(paper, 0)
+    path = fg.escape(start)
+    rewards = fg.rewards_exact(paper, path.codes())
+    assert rewards[0] == start.exact and rewards[-1] == path.reward == 1
+    assert all(a <= b for a, b in zip(rewards, rewards[1:]))
+    assert [move.reward for move in path.moves] == rewards[1:]
+    assert fg.check(path, progress=False)[0]["holds"]
+    policy = fg.Policy.dirichlet(paper, rng=1)
+    assert fg.escape(policy).end.exact == 1
+    tied = fg.Class(fg.Task("parity", 3), tied=True)
+    with pytest.raises(ValueError, match="tied"):
+        fg.escape(fg.Code.random(tied, 0))
+    assert fg.escape(fg.Code.random(tied, 0), search=True).outcome in ("optimum", "raised", "stuck")
+
+
+def test_relabelled_codes_are_one(paper: fg.Class) -> None:
+    code = fg.Code.random(paper, 4)
+    renamed = fg.gauge(code, relabel="random", seed=9).relabelled
+    assert renamed is not None and renamed != code and renamed.exact == code.exact
+    found = fg.gauge(code, renamed)
+    assert found.agreement == 1 and found.between is not None
+    assert found.canonical == fg.gauge(renamed).canonical
+    assert found.orbit * found.stabiliser == found.relabellings
+    again = fg.gauge(code, relabel=found.between).relabelled
+    assert again == renamed
+
+
+def test_a_code_is_taken_apart_and_drawn(markov: fg.Class) -> None:
+    trap = fg.enumerate(markov, progress=False).trap_codes[0]
+    found = fg.inspect(trap)
+    assert len(found["ignored"][0]["positions"]) % 2 == 0
+    assert "<svg" in trap.svg()[:300]
+
+
+def test_free_energies_bracket_the_density() -> None:
+    space = fg.Class(fg.Task("parity", 4))
+    found = fg.free_energy(space, [0.5], sweeps=20_000, learning=5_000, progress=False)
+    assert found.refused == [None]
+    exact = fg.density(space, progress=False).log_z(2.0)[0]
+    assert abs(found["log_z"][0] - exact) < 3 * found["log_z_error"][0] + 1e-9
+    short = fg.free_energy(space, [0.02], sweeps=200, learning=100, progress=False)
+    assert short.refused[0] is not None and np.isnan(short["log_z"][0])
