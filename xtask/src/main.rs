@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `bench`, `attack`, `licences`, `api`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `bench`, `attack`, `licences`, `api`.
 
 mod api;
 mod attack;
@@ -6,6 +6,7 @@ mod bench;
 mod licences;
 mod machine;
 mod peers;
+mod python;
 mod section;
 mod table;
 mod test;
@@ -16,8 +17,9 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, licences, lints, tests, attacks, doc tests, documentation and the list of
-                                 public items; stops at the first failure
+  test                           format, licences, lints, tests, attacks, doc tests, documentation, the list of
+                                 public items and the Python package; stops at the first failure
+  python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Some(("attack", rest)) => {
             attack::Options::parse(rest).and_then(|options| attack::run(&options))
         }
+        Some(("python", rest)) => python::run(rest),
         Some(("licences", [])) => licences::run(),
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
             "licences takes no argument, got {extra:?}"

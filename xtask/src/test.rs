@@ -1,6 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, api, attack, cargo, licences};
+use crate::{Failure, api, attack, cargo, licences, python};
 use std::time::Instant;
 
 struct Step {
@@ -44,6 +44,7 @@ const DOCUMENTATION: Step = Step {
 /// Runs `cargo xtask test`.
 pub fn run() -> Result<(), Failure> {
     let start = Instant::now();
+    let python = python::prepare();
     let tests = if has_nextest() { NEXTEST } else { CARGO_TEST };
     FORMAT.run()?;
     licences::run()?;
@@ -57,6 +58,8 @@ pub fn run() -> Result<(), Failure> {
         step.run()?;
     }
     api::compare(false)?;
+    let python = python.join().expect("it does not panic");
+    python::after_tests(python)?;
     eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }
