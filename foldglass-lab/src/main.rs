@@ -60,6 +60,7 @@ fn run() -> Result<(), Error> {
         Command::ReadBack(args) => output::write(&args.run(settings)?, &invocation),
         Command::Run(args) => output::write(&args.run(settings)?, &invocation),
         Command::Collect(args) => output::write(&args.run(settings)?, &invocation),
+        Command::Slurm(args) => output::write(&args.run(settings)?, &invocation),
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation),
         Command::List(args) => output::write(&args.run(settings)?, &invocation),
         Command::Plot(args) => output::write(&args.run(settings)?, &invocation),
