@@ -30,6 +30,7 @@ pub mod reproduce;
 pub mod run;
 mod series;
 pub mod shell;
+pub mod slurm;
 pub mod summary;
 pub mod task;
 pub mod train;

@@ -91,6 +91,7 @@ fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<
         Command::ReadBack(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Run(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Collect(args) => output::write(&args.run(settings)?, &invocation, out),
+        Command::Slurm(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::List(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Plot(args) => output::write(&args.run(settings)?, &invocation, out),

@@ -50,6 +50,9 @@ mod report;
 mod reproduce;
 #[path = "cli/shell.rs"]
 mod shell;
+#[cfg(unix)]
+#[path = "cli/slurm.rs"]
+mod slurm;
 #[path = "cli/sources.rs"]
 mod sources;
 #[path = "cli/study.rs"]

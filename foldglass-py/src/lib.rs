@@ -9,6 +9,7 @@ mod command;
 mod error;
 mod evaluate;
 mod series;
+mod stats;
 mod study;
 mod watch;
 
@@ -26,6 +27,8 @@ mod _native {
     use crate::evaluate::{Evaluator, Policy, evaluate_batch, rewards_exact};
     #[pymodule_export]
     use crate::series::Series;
+    #[pymodule_export]
+    use crate::stats::convergence;
     #[pymodule_export]
     use crate::study::{Handout, Study, gather, redeem, summarize, write_table};
     use pyo3::prelude::*;

@@ -1,6 +1,7 @@
 //! Estimates means, times and intervals from what the chains record (paper, G.2).
 //!
 //! - [`integrated_time`], [`mean_with_error`]: one chain, whose draws are correlated.
+//! - [`r_hat`], [`effective_size_bulk`]: several chains, held against each other.
 //! - [`Summary`], [`welch`]: independent runs.
 //! - [`Proportion`], [`fisher`]: counts of successes.
 //! - [`chi_square_tail`]: how far a histogram is from the law it should follow.
@@ -12,6 +13,7 @@
 //! `None` or a variant of an enum, never NaN.
 
 mod chain;
+mod convergence;
 mod counts;
 mod fourier;
 mod sample;
@@ -20,6 +22,7 @@ mod special;
 pub use chain::{
     Autocorrelation, Estimate, autocorrelation, effective_size, integrated_time, mean_with_error,
 };
+pub use convergence::{effective_size_bulk, effective_size_mean, effective_size_tail, r_hat};
 pub use counts::{Proportion, fisher};
 pub use sample::{Moments, Summary, quantile, welch};
 pub use special::chi_square_tail;

@@ -2,6 +2,8 @@
 //!
 //! J is the exact reward of a code; it is recorded after every sweep.
 
+mod convergence;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -26,6 +28,7 @@ use crate::output::{Report, Stream};
 use crate::progress::say;
 use crate::report::{Cell, Format, Table};
 use crate::summary;
+use convergence::{Convergence, Memory, spacing};
 
 /// The flags of `chain`.
 #[derive(Debug, Args)]
@@ -122,13 +125,17 @@ impl ChainArgs {
             flag,
         );
         let series = series.map_err(series::without_place)?;
+        let convergence = Convergence::of(&series, self.spacing());
         if let Some(file) = record {
             self.write_record(file, &series)?;
         }
         if let Some(file) = marginals {
             write_marginals(file, &class, &series)?;
         }
-        Ok(Sampled { series })
+        Ok(Sampled {
+            series,
+            convergence,
+        })
     }
 
     fn fields(&self) -> Fields {
@@ -140,14 +147,20 @@ impl ChainArgs {
         let ladder = self.heat.ladder.as_ref().map(|ladder| &ladder.0);
         put_some(&mut fields, "ladder", ladder);
         put(&mut fields, "sweeps", self.sweeps);
-        put_some(
-            &mut fields,
-            "trace_every",
-            self.record.as_ref().map(|_| self.record_every),
-        );
+        // While temperatures change, no draw is like another: nothing is made of them.
+        let traced = self.record.is_some() || self.heat.anneal.is_none();
+        put_some(&mut fields, "trace_every", traced.then(|| self.spacing()));
         put(&mut fields, "keep_marginals", self.marginals.is_some());
         put(&mut fields, "keep_code", true);
         fields
+    }
+
+    /// Every how many sweeps J is kept.
+    fn spacing(&self) -> u64 {
+        match self.record {
+            Some(_) => self.record_every,
+            None => spacing(self.sweeps, self.chains, self.class.allowance().0),
+        }
     }
 
     /// Says when the order is not the usual one, and why.
@@ -197,10 +210,14 @@ fn write_marginals(file: Lines, class: &Class, series: &Series) -> Result<(), Er
 /// What the chains came to.
 pub struct Sampled {
     series: Series,
+    convergence: Option<Convergence>,
 }
 
 /// A chain in the JSON: the contract's keys.
-struct Chain<'a>(&'a Record);
+struct Chain<'a> {
+    record: &'a Record,
+    memory: Option<Memory>,
+}
 
 /// Results that have files of their own, or stand under `tempering`.
 const NOT_REPORTED: [&str; 6] = [
@@ -215,11 +232,15 @@ const NOT_REPORTED: [&str; 6] = [
 impl Serialize for Chain<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("chain", &self.0.run)?;
-        for (key, value) in &self.0.result {
+        map.serialize_entry("chain", &self.record.run)?;
+        for (key, value) in &self.record.result {
             if !NOT_REPORTED.contains(&&key[..]) {
                 map.serialize_entry(key, value)?;
             }
+        }
+        if let Some(memory) = self.memory {
+            map.serialize_entry("autocorrelation_time", &memory.time)?;
+            map.serialize_entry("effective_size", &memory.size)?;
         }
         map.end()
     }
@@ -229,7 +250,14 @@ impl Serialize for Sampled {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let records = &self.series.records;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("chains", &Stream(|| records.iter().map(Chain)))?;
+        let chain = |(number, record)| Chain {
+            record,
+            memory: self.memory(number),
+        };
+        map.serialize_entry("chains", &Stream(|| records.iter().enumerate().map(chain)))?;
+        if let Some(convergence) = &self.convergence {
+            map.serialize_entry("convergence", convergence)?;
+        }
         if let Some(ladder) = self.series.settings.get("ladder") {
             let run = |record: &Record| {
                 let part = |key| record.result.get(key);
@@ -250,18 +278,36 @@ impl Serialize for Sampled {
 }
 
 impl Sampled {
-    fn table<'a>(&self, chains: impl Iterator<Item = &'a Record>) -> Table {
-        let heads = ["chain", "J", "exact", "mean J", "stationary after"];
-        let row = |record: &Record| {
+    /// How long a chain remembers.
+    fn memory(&self, number: usize) -> Option<Memory> {
+        self.convergence.as_ref()?.memories.get(number).copied()
+    }
+
+    /// A line for each chain, up to so many.
+    fn table(&self, most: usize) -> Table {
+        let heads = [
+            "chain",
+            "J",
+            "exact",
+            "mean J",
+            "stationary after",
+            "autocorrelation",
+            "effective",
+        ];
+        let row = |(number, record): (usize, &Record)| {
             let stationary = record.result.get("sweeps_to_stationary");
+            let memory = self.memory(number);
             [
                 record.run.into(),
                 real(record, "reward").into(),
                 Cell::Exact(text(record, "reward_exact")),
                 real(record, "mean_reward").into(),
                 Cell::or_missing(stationary.and_then(Value::as_u64)),
+                Cell::or_missing(memory.and_then(|memory| memory.time)),
+                Cell::or_missing(memory.and_then(|memory| memory.size)),
             ]
         };
+        let chains = self.series.records.iter().enumerate().take(most);
         Table::of_numbers(heads).rows(chains.map(row))
     }
 
@@ -300,13 +346,15 @@ impl Report for Sampled {
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
-        let mut tables = vec![self.table(self.series.records.iter())];
+        let mut tables = vec![self.table(usize::MAX)];
         tables.extend(self.tempering().map(|(table, _)| table));
         tables
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let series = &self.series;
+        let memories = self.convergence.iter().flat_map(|found| &found.memories);
+        let times = memories.filter_map(|memory| memory.time).collect();
         let quantities = [
             ("reward J", series.numbers("reward")),
             ("mean J, second half", series.numbers("mean_reward")),
@@ -314,6 +362,7 @@ impl Report for Sampled {
                 "sweeps to stationary",
                 series.numbers("sweeps_to_stationary"),
             ),
+            ("autocorrelation time", times),
         ];
         summary::write(out, &quantities)?;
         let count = series.records.len();
@@ -327,9 +376,14 @@ impl Report for Sampled {
             .get("stationary_after")
             .and_then(Value::as_u64);
         let after = after.unwrap_or_default();
-        writeln!(out, "stationary: J has not changed for {after} sweeps\n")?;
-        let shown = series.records.iter().take(summary::LISTED);
-        self.table(shown).cut(count, "--json").write_text(out)?;
+        writeln!(out, "stationary: J has not changed for {after} sweeps")?;
+        if let Some(convergence) = &self.convergence {
+            convergence.write_text(out)?;
+        }
+        writeln!(out)?;
+        self.table(summary::LISTED)
+            .cut(count, "--json")
+            .write_text(out)?;
         if let Some((table, trips)) = self.tempering() {
             writeln!(out)?;
             table.write_text(out)?;

@@ -25,7 +25,7 @@ const COLD: &str = "--kernel heat-bath --tau 1e-13 --task parity --lengths 10";
 fn the_json_has_the_form_of_the_contract() {
     let scratch = Scratch::new();
     let found = chain(&scratch, &format!("{COLD} --sweeps 3 --chains 10"));
-    assert_eq!(keys(&found), ["chains"]);
+    assert_eq!(keys(&found), ["chains", "convergence"]);
     let chains = list(&found["chains"]);
     assert_eq!(chains.len(), 10);
     for (number, chain) in (0..).zip(chains) {
@@ -35,7 +35,9 @@ fn the_json_has_the_form_of_the_contract() {
             keys,
             [
                 "actions",
+                "autocorrelation_time",
                 "chain",
+                "effective_size",
                 "last_change",
                 "mean_reward",
                 "reward",
@@ -55,6 +57,60 @@ fn the_json_has_the_form_of_the_contract() {
     }
     assert_ne!(chains[0]["actions"], chains[1]["actions"]);
     assert_ne!(chains[0]["actions"], chains[8]["actions"]);
+}
+
+#[test]
+fn warm_chains_say_what_their_draws_are_worth() {
+    let scratch = Scratch::new();
+    let warm = "--kernel heat-bath --tau 0.05 --task parity --lengths 4 --sweeps 4000 --chains 4";
+    let found = chain(&scratch, warm);
+    let convergence = &found["convergence"];
+    let value = |key: &str| convergence[key].as_f64().unwrap();
+    assert_eq!((value("every"), value("draws")), (1.0, 2000.0));
+    assert!((0.99..1.05).contains(&value("r_hat")), "{convergence}");
+    for key in ["ess_bulk", "ess_tail", "ess_mean"] {
+        assert!((50.0..8000.0 * 4.0).contains(&value(key)), "{convergence}");
+    }
+    // Sokal's window on each chain, Geyer's rule on all of them: two ways to the same size.
+    let sizes = list(&found["chains"]).iter().map(|chain| {
+        let (time, size) = (&chain["autocorrelation_time"], &chain["effective_size"]);
+        let (time, size) = (time.as_f64().unwrap(), size.as_f64().unwrap());
+        assert!((size - 2000.0 / (2.0 * time)).abs() < 1e-9);
+        size
+    });
+    let ratio = sizes.sum::<f64>() / value("ess_mean");
+    assert!((0.7..1.4).contains(&ratio), "{ratio}");
+    // Recording J changes nothing; recording less of it, only what is made of it.
+    assert_eq!(found, chain(&scratch, &format!("{warm} --record r")));
+    let thinned = chain(&scratch, &format!("{warm} --record r --record-every 4"));
+    assert_eq!(thinned["convergence"]["draws"], 500);
+    assert_eq!(
+        thinned["chains"][0]["actions"],
+        found["chains"][0]["actions"]
+    );
+    let said = scratch.run(&words(&format!("chain {warm}")));
+    let said = said.success();
+    for part in [
+        "\nR-hat 1.0",
+        "8000 draws of the second half are worth ",
+        "autocorrelation time ",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn chains_that_do_not_move_say_nothing_of_convergence_nor_those_whose_temperature_does() {
+    let scratch = Scratch::new();
+    let frozen = chain(&scratch, &format!("{COLD} --sweeps 400 --chains 3"));
+    for key in ["r_hat", "ess_bulk", "ess_tail", "ess_mean"] {
+        assert_eq!(frozen["convergence"][key], Value::Null);
+    }
+    assert_eq!(frozen["chains"][1]["autocorrelation_time"], Value::Null);
+    let cooled = "--kernel heat-bath --anneal linear:1,0,50 --task parity --lengths 3 --sweeps 90 --chains 3";
+    let cooled = chain(&scratch, cooled);
+    assert_eq!(keys(&cooled), ["chains"]);
+    assert!(cooled["chains"][0].get("effective_size").is_none());
 }
 
 #[test]
@@ -187,10 +243,19 @@ fn a_given_code_is_where_every_chain_starts() {
 fn a_schedule_of_one_temperature_is_that_temperature() {
     let scratch = Scratch::new();
     let words = "--kernel heat-bath --sweeps 20 --chains 9 --task z:3 --lengths 4";
-    let tau = chain(&scratch, &format!("{words} --tau 0.01"));
-    assert_eq!(tau, chain(&scratch, &format!("{words} --anneal 0.01")));
-    let cooled = chain(&scratch, &format!("{words} --anneal geometric:1,0.01,20"));
-    assert_ne!(tau, cooled);
+    // Of a schedule nothing is said of convergence.
+    let chains = |heat: &str| -> Vec<Value> {
+        let mut found = chain(&scratch, &format!("{words} {heat}"));
+        let chains = found["chains"].as_array_mut().unwrap();
+        for chain in chains.iter_mut() {
+            let chain = chain.as_object_mut().unwrap();
+            chain.retain(|key, _| key != "autocorrelation_time" && key != "effective_size");
+        }
+        chains.clone()
+    };
+    let tau = chains("--tau 0.01");
+    assert_eq!(tau, chains("--anneal 0.01"));
+    assert_ne!(tau, chains("--anneal geometric:1,0.01,20"));
 }
 
 #[test]
@@ -199,7 +264,7 @@ fn a_ladder_reports_its_swaps_and_round_trips() {
     let words = "--kernel heat-bath --ladder 0,0.02,0.04,0.08 --sweeps 500 --chains 3 \
                  --task parity --lengths 4";
     let found = chain(&scratch, words);
-    assert_eq!(keys(&found), ["chains", "tempering"]);
+    assert_eq!(keys(&found), ["chains", "convergence", "tempering"]);
     let tempering = &found["tempering"];
     assert_eq!(tempering["ladder"], json!([0.0, 0.02, 0.04, 0.08]));
     assert_eq!(list(&tempering["runs"]).len(), 3);

@@ -89,7 +89,10 @@ fn tables_have_every_format() {
     };
     let csv = form("csv");
     let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
-    assert_eq!(lines[0], "chain,j,exact,mean_j,stationary_after");
+    assert_eq!(
+        lines[0],
+        "chain,j,exact,mean_j,stationary_after,autocorrelation,effective"
+    );
     assert_eq!(lines.len(), 4);
     for (number, line) in lines[1..].iter().enumerate() {
         let chain = &found["chains"][number];
@@ -102,6 +105,9 @@ fn tables_have_every_format() {
             chain["mean_reward"].as_f64()
         );
         assert_eq!(entries[4], "");
+        // Of the second half of nine sweeps at most a time is known, no more than nine.
+        let time = chain["autocorrelation_time"].as_f64();
+        assert_eq!(entries[5].parse::<f64>().ok(), time);
     }
     let json: serde_json::Value = serde_json::from_str(&form("json")).unwrap();
     assert_eq!(json[2]["exact"], found["chains"][2]["reward_exact"]);

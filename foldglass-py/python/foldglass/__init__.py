@@ -42,7 +42,7 @@ from ._landscape import (
 from ._native import FoldglassError, LockedError, __version__
 from ._networks import Curves, Fleet, ReadBack, distill, read_back, read_weights, train
 from ._progress import Interrupted, Progress
-from ._runs import CaviRuns, Chains, cavi, chain
+from ._runs import CaviRuns, Chains, Diagnostics, cavi, chain
 from ._study import Executed, Records, Study, Ticket, collect
 from ._thermo import Density, FreeEnergy, density, free_energy
 
@@ -54,6 +54,7 @@ __all__ = [
     "Code",
     "Curves",
     "Density",
+    "Diagnostics",
     "EscapePath",
     "Evaluation",
     "Evaluator",

@@ -18,6 +18,7 @@ __all__ = [
     "Study",
     "__version__",
     "answer",
+    "convergence",
     "describe",
     "evaluate_batch",
     "gather",
@@ -107,6 +108,9 @@ class Series:
     def policies(self) -> NDArray[np.float64]: ...
     def save(self) -> list[bytes]: ...
 
+def convergence(
+    draws: NDArray[np.float64],
+) -> tuple[float | None, float | None, float | None, float | None, list[float | None]]: ...
 @final
 class Study:
     def __new__(cls, text: str, seed: int, base: str | PathLike[str]) -> Study: ...

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -393,6 +394,28 @@ def _rows(space: Class, policy: Policy | Code | ArrayLike | None) -> dict[str, A
     return {"rows": policy_of(space, policy).rows.tolist()}
 
 
+@dataclass(frozen=True)
+class Diagnostics:
+    """What the draws of chains are worth. NaN where no chain moves, or where they are too short."""
+
+    #: The mean of all draws, and its standard error, correlations taken into account.
+    mean: float
+    error: float
+    #: Rank-normalised split R-hat (Vehtari et al. 2021): above 1.01 the chains had better be longer.
+    rhat: float
+    #: Independent draws that all are worth: for the bulk, the tails, the mean.
+    effective_size: float
+    effective_size_tail: float
+    effective_size_mean: float
+    #: Sweeps: the integrated autocorrelation time (1/2 for independent draws at every sweep), the mean
+    #: over the chains.
+    autocorrelation_time: float
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
 class Chains(_Runs):
     """Monte Carlo chains of codes."""
 
@@ -464,6 +487,24 @@ class Chains(_Runs):
         """The same chains, so many sweeps further: the same bits as without a stop."""
         every = int(self._given["trace_every"])
         return _more(self, sweeps, [*self._kept], every, progress, on_interrupt)
+
+    def diagnostics(self, discard: float = 0.5) -> Diagnostics:
+        """Error bar, effective sizes and R-hat of the rewards; the first part of every chain, a share
+        of ``discard``, is left out."""
+        draws = np.ascontiguousarray(self.reward[:, int(self.reward.shape[1] * discard) :])
+        rhat, bulk, tail, of_mean, times = _native.convergence(draws)
+        known = [time for time in times if time is not None]
+        return Diagnostics(
+            mean=float(draws.mean()),
+            error=float(draws.std(ddof=1) / np.sqrt(_number(of_mean))),
+            rhat=_number(rhat),
+            effective_size=_number(bulk),
+            effective_size_tail=_number(tail),
+            effective_size_mean=_number(of_mean),
+            autocorrelation_time=float(np.mean(known)) * self._given["trace_every"]
+            if len(known) == len(times)
+            else float("nan"),
+        )
 
     def to_xarray(self) -> xarray.Dataset:
         """Rewards, and codes where they were kept, over ``chain``, ``draw`` and ``cell``."""

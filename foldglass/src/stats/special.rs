@@ -53,6 +53,23 @@ pub(super) fn normal_quantile(miss: f64) -> f64 {
     quantile(miss, |z| upper_gamma(0.5, z * z / 2.0))
 }
 
+/// The z that a normal variable stays below with probability `p`, strictly between 0 and 1: a
+/// rational guess (Abramowitz and Stegun, 26.2.23, within 4.5e-4) and two steps of Halley's, each of
+/// which cubes the error. A score for every rank of a long series: bisection takes thirty times as long.
+pub(super) fn normal_score(p: f64) -> f64 {
+    let tail = p.min(1.0 - p);
+    let t = (-2.0 * tail.ln()).sqrt();
+    let over = 2.515517 + t * (0.802853 + t * 0.010328);
+    let under = 1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308));
+    let mut z = (t - over / under).max(0.0);
+    for _ in 0..2 {
+        let density = (-z * z / 2.0).exp() / (2.0 * PI).sqrt();
+        let excess = (upper_gamma(0.5, z * z / 2.0) / 2.0 - tail) / density;
+        z += excess / (1.0 - excess * z / 2.0);
+    }
+    if p < 0.5 { -z } else { z }
+}
+
 /// Where a decreasing tail that starts at 1 falls to `miss`.
 fn quantile(miss: f64, tail: impl Fn(f64) -> f64) -> f64 {
     let mut high = 1.0;
@@ -331,6 +348,29 @@ mod tests {
                 found == expected || (found - expected).abs() < 1e-12 * expected,
                 "t {t} with {degrees} degrees: {found}, expected {expected}"
             );
+        }
+    }
+
+    #[test]
+    fn scores_are_quantiles_found_by_bisection() {
+        let ps = [1e-12, 1e-6, 0.001, 0.02, 0.2, 0.49, 0.499999, 0.5];
+        for p in ps {
+            // P(|z'| > z) is twice the tail.
+            let expected = if p == 0.5 {
+                0.0
+            } else {
+                -normal_quantile(2.0 * p)
+            };
+            let found = normal_score(p);
+            assert!(
+                (found - expected).abs() < 1e-13 * (1.0 + expected.abs()),
+                "{p}: {found}, {expected}"
+            );
+            assert!((normal_score(1.0 - p) + found).abs() < 1e-4 * (1.0 + expected.abs()));
+        }
+        for place in 1..1000 {
+            let p = f64::from(place) / 1000.0;
+            assert!(p == 0.5 || (normal_score(p) < normal_score(p + 1e-3)) || place == 999);
         }
     }
 
