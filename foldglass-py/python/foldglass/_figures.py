@@ -128,15 +128,15 @@ def plot_tree(tree: Tree, *, ax: Axes | None = None) -> Axes:
             axes.plot(at, [float(leaf.reward) for leaf in ends], "o", ms=3.5, color=colour, label=label)
     axes.set_xticks([])
     axes.set_ylabel(r"reward $J$")
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    axes.legend(frameon=False, fontsize=8, loc="best")
     _plain(axes)
     axes.spines["bottom"].set_visible(False)
     return axes
 
 
 def plot_code(code: Code, *, ax: Axes | None = None) -> Axes:
-    """A code as a table a step: the window across, the tokens before down, the action as colour and
-    number."""
+    """A code as a table a step: the window across (below each column), the tokens before down (left of
+    each row), the action as colour and number."""
     from matplotlib.patches import Rectangle
 
     space, keys = code.space, code.space.keys()
@@ -166,6 +166,10 @@ def plot_code(code: Code, *, ax: Axes | None = None) -> Axes:
                     x + 0.5, y + 0.5, str(action), ha="center", va="center", fontsize=7,
                     color="white" if dark else "black",
                 )  # fmt: skip
+        if 1 < len(block["histories"]) <= 8:
+            for number, history in enumerate(block["histories"]):
+                text = "".join("·" if s < 0 else str(s) for s in history)
+                axes.text(left - 0.12, number + 0.5, text, ha="right", va="center", fontsize=6, color=GREY)
         middle = left + len(block["windows"]) / 2
         axes.text(middle, -0.35, f"t = {block['t']}" if block["t"] >= 0 else "all t", ha="center", fontsize=8)
         for number, window in enumerate(block["windows"]):

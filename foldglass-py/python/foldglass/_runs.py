@@ -5,6 +5,7 @@ Run ``n`` draws from stream ``n`` of the seed, as on the command line and in stu
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -524,8 +525,11 @@ class Chains(_Runs):
         every chain, a share of ``discard``, is left out."""
         import arviz
 
-        first = int(self.reward.shape[1] * discard)
-        data: arviz.InferenceData = arviz.from_dict({"posterior": {"reward": self.reward[:, first:]}})
+        draws = {"reward": self.reward[:, int(self.reward.shape[1] * discard) :]}
+        # Releases before 1.0 take the groups as keywords.
+        by_keyword = "posterior" in inspect.signature(arviz.from_dict).parameters
+        make: Any = arviz.from_dict
+        data: arviz.InferenceData = make(posterior=draws) if by_keyword else make({"posterior": draws})
         return data
 
     def __repr__(self) -> str:
