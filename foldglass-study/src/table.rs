@@ -1,6 +1,7 @@
 //! Writes the records of a study as one table: JSON Lines, CSV, or Parquet with a column a field.
 
 mod columns;
+mod metadata;
 mod parquet;
 
 use std::path::Path;
@@ -36,7 +37,9 @@ pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), Error> {
         Form::Lines => lines(records),
         Form::Csv => csv(&columns(records)),
         Form::Parquet => {
-            parquet::write(&columns(records)).map_err(|error| Error::Failed(error.to_string()))?
+            let columns = columns(records);
+            let written = parquet::write(&columns, &metadata::of(records, &columns));
+            written.map_err(|error| Error::Failed(error.to_string()))?
         }
     };
     replace(path, "table", &content).map_err(|source| Error::keep(path, source))
@@ -79,27 +82,28 @@ fn quoted(entry: &str) -> String {
 impl Values {
     /// An entry as text; nothing where there is none.
     fn text(&self, row: usize) -> String {
-        let list = |numbers: &Option<Vec<String>>| match numbers {
-            Some(numbers) => format!("[{}]", numbers.join(",")),
-            None => String::new(),
-        };
+        fn list<T>(items: &[Option<T>], text: impl Fn(&T) -> String) -> String {
+            let texts = items
+                .iter()
+                .map(|item| item.as_ref().map_or("null".to_owned(), &text));
+            format!("[{}]", texts.collect::<Vec<_>>().join(","))
+        }
+        let real = |number: &f64| format!("{number:?}");
+        let row_of = |row: &Vec<Option<f64>>| list(row, real);
         match self {
             Values::Text(values) => values[row].clone().unwrap_or_default(),
             Values::Whole(values) => values[row].map_or(String::new(), |n| n.to_string()),
             Values::Number(values) => values[row].map_or(String::new(), |n| format!("{n:?}")),
             Values::Flag(values) => values[row].map_or(String::new(), |flag| flag.to_string()),
-            Values::Wholes(values) => list(&values[row].as_ref().map(|numbers| {
-                let texts = numbers
-                    .iter()
-                    .map(|n| n.map_or("null".into(), |n| n.to_string()));
-                texts.collect()
-            })),
-            Values::Numbers(values) => list(&values[row].as_ref().map(|numbers| {
-                let texts = numbers
-                    .iter()
-                    .map(|n| n.map_or("null".into(), |n| format!("{n:?}")));
-                texts.collect()
-            })),
+            Values::Wholes(values) => values[row]
+                .as_ref()
+                .map_or(String::new(), |items| list(items, i64::to_string)),
+            Values::Numbers(values) => values[row]
+                .as_ref()
+                .map_or(String::new(), |items| list(items, real)),
+            Values::Rows(values) => values[row]
+                .as_ref()
+                .map_or(String::new(), |items| list(items, row_of)),
         }
     }
 }

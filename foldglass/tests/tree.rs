@@ -351,6 +351,32 @@ fn an_observer_hears_of_every_visit_to_every_code() {
 }
 
 #[test]
+fn barriers_is_told_the_alphabets_that_it_packs_and_warned_of_energies_too_fine_for_it() {
+    let graph = |task: &str, law: &InputLaw, length: usize| {
+        let class = class(task, law, &[length], Shape::untied(0, 0));
+        let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &Unwatched).unwrap();
+        let vienna = levels.vienna().unwrap();
+        (vienna.graph(), vienna.is_exact())
+    };
+    for (task, expected) in [
+        ("parity", "Q2"),
+        ("z:3", "Q3,ABC"),
+        ("z:4", "Q4,ABCD"),
+        ("z:5", "Q5,ABCDE"),
+        ("z:6", "Q6,ABCDEF"),
+        ("z:7", "Q7"),
+    ] {
+        assert_eq!(
+            graph(task, &InputLaw::Uniform, 1),
+            (expected.to_owned(), true)
+        );
+    }
+    // Whole units up to the denominator: 2 * 10^3 and 2 * 1000^3, below and above 2^23.
+    assert!(graph("parity", &markov("9/10"), 4).1);
+    assert!(!graph("parity", &markov("999/1000"), 4).1);
+}
+
+#[test]
 fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
     for (task, q, law) in [
         ("parity", 2usize, markov("9/10")),
@@ -365,7 +391,8 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
         vienna.write(&mut file).unwrap();
         let text = String::from_utf8(file).unwrap();
         let (head, codes) = text.split_once('\n').unwrap();
-        assert!(head.ends_with(&format!(" 0 :: Q{q}")) && vienna.graph() == format!("Q{q}"));
+        let graph = if q == 2 { "Q2" } else { "Q3,ABC" };
+        assert!(head.ends_with(&format!(" 0 :: {graph}")) && vienna.graph() == graph);
         assert_eq!(head.split(' ').next().unwrap().len(), class.cells());
         let all = All::new(&class);
         let alphabet = if q == 2 { "-+" } else { "ABC" };

@@ -126,12 +126,9 @@ struct Exported {
     unit: Reward,
     #[serde(skip)]
     path: String,
-    #[serde(skip)]
+    /// Whether it tells all energies apart.
     exact: bool,
 }
-
-/// The whole numbers that a 32-bit float holds.
-const FLOAT: u64 = 1 << 24;
 
 fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Error> {
     let vienna = levels.vienna().ok_or_else(|| {
@@ -145,7 +142,7 @@ fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Err
         graph: vienna.graph(),
         unit: vienna.unit(),
         path: path.display().to_string(),
-        exact: vienna.depth() <= FLOAT,
+        exact: vienna.is_exact(),
     })
 }
 
@@ -254,7 +251,7 @@ impl Report for Flooded {
             if !exact {
                 writeln!(
                     out,
-                    "(it keeps energies in 32-bit floats, which round some of these)"
+                    "(it takes energies for equal that differ by less than 2^-23 of themselves, as some of these do)"
                 )?;
             }
         }

@@ -445,6 +445,116 @@ fn the_csv_table_holds_what_the_lines_hold() {
     }
 }
 
+const KEPT: &str = r#"
+name = "kept"
+[[class]]
+id = "p"
+task = "parity"
+lengths = 2
+[[dynamics]]
+id = "warm"
+kind = "chain"
+kernel = "heat-bath"
+tau = 0.1
+sweeps = 6
+runs = 2
+trace_every = 2
+keep_code = true
+[[dynamics]]
+id = "rlvr"
+kind = "cavi"
+tau = 1e-3
+iterations = 5
+runs = 1
+keep_policy = true
+[[dynamics]]
+id = "net"
+kind = "train"
+c = 0.3
+steps = 2
+batch = 4
+runs = 1
+"#;
+
+#[test]
+fn what_runs_keep_is_in_the_parquet_table_as_lists() {
+    let scratch = Scratch::new();
+    scratch.file("kept.toml", KEPT);
+    scratch.run(&["run", "kept.toml", "--quiet"]).success();
+    let tables = tables(&scratch, &["kept"]);
+    let records = records(&tables.lines);
+    let path = scratch.path().join("t.parquet");
+    fs::write(&path, &tables.parquet).unwrap();
+    let file = fs::File::open(path).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let rows: Vec<Value> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| flat(&row.unwrap()))
+        .collect();
+    assert_eq!((rows.len(), records.len()), (4, 4));
+    for (row, record) in rows.iter().zip(&records) {
+        let result = &record["result"];
+        for key in ["actions", "rows", "reward", "sweeps_done", "entropy"] {
+            assert_eq!(row[key], result[key], "{key}");
+        }
+        let trace: Value = match result["trace"].as_array() {
+            None => Value::Null,
+            Some(trace) => {
+                let number = |value: &Value| value.as_str().unwrap().parse::<f64>().unwrap();
+                let all = number(&result["denominator"]);
+                trace.iter().map(|value| number(value) / all).collect()
+            }
+        };
+        assert_eq!(row["trace"], trace);
+    }
+    assert!(rows[0]["actions"].is_array() && rows[2]["rows"][0].is_array());
+    // No two columns have one name: training has a setting and a result of the name `entropy`.
+    assert_eq!(
+        rows[3]["setting_entropy"],
+        records[3]["settings"]["entropy"]
+    );
+    let schema = reader.metadata().file_metadata();
+    let mut names: Vec<&str> = schema
+        .schema()
+        .get_fields()
+        .iter()
+        .map(|f| f.name())
+        .collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+    // What made the file, and what its numbers are in.
+    let entries = schema.key_value_metadata().unwrap();
+    let entry = |key: &str| {
+        entries
+            .iter()
+            .find(|entry| entry.key == key)
+            .unwrap()
+            .value
+            .clone()
+            .unwrap()
+    };
+    let object = |key: &str| -> Value { serde_json::from_str(&entry(key)).unwrap() };
+    assert_eq!(entry("foldglass"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(object("foldglass.studies"), json!(["kept"]));
+    assert_eq!(object("foldglass.recipes")["p/warm"], records[0]["recipe"]);
+    let units = object("foldglass.units");
+    assert_eq!(
+        (&units["tau"], &units["sweeps"]),
+        (&"reward per nat".into(), &"sweeps".into())
+    );
+    assert!(units.get("reward_exact").is_none());
+    // Chains have sweeps, the others none: pandas is told not to make floats of them.
+    let notes = object("pandas");
+    let notes = notes["columns"].as_array().unwrap();
+    let note = |name: &str| notes.iter().find(|note| note["name"] == name);
+    assert_eq!(note("sweeps").unwrap()["numpy_type"], "Int64");
+    assert_eq!(note("stop_at_optimum").unwrap()["numpy_type"], "boolean");
+    assert!(note("run").is_none());
+}
+
 /// The entries of a line of CSV.
 fn split(line: &str) -> Vec<String> {
     let mut entries = vec![String::new()];

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::mistakes::refuses;
-use crate::support::Scratch;
+use crate::support::{Scratch, words};
 
 const PARITY: [&str; 7] = [
     "tree",
@@ -158,7 +158,8 @@ fn a_single_leaf_is_drawn_too() {
 fn the_file_for_barriers_lists_all_codes_and_the_report_says_how_to_read_it() {
     let scratch = Scratch::new();
     let tree = tree(&scratch, &["--vienna", "codes.txt"]);
-    assert_eq!(tree["vienna"], json!({"graph": "Q2", "unit": "1/2000"}));
+    let told = json!({"graph": "Q2", "unit": "1/2000", "exact": true});
+    assert_eq!(tree["vienna"], told);
     let text = scratch.read("codes.txt");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 1 + 16_384);
@@ -180,7 +181,14 @@ fn tied_classes_and_other_alphabets_are_flooded() {
     let law = format!("product:{law}");
     let flags = ["tree", "--task", "z:3", "--lengths", "2", "--inputs", &law];
     let tree = scratch.json(&[&flags[..], &["--vienna", "codes.txt"]].concat());
-    assert_eq!(tree["vienna"]["graph"], "Q3");
+    assert_eq!(tree["vienna"]["graph"], "Q3,ABC");
+    let fine = "tree --task parity --lengths 4 --inputs markov:999/1000 --vienna fine.txt";
+    let run = scratch.run(&words(fine));
+    assert!(
+        run.success().contains("differ by less than 2^-23"),
+        "{}",
+        run.text
+    );
     assert!(
         scratch
             .read("codes.txt")

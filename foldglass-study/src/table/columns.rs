@@ -1,6 +1,8 @@
 //! Makes typed columns of records: what a row has no value for is null.
 //!
-//! A setting that is a table gives a column a key (`quench_tau`); J after sweeps gives `reward_at_N`.
+//! A setting that is a table gives a column a key (`quench_tau`); J after sweeps gives `reward_at_N`. A trace of
+//! numerators becomes one of J, as `reward` is beside `reward_exact`. A setting that has the name of a result
+//! has another column, `setting_NAME`.
 //! Whole numbers are signed, so that differences of columns do not wrap; seeds, which may be too large
 //! for that, are digits.
 
@@ -23,9 +25,13 @@ pub enum Values {
     Whole(Vec<Option<i64>>),
     Number(Vec<Option<f64>>),
     Flag(Vec<Option<bool>>),
-    Wholes(Vec<Option<Vec<Option<i64>>>>),
-    Numbers(Vec<Option<Vec<Option<f64>>>>),
+    Wholes(Vec<Option<Items<i64>>>),
+    Numbers(Vec<Option<Items<f64>>>),
+    Rows(Vec<Option<Items<Items<f64>>>>),
 }
+
+/// The entries of a list, which may lack some.
+pub type Items<T> = Vec<Option<T>>;
 
 impl Values {
     pub fn len(&self) -> usize {
@@ -36,6 +42,7 @@ impl Values {
             Values::Flag(list) => list.len(),
             Values::Wholes(list) => list.len(),
             Values::Numbers(list) => list.len(),
+            Values::Rows(list) => list.len(),
         }
     }
 }
@@ -69,13 +76,24 @@ pub fn columns(records: &[Record]) -> Vec<Column> {
         let of = |row: &[BTreeMap<String, Value>; 3]| row[0].get(name).cloned();
         list.extend(column(name, rows.iter().map(of).collect()));
     }
-    for part in [1, 2] {
+    let names = |part: usize| {
         let mut names: Vec<&String> = rows.iter().flat_map(|row| row[part].keys()).collect();
         names.sort_by_key(|name| natural(name));
         names.dedup();
-        for name in names {
+        names
+    };
+    let results = names(2);
+    for (part, prefix) in [(1, "setting_"), (2, "result_")] {
+        for name in names(part) {
             let of = |row: &[BTreeMap<String, Value>; 3]| row[part].get(name).cloned();
-            list.extend(column(name, rows.iter().map(of).collect()));
+            // Most programs refuse a table in which two columns have one name.
+            let taken = FIRST.contains(&&name[..]) || (part == 1 && results.contains(&name));
+            let head = if taken {
+                format!("{prefix}{name}")
+            } else {
+                name.clone()
+            };
+            list.extend(column(&head, rows.iter().map(of).collect()));
         }
     }
     list
@@ -121,7 +139,21 @@ fn row(record: &Record) -> [BTreeMap<String, Value>; 3] {
     let (mut settings, mut results) = (BTreeMap::new(), BTreeMap::new());
     flatten(&record.settings, "", &mut settings);
     flatten(&record.result, "", &mut results);
+    if let Some(trace) = rewards(&results) {
+        results.insert("trace".to_owned(), trace);
+    }
     [BTreeMap::from(every), settings, results]
+}
+
+/// A trace of numerators as rewards.
+fn rewards(results: &BTreeMap<String, Value>) -> Option<Value> {
+    let number = |value: &Value| value.as_str()?.parse::<f64>().ok();
+    let denominator = number(results.get("denominator")?)?;
+    let trace = results.get("trace")?.as_array()?.iter();
+    let rewards: Option<Vec<f64>> = trace
+        .map(|value| Some(number(value)? / denominator))
+        .collect();
+    rewards.map(Value::from)
 }
 
 /// Puts the fields of tables beside each other.
@@ -143,7 +175,7 @@ fn flatten(fields: &Fields, prefix: &str, into: &mut BTreeMap<String, Value>) {
     }
 }
 
-/// A column of the type that all its entries have; lists of lists have none.
+/// A column of the type that all its entries have.
 fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
     let present: Vec<&Value> = entries.iter().flatten().filter(|v| !v.is_null()).collect();
     let whole = |value: &Value| value.as_i64().is_some();
@@ -166,6 +198,9 @@ fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
             Values::Wholes(of(&entries, |value| lists(value, Value::as_i64)))
         } else if items().all(|item| item.is_number() || item.is_null()) {
             Values::Numbers(of(&entries, |value| lists(value, Value::as_f64)))
+        } else if items().all(is_row) {
+            let row = |value: &Value| lists(value, Value::as_f64);
+            Values::Rows(of(&entries, |value| lists(value, row)))
         } else {
             Values::Text(of(&entries, |value| Some(value.to_string())))
         }
@@ -182,6 +217,12 @@ fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
     })
 }
 
+/// Whether an entry is a list of numbers.
+fn is_row(value: &Value) -> bool {
+    let numbers = |list: &Vec<Value>| list.iter().all(|item| item.is_number() || item.is_null());
+    value.as_array().is_some_and(numbers)
+}
+
 /// Whether a whole number is one that neither a signed integer nor a float holds.
 fn is_too_large(value: &Value) -> bool {
     value.is_u64() && value.as_i64().is_none()
@@ -194,6 +235,6 @@ fn of<T>(entries: &[Option<Value>], read: impl Fn(&Value) -> Option<T>) -> Vec<O
         .collect()
 }
 
-fn lists<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Vec<Option<T>>> {
+fn lists<T>(value: &Value, read: impl Fn(&Value) -> Option<T>) -> Option<Items<T>> {
     Some(value.as_array()?.iter().map(read).collect())
 }

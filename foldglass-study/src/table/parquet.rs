@@ -1,4 +1,4 @@
-//! Writes columns as Parquet, compressed by snappy, with the version in the file's metadata.
+//! Writes columns as Parquet, compressed by snappy, with what they are in the file's metadata.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,12 +11,15 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::columns::{Column, Values};
-use crate::record::VERSION;
+use super::columns::{Column, Items, Values};
 
 type Group<'a, 'b> = SerializedRowGroupWriter<'a, &'b mut Vec<u8>>;
 
-pub fn write(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
+/// The bytes of a file with these columns and metadata.
+pub fn write(
+    columns: &[Column],
+    metadata: &[(&'static str, String)],
+) -> Result<Vec<u8>, ParquetError> {
     let schema = columns.iter().fold(String::new(), |mut text, column| {
         let _ = writeln!(text, "{};", kind(&column.values, &column.name));
         text
@@ -24,10 +27,10 @@ pub fn write(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     // A list is a group, which ends without a semicolon.
     let schema = schema.replace("};\n", "}\n");
     let schema = Arc::new(parse_message_type(&format!("message runs {{\n{schema}}}"))?);
-    let version = KeyValue::new("foldglass".to_owned(), VERSION.to_owned());
+    let entry = |(key, value): &(&str, String)| KeyValue::new((*key).to_owned(), value.clone());
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(vec![version]))
+        .set_key_value_metadata(Some(metadata.iter().map(entry).collect()))
         .build();
     let mut content = Vec::new();
     let mut file = SerializedFileWriter::new(&mut content, schema, Arc::new(properties))?;
@@ -59,6 +62,10 @@ fn kind(values: &Values, name: &str) -> String {
         Values::Flag(_) => format!("OPTIONAL BOOLEAN {name}"),
         Values::Wholes(_) => list("INT64"),
         Values::Numbers(_) => list("DOUBLE"),
+        Values::Rows(_) => format!(
+            "OPTIONAL group {name} (LIST) {{ REPEATED group list {{ OPTIONAL group element (LIST) {{ \
+             REPEATED group list {{ OPTIONAL DOUBLE element; }} }} }} }}"
+        ),
     }
 }
 
@@ -77,6 +84,7 @@ fn put(group: &mut Group<'_, '_>, values: &Values) -> Result<(), ParquetError> {
         Values::Flag(list) => scalars::<BoolType>(group, list),
         Values::Wholes(list) => lists::<Int64Type>(group, list),
         Values::Numbers(list) => lists::<DoubleType>(group, list),
+        Values::Rows(list) => rows(group, list),
     }
 }
 
@@ -92,7 +100,7 @@ fn scalars<T: DataType>(
 /// Of a list, level 0 is none at all, 1 an empty one, 2 one without a value here, 3 one with.
 fn lists<T: DataType>(
     group: &mut Group<'_, '_>,
-    list: &[Option<Vec<Option<T::T>>>],
+    list: &[Option<Items<T::T>>],
 ) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     for row in list {
@@ -108,6 +116,32 @@ fn lists<T: DataType>(
         }
     }
     batch::<T>(group, &values, &defined, Some(&repeated))
+}
+
+/// Of a list of lists, level 0 is none at all, 1 an empty one, 2 one without a row here, 3 an empty row, 4 a
+/// row without a value here, 5 one with.
+fn rows(group: &mut Group<'_, '_>, list: &[Option<Items<Items<f64>>>]) -> Result<(), ParquetError> {
+    let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+    for table in list {
+        let table_rows = table.as_deref().unwrap_or_default();
+        if table_rows.is_empty() {
+            defined.push(table.is_some().into());
+            repeated.push(0);
+        }
+        for (place, row) in table_rows.iter().enumerate() {
+            let items = row.as_deref().unwrap_or_default();
+            if items.is_empty() {
+                defined.push(if row.is_some() { 3 } else { 2 });
+                repeated.push((place > 0).into());
+            }
+            for (within, item) in items.iter().enumerate() {
+                defined.push(if item.is_some() { 5 } else { 4 });
+                repeated.push(if within > 0 { 2 } else { (place > 0).into() });
+                values.extend(*item);
+            }
+        }
+    }
+    batch::<DoubleType>(group, &values, &defined, Some(&repeated))
 }
 
 fn batch<T: DataType>(

@@ -5,10 +5,10 @@
 //! a head line, then a configuration and its energy to a line. A code is a string over `-+` (two
 //! actions) or `ABC..`, its cells in their order; its energy is minus its reward, in whole units.
 //!
-//! `barriers -G Q2 --max 0 --minh 0.5 --bsize FILE` (Q3 for three actions, and so on) finds the
-//! leaves: without `-G` it takes the strings for RNA, without `--max 0` it stops at 100 leaves, and
-//! less than one unit is a plateau, not a barrier. It keeps energies in 32-bit floats, which hold
-//! whole numbers to 2^24.
+//! `barriers -G Q2 --max 0 --minh 0.5 --bsize FILE` (`-G Q3,ABC` for three actions, and so on) finds the
+//! leaves: without `-G` it takes the strings for RNA, for three to six actions it packs them and stops
+//! unless it is told the alphabet, without `--max 0` it stops at 100 leaves, and less than one unit is a
+//! plateau, not a barrier. Energies that differ by no more than 2^-23 of themselves count as equal.
 //!
 //! Its barriers are to any minimum at least as deep, ours to a higher reward: where leaves of one
 //! reward meet before they meet a higher one, all but the first of them have a lower barrier there.
@@ -28,6 +28,12 @@ pub struct Vienna<'a> {
 
 /// The letters that `barriers` knows.
 const LETTERS: usize = 26;
+
+/// The most actions whose strings it packs, for which it needs the alphabet.
+const PACKED: usize = 6;
+
+/// From this energy on, one unit is 2^-23 of it, and no difference any more.
+const BLURRED: u64 = 1 << 23;
 
 impl Levels {
     /// All codes as the `barriers` program reads them. None if that has no letters for the actions,
@@ -54,9 +60,18 @@ impl Vienna<'_> {
         Reward::new(self.unit, self.levels.class.task().denominator())
     }
 
-    /// What `barriers` has to be told about the graph: `Q2`, `Q3`, ..
+    /// What `barriers` has to be told about the graph: `Q2`, `Q3,ABC`, .., `Q7`, ..
     pub fn graph(&self) -> String {
-        format!("Q{}", self.letters.len())
+        let q = self.letters.len();
+        if !(3..=PACKED).contains(&q) {
+            return format!("Q{q}");
+        }
+        format!("Q{q},{}", String::from_utf8_lossy(&self.letters))
+    }
+
+    /// Whether `barriers` tells all energies apart.
+    pub fn is_exact(&self) -> bool {
+        self.depth() < BLURRED
     }
 
     /// The largest energy, without its sign.

@@ -1,0 +1,94 @@
+//! Says in a table's own file what made it and what its numbers are in: version, study, recipes, units.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::columns::{Column, Values};
+use crate::record::{Record, VERSION};
+
+/// What stands in the metadata of a Parquet file, by key; all but the version as JSON.
+pub fn of(records: &[Record], columns: &[Column]) -> Vec<(&'static str, String)> {
+    let mut studies: Vec<&str> = records.iter().map(|record| &record.study[..]).collect();
+    studies.dedup();
+    let recipes: BTreeMap<String, &str> = records.iter().map(recipe).collect();
+    let units: BTreeMap<&str, &str> = columns
+        .iter()
+        .filter_map(|column| Some((&column.name[..], unit(&column.name)?)))
+        .collect();
+    vec![
+        ("foldglass", VERSION.to_owned()),
+        ("foldglass.studies", json!(studies).to_string()),
+        ("foldglass.recipes", json!(recipes).to_string()),
+        ("foldglass.units", json!(units).to_string()),
+        ("pandas", pandas(columns).to_string()),
+    ]
+}
+
+/// A pair of class and dynamics, and the hash of what makes its runs.
+fn recipe(record: &Record) -> (String, &str) {
+    let pair = format!("{}/{}", record.class_id, record.dynamics);
+    (pair, &record.recipe)
+}
+
+/// What a column's numbers are in; none where they are no measure of anything, such as names and exact
+/// fractions.
+fn unit(column: &str) -> Option<&'static str> {
+    // `reward_at_100`: J after that sweep.
+    let quantity = match column.rsplit_once("_at_") {
+        Some((quantity, sweep)) if sweep.bytes().all(|byte| byte.is_ascii_digit()) => quantity,
+        _ => column,
+    };
+    Some(match quantity {
+        "reward" | "mean_reward" | "mean_rewards" | "expected_reward" | "greedy_reward"
+        | "code_reward" | "start_reward" | "cavi_reward" | "trace" | "sampled"
+        | "curve_sampled" => "probability of a right answer",
+        "tau" | "quench_tau" | "ladder" | "c" => "reward per nat",
+        "entropy" | "regulator" | "cavi_entropy" | "curve_entropy" => "nats",
+        "residual" | "cavi_residual" | "rows" => "probability",
+        "share" | "damping" | "resets_share" | "swap_rates" => "share of 1",
+        "sweeps"
+        | "sweeps_done"
+        | "sweeps_to_optimum"
+        | "sweeps_to_stationary"
+        | "last_change"
+        | "stationary_after"
+        | "stop_when_stationary"
+        | "equilibration"
+        | "slowest_time"
+        | "thinning"
+        | "marginals" => "sweeps",
+        "iterations" | "iterations_done" | "quench_iterations" | "resets_every" => "iterations",
+        "lengths" | "window_past" | "window_future" => "symbols",
+        "memory" => "tokens",
+        "cells" | "moving_cells" | "unresolved_cells" | "active_cells" => "cells",
+        "curve_step" => "steps",
+        _ => return None,
+    })
+}
+
+/// The note from which pandas takes its types. Without it a column of whole numbers or flags that lacks
+/// one would become floats or objects.
+fn pandas(columns: &[Column]) -> Value {
+    let note = |column: &Column| {
+        let (kind, nullable) = match &column.values {
+            Values::Whole(list) if list.iter().any(Option::is_none) => ("int64", "Int64"),
+            Values::Flag(list) if list.iter().any(Option::is_none) => ("bool", "boolean"),
+            _ => return None,
+        };
+        Some(json!({
+            "name": column.name,
+            "field_name": column.name,
+            "pandas_type": kind,
+            "numpy_type": nullable,
+            "metadata": null,
+        }))
+    };
+    let notes: Vec<Value> = columns.iter().filter_map(note).collect();
+    json!({
+        "index_columns": [],
+        "column_indexes": [],
+        "columns": notes,
+        "creator": {"library": "foldglass", "version": VERSION},
+    })
+}
