@@ -7,12 +7,15 @@ all share the machine's noise; ratios are of medians.
 """
 
 import json
+import os
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+# One thread on every side.
+os.environ["RAYON_NUM_THREADS"] = "1"
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "bench/peers"))
 
@@ -38,10 +41,9 @@ def seconds(call, least=0.2) -> float:
 
 def core() -> float:
     """The same in Rust."""
-    command = ["cargo", "bench", "--quiet", "-p", "foldglass", "--bench", "core", "--", CASE]
-    lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    found = [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
-    return next(line["seconds"] for line in found if line.get("name", line.get("case")) == CASE)
+    command = ["cargo", "bench", "--quiet", "-p", "foldglass", "--bench", "core", "--", "--json", CASE]
+    line = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return json.loads(line)["median_s"]
 
 
 def table_of(tables) -> np.ndarray:

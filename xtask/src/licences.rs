@@ -33,7 +33,23 @@ pub fn run() -> Result<(), Failure> {
         "== licences: {} dependencies, all permissive and of a registry",
         foreign.len()
     );
-    Ok(())
+    deny().map_err(failed)
+}
+
+/// The same by cargo-deny, where it is installed.
+fn deny() -> Result<(), String> {
+    let there = cargo(&["deny", "--version"]).output();
+    if !there.is_ok_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    let mut check = cargo(&["deny", "--log-level", "error", "check"]);
+    let output = check.args(["licenses", "sources", "bans"]).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if output.status.success() {
+        eprintln!("== licences: cargo-deny agrees");
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
 }
 
 /// What is wrong with a dependency.

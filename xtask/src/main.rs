@@ -1,8 +1,10 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `bench`, `attack`, `licences`, `api`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`.
 
 mod api;
 mod attack;
 mod bench;
+mod book;
+mod coverage;
 mod licences;
 mod machine;
 mod peers;
@@ -18,7 +20,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test                           format, licences, lints, tests, attacks, doc tests, documentation, the list of
-                                 public items and the Python package; stops at the first failure
+                                 public items, the book and the Python package; stops at the first failure
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
@@ -27,6 +29,8 @@ usage: cargo xtask <command>
                                  kills the built program, or FILE, damages its files, flips their bits,
                                  gives it extreme flags and signals, for 40 seconds or as many of each
                                  as said; --case repeats one
+  book                           builds docs/ with mdBook into target/book
+  coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml
   api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
 
@@ -53,6 +57,11 @@ fn main() -> ExitCode {
             attack::Options::parse(rest).and_then(|options| attack::run(&options))
         }
         Some(("python", rest)) => python::run(rest),
+        Some(("book", [])) => book::run(),
+        Some(("coverage", [])) => coverage::run(),
+        Some((name @ ("book" | "coverage"), [extra, ..])) => Err(Failure::Usage(format!(
+            "{name} takes no argument, got {extra:?}"
+        ))),
         Some(("licences", [])) => licences::run(),
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
             "licences takes no argument, got {extra:?}"

@@ -1,6 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, api, attack, cargo, licences, python};
+use crate::{Failure, api, attack, book, cargo, licences, python};
 use std::time::Instant;
 
 struct Step {
@@ -58,6 +58,7 @@ pub fn run() -> Result<(), Failure> {
         step.run()?;
     }
     api::compare(false)?;
+    book::run()?;
     let python = python.join().expect("it does not panic");
     python::after_tests(python)?;
     eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
