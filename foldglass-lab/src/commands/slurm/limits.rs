@@ -41,10 +41,10 @@ fn seconds(text: &str) -> Option<u64> {
             (days, &[hours, minutes, seconds]) => (days, hours, minutes, seconds),
             _ => return None,
         },
-        None => match &fields(text)?[..] {
-            &[minutes] => (0, 0, minutes, 0),
-            &[minutes, seconds] => (0, 0, minutes, seconds),
-            &[hours, minutes, seconds] => (0, hours, minutes, seconds),
+        None => match fields(text)?[..] {
+            [minutes] => (0, 0, minutes, 0),
+            [minutes, seconds] => (0, 0, minutes, seconds),
+            [hours, minutes, seconds] => (0, hours, minutes, seconds),
             _ => return None,
         },
     };
