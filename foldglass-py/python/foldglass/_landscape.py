@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -41,12 +42,18 @@ class Trap:
     """A trap, up to the names of tokens."""
 
     code: Code
-    barrier: Fraction | None
 
     @property
     def reward(self) -> Fraction:
         """Its reward."""
         return self.code.exact
+
+    @cached_property
+    def barrier(self) -> Fraction | None:
+        """How far reward must fall before it can rise, exactly; found when it is asked for, none where a
+        flood of a million codes does not end."""
+        verdict = certify(self.code, cap=1_000_000, barrier=True, progress=False)
+        return verdict.barrier if verdict.barrier_is == "exact" else None
 
 
 @dataclass(frozen=True)
@@ -64,10 +71,8 @@ class Census(Framed):
 
     @property
     def traps(self) -> list[Trap]:
-        """A code of every trap, up to the names of tokens, with its barrier."""
-        barriers = {kind.reward: kind.barrier for kind in self.kinds}
-        several = len(barriers) < len(self.kinds)
-        return [Trap(code, None if several else barriers.get(code.exact)) for code in self.trap_codes]
+        """A code of every trap, up to the names of tokens."""
+        return [Trap(code) for code in self.trap_codes]
 
     def columns(self) -> dict[str, Any]:
         kinds = self.kinds
