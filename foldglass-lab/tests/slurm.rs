@@ -29,14 +29,14 @@ lengths = 8
 kind = "cavi"
 tau = [1e-10, 1e-7, 1e-4]
 runs = 96
-iterations = 3000
+iterations = 6000
 
 [[dynamics]]
 kind = "chain"
 kernel = "metropolis"
 tau = [1e-3, 1e-2]
 runs = 48
-sweeps = 3000
+sweeps = 6000
 keep_code = true
 "#;
 
@@ -134,9 +134,9 @@ fn a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine() {
         });
         share
     });
-    cluster.cut_power(1);
     let task = format!("{array}_{stopped}");
     cluster.ask("scancel", &["--signal=TERM", &task]);
+    cluster.cut_power(1);
     let before = [stopped, lost].map(|share| recorded(&there, share));
 
     let logs = || {
