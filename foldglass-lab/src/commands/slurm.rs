@@ -35,7 +35,7 @@ pub struct SlurmArgs {
     /// The directory of the records, seen from every node [default: the study's name]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The script, - for stdout [default: the study's name with .sbatch]
+    /// The script, - for stdout [default: the name of the study, or of --out, with .sbatch]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Tasks of the array, each of which does its share [default: as many as make a share last about
