@@ -246,6 +246,10 @@ fn mistakes_are_named_before_anything_is_written() {
             "--shard=1/2 after --",
         ),
         (
+            format!("--out c --mem 1M -- {class}"),
+            "--mem sets the limit",
+        ),
+        (
             "--out c -- run study.toml".to_owned(),
             "after -- stands enumerate",
         ),

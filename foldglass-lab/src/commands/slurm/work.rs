@@ -101,7 +101,11 @@ impl Work {
         let Some((invocation, Command::Enumerate(args))) = read else {
             return Err(usage("after -- stands enumerate with its flags"));
         };
-        let parts = args.shares(&invocation.settings, limits.cpus, limits.allowance, 1)?;
+        let parts = args.shares(&invocation.settings, limits.cpus, limits.allowance, 1);
+        let parts = parts.map_err(|error| match error {
+            Error::Study(error) => too_large(*error),
+            other => other,
+        })?;
         Ok(Work {
             name: out.file_name().and_then(|name| name.to_str()).map_or_else(
                 || "enumerate".to_owned(),
