@@ -131,7 +131,7 @@ pub enum Command {
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration
     Collect(commands::collect::CollectArgs),
-    /// Write a study as a job array of Slurm: shares, requeues, a job that collects
+    /// Write a study or an enumeration as a job array of Slurm: shares, requeues, a job that collects
     Slurm(commands::slurm::SlurmArgs),
     /// Sum up the records of a study: means with intervals, runs at 1, quantiles
     Summary(commands::summary::SummaryArgs),

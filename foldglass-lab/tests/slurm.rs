@@ -10,7 +10,7 @@
 mod cluster;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use cluster::{Cluster, lacking, wait_for};
@@ -66,17 +66,58 @@ fn done(output: &Output) {
     assert!(output.status.success(), "{errors}");
 }
 
-/// Runs in a share's file of records.
-fn recorded(directory: &Path, share: usize) -> usize {
-    let file = directory.join(format!("records-{share}-of-{SHARES}.jsonl"));
-    let content = fs::read(file).unwrap_or_default();
-    content.iter().filter(|&&byte| byte == b'\n').count()
+/// The directories of a study that is done twice: here by one process, and there by Slurm.
+struct Twice {
+    scratch: Scratch,
+    there: PathBuf,
+}
+
+impl Twice {
+    /// Does it here, and writes the script for there.
+    fn begin() -> Twice {
+        let name = format!("foldglass-slurm-{}", std::process::id());
+        let scratch = Scratch(std::env::temp_dir().join(name));
+        let there = scratch.0.join("there");
+        fs::create_dir_all(&scratch.0).unwrap();
+        fs::write(scratch.0.join("study.toml"), STUDY).unwrap();
+        for words in [
+            "run study.toml --out here --quiet".to_owned(),
+            "collect here".to_owned(),
+            format!("slurm study.toml --out there --tasks {SHARES} --mem 500M --time 10"),
+        ] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_foldglass"));
+            command.args(words.split(' ')).current_dir(&scratch.0);
+            done(&command.output().unwrap());
+        }
+        Twice { scratch, there }
+    }
+
+    /// Runs that Slurm has recorded of a share.
+    fn recorded(&self, share: usize) -> usize {
+        let file = format!("records-{share}-of-{SHARES}.jsonl");
+        let content = fs::read(self.there.join(file)).unwrap_or_default();
+        content.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    /// The log of a share.
+    fn log(&self, array: &str, share: usize) -> String {
+        let file = self.there.join(format!("slurm-{array}_{share}.log"));
+        fs::read_to_string(file).unwrap_or_default()
+    }
+
+    /// How many runs a share found recorded when it was done for the last time.
+    fn taken_up(&self, array: &str, share: usize) -> usize {
+        let log = self.log(array, share);
+        let last = log.rsplit_once(" done now, ").map(|(_, last)| last);
+        let number = last.and_then(|last| last.split_once(" before")?.0.parse().ok());
+        number.unwrap_or_else(|| panic!("share {share} did not end: {log}"))
+    }
 }
 
 /// The share that is under way on a node.
 fn share_on(cluster: &Cluster, node: usize) -> Option<usize> {
     let name = &cluster.nodes[node];
-    let tasks = cluster.ask("squeue", &["-h", "-t", "R", "-w", name, "-o", "%K"]);
+    let tasks = cluster.ask("squeue", &["-h", "-t", "R", "-w", name, "-o", "%K"])?;
     tasks.trim().parse().ok()
 }
 
@@ -90,90 +131,43 @@ fn a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine() {
         eprintln!("skipped: the daemons of Slurm need root");
         return;
     }
-    let name = format!("foldglass-slurm-{}", std::process::id());
-    let scratch = Scratch(std::env::temp_dir().join(name));
-    fs::create_dir_all(&scratch.0).unwrap();
-    fs::write(scratch.0.join("study.toml"), STUDY).unwrap();
-    let foldglass = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foldglass"));
-        let output = command.args(args).current_dir(&scratch.0).output();
-        done(&output.unwrap());
-    };
-    foldglass(&["run", "study.toml", "--out", "here", "--quiet"]);
-    foldglass(&["collect", "here"]);
-    let shares = SHARES.to_string();
-    foldglass(&[
-        "slurm",
-        "study.toml",
-        "--out",
-        "there",
-        "--tasks",
-        &shares,
-        "--mem",
-        "500M",
-        "--time",
-        "10",
-    ]);
-
-    let mut cluster = Cluster::start(&scratch.0.join("cluster"));
-    let submitted = cluster
-        .command("bash")
-        .arg(scratch.0.join("shared.sbatch"))
-        .output();
+    let study = Twice::begin();
+    let mut cluster = Cluster::start(&study.scratch.0.join("cluster"));
+    let mut submit = cluster.command("bash");
+    let submitted = submit.arg(study.scratch.0.join("shared.sbatch")).output();
     let submitted = submitted.unwrap();
     done(&submitted);
     let said = String::from_utf8(submitted.stdout).unwrap();
     let array = said.split(' ').nth(1).unwrap();
-    let there = scratch.0.join("there");
 
     // Both shares have begun and neither is done.
     let [stopped, lost] = [0, 1].map(|node| {
         let share = wait_for("a share on each node", || share_on(&cluster, node));
-        wait_for("a record of it", || {
-            (recorded(&there, share) > 0).then_some(())
-        });
+        let begun = || (study.recorded(share) > 0).then_some(());
+        wait_for("a record of it", begun);
         share
     });
-    cluster.cut_power(1);
     let task = format!("{array}_{stopped}");
-    cluster.ask("scancel", &["--signal=TERM", &task]);
-    let before = [stopped, lost].map(|share| recorded(&there, share));
-
-    let logs = || {
-        let entries = fs::read_dir(&there)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        let logs = entries.filter(|path| path.extension().is_some_and(|end| end == "log"));
-        let text = |path: PathBuf| {
-            let text = fs::read_to_string(&path).unwrap_or_default();
-            format!("{}\n{text}", path.display())
-        };
-        logs.map(text).collect::<String>()
-    };
+    let stop = ["--signal=TERM", &task];
+    wait_for("scancel", || cluster.ask("scancel", &stop));
+    cluster.cut_power(1);
+    let before = [stopped, lost].map(|share| study.recorded(share));
     wait_for("the end of all jobs", || {
-        cluster.ask("squeue", &["-h"]).is_empty().then_some(())
+        let left = cluster.ask("squeue", &["-h"])?;
+        left.is_empty().then_some(())
     });
-    let log = |share: usize| {
-        let file = there.join(format!("slurm-{array}_{share}.log"));
-        fs::read_to_string(file).unwrap()
-    };
-    assert!(log(stopped).contains("stopped: "), "{}", logs());
+
+    let log = study.log(array, stopped);
+    assert!(log.contains("stopped: "), "{log}");
     for (share, before) in [stopped, lost].into_iter().zip(before) {
-        let last = log(share);
-        let (_, last) = last.rsplit_once(" done now, ").expect("a share that ended");
-        let (taken_up, _) = last.split_once(" before").unwrap();
-        let taken_up: usize = taken_up.parse().unwrap();
-        assert!(before > 0 && taken_up >= before, "{}", logs());
+        assert!(study.taken_up(array, share) >= before && before > 0);
     }
     let failure = format!("due to failure of node {}", cluster.nodes[1]);
     assert!(cluster.log().contains(&failure), "{}", cluster.log());
     for table in ["table.csv", "table.jsonl", "table.parquet"] {
-        let read = |directory: &str| fs::read(scratch.0.join(directory).join(table)).ok();
-        assert!(
-            read("here").is_some() && read("here") == read("there"),
-            "{table}\n{}",
-            logs()
-        );
+        let here = fs::read(study.scratch.0.join("here").join(table)).unwrap();
+        let there = fs::read(study.there.join(table)).unwrap();
+        assert!(here == there, "{table} differs");
     }
     cluster.stop();
     assert!(cluster.is_gone());

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass::exact;
 use foldglass::memory::Bytes;
-use foldglass::{ClassSpec, Reward};
+use foldglass::{Allowance, ClassSpec, Reward};
 use foldglass_study::Shard;
 use foldglass_study::census::{
     BARRIER_CAP, CensusOptions, CensusPlan, Counted, Found, Traps, count, forecast,
@@ -94,13 +94,39 @@ impl EnumerateArgs {
         })
     }
 
+    /// What a share of it would take, one of so many, on so many threads and within so much memory.
+    pub fn shares(
+        &self,
+        settings: &Settings,
+        threads: usize,
+        allowance: Allowance,
+        of: usize,
+    ) -> Result<Share, Error> {
+        let class = self.class.class(settings.seed)?;
+        let shard = Shard { number: 1, of };
+        let options = CensusOptions {
+            out: None,
+            shard,
+            threads,
+            allowance,
+            barrier_cap: self.barrier_cap,
+        };
+        let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
+        let (parts, bytes) = (plan.parts(), plan.bytes);
+        let time = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
+        Ok(Share {
+            parts,
+            seconds: time.seconds,
+            memory_bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+        })
+    }
+
     /// Tries some parts out.
     fn forecast(&self, plan: CensusPlan) -> Result<Done, Error> {
         let (cells, codes) = (plan.survey().class().cells(), plan.survey().codes());
         let (parts, threads, bytes) = (plan.parts(), plan.threads, plan.bytes);
         let time = forecast(plan, self.shard, &Terminal::new());
-        let stopped = || Error::Stopped("stopped while some parts were tried out".to_owned());
-        let time = time.ok_or_else(stopped)?;
+        let time = time.ok_or_else(stopped_trial)?;
         Ok(Done::Forecast {
             cells,
             codes: codes.to_string(),
@@ -144,6 +170,20 @@ impl EnumerateArgs {
             })),
         }
     }
+}
+
+fn stopped_trial() -> Error {
+    Error::Stopped("stopped while some parts were tried out".to_owned())
+}
+
+/// A share of an enumeration.
+pub struct Share {
+    /// The parts of all shares.
+    pub parts: usize,
+    /// About the time that it takes, the barriers of the traps aside.
+    pub seconds: f64,
+    /// The most that all threads take.
+    pub memory_bytes: u64,
 }
 
 /// Writes the codes with their class, as `certify` reads them.

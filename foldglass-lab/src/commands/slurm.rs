@@ -1,42 +1,41 @@
-//! Writes a study as a job array of Slurm (DESIGN, "Beyond one machine").
+//! Writes a study, or an enumeration, as a job array of Slurm (DESIGN, "Beyond one machine").
 
 mod limits;
 mod script;
+mod work;
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args;
 use foldglass::Allowance;
 use foldglass::memory::Bytes;
+use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
-use foldglass_study::{
-    Error as StudyError, Forecast, Options, Registry, SeriesForecast, Shard, Study, forecast,
-};
 use serde::Serialize;
 
-use super::run::stopped_trial;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{max_memory, positive};
 use crate::output::{Report, counted};
-use crate::progress::{Terminal, about, say, span};
+use crate::progress::{about, say, span};
 use limits::{Mebibytes, TimeLimit};
 use script::{Script, plain_path};
+use work::{Limits, Work};
 
 /// The flags of `slurm`.
 #[derive(Debug, Args)]
 pub struct SlurmArgs {
     /// The study, as for `run`
-    #[arg(value_name = "STUDY.toml")]
-    study: PathBuf,
+    #[arg(value_name = "STUDY.toml", required_unless_present = "enumeration")]
+    #[arg(conflicts_with = "enumeration")]
+    study: Option<PathBuf>,
     /// The directory of the records, seen from every node [default: the study's name]
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The script, - for stdout [default: the study's name with .sbatch]
+    /// The script, - for stdout [default: the name of the study, or of --out, with .sbatch]
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
     /// Tasks of the array, each of which does its share [default: as many as make a share last about
@@ -70,6 +69,9 @@ pub struct SlurmArgs {
     /// Another flag of sbatch, such as --sbatch=--qos=long; may be given several times
     #[arg(long, value_name = "FLAG", value_parser = foreign_flag, allow_hyphen_values = true)]
     sbatch: Vec<String>,
+    /// In place of a study, an enumeration: -- enumerate --task parity --lengths 12, and its other flags
+    #[arg(last = true, value_name = "enumerate FLAGS")]
+    enumeration: Vec<String>,
 }
 
 /// Reads the name of a partition or an account, or several.
@@ -127,82 +129,67 @@ fn planned(memory: Mebibytes) -> Allowance {
     Allowance((u128::from(memory.0) << 20) * 9 / 10)
 }
 
-/// Names the flag that sets the limit here.
-fn too_large(error: StudyError) -> Error {
-    match error {
-        error @ (StudyError::PartTooLarge { .. } | StudyError::TooLarge(_)) => Error::Usage(
-            format!("{error} (--mem sets the limit, of which nine tenths are planned with)"),
-        ),
-        other => other.into(),
-    }
-}
-
 impl SlurmArgs {
     /// Writes the script.
     pub fn run(&self, settings: &Settings) -> Result<Written, Error> {
-        let study = Study::read(&self.study, settings.seed)?;
-        let out = self.out.clone();
-        let out = out.unwrap_or_else(|| PathBuf::from(&study.name));
-        let options = Options {
-            out: out.clone(),
-            base: self.study.parent().unwrap_or(Path::new("")).to_owned(),
-            shard: Shard::WHOLE,
-            threads: self.cpus,
-            checkpoint_every: Duration::MAX,
+        let limits = Limits {
+            cpus: self.cpus,
             allowance: self.mem.map_or_else(max_memory::available, planned),
         };
-        let found = forecast(&study, &Registry::default(), &options, &Terminal::new());
-        let found = found.map_err(too_large)?.ok_or_else(stopped_trial)?;
-        let tasks = self.checked_tasks(&found, &out)?;
-        let seconds = share_seconds(&found.series, tasks, self.cpus);
+        let out = self.out.as_deref();
+        let work = match &self.study {
+            Some(study) => Work::of_study(study, out, settings.seed, limits)?,
+            None => Work::of_enumeration(&self.enumeration, out, settings.seed, limits)?,
+        };
+        let tasks = self.checked_tasks(&work)?;
+        let seconds = work.share_seconds(tasks, limits)?;
         let time = self.time.unwrap_or(TimeLimit::for_forecast(seconds));
-        let default = || PathBuf::from(format!("{}.sbatch", study.name));
+        let default = || PathBuf::from(format!("{}.sbatch", work.name));
         let file = self.script.clone().unwrap_or_else(default);
-        let text = self.text(&study, settings.seed, &out, &file, tasks, time)?;
+        let text = self.text(&work, &file, tasks, time)?;
         let is_stdout = file.as_os_str() == "-";
         if !is_stdout {
             keep(&file, &text)?;
             // For the log of a task, which Slurm opens before the task begins.
-            fs::create_dir_all(&out).map_err(|source| StudyError::write(&out, source))?;
+            let out = &work.out;
+            fs::create_dir_all(out).map_err(|source| StudyError::write(out, source))?;
         }
         Ok(Written {
-            seed: study.seed,
-            study: study.name,
             script: file,
             text: is_stdout.then_some(text),
-            out,
             tasks,
             cpus: self.cpus,
             time_limit: time.to_string(),
-            runs: found.runs,
-            finished: found.finished,
-            units: units(&found),
+            pieces: work.pieces(),
             share_seconds: seconds,
-            seconds: found.series.iter().map(|series| series.seconds).sum(),
-            memory_bytes: found.memory_bytes,
+            seconds: work.seconds(),
+            memory_bytes: work.memory_bytes,
+            described: work.described(),
+            seed: work.seed,
+            name: work.name,
+            out: work.out,
         })
     }
 
     /// How many shares there are to be.
-    fn checked_tasks(&self, found: &Forecast, out: &Path) -> Result<usize, Error> {
-        let units = units(found);
-        if units == 0 {
-            let out = out.display();
+    fn checked_tasks(&self, work: &Work) -> Result<usize, Error> {
+        let pieces = work.pieces();
+        if pieces == 0 {
+            let out = work.out.display();
             return Err(Error::Usage(format!(
-                "all {} are in {out}: `foldglass collect {out}` makes the table",
-                counted(found.runs, "run")
+                "{}: all are in {out}, and `foldglass collect {out}` makes the table",
+                work.described()
             )));
         }
         let Some(tasks) = self.tasks else {
-            let seconds: f64 = found.series.iter().map(|series| series.seconds).sum();
-            let tasks = (seconds / self.cpus as f64 / SHARE_SECONDS).ceil() as usize;
-            return Ok(tasks.clamp(1, units.min(LARGEST_INDEX)));
+            let tasks = (work.seconds() / self.cpus as f64 / SHARE_SECONDS).ceil() as usize;
+            return Ok(tasks.clamp(1, pieces.min(LARGEST_INDEX)));
         };
-        if tasks > units {
+        if tasks > pieces {
             return Err(Error::Usage(format!(
-                "--tasks {tasks}: there are {} to do (runs that go together are one), so at most {units} \
-                 have a share",
-                counted(units, "unit")
+                "--tasks {tasks}: there are {} to do{}, so at most {pieces} have a share",
+                counted(pieces, work.piece()),
+                work.explained()
             )));
         }
         if tasks > LARGEST_INDEX {
@@ -216,25 +203,17 @@ impl SlurmArgs {
 
     fn text(
         &self,
-        study: &Study,
-        seed: u64,
-        out: &Path,
+        work: &Work,
         file: &Path,
         tasks: usize,
         time: TimeLimit,
     ) -> Result<String, Error> {
-        let usage = |problem: String| Error::Usage(problem);
-        let failed = |what: &str| {
-            let what = what.to_owned();
+        let unknown = |what: &'static str| {
             move |error: io::Error| Error::Failed(format!("{what} is not known: {error}"))
         };
-        let here = std::env::current_dir().map_err(failed("the working directory"))?;
-        let program = std::env::current_exe().map_err(failed("the path of this program"))?;
-        let study_path = plain_path("the study", &self.study).map_err(usage)?;
-        let mut command = vec!["run".to_owned(), study_path.to_owned()];
-        if seed != 0 {
-            command.extend(["--seed".to_owned(), seed.to_string()]);
-        }
+        let plain = |what: &str, path| plain_path(what, path).map_err(Error::Usage);
+        let here = std::env::current_dir().map_err(unknown("the working directory"))?;
+        let program = std::env::current_exe().map_err(unknown("the path of this program"))?;
         let named = |flag: &str, value: &Option<String>| {
             value.as_ref().map(|value| format!("--{flag}={value}"))
         };
@@ -243,17 +222,17 @@ impl SlurmArgs {
         flags.extend(named("account", &self.account));
         flags.extend(self.sbatch.iter().cloned());
         let shown = if file.as_os_str() == "-" {
-            Path::new("SCRIPT")
+            "SCRIPT"
         } else {
-            file
+            plain("--script", file)?
         };
         Ok(Script {
-            name: &study.name,
-            file: plain_path("--script", shown).map_err(usage)?,
-            command: &command,
-            out: plain_path("--out", out).map_err(usage)?,
-            program: plain_path("this program", &program).map_err(usage)?,
-            directory: plain_path("the working directory", &here).map_err(usage)?,
+            name: &work.name,
+            file: shown,
+            command: &work.command,
+            out: plain("--out", &work.out)?,
+            program: plain("this program", &program)?,
+            directory: plain("the working directory", &here)?,
             tasks,
             cpus: self.cpus,
             time,
@@ -262,23 +241,6 @@ impl SlurmArgs {
         }
         .text())
     }
-}
-
-/// Units that are left to do.
-fn units(found: &Forecast) -> usize {
-    found.series.iter().map(|series| series.units).sum()
-}
-
-/// What the largest share takes on so many processors: units go to shares in turn, so that of each series a
-/// share has all alike but one.
-fn share_seconds(series: &[SeriesForecast], tasks: usize, cpus: usize) -> f64 {
-    let left = || series.iter().filter(|series| series.units > 0);
-    let each = |series: &SeriesForecast| series.seconds / series.units as f64;
-    let all: f64 = left()
-        .map(|series| each(series) * series.units.div_ceil(tasks) as f64)
-        .sum();
-    let longest = left().map(each).fold(0.0, f64::max);
-    (all / cpus as f64).max(longest)
 }
 
 /// Writes the script, unless another is there: its shares may be under way.
@@ -304,7 +266,7 @@ fn keep(file: &Path, text: &str) -> Result<(), Error> {
 pub struct Written {
     #[serde(skip)]
     seed: u64,
-    study: String,
+    name: String,
     script: PathBuf,
     /// The script itself, where it goes to stdout.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -313,16 +275,16 @@ pub struct Written {
     tasks: usize,
     cpus: usize,
     time_limit: String,
-    /// Runs of the study, those recorded, and what is left in units.
-    runs: u64,
-    finished: u64,
-    units: usize,
+    /// Units of runs, or parts of an enumeration, that are left to do.
+    pieces: usize,
     /// What the largest share takes here.
     share_seconds: f64,
     /// What all of it takes here on one processor.
     seconds: f64,
     /// What a task takes.
     memory_bytes: u64,
+    #[serde(skip)]
+    described: String,
 }
 
 impl Report for Written {
@@ -342,14 +304,10 @@ impl Report for Written {
             counted(self.cpus, "processor"),
             self.time_limit
         )?;
-        let done = match self.finished {
-            0 => String::new(),
-            done => format!(", {done} done"),
-        };
         writeln!(
             out,
-            "{}{done}; a share takes {} here and {} of memory, all of them {} of one processor\n",
-            counted(self.runs, "run"),
+            "{}; a share takes {} here and {} of memory, all of them {} of one processor\n",
+            self.described,
             about(self.share_seconds),
             Bytes::of(u128::from(self.memory_bytes)),
             span(self.seconds)
@@ -357,7 +315,7 @@ impl Report for Written {
         let directory = self.out.display();
         writeln!(
             out,
-            "bash {script}                submits it, and a job that makes the table in {directory}"
+            "bash {script}                submits it, and a job that collects what is in {directory}"
         )?;
         writeln!(
             out,
@@ -369,28 +327,6 @@ impl Report for Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn series(units: usize, each: f64) -> SeriesForecast {
-        SeriesForecast {
-            class: "c".to_owned(),
-            cells: 1,
-            dynamics: "d".to_owned(),
-            kind: "cavi",
-            points: 1,
-            runs: units as u128,
-            units,
-            seconds: each * units as f64,
-        }
-    }
-
-    #[test]
-    fn a_share_takes_what_its_units_take_and_no_less_than_the_longest() {
-        let all = [series(10, 3.0), series(0, 0.0), series(4, 1.0)];
-        assert_eq!(share_seconds(&all, 1, 1), 34.0);
-        assert_eq!(share_seconds(&all, 4, 1), 3.0 * 3.0 + 1.0);
-        assert_eq!(share_seconds(&all, 4, 2), 5.0);
-        assert_eq!(share_seconds(&all, 14, 8), 3.0);
-    }
 
     #[test]
     fn flags_of_the_script_itself_are_refused() {

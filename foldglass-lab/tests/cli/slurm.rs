@@ -80,7 +80,7 @@ fn the_script_states_what_was_asked_for() {
     let again = format!("slurm study.toml {flags}");
     let report = scratch.report(&words(&again));
     assert_eq!(
-        (&report["tasks"], &report["units"], &report["time_limit"]),
+        (&report["tasks"], &report["pieces"], &report["time_limit"]),
         (&3.into(), &6.into(), &"1-02:00:00".into())
     );
     let other = again.replace("--tasks 3", "--tasks 4");
@@ -176,8 +176,37 @@ fn run_by_hand_it_submits_the_array_and_what_collects_it() {
     assert!(output.status.success(), "{output:?}");
     assert!(scratch.path().join("small/table.parquet").exists());
     // There is nothing left to write a script for.
-    let said = ["all 48 runs are in small", "foldglass collect small"];
+    let said = [
+        "48 runs, 48 done: all are in small",
+        "foldglass collect small",
+    ];
     refuses(&scratch, "slurm study.toml --script other", &said);
+}
+
+#[test]
+fn the_shares_of_an_enumeration_are_put_together() {
+    let scratch = Scratch::new();
+    let class = "--task parity --lengths 6 --inputs markov:9/10";
+    let flags = format!("slurm --json --out small --tasks 2 -- enumerate {class}");
+    let report = scratch.run(&words(&flags)).json();
+    assert_eq!(
+        (&report["name"], &report["tasks"]),
+        (&"small".into(), &2.into())
+    );
+    fs::create_dir(scratch.path().join("bin")).unwrap();
+    program(&scratch, "srun", "shift 2; \"$@\"");
+    let task = |number| script(&scratch, &[], &[("SLURM_ARRAY_TASK_ID", number)]);
+    assert!(task("1").status.success());
+    // A share is missing.
+    let collected = script(&scratch, &["collect"], &TASK);
+    assert!(!collected.status.success(), "{collected:?}");
+    assert!(task("2").status.success());
+    let collected = script(&scratch, &["collect"], &TASK);
+    let whole = scratch.run(&words(&format!("enumerate {class}")));
+    assert_eq!(
+        String::from_utf8(collected.stdout).unwrap(),
+        whole.success()
+    );
 }
 
 #[test]
@@ -200,10 +229,39 @@ fn mistakes_are_named_before_anything_is_written() {
         ("study.toml --mem 4X", &["'4X'", "512M"]),
         ("study.toml --out a\\b", &["--out", "backslashes"]),
         ("large.toml --mem 1M", &["needs", "--mem sets the limit"]),
+        ("--out c", &["<STUDY.toml>"]),
         ("study.toml --sbatch=--array=1-9", &["--array itself"]),
         ("study.toml --sbatch -q", &["'-q'", "--qos=long"]),
         ("study.toml --partition a;b", &["'a;b'", "a name of"]),
     ] {
         refuses(&scratch, &format!("slurm {flags}"), said);
     }
+    // What stands after -- is not for this command, --json included.
+    let class = "enumerate --task parity --lengths 4";
+    for (flags, said) in [
+        (format!("-- {class}"), "--out DIR"),
+        ("--out c -- enumerate --task parity".to_owned(), "--lengths"),
+        (
+            format!("--out c -- {class} --shard=1/2"),
+            "--shard=1/2 after --",
+        ),
+        (
+            format!("--out c --mem 1M -- {class}"),
+            "--mem sets the limit",
+        ),
+        (
+            "--out c -- run study.toml".to_owned(),
+            "after -- stands enumerate",
+        ),
+        (
+            format!("--out c --tasks 99999 -- {class}"),
+            "parts to do, so at most",
+        ),
+    ] {
+        let run = scratch.run(&words(&format!("slurm {flags}")));
+        assert_eq!((run.code, &run.text[..]), (Some(2), ""), "{flags}");
+        assert!(run.errors.contains(said), "{}", run.errors);
+    }
+    let files = ["bad.toml", "large.toml", "study.toml"];
+    assert_eq!(scratch.files(), files);
 }

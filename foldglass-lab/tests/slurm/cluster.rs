@@ -63,12 +63,7 @@ impl Cluster {
         fs::create_dir_all(directory.join("state")).unwrap();
         let number = std::process::id();
         let nodes = ["one", "two"].map(|name| format!("fg{number}{name}"));
-        let key: Vec<u8> = (0..1024).map(|byte| (byte * 7 + number) as u8).collect();
-        // A key that others may read is refused.
-        let mut file = fs::OpenOptions::new();
-        let file = file.write(true).create(true).mode(0o600);
-        let mut file = file.open(directory.join("key")).unwrap();
-        file.write_all(&key).unwrap();
+        write_key(&directory.join("key"), number);
         fs::write(
             directory.join("slurm.conf"),
             configuration(&directory, &nodes),
@@ -79,19 +74,7 @@ impl Cluster {
             nodes: nodes.clone(),
             daemons: Vec::new(),
         };
-        let munge = ["key", "socket", "pid", "seed", "log"].map(|kind| {
-            let flag = if kind == "socket" {
-                kind.to_owned()
-            } else {
-                format!("{kind}-file")
-            };
-            let file = if kind == "key" {
-                kind.to_owned()
-            } else {
-                format!("munge.{kind}")
-            };
-            format!("--{flag}={}", cluster.directory.join(file).display())
-        });
+        let munge = munge_flags(&cluster.directory);
         let munge: Vec<&str> = munge.iter().map(String::as_str).collect();
         cluster.begin("munged", &[&["--foreground"], &munge[..]].concat());
         wait_for("munged", || {
@@ -103,7 +86,7 @@ impl Cluster {
             cluster.begin("slurmd", &["-D", "-N", node]);
         }
         wait_for("two idle nodes", || {
-            let states = cluster.ask("sinfo", &["-h", "-N", "-o", "%T"]);
+            let states = cluster.ask("sinfo", &["-h", "-N", "-o", "%T"])?;
             (states == "idle\nidle\n").then_some(())
         });
         cluster
@@ -116,10 +99,11 @@ impl Cluster {
         command
     }
 
-    /// What a command of Slurm prints.
-    pub fn ask(&self, program: &str, args: &[&str]) -> String {
+    /// What a command of Slurm prints; none where it fails, as when a busy controller does not answer.
+    pub fn ask(&self, program: &str, args: &[&str]) -> Option<String> {
         let output = self.command(program).args(args).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        let text = String::from_utf8(output.stdout).unwrap();
+        output.status.success().then_some(text)
     }
 
     /// What the controller has to say.
@@ -222,6 +206,27 @@ fn kill(processes: &[String]) {
     while processes.iter().any(left) && begun.elapsed() < Duration::from_secs(10) {
         sleep(Duration::from_millis(20));
     }
+}
+
+/// Writes the secret that the daemons share; one that others may read is refused.
+fn write_key(path: &Path, number: u32) {
+    let key: Vec<u8> = (0..1024).map(|byte| (byte * 7 + number) as u8).collect();
+    let mut closed = fs::OpenOptions::new();
+    let closed = closed.write(true).create_new(true).mode(0o600);
+    closed.open(path).unwrap().write_all(&key).unwrap();
+}
+
+/// The flags that keep `munged` to a directory.
+fn munge_flags(directory: &Path) -> Vec<String> {
+    let files = [
+        ("key-file", "key"),
+        ("socket", "munge.socket"),
+        ("pid-file", "munge.pid"),
+        ("seed-file", "munge.seed"),
+        ("log-file", "munge.log"),
+    ];
+    let flag = |(flag, file)| format!("--{flag}={}", directory.join(file).display());
+    files.map(flag).to_vec()
 }
 
 /// Ports that are free now.

@@ -35,10 +35,10 @@ fn seconds(text: &str) -> Option<u64> {
     let fields = |text: &str| -> Option<Vec<u64>> { text.split(':').map(whole::<u64>).collect() };
     // As Slurm has it: without days the last field of two is seconds, after days it is minutes.
     let (days, hours, minutes, seconds): (u64, u64, u64, u64) = match text.split_once('-') {
-        Some((days, rest)) => match (whole(days)?, &fields(rest)?[..]) {
-            (days, &[hours]) => (days, hours, 0, 0),
-            (days, &[hours, minutes]) => (days, hours, minutes, 0),
-            (days, &[hours, minutes, seconds]) => (days, hours, minutes, seconds),
+        Some((days, rest)) => match fields(rest)?[..] {
+            [hours] => (whole(days)?, hours, 0, 0),
+            [hours, minutes] => (whole(days)?, hours, minutes, 0),
+            [hours, minutes, seconds] => (whole(days)?, hours, minutes, seconds),
             _ => return None,
         },
         None => match fields(text)?[..] {
