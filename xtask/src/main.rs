@@ -12,6 +12,7 @@ mod python;
 mod section;
 mod table;
 mod test;
+mod venv;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -3,6 +3,7 @@
 //! What Python needs is fetched while Rust is compiled. Where there is no Python, or nothing can be
 //! installed, the tests are skipped and it is said why; with `FOLDGLASS_CI` set that is a failure.
 
+use crate::venv::{Venv, succeed};
 use crate::{Failure, root, target_dir};
 use std::ffi::OsStr;
 use std::fs;
@@ -11,11 +12,8 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// The oldest Python that the package is for.
-const OLDEST: [u32; 2] = [3, 10];
-
 /// A virtual environment with all that tests need, or why there is none.
-pub struct Environment(Result<PathBuf, String>);
+pub struct Environment(Result<Venv, String>);
 
 /// Makes the environment on another thread.
 pub fn prepare() -> JoinHandle<Environment> {
@@ -28,7 +26,7 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
     test(
         Environment(environment()),
         "pip install ./foldglass-py, pytest",
-        |python| pip(python, ["--force-reinstall".as_ref(), package.as_os_str()]),
+        |venv| venv.install(["--force-reinstall".as_ref(), package.as_os_str()]),
         args,
     )
 }
@@ -42,12 +40,12 @@ pub fn after_tests(environment: Environment) -> Result<(), Failure> {
 fn test(
     environment: Environment,
     how: &str,
-    install: impl FnOnce(&Path) -> Result<(), String>,
+    install: impl FnOnce(&Venv) -> Result<(), String>,
     args: &[String],
 ) -> Result<(), Failure> {
     let start = Instant::now();
-    let python = match environment.0 {
-        Ok(python) => python,
+    let venv = match environment.0 {
+        Ok(venv) => venv,
         Err(why) if std::env::var_os("FOLDGLASS_CI").is_some() => {
             return Err(Failure::Failed(format!("python: {why}")));
         }
@@ -57,12 +55,16 @@ fn test(
         }
     };
     eprintln!("== python: {how}");
-    let tested = install(&python).and_then(|()| {
-        let mut pytest = Command::new(&python);
+    let tested = install(&venv).and_then(|()| {
+        let mut pytest = Command::new(&venv.python);
         pytest.current_dir(root().join("foldglass-py"));
         pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
         pytest.args(["--pyargs", "foldglass", "tests"]);
-        done(pytest.args(args), false)
+        let status = pytest.args(args).status();
+        match status.map_err(|error| error.to_string())? {
+            status if status.success() => Ok(()),
+            status => Err(format!("pytest: {status}")),
+        }
     });
     let seconds = start.elapsed().as_secs_f64();
     tested.map_err(|why| Failure::Failed(format!("python FAILED after {seconds:.1} s: {why}")))?;
@@ -70,42 +72,18 @@ fn test(
     Ok(())
 }
 
-fn environment() -> Result<PathBuf, String> {
-    let system = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let told = "import sys; print(*sys.version_info[:2])";
-    let output = Command::new(&system).args(["-c", told]).output();
-    let output = output.map_err(|error| format!("{}: {error}", system.display()))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version: Vec<u32> = text
-        .split_whitespace()
-        .filter_map(|part| part.parse().ok())
-        .collect();
-    if version[..] < OLDEST[..] {
-        let (found, [major, minor]) = (text.trim().replace(' ', "."), OLDEST);
-        return Err(format!("Python {found} is older than {major}.{minor}"));
-    }
-    let place = target_dir().join("python");
-    let python = place.join("bin/python");
-    if !python.exists() {
-        let mut venv = Command::new(&system);
-        done(venv.args(["-m", "venv", "--clear"]).arg(&place), true)?;
-    }
-    let requirements = root().join("foldglass-py/tests/requirements.txt");
-    let wanted = fs::read(&requirements).map_err(|error| error.to_string())?;
-    let stamp = place.join("installed.txt");
-    if fs::read(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(python);
-    }
-    pip(&python, ["-r".as_ref(), requirements.as_os_str()])?;
-    fs::write(stamp, wanted).map_err(|error| error.to_string())?;
-    Ok(python)
+fn environment() -> Result<Venv, String> {
+    Venv::prepare(
+        "python",
+        &root().join("foldglass-py/tests/requirements.txt"),
+    )
 }
 
 /// Puts the package where the environment finds it, and its command where the shell does.
-fn stage(python: &Path) -> Result<(), String> {
+fn stage(venv: &Venv) -> Result<(), String> {
+    let python = &venv.python;
     let told = "import sysconfig; print(sysconfig.get_path('platlib'))";
-    let output = Command::new(python).args(["-c", told]).output();
-    let output = output.map_err(|error| error.to_string())?;
+    let output = succeed("python", Command::new(python).args(["-c", told]))?;
     let place = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).join("foldglass");
     let copied = copy_package(&place);
     copied.map_err(|error| format!("{}: {error}", place.display()))?;
@@ -145,27 +123,4 @@ fn make_executable(path: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn make_executable(_: &Path) -> std::io::Result<()> {
     Ok(())
-}
-
-fn pip<'a>(python: &Path, args: impl IntoIterator<Item = &'a OsStr>) -> Result<(), String> {
-    let mut pip = Command::new(python);
-    pip.args(["-m", "pip", "--disable-pip-version-check", "install", "-q"]);
-    done(pip.args(args), true)
-}
-
-/// Runs it to its end; `quiet` keeps what it prints for the message of a failure.
-fn done(command: &mut Command, quiet: bool) -> Result<(), String> {
-    let line = format!("{command:?}");
-    let failed = |error: std::io::Error| format!("{line}: {error}");
-    let (status, said) = if quiet {
-        let output = command.output().map_err(failed)?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status, said)
-    } else {
-        (command.status().map_err(failed)?, String::new())
-    };
-    if status.success() {
-        return Ok(());
-    }
-    Err(format!("{line}: {status} {}", said.trim()))
 }
