@@ -17,6 +17,7 @@ mod sums;
 mod vector;
 
 pub(crate) use aligned::Aligned;
+use panel::Panel;
 pub(crate) use routes::{Columns, Piece, Routes};
 pub(crate) use soften::Soften;
 pub(crate) use sums::{Extent, Given, Results, Seen, Sums};
@@ -28,8 +29,12 @@ use vector::{Avx2, Avx512};
 /// others. Each is unsafe to call with buffers that its work's `check` refuses.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels {
-    forward: unsafe fn(&Sums, Given<'_>, &mut [f64], &mut [f64]),
-    backward: unsafe fn(&Sums, Given<'_>, &mut [f64], &mut Results<'_>),
+    forward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut [f64]),
+    forward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64]),
+    forward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64]),
+    backward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut Results<'_>),
+    backward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut Results<'_>),
+    backward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut Results<'_>),
     visits: unsafe fn(&Sums, Seen<'_>, &mut [f64]),
     pack: unsafe fn(&Sums, &[f64], &mut [f64]),
     unpack: unsafe fn(&Sums, &[f64], &mut [f64]),
@@ -41,19 +46,56 @@ pub(crate) struct Kernels {
 macro_rules! kernels {
     ($wide:ty, $narrow:ty $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward(work: &Sums, given: Given<'_>, scratch: &mut [f64], post: &mut [f64]) {
+        unsafe fn forward_alone(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            scratch: &mut [f64],
+            post: &mut [f64],
+        ) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.forward::<$wide, $narrow>(given, scratch, post) }
+            unsafe { work.forward_alone::<$wide, $narrow>(panel, given, scratch, post) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn backward(
+        unsafe fn forward_4(work: &Sums, panel: Panel, given: Given<'_>, post: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.forward_panel::<$narrow, 4>(panel, given, post.as_mut_ptr()) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn forward_8(work: &Sums, panel: Panel, given: Given<'_>, post: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.forward_panel::<$wide, 8>(panel, given, post.as_mut_ptr()) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward_alone(
             work: &Sums,
+            panel: Panel,
             given: Given<'_>,
             scratch: &mut [f64],
             results: &mut Results<'_>,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward::<$wide, $narrow>(given, scratch, results) }
+            unsafe { work.backward_alone::<$wide, $narrow>(panel, given, scratch, results) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward_4(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            results: &mut Results<'_>,
+        ) {
+            // SAFETY: as above.
+            unsafe { work.backward_panel::<$narrow, 4>(panel, given, results) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward_8(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            results: &mut Results<'_>,
+        ) {
+            // SAFETY: as above.
+            unsafe { work.backward_panel::<$wide, 8>(panel, given, results) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn visits(work: &Sums, given: Seen<'_>, visits: &mut [f64]) {
@@ -91,7 +133,7 @@ macro_rules! kernels {
             // SAFETY: as above.
             unsafe { work.run::<$wide, $narrow>(values, mask, policy) }
         }
-        Kernels { forward, backward, visits, pack, unpack, send, bring_back, soften }
+        Kernels { forward_alone, forward_4, forward_8, backward_alone, backward_4, backward_8, visits, pack, unpack, send, bring_back, soften }
     }};
 }
 
@@ -128,8 +170,16 @@ impl Kernels {
     #[inline(always)]
     pub fn forward(&self, work: &Sums, given: Given<'_>, scratch: &mut [f64], post: &mut [f64]) {
         work.check_forward(&given, scratch, post);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.forward)(work, given, scratch, post) }
+        for &panel in work.panels() {
+            // SAFETY: just checked, and the machine has the instructions.
+            unsafe {
+                match panel.width {
+                    1 => (self.forward_alone)(work, panel, given, scratch, post),
+                    4 => (self.forward_4)(work, panel, given, post),
+                    _ => (self.forward_8)(work, panel, given, post),
+                }
+            }
+        }
     }
 
     /// Computes values and message of a step, as far as they are wanted.
@@ -145,8 +195,16 @@ impl Kernels {
         if results.values.is_empty() && results.message.is_empty() {
             return;
         }
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.backward)(work, given, scratch, &mut results) }
+        for &panel in work.panels() {
+            // SAFETY: just checked, and the machine has the instructions.
+            unsafe {
+                match panel.width {
+                    1 => (self.backward_alone)(work, panel, given, scratch, &mut results),
+                    4 => (self.backward_4)(work, panel, given, &mut results),
+                    _ => (self.backward_8)(work, panel, given, &mut results),
+                }
+            }
+        }
     }
 
     /// Computes the visits of a step's cells, or adds to them.

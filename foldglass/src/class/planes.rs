@@ -153,7 +153,8 @@ impl Lanes {
     pub fn seat(&self, lane: usize, vectors: usize) -> Seat {
         let block = self.blocks.iter().find(|block| lane < block.lanes().end);
         let &Block { first, width, .. } = block.expect("a lane of the step");
-        let inner = (lane - first) % width;
+        // Widths are powers of two.
+        let inner = (lane - first) & (width - 1);
         Seat {
             panel: (lane - inner) * vectors,
             lane: inner,
@@ -371,17 +372,31 @@ impl Planes {
         for (group, planes) in class.groups().iter().zip(&self.groups) {
             let from = &rows[group.first_cell * q..][..group.cells * q];
             let table = &mut table[planes.entries.clone()];
-            for (n, from) in from.chunks_exact(group.histories * q).enumerate() {
-                let window = planes.window(group, q, n, replica);
-                for (&start, from) in planes.histories(q).iter().zip(from.chunks_exact(q)) {
-                    let to = &mut table[window.first + start * window.width..];
-                    let to = to.iter_mut().step_by(window.width);
-                    to.zip(from)
-                        .for_each(|(to, &from)| *to = if from < least { 0.0 } else { from });
+            match q {
+                2 => planes.write_each::<2>(group, from, replica, table, least),
+                3 => planes.write_each::<3>(group, from, replica, table, least),
+                5 => planes.write_each::<5>(group, from, replica, table, least),
+                _ => {
+                    let histories = planes.histories(q);
+                    for (n, from) in from.chunks_exact(group.histories * q).enumerate() {
+                        let WindowPlace { first, width } = planes.window(group, q, n, replica);
+                        for (&start, from) in histories.iter().zip(from.chunks_exact(q)) {
+                            let place = first + start * width;
+                            for (action, &from) in from.iter().enumerate() {
+                                table[place + action * width] = flushed(from, least);
+                            }
+                        }
+                    }
                 }
             }
         }
     }
+}
+
+/// A number, or zero where it is below the least.
+#[inline]
+fn flushed(value: f64, least: f64) -> f64 {
+    if value < least { 0.0 } else { value }
 }
 
 /// Where the entries of a window begin, and how far apart they lie.
@@ -417,12 +432,67 @@ impl GroupPlanes {
 
     /// Copies the group's part of a table, with `each` entries a cell, to the order of the cells.
     fn read(&self, group: &Group, each: usize, table: &[f64], replica: usize, to: &mut [f64]) {
-        let histories = self.histories(each);
-        for (n, to) in to.chunks_exact_mut(group.histories * each).enumerate() {
-            let WindowPlace { first, width } = self.window(group, each, n, replica);
-            for (&start, to) in histories.iter().zip(to.chunks_exact_mut(each)) {
-                let from = table[first + start * width..].iter().step_by(width);
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        // The loop over a cell is short: known to the compiler it costs a third.
+        match each {
+            1 => self.read_each::<1>(group, table, replica, to),
+            2 => self.read_each::<2>(group, table, replica, to),
+            3 => self.read_each::<3>(group, table, replica, to),
+            5 => self.read_each::<5>(group, table, replica, to),
+            _ => {
+                let histories = self.histories(each);
+                for (n, to) in to.chunks_exact_mut(group.histories * each).enumerate() {
+                    let WindowPlace { first, width } = self.window(group, each, n, replica);
+                    for (&start, to) in histories.iter().zip(to.chunks_exact_mut(each)) {
+                        let place = first + start * width;
+                        for (action, to) in to.iter_mut().enumerate() {
+                            *to = table[place + action * width];
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same with E entries a cell.
+    fn read_each<const E: usize>(
+        &self,
+        group: &Group,
+        table: &[f64],
+        replica: usize,
+        to: &mut [f64],
+    ) {
+        let histories = self.histories(E);
+        let (cells, _) = to.as_chunks_mut::<E>();
+        for (n, cells) in cells.chunks_exact_mut(group.histories).enumerate() {
+            let WindowPlace { first, width } = self.window(group, E, n, replica);
+            for (&start, cell) in histories.iter().zip(cells) {
+                let place = first + start * width;
+                let from = &table[place..][..(E - 1) * width + 1];
+                *cell = std::array::from_fn(|action| from[action * width]);
+            }
+        }
+    }
+
+    /// Copies rows with E entries a cell, in the order of the cells, into the group's part of a
+    /// table; what is below `least` becomes zero.
+    fn write_each<const E: usize>(
+        &self,
+        group: &Group,
+        from: &[f64],
+        replica: usize,
+        table: &mut [f64],
+        least: f64,
+    ) {
+        let histories = self.histories(E);
+        let (cells, _) = from.as_chunks::<E>();
+        for (n, cells) in cells.chunks_exact(group.histories).enumerate() {
+            let WindowPlace { first, width } = self.window(group, E, n, replica);
+            for (&start, cell) in histories.iter().zip(cells) {
+                let place = first + start * width;
+                let to = &mut table[place..][..(E - 1) * width + 1];
+                for (action, &from) in cell.iter().enumerate() {
+                    to[action * width] = flushed(from, least);
+                }
             }
         }
     }

@@ -60,7 +60,7 @@ static ZEROS: [f64; TALLEST * PANEL] = [0.0; TALLEST * PANEL];
 const TALLEST: usize = 5;
 
 /// The size of equal parts of `n`, each at most `TALLEST`.
-fn tall(n: usize) -> usize {
+pub(super) fn tall(n: usize) -> usize {
     n.div_ceil(n.div_ceil(TALLEST))
 }
 
@@ -123,7 +123,7 @@ impl Sums {
     /// Computes post of a panel.
     ///
     /// # Safety
-    /// As for `Sums::forward`; W is the width of the panel, and that of `V` divides it.
+    /// The buffers are those of `Kernels::forward`, checked; the machine has the instructions; W is the width of the panel, and that of `V` divides it.
     #[inline(always)]
     pub(super) unsafe fn forward_panel<V: Lane, const W: usize>(
         &self,
@@ -133,8 +133,8 @@ impl Sums {
     ) {
         let states = self.extent.states;
         for history in 0..self.extent.histories {
-            for state in (0..states).step_by(tall(states)) {
-                let rows = tall(states).min(states - state);
+            for state in (0..states).step_by(self.tall) {
+                let rows = self.tall.min(states - state);
                 by_rows!(
                     V,
                     rows,
@@ -232,7 +232,7 @@ impl Sums {
     /// Computes values and message of a panel, as far as they are wanted.
     ///
     /// # Safety
-    /// As for `Sums::backward`; W is the width of the panel, and that of `V` divides it.
+    /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions; W is the width of the panel, and that of `V` divides it.
     #[inline(always)]
     pub(super) unsafe fn backward_panel<V: Lane, const W: usize>(
         &self,
@@ -243,8 +243,8 @@ impl Sums {
         let wants = (!results.values.is_empty(), !results.message.is_empty());
         let states = self.extent.states;
         for history in 0..self.extent.histories {
-            for state in (0..states).step_by(tall(states)) {
-                let rows = tall(states).min(states - state);
+            for state in (0..states).step_by(self.tall) {
+                let rows = self.tall.min(states - state);
                 let from = (history, state);
                 // Values of later rows add to those of the first.
                 match (wants, results.add || state > 0) {

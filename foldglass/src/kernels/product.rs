@@ -203,7 +203,7 @@ impl Sums {
     /// Computes post of a lane.
     ///
     /// # Safety
-    /// As for `Sums::forward`.
+    /// The buffers are those of `Kernels::forward`, checked; the machine has the instructions.
     #[inline(always)]
     pub(super) unsafe fn forward_alone<Wide: Lane, Narrow: Lane>(
         &self,
@@ -225,13 +225,14 @@ impl Sums {
                 let product = alone.post();
                 product.run::<Wide, Narrow>(alpha.as_ptr(), policy.as_ptr(), c);
             }
-            let rows = parts.post.chunks_exact(alone.columns);
-            for (s, from) in rows.enumerate() {
-                let place = (history * alone.states + s) * alone.columns * row + at.lane;
-                let to = post[place..].iter_mut().step_by(row);
-                for ((to, from), start) in to.zip(from).zip(&self.weight_rows) {
-                    let value = from * given.weights[start + at.lane];
-                    *to = if value >= LEAST_MESSAGE { value } else { 0.0 };
+            let symbols = parts.post.chunks_exact(extent.actions);
+            for (n, from) in symbols.enumerate() {
+                let weight = given.weights[n % extent.entering * row + at.lane];
+                let first = history * alone.states * extent.entering + n;
+                let to = &mut post[first * extent.actions * row + at.lane..];
+                for (a, from) in from.iter().enumerate() {
+                    let value = from * weight;
+                    to[a * row] = if value >= LEAST_MESSAGE { value } else { 0.0 };
                 }
             }
         }
@@ -240,7 +241,7 @@ impl Sums {
     /// Computes values and message of a lane, as far as they are wanted.
     ///
     /// # Safety
-    /// As for `Sums::backward`.
+    /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions.
     #[inline(always)]
     pub(super) unsafe fn backward_alone<Wide: Lane, Narrow: Lane>(
         &self,
@@ -284,12 +285,19 @@ impl Sums {
     /// Copies bbar of a lane and a history, by s and j, and weighs it.
     #[inline(always)]
     fn weigh_bbar(&self, at: Panel, history: usize, given: Given<'_>, to: &mut [f64]) {
-        let (columns, row) = (self.weight_rows.len(), self.extent.lanes.row);
-        for (s, to) in to.chunks_exact_mut(columns).enumerate() {
-            let place = (history * self.extent.states + s) * columns * row + at.lane;
-            let from = given.bbar[place..].iter().step_by(row);
-            for ((to, from), start) in to.iter_mut().zip(from).zip(&self.weight_rows) {
-                *to = from * given.weights[start + at.lane];
+        let Extent {
+            states,
+            entering,
+            actions,
+            ..
+        } = self.extent;
+        let row = self.extent.lanes.row;
+        for (n, to) in to.chunks_exact_mut(actions).enumerate() {
+            let weight = given.weights[n % entering * row + at.lane];
+            let first = (history * states * entering + n) * actions * row + at.lane;
+            let from = &given.bbar[first..];
+            for (a, to) in to.iter_mut().enumerate() {
+                *to = from[a * row] * weight;
             }
         }
     }

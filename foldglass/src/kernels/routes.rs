@@ -144,6 +144,21 @@ impl Routes {
             // SAFETY: the caller's.
             return unsafe { turned!(self.send_turned, V, post.as_ptr(), message.as_mut_ptr()) };
         }
+        if weights.is_empty() && self.rows == 1 && count == 1 {
+            for (piece, &row) in self.pieces.iter().zip(&self.post_rows) {
+                // SAFETY: all numbers of all pieces are within the reach.
+                unsafe {
+                    let to = message.as_mut_ptr().add(piece.message);
+                    move_run::<V>(
+                        self.run,
+                        !piece.first_in_message,
+                        post.as_ptr().add(row),
+                        to,
+                    );
+                }
+            }
+            return;
+        }
         for (piece, rows, weight) in self.weighed(weights) {
             let add = !piece.first_in_message;
             // SAFETY: all numbers of all pieces are within the reach.
@@ -183,6 +198,17 @@ impl Routes {
             // SAFETY: the caller's.
             return unsafe { turned!(self.bring_back_turned, V, from, to) };
         }
+        if weights.is_empty() && self.rows == 1 && count == 1 {
+            for (piece, &row) in self.pieces.iter().zip(&self.post_rows) {
+                let add = add || !piece.first_in_post;
+                // SAFETY: as in `send`.
+                unsafe {
+                    let from = message.as_ptr().add(piece.message);
+                    move_run::<V>(self.run, add, from, bbar.as_mut_ptr().add(row));
+                }
+            }
+            return;
+        }
         for (piece, rows, weight) in self.weighed(weights) {
             let add = add || !piece.first_in_post;
             // SAFETY: as in `send`.
@@ -196,6 +222,32 @@ impl Routes {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Puts or adds a run; what is below the least of a message becomes zero.
+///
+/// # Safety
+/// As for `put_run`.
+#[inline(always)]
+unsafe fn move_run<V: Lane>(run: usize, add: bool, from: *const f64, to: *mut f64) {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut i = 0;
+        while i + V::WIDTH <= run {
+            let value = V::load(from.add(i)).flush(LEAST_MESSAGE);
+            let sum = if add {
+                value.plus(V::load(to.add(i)))
+            } else {
+                value
+            };
+            sum.store(to.add(i));
+            i += V::WIDTH;
+        }
+        for i in i..run {
+            let value = (*from.add(i)).flush(LEAST_MESSAGE);
+            *to.add(i) = if add { value + *to.add(i) } else { value };
         }
     }
 }

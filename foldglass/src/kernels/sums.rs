@@ -93,6 +93,22 @@ pub(crate) struct Sums {
     pub(super) extent: Extent,
     /// By j, where the weights of its entering symbol start.
     pub(super) weight_rows: Vec<usize>,
+    /// The most states of a tile.
+    pub(super) tall: usize,
+    panels: Vec<Panel>,
+    sizes: Sizes,
+}
+
+/// What the buffers need, worked out once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sizes {
+    entries: usize,
+    cells: usize,
+    alpha: usize,
+    alpha_rows: usize,
+    post: usize,
+    weights: usize,
+    scratch: usize,
 }
 
 /// What the way back reads.
@@ -133,124 +149,78 @@ impl Sums {
         );
         Sums {
             weight_rows: (0..extent.columns()).map(row).collect(),
+            tall: super::panel::tall(extent.states),
+            panels: panels(&extent),
+            sizes: Sizes {
+                entries: extent.entries(),
+                cells: extent.cells(),
+                alpha: extent.alpha(),
+                alpha_rows: extent.alpha_rows(),
+                post: extent.post(),
+                weights: extent.weights(),
+                scratch: super::product::Alone::new(&extent).size(),
+            },
             extent,
         }
     }
 
-    /// What a lane alone in its panel needs beside the buffers.
-    pub fn scratch(&self) -> usize {
-        super::product::Alone::new(&self.extent).size()
+    /// Its panels.
+    pub(super) fn panels(&self) -> &[Panel] {
+        &self.panels
     }
 
-    fn check(&self, what: &str, len: usize, needed: usize) {
-        assert!(
-            len >= needed,
-            "{what} of {len} entries: {needed} are reached"
-        );
+    /// What a lane alone in its panel needs beside the buffers.
+    pub fn scratch(&self) -> usize {
+        self.sizes.scratch
     }
 
     /// Refuses buffers that `forward` would leave.
+    #[inline]
     pub fn check_forward(&self, given: &Given<'_>, scratch: &[f64], post: &[f64]) {
-        self.check("a policy", given.policy.len(), self.extent.entries());
-        self.check("alpha", given.alpha.len(), self.extent.alpha());
-        self.check("weights", given.weights.len(), self.extent.weights());
-        self.check("scratch", scratch.len(), self.scratch());
-        self.check("post", post.len(), self.extent.post());
+        check("a policy", given.policy, self.sizes.entries);
+        check("alpha", given.alpha, self.sizes.alpha);
+        check("weights", given.weights, self.sizes.weights);
+        check("scratch", scratch, self.sizes.scratch);
+        check("post", post, self.sizes.post);
     }
 
     /// Refuses buffers that `backward` would leave.
+    #[inline]
     pub fn check_backward(&self, given: &Given<'_>, scratch: &[f64], results: &Results<'_>) {
         self.check_forward(given, scratch, given.bbar);
         if !results.values.is_empty() {
-            self.check("values", results.values.len(), self.extent.entries());
+            check("values", results.values, self.sizes.entries);
         }
         if !results.message.is_empty() {
-            self.check("a message", results.message.len(), self.extent.alpha());
+            check("a message", results.message, self.sizes.alpha);
         }
     }
 
     /// Refuses buffers that `visits` would leave.
+    #[inline]
     pub fn check_visits(&self, given: &Seen<'_>, visits: &[f64]) {
-        self.check("alpha", given.alpha.len(), self.extent.alpha());
-        self.check("weights", given.weights.len(), self.extent.weights());
-        self.check("visits", visits.len(), self.extent.cells());
+        check("alpha", given.alpha, self.sizes.alpha);
+        check("weights", given.weights, self.sizes.weights);
+        check("visits", visits, self.sizes.cells);
     }
 
     /// Refuses buffers that `pack` or `unpack` would leave.
+    #[inline]
     pub fn check_pack(&self, rows: &[f64], panels: &[f64]) {
-        self.check("rows", rows.len(), self.extent.alpha_rows());
-        self.check("panels", panels.len(), self.extent.alpha());
-    }
-
-    /// Where the panels of the step lie, each with its width.
-    fn panels(&self) -> impl Iterator<Item = Panel> {
-        let (vectors, rows) = (self.extent.vectors(), self.extent.rows());
-        self.extent.lanes.blocks.iter().flat_map(move |block| {
-            block.lanes().step_by(block.width).map(move |lane| Panel {
-                width: block.width,
-                lane,
-                cells: lane * vectors,
-                states: lane * rows,
-            })
-        })
-    }
-
-    /// Computes post.
-    ///
-    /// # Safety
-    /// `check_forward` accepts the buffers, and the machine has the instructions of `Wide` and
-    /// `Narrow`, whose widths are 4 or 8, and 4.
-    #[inline(always)]
-    pub unsafe fn forward<Wide: Lane, Narrow: Lane>(
-        &self,
-        given: Given<'_>,
-        scratch: &mut [f64],
-        post: &mut [f64],
-    ) {
-        for panel in self.panels() {
-            // SAFETY: the caller's; the width of the vectors divides that of the panel.
-            unsafe {
-                match panel.width {
-                    1 => self.forward_alone::<Wide, Narrow>(panel, given, scratch, post),
-                    4 => self.forward_panel::<Narrow, 4>(panel, given, post.as_mut_ptr()),
-                    _ => self.forward_panel::<Wide, 8>(panel, given, post.as_mut_ptr()),
-                }
-            }
-        }
-    }
-
-    /// Computes values and message, as far as they are wanted.
-    ///
-    /// # Safety
-    /// `check_backward` accepts the buffers, and the machine has the instructions as for `forward`.
-    #[inline(always)]
-    pub unsafe fn backward<Wide: Lane, Narrow: Lane>(
-        &self,
-        given: Given<'_>,
-        scratch: &mut [f64],
-        results: &mut Results<'_>,
-    ) {
-        for panel in self.panels() {
-            // SAFETY: the caller's; the width of the vectors divides that of the panel.
-            unsafe {
-                match panel.width {
-                    1 => self.backward_alone::<Wide, Narrow>(panel, given, scratch, results),
-                    4 => self.backward_panel::<Narrow, 4>(panel, given, results),
-                    _ => self.backward_panel::<Wide, 8>(panel, given, results),
-                }
-            }
-        }
+        check("rows", rows, self.sizes.alpha_rows);
+        check("panels", panels, self.sizes.alpha);
     }
 
     /// Computes visits(k, entering symbol) = weight times the sum over s of alpha(s, k), or adds it
     /// to them.
     ///
     /// # Safety
-    /// `check_visits` accepts the buffers, and the machine has the instructions as for `forward`.
+    /// `check_visits` accepts the buffers, and the machine has the instructions of `Wide` and
+    /// `Narrow`, whose widths are 4 or 8, and 4.
     #[inline(always)]
     pub unsafe fn visits<Wide: Lane, Narrow: Lane>(&self, given: Seen<'_>, visits: &mut [f64]) {
         let visits = visits.as_mut_ptr();
-        for panel in self.panels() {
+        for &panel in &self.panels {
             // SAFETY: the caller's; the width of the vectors divides that of the panel.
             unsafe {
                 match panel.width {
@@ -265,11 +235,12 @@ impl Sums {
     /// Brings alpha from rows into panels.
     ///
     /// # Safety
-    /// `check_pack` accepts the buffers, and the machine has the instructions as for `forward`.
+    /// `check_pack` accepts the buffers, and the machine has the instructions of `Wide` and
+    /// `Narrow`, whose widths are 4 or 8, and 4.
     #[inline(always)]
     pub unsafe fn pack<Wide: Lane, Narrow: Lane>(&self, rows: &[f64], panels: &mut [f64]) {
         let row = self.extent.lanes.row;
-        for panel in self.panels() {
+        for &panel in &self.panels {
             // SAFETY: the caller's; the width of the vectors divides that of the panel.
             unsafe {
                 let from = (rows.as_ptr().add(panel.lane), row);
@@ -290,7 +261,7 @@ impl Sums {
     #[inline(always)]
     pub unsafe fn unpack<Wide: Lane, Narrow: Lane>(&self, panels: &[f64], rows: &mut [f64]) {
         let row = self.extent.lanes.row;
-        for panel in self.panels() {
+        for &panel in &self.panels {
             // SAFETY: as for `pack`.
             unsafe {
                 let from = (panels.as_ptr().add(panel.states), panel.width);
@@ -303,6 +274,33 @@ impl Sums {
             }
         }
     }
+}
+
+#[inline(always)]
+fn check(what: &str, buffer: &[f64], needed: usize) {
+    if buffer.len() < needed {
+        refuse(what, buffer.len(), needed);
+    }
+}
+
+#[cold]
+fn refuse(what: &str, len: usize, needed: usize) -> ! {
+    panic!("{what} of {len} entries: {needed} are reached")
+}
+
+/// Where the panels of a step lie.
+fn panels(extent: &Extent) -> Vec<Panel> {
+    let (vectors, rows) = (extent.vectors(), extent.rows());
+    let blocks = extent.lanes.blocks.iter();
+    let panels = blocks.flat_map(|block| {
+        block.lanes().step_by(block.width).map(|lane| Panel {
+            width: block.width,
+            lane,
+            cells: lane * vectors,
+            states: lane * rows,
+        })
+    });
+    panels.collect()
 }
 
 #[cfg(test)]
