@@ -17,7 +17,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use crate::class::Class;
+use crate::class::{Class, Group, PANEL};
 use crate::evaluate::{Passes, Scale};
 use crate::kernels::Kernels;
 use crate::memory::{Allowance, TooLarge};
@@ -84,15 +84,19 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// The number of runs that share vectors on a class: 8 where windows are narrow, else 1.
+    /// The number of runs that share vectors on a class: 8 where windows show no symbol but x_t and
+    /// one that leaves, else 1.
     pub fn side_by_side(class: &Class) -> usize {
-        let lanes = class
-            .planes(1)
-            .groups
-            .iter()
-            .map(|group| group.lanes.count)
-            .max();
-        if lanes == Some(1) { 8 } else { 1 }
+        let past = class.shape().window.past;
+        let is_narrow = |group: &Group| {
+            let leaving = usize::from(group.before > 0 && group.before == past);
+            group.before + group.after == leaving
+        };
+        if class.groups().iter().all(is_narrow) {
+            PANEL
+        } else {
+            1
+        }
     }
 
     /// Starts the runs numbered `numbers` of `seed`, at most `side_by_side` of them.

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-pub(crate) use planes::{Digits, Lanes, Place, Planes};
+pub(crate) use planes::{Lanes, PANEL, Place, Planes, Reading, Roles, Vectors};
 pub use spec::{ClassSpec, SpecError, WIDEST};
 pub use steps::StepPlace;
 use steps::Steps;
@@ -217,7 +217,8 @@ impl Class {
             .map(|t| last_node(t).expect("every length ends"))
             .collect();
         let steps = Steps::new(task.longest(), &groups, &nodes, &last_nodes);
-        let planes = Arc::new(Planes::new(task.q(), shape.window, &groups, 1));
+        let correlated = task.inputs().is_correlated();
+        let planes = Arc::new(Planes::new(task.q(), shape, correlated, &groups, 1));
         Ok(Class(Arc::new(Layout {
             task,
             shape,
@@ -271,7 +272,8 @@ impl Class {
             1 => self.0.planes.clone(),
             _ => Arc::new(Planes::new(
                 self.q(),
-                self.shape().window,
+                self.shape(),
+                self.task().inputs().is_correlated(),
                 self.groups(),
                 replicas,
             )),

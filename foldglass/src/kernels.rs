@@ -9,17 +9,18 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod aligned;
-mod contract;
-mod message;
+mod panel;
+mod product;
+mod routes;
 mod soften;
-mod stretches;
+mod sums;
 mod vector;
 
 pub(crate) use aligned::Aligned;
-pub(crate) use contract::{Contraction, Left, Offsets, Right, Run, Size, Strides};
-pub(crate) use message::{Collect, Dropped, Route, Spread};
+use panel::Panel;
+pub(crate) use routes::{Columns, Piece, Routes};
 pub(crate) use soften::Soften;
-pub(crate) use stretches::Stretches;
+pub(crate) use sums::{Extent, Given, Results, Seen, Sums};
 use vector::Portable;
 #[cfg(target_arch = "x86_64")]
 use vector::{Avx2, Avx512};
@@ -28,29 +29,111 @@ use vector::{Avx2, Avx512};
 /// others. Each is unsafe to call with buffers that its work's `check` refuses.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels {
-    contract: unsafe fn(&Contraction, Run, &[f64], &[f64], &mut [f64]),
-    stretches: unsafe fn(&Stretches, bool, &[f64], &mut [f64]),
+    forward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut [f64]),
+    forward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64]),
+    forward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64]),
+    backward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut Results<'_>),
+    backward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut Results<'_>),
+    backward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut Results<'_>),
+    visits: unsafe fn(&Sums, Seen<'_>, &mut [f64]),
+    pack: unsafe fn(&Sums, &[f64], &mut [f64]),
+    unpack: unsafe fn(&Sums, &[f64], &mut [f64]),
+    send: unsafe fn(&Routes, &[f64], &[f64], &mut [f64]),
+    bring_back: unsafe fn(&Routes, &[f64], bool, &[f64], &mut [f64]),
     soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
 }
 
 macro_rules! kernels {
     ($wide:ty, $narrow:ty $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn contract(work: &Contraction, run: Run, a: &[f64], b: &[f64], c: &mut [f64]) {
+        unsafe fn forward_alone(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            scratch: &mut [f64],
+            post: &mut [f64],
+        ) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.run::<$wide, $narrow>(run, a, b, c) }
+            unsafe { work.forward_alone::<$wide, $narrow>(panel, given, scratch, post) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn stretches(work: &Stretches, add: bool, from: &[f64], to: &mut [f64]) {
+        unsafe fn forward_4(work: &Sums, panel: Panel, given: Given<'_>, post: &mut [f64]) {
             // SAFETY: as above.
-            unsafe { work.run::<$wide, $narrow>(add, from, to) }
+            unsafe { work.forward_panel::<$narrow, 4>(panel, given, post.as_mut_ptr()) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn forward_8(work: &Sums, panel: Panel, given: Given<'_>, post: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.forward_panel::<$wide, 8>(panel, given, post.as_mut_ptr()) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward_alone(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            scratch: &mut [f64],
+            results: &mut Results<'_>,
+        ) {
+            // SAFETY: as above.
+            unsafe { work.backward_alone::<$wide, $narrow>(panel, given, scratch, results) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward_4(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            results: &mut Results<'_>,
+        ) {
+            // SAFETY: as above.
+            unsafe { work.backward_panel::<$narrow, 4>(panel, given, results) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward_8(
+            work: &Sums,
+            panel: Panel,
+            given: Given<'_>,
+            results: &mut Results<'_>,
+        ) {
+            // SAFETY: as above.
+            unsafe { work.backward_panel::<$wide, 8>(panel, given, results) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn visits(work: &Sums, given: Seen<'_>, visits: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.visits::<$wide, $narrow>(given, visits) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn pack(work: &Sums, rows: &[f64], panels: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.pack::<$wide, $narrow>(rows, panels) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn unpack(work: &Sums, panels: &[f64], rows: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.unpack::<$wide, $narrow>(panels, rows) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn send(work: &Routes, weights: &[f64], post: &[f64], message: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.send::<$narrow>(weights, post, message) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn bring_back(
+            work: &Routes,
+            weights: &[f64],
+            add: bool,
+            message: &[f64],
+            bbar: &mut [f64],
+        ) {
+            // SAFETY: as above.
+            unsafe { work.bring_back::<$narrow>(weights, add, message, bbar) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
             // SAFETY: as above.
             unsafe { work.run::<$wide, $narrow>(values, mask, policy) }
         }
-        Kernels { contract, stretches, soften }
+        Kernels { forward_alone, forward_4, forward_8, backward_alone, backward_4, backward_8, visits, pack, unpack, send, bring_back, soften }
     }};
 }
 
@@ -80,26 +163,95 @@ impl Kernels {
         list
     }
 
-    /// Runs a contraction on A, B and C.
+    /// Computes post of a step from alpha and the policy; `given.bbar` is not read.
     ///
     /// # Panics
-    /// If it would leave one of them.
+    /// If it would leave a buffer, here as in all that follow.
     #[inline(always)]
-    pub fn contract(&self, work: &Contraction, run: Run, a: &[f64], b: &[f64], c: &mut [f64]) {
-        work.check(a, b, c);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.contract)(work, run, a, b, c) }
+    pub fn forward(&self, work: &Sums, given: Given<'_>, scratch: &mut [f64], post: &mut [f64]) {
+        work.check_forward(&given, scratch, post);
+        for &panel in work.panels() {
+            // SAFETY: just checked, and the machine has the instructions.
+            unsafe {
+                match panel.width {
+                    1 => (self.forward_alone)(work, panel, given, scratch, post),
+                    4 => (self.forward_4)(work, panel, given, post),
+                    _ => (self.forward_8)(work, panel, given, post),
+                }
+            }
+        }
     }
 
-    /// Sums stretches of `from` into `to`.
-    ///
-    /// # Panics
-    /// If it would leave one of them.
+    /// Computes values and message of a step, as far as they are wanted.
     #[inline(always)]
-    pub fn stretches(&self, work: &Stretches, add: bool, from: &[f64], to: &mut [f64]) {
-        work.check(from, to);
+    pub fn backward(
+        &self,
+        work: &Sums,
+        given: Given<'_>,
+        scratch: &mut [f64],
+        mut results: Results<'_>,
+    ) {
+        work.check_backward(&given, scratch, &results);
+        if results.values.is_empty() && results.message.is_empty() {
+            return;
+        }
+        for &panel in work.panels() {
+            // SAFETY: just checked, and the machine has the instructions.
+            unsafe {
+                match panel.width {
+                    1 => (self.backward_alone)(work, panel, given, scratch, &mut results),
+                    4 => (self.backward_4)(work, panel, given, &mut results),
+                    _ => (self.backward_8)(work, panel, given, &mut results),
+                }
+            }
+        }
+    }
+
+    /// Computes the visits of a step's cells, or adds to them.
+    #[inline(always)]
+    pub fn visits(&self, work: &Sums, given: Seen<'_>, visits: &mut [f64]) {
+        work.check_visits(&given, visits);
         // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.stretches)(work, add, from, to) }
+        unsafe { (self.visits)(work, given, visits) }
+    }
+
+    /// Brings alpha from rows into panels.
+    #[inline(always)]
+    pub fn pack(&self, work: &Sums, rows: &[f64], panels: &mut [f64]) {
+        work.check_pack(rows, panels);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.pack)(work, rows, panels) }
+    }
+
+    /// Brings a message returned from panels into rows.
+    #[inline(always)]
+    pub fn unpack(&self, work: &Sums, panels: &[f64], rows: &mut [f64]) {
+        work.check_pack(rows, panels);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.unpack)(work, panels, rows) }
+    }
+
+    /// Makes the message that a step sends of its post.
+    #[inline(always)]
+    pub fn send(&self, work: &Routes, weights: &[f64], post: &[f64], message: &mut [f64]) {
+        work.check(weights, post, message);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.send)(work, weights, post, message) }
+    }
+
+    /// Makes bbar of a step of the message returned to it, or adds to it.
+    #[inline(always)]
+    pub fn bring_back(
+        &self,
+        work: &Routes,
+        weights: &[f64],
+        add: bool,
+        message: &[f64],
+        bbar: &mut [f64],
+    ) {
+        work.check(weights, bbar, message);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.bring_back)(work, weights, add, message, bbar) }
     }
 
     /// Updates a policy from its values where the mask is 1.

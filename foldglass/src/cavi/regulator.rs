@@ -215,11 +215,12 @@ impl Regulator {
         let (q, lambda) = (table.class.q(), self.temperature(tau));
         let raise = self.prior.as_ref().map_or(0.0, |prior| prior.lowest);
         let mut bonus = std::mem::take(&mut self.bonus);
-        for group in &table.planes.groups {
-            let width = group.lanes.width;
-            let cells = bonus[group.cells.clone()].chunks_exact_mut(width);
+        let groups = table.planes.groups.iter();
+        for panels in groups.flat_map(|group| group.panels(q)) {
+            let width = panels.width;
+            let cells = bonus[panels.cells].chunks_exact_mut(width);
             for (vector, cells) in cells.enumerate() {
-                let first = group.entries.start + vector * q * width;
+                let first = panels.entries.start + vector * q * width;
                 for (lane, bonus) in cells.iter_mut().enumerate() {
                     let terms = (0..q).map(|action| {
                         let entry = first + action * width + lane;
@@ -245,7 +246,7 @@ impl Regulator {
     }
 
     /// Makes fields of the values of a group, in place; cells that nothing is known of are not chosen.
-    pub fn make_fields(&self, tau: f64, q: usize, lanes: Group<'_>) {
+    pub fn make_fields(&self, tau: f64, q: usize, lanes: Lanes<'_>) {
         let (temperature, width) = (self.temperature(tau), lanes.width);
         let vectors = lanes.values.chunks_exact_mut(q * width);
         for (vector, values) in vectors.enumerate() {
@@ -302,10 +303,10 @@ impl Regulator {
     }
 }
 
-/// The lanes of a group of cells.
-pub(super) struct Group<'a> {
+/// The lanes of panels of one width.
+pub(super) struct Lanes<'a> {
     pub width: usize,
-    /// Where its entries start in a table.
+    /// Where their entries start in a table.
     pub first_entry: usize,
     pub values: &'a mut [f64],
     pub visits: &'a [f64],

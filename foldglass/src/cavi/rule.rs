@@ -1,6 +1,6 @@
 //! Moves the cells of runs: one iteration of damped ascent, or of exact gradients (paper, section 2.1).
 
-use super::regulator::Group;
+use super::regulator::Lanes;
 use super::{Resets, Rule, Runs, VALUE_TIE};
 use crate::evaluate::Wants;
 use crate::kernels::Soften;
@@ -127,31 +127,34 @@ impl Runs {
 
     /// Moves the masked cells of a group.
     fn soften(&mut self, number: usize, damping: f64, tau: f64) {
-        let (q, group) = (self.table.class.q(), &self.passes.planes.groups[number]);
-        if !self.regulator.is_plain(tau) {
-            let lanes = Group {
-                width: group.lanes.width,
-                first_entry: group.entries.start,
-                values: &mut self.passes.values[group.entries.clone()],
-                visits: &self.passes.visits[group.cells.clone()],
-                mask: &mut self.mask[group.cells.clone()],
+        let (q, planes) = (self.table.class.q(), self.passes.planes.clone());
+        for panels in planes.groups[number].panels(q) {
+            let (entries, cells) = (panels.entries, panels.cells);
+            if !self.regulator.is_plain(tau) {
+                let lanes = Lanes {
+                    width: panels.width,
+                    first_entry: entries.start,
+                    values: &mut self.passes.values[entries.clone()],
+                    visits: &self.passes.visits[cells.clone()],
+                    mask: &mut self.mask[cells.clone()],
+                };
+                self.regulator.make_fields(tau, q, lanes);
+            }
+            let work = Soften {
+                q,
+                width: panels.width,
+                tau: self.regulator.temperature(tau),
+                damping,
+                tie: VALUE_TIE,
+                least: LEAST_PROBABILITY,
             };
-            self.regulator.make_fields(tau, q, lanes);
+            self.kernels.soften(
+                &work,
+                &self.passes.values[entries.clone()],
+                &self.mask[cells],
+                &mut self.table.entries[entries],
+            );
         }
-        let work = Soften {
-            q,
-            width: group.lanes.width,
-            tau: self.regulator.temperature(tau),
-            damping,
-            tie: VALUE_TIE,
-            least: LEAST_PROBABILITY,
-        };
-        self.kernels.soften(
-            &work,
-            &self.passes.values[group.entries.clone()],
-            &self.mask[group.cells.clone()],
-            &mut self.table.entries[group.entries.clone()],
-        );
     }
 
     /// One step of the exact softmax policy gradient on the objective, for every cell.

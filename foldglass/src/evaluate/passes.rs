@@ -1,14 +1,11 @@
 //! Walks the nodes of a class forwards and backwards (paper, App. A: alpha and beta); where its sums
 //! read and write is worked out in `plan`.
 
-use super::plan::{Draw, Plan, Scale, ScratchSizes, Source, Step, WIDEST};
+use super::plan::{Plan, Scale, Step};
 use crate::class::{Class, Place, Planes};
-use crate::kernels::{Aligned, Kernels, Run};
+use crate::kernels::{Aligned, Given, Kernels, Results, Seen};
 use crate::memory::{Allowance, TooLarge};
 use std::sync::Arc;
-
-/// Message entries below this are held as zero, so that no product is a subnormal number.
-pub(super) const LEAST_MESSAGE: f64 = 1e-100;
 
 /// What the way back through a node is to leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,42 +57,19 @@ pub(crate) struct Passes {
     pub(super) carry_all: bool,
 }
 
-/// The message each node sends on, g, and the one returned to it, h.
+/// What each node receives, alpha, and what it returns.
 pub(super) struct Messages {
     pub(super) sent: Aligned,
     pub(super) returned: Aligned,
 }
 
-impl Messages {
-    /// Room for all messages. Behind those sent stands the message before t = 1 (nothing has
-    /// happened yet, with certainty, whatever lane reads it) and zeros.
-    fn new(size: usize) -> Messages {
-        let mut sent = Aligned::zeros(size + 3 * WIDEST);
-        sent[size..size + WIDEST].fill(1.0);
-        Messages {
-            sent,
-            returned: Aligned::zeros(size),
-        }
-    }
-}
-
 /// The arrays that steps use in turn; see `plan`.
 struct Scratch {
-    alpha: Aligned,
     post: Aligned,
     bbar: Aligned,
-    beta: Aligned,
-}
-
-impl Scratch {
-    fn new(sizes: ScratchSizes) -> Scratch {
-        Scratch {
-            alpha: Aligned::zeros(sizes.alpha),
-            post: Aligned::zeros(sizes.post),
-            bbar: Aligned::zeros(sizes.bbar),
-            beta: Aligned::zeros(sizes.beta),
-        }
-    }
+    /// A message in rows, on its way between two steps.
+    rows: Aligned,
+    alone: Aligned,
 }
 
 impl Passes {
@@ -109,12 +83,25 @@ impl Passes {
         let needed = Passes::bytes(&planes);
         allowance.check(&format!("evaluating {} cells", class.cells()), needed)?;
         let plan = Plan::new(class, &planes, scale);
+        let mut sent = Aligned::zeros(plan.sent_size);
+        for step in plan.steps.iter().filter(|step| step.is_first) {
+            // Nothing has happened yet, with certainty, whatever lane reads it.
+            sent[step.alpha..][..step.geometry.layout.extent.alpha()].fill(1.0);
+        }
         Ok(Passes {
             class: class.clone(),
             kernels: Kernels::best(),
-            messages: Messages::new(plan.messages),
-            scratch: Scratch::new(plan.scratch),
-            values: Aligned::zeros(planes.entries),
+            messages: Messages {
+                sent,
+                returned: Aligned::zeros(plan.returned_size),
+            },
+            scratch: Scratch {
+                post: Aligned::zeros(plan.scratch.post),
+                bbar: Aligned::zeros(plan.scratch.post),
+                rows: Aligned::zeros(plan.scratch.rows),
+                alone: Aligned::zeros(plan.scratch.alone),
+            },
+            values: Aligned::apart(planes.entries),
             visits: Aligned::zeros(planes.cell_entries),
             carried: vec![0.0; plan.steps.len() * replicas],
             carry_all: false,
@@ -157,33 +144,31 @@ impl Passes {
     /// Renews the message that a node sends on, from the one it receives.
     pub fn renew_sent(&mut self, n: usize, policy: &[f64]) {
         let step = &self.plan.steps[n];
-        let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-        let Some(sending) = &g.sending else { return };
+        let Some(passage) = &step.geometry.passage else {
+            return;
+        };
         let (sent, scratch) = (&mut self.messages.sent, &mut self.scratch);
-        let alpha = alpha(step, &sent[step.received..], &mut scratch.alpha);
-        let policy = &policy[step.entries..];
-        for slab in 0..sizes.post_slabs {
-            let first = slab * sizes.summed_slabs() * sizes.policy_slab();
-            for k in 0..sizes.histories.remembered {
-                let to = slab * sizes.row + k * sizes.q * sizes.plane();
-                let run = Run {
-                    set: slab,
-                    add: false,
-                };
-                self.kernels.contract(
-                    &g.sums.post,
-                    run,
-                    &alpha[k * sizes.alpha_history..],
-                    &policy[first + k * sizes.actions()..],
-                    &mut scratch.post[to..],
-                );
+        let given = Given {
+            policy: &policy[step.entries..],
+            alpha: &sent[step.alpha..],
+            bbar: &[],
+            weights: &step.weights.entering,
+        };
+        let sums = &step.geometry.sums;
+        self.kernels
+            .forward(sums, given, &mut scratch.alone, &mut scratch.post);
+        let (routes, weights) = (&passage.routes, &step.weights.mixing);
+        let (next, message) = (self.plan.child(step), &mut sent[self.plan.sent[n]..]);
+        if next.extent().is_one_panel() {
+            self.kernels.send(routes, weights, &scratch.post, message);
+        } else {
+            if passage.is_partial {
+                scratch.rows[..next.extent().alpha_rows()].fill(0.0);
             }
-        }
-        let messages = sent[step.sent..].chunks_exact_mut(sending.len());
-        let planes = scratch.post.chunks_exact(sizes.plane());
-        for (message, post) in messages.zip(planes.take(sizes.planes())) {
-            let weights = &step.weights.sent;
-            sending.collect.run(weights, post, message, LEAST_MESSAGE);
+            self.kernels
+                .send(routes, weights, &scratch.post, &mut scratch.rows);
+            self.kernels
+                .pack(&next.geometry.sums, &scratch.rows, message);
         }
     }
 
@@ -201,192 +186,109 @@ impl Passes {
     }
 
     fn go_back(&mut self, n: usize, policy: &[f64], wants: Wants, bonus: Option<&[f64]>) {
+        self.renew_bbar(n);
         let step = &self.plan.steps[n];
-        let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
+        let (sums, extent) = (&step.geometry.sums, &step.geometry.layout.extent);
         let Messages { sent, returned } = &mut self.messages;
-        let (scratch, kernels) = (&mut self.scratch, &self.kernels);
-        bbar(step, returned, &mut scratch.bbar);
-        let alpha = alpha(step, &sent[step.received..], &mut scratch.alpha);
-        let replicas = self.planes.replicas;
-        let carried = &mut self.carried[n * replicas..][..replicas];
-        carried.fill(0.0);
-        for slab in 0..sizes.slabs {
-            let post_slab = sizes.post_slab(slab);
-            let alpha = &alpha[g.alpha.slabs[slab]..];
-            let bbar = &scratch.bbar[post_slab * sizes.bbar_slab()..];
-            let entries = step.entries + slab * sizes.policy_slab();
-            let cells = step.cells + slab * sizes.visits_slab();
-            for k in 0..sizes.histories.remembered {
-                let (alpha, actions) = (&alpha[k * sizes.alpha_history..], k * sizes.actions());
-                let bbar = &bbar[actions..];
-                let run = |add: bool| Run { set: slab, add };
-                if wants.values {
-                    let values = &mut self.values[entries + actions..];
-                    kernels.contract(&g.sums.values, run(step.adds), alpha, bbar, values);
-                }
-                if wants.message {
-                    let (policy, beta) = (&policy[entries + actions..], &mut scratch.beta);
-                    kernels.contract(
-                        &g.sums.beta,
-                        run(false),
-                        bbar,
-                        policy,
-                        &mut beta[k * sizes.row..],
-                    );
-                }
-                if wants.visits {
-                    let weights = &step.weights.visits[post_slab * sizes.lanes.padded()..];
-                    let visits = &mut self.visits[cells + k * sizes.width()..];
-                    kernels.contract(&g.sums.visits, run(step.adds), alpha, weights, visits);
-                }
-            }
-            if wants.message {
-                if let Some(bonus) = bonus {
-                    add_bonus(step, slab, &bonus[cells..], &mut scratch.beta);
-                }
-                if step.is_first || self.carry_all {
-                    carry(step, alpha, &scratch.beta, carried);
-                }
-                return_message(step, slab, kernels, &scratch.beta, returned);
-            }
-        }
-    }
-}
-
-/// alpha of a step, but for the weight of the symbol it draws: the message it receives, or in
-/// `scratch` what is made of it.
-fn alpha<'a>(step: &Step, received: &'a [f64], scratch: &'a mut [f64]) -> &'a [f64] {
-    let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-    let messages = received.chunks_exact(sizes.received).take(sizes.rows());
-    let slabs = scratch.chunks_exact_mut(sizes.rows() * sizes.alpha_history);
-    let slabs = slabs.take(sizes.slabs);
-    match g.source {
-        Source::InPlace => return received,
-        Source::Repeated => {
-            let part = sizes.lanes.count / sizes.q;
-            for (slab, &start) in slabs.zip(&g.parts) {
-                let rows = slab.chunks_exact_mut(sizes.alpha_history);
-                for (row, message) in rows.zip(messages.clone()) {
-                    repeat(&message[start..][..part], row);
-                }
-            }
-        }
-        Source::Mixed => {
-            let by_x = step.weights.mixing.chunks_exact(sizes.q);
-            for (slab, weights) in slabs.zip(by_x) {
-                let rows = slab.chunks_exact_mut(sizes.alpha_history);
-                for (row, message) in rows.zip(messages.clone()) {
-                    mix(message.chunks_exact(sizes.lanes.count), weights, row);
-                }
-            }
-        }
-    }
-    scratch
-}
-
-/// Fills a row with repetitions of a part.
-fn repeat(part: &[f64], row: &mut [f64]) {
-    if let [value] = *part {
-        row.fill(value);
-    } else {
-        let values = part.iter().cycle();
-        row.iter_mut()
-            .zip(values)
-            .for_each(|(to, &from)| *to = from);
-    }
-}
-
-/// Fills a row with the weighted sum of the parts of a message.
-fn mix<'a>(parts: impl Iterator<Item = &'a [f64]>, weights: &[f64], row: &mut [f64]) {
-    row.fill(0.0);
-    for (part, weight) in parts.zip(weights) {
-        let terms = row.iter_mut().zip(part);
-        terms.for_each(|(to, from)| *to += from * weight);
-    }
-}
-
-/// bbar of a step, the reward to come once y_t is out, times the weight of the symbol drawn.
-fn bbar(step: &Step, returned: &[f64], bbar: &mut [f64]) {
-    let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-    let (q, width, histories) = (sizes.q, sizes.width(), sizes.histories);
-    let bbar = &mut bbar[..sizes.post_slabs * sizes.bbar_slab()];
-    match &g.sending {
-        None => bbar.fill(0.0),
-        Some(sending) => {
-            let messages = returned[step.sent..].chunks_exact(sending.len());
-            for (n, message) in messages.take(sizes.planes()).enumerate() {
-                let weights = &step.weights.returned;
-                sending.spread.run(weights, message, &mut bbar[n * width..]);
-            }
-        }
-    }
-    let Some(reward) = step.reward else { return };
-    let weights = step.weights.lanes.chunks_exact(width);
-    for (block, weights) in bbar.chunks_exact_mut(sizes.bbar_block()).zip(weights) {
-        for s in 0..q {
-            for k in 0..histories.remembered {
-                // The reward is for y_t = s_t.
-                let right = &mut block[(s * histories.after + k * q + s) * width..][..width];
-                let terms = right.iter_mut().zip(weights);
-                terms.for_each(|(to, weight)| *to += reward * weight);
-            }
-        }
-    }
-}
-
-/// Adds to beta of a slab what rollouts gain at its cells, from which on `bonus` is given, times the
-/// weight of the symbol drawn.
-fn add_bonus(step: &Step, slab: usize, bonus: &[f64], beta: &mut [f64]) {
-    let sizes = &step.geometry.sizes;
-    let (width, histories) = (sizes.width(), sizes.histories.before);
-    let first = sizes.post_slab(slab) * sizes.lanes.padded();
-    let weights = &step.weights.visits[first..][..sizes.lanes.count];
-    let rows = beta.chunks_exact_mut(sizes.row).take(sizes.rows());
-    for (n, beta) in rows.enumerate() {
-        let history = n % histories;
-        for (lane, (to, weight)) in beta.iter_mut().zip(weights).enumerate() {
-            let vector = lane / width * histories + history;
-            *to += weight * bonus[vector * width + lane % width];
-        }
-    }
-}
-
-/// Adds the sum of alpha times beta over a slab, from which on `alpha` is given.
-fn carry(step: &Step, alpha: &[f64], beta: &[f64], carried: &mut [f64]) {
-    let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-    let rows = beta.chunks_exact(sizes.row).take(sizes.rows());
-    for (n, beta) in rows.enumerate() {
-        let alpha = &alpha[n * sizes.alpha_history..];
-        for (lane, beta) in beta[..sizes.lanes.count].iter().enumerate() {
-            let place = g.alpha.blocks[lane / sizes.width()] + lane % sizes.width();
-            carried[lane % carried.len()] += beta * alpha[place];
-        }
-    }
-}
-
-/// Sums beta of a slab over the symbol drawn, into the message returned.
-fn return_message(step: &Step, slab: usize, kernels: &Kernels, beta: &[f64], returned: &mut [f64]) {
-    let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-    let add = step.joins
-        || match g.draw {
-            Draw::First | Draw::Nothing | Draw::Ahead => false,
-            Draw::Current => slab >= sizes.slabs / sizes.q,
-            Draw::Mixing => slab > 0,
+        let (alpha, weights) = (&sent[step.alpha..], &step.weights.entering);
+        let message = &mut returned[step.returned..][..extent.alpha()];
+        let given = Given {
+            policy: &policy[step.entries..],
+            alpha,
+            bbar: &self.scratch.bbar,
+            weights,
         };
-    if let Some(work) = &g.returned {
-        let to = &mut returned[step.received + g.parts[slab]..];
-        kernels.stretches(work, add, beta, to);
-    } else if g.draw == Draw::Mixing {
-        let rows = beta.chunks_exact(sizes.row).take(sizes.rows());
-        let messages = returned[step.received..].chunks_exact_mut(sizes.received);
-        for (beta, message) in rows.zip(messages) {
-            let weights = &step.weights.mixing[slab * sizes.q..];
-            let parts = message.chunks_exact_mut(sizes.lanes.count);
-            for (message, weight) in parts.zip(weights) {
-                for (to, from) in message.iter_mut().zip(beta) {
-                    *to = from * weight + if add { *to } else { 0.0 };
+        let none: &mut [f64] = &mut [];
+        let results = Results {
+            values: if wants.values {
+                &mut self.values[step.entries..]
+            } else {
+                none
+            },
+            add: step.adds,
+            message: if wants.message { message } else { &mut [] },
+        };
+        let alone = &mut self.scratch.alone;
+        self.kernels.backward(sums, given, alone, results);
+        if wants.visits {
+            let seen = Seen {
+                alpha,
+                weights,
+                share: step.share,
+                add: step.adds,
+            };
+            let visits = &mut self.visits[step.cells..];
+            self.kernels.visits(sums, seen, visits);
+        }
+        if !wants.message {
+            return;
+        }
+        let message = &mut returned[step.returned..][..extent.alpha()];
+        if let Some(bonus) = bonus {
+            add_bonus(step, &bonus[step.cells..], message);
+        }
+        if step.is_first || self.carry_all {
+            let replicas = self.planes.replicas;
+            let carried = &mut self.carried[n * replicas..][..replicas];
+            carry(step, alpha, message, carried);
+        }
+    }
+
+    /// Renews bbar of a node, the reward to come once y_t is out: what the nodes that follow have
+    /// returned, and the reward where a length ends.
+    fn renew_bbar(&mut self, n: usize) {
+        let step = &self.plan.steps[n];
+        let (g, bbar) = (&*step.geometry, &mut self.scratch.bbar);
+        let bbar = &mut bbar[..g.layout.extent.post()];
+        match &g.passage {
+            None => bbar.fill(0.0),
+            Some(passage) => {
+                let (routes, weights) = (&passage.routes, &step.weights.mixing);
+                for (i, &child) in step.children.iter().enumerate() {
+                    let (child, rows) = (&self.plan.steps[child], &mut self.scratch.rows);
+                    let mut returned = &self.messages.returned[child.returned..];
+                    if !child.extent().is_one_panel() {
+                        self.kernels.unpack(&child.geometry.sums, returned, rows);
+                        returned = rows;
+                    }
+                    self.kernels
+                        .bring_back(routes, weights, i > 0, returned, bbar);
                 }
             }
         }
+        if let Some(reward) = step.reward {
+            g.right.iter().for_each(|&place| bbar[place] += reward);
+        }
+    }
+}
+
+/// Adds to the message returned what rollouts gain at the cells of a step, from which on `bonus` is
+/// given, times the weight of the symbol drawn and what a visit counts.
+fn add_bonus(step: &Step, bonus: &[f64], message: &mut [f64]) {
+    let extent = step.extent();
+    let (row, states) = (extent.lanes.row, extent.states);
+    for lane in 0..extent.lanes.count {
+        let cells = extent.lanes.seat(lane, extent.vectors());
+        let rows = extent.lanes.seat(lane, extent.rows());
+        for term in 0..extent.histories * extent.terms {
+            let gain = |n: usize| {
+                let cell = cells.at(term * extent.entering + n);
+                step.share * step.weights.entering[n * row + lane] * bonus[cell]
+            };
+            let gained: f64 = (0..extent.entering).map(gain).sum();
+            (0..states).for_each(|s| message[rows.at(term * states + s)] += gained);
+        }
+    }
+}
+
+/// Sums alpha times beta over a step, replica by replica.
+fn carry(step: &Step, alpha: &[f64], message: &[f64], carried: &mut [f64]) {
+    let extent = step.extent();
+    carried.fill(0.0);
+    for lane in 0..extent.lanes.count {
+        let rows = extent.lanes.seat(lane, extent.rows());
+        let places = (0..extent.rows()).map(|row| rows.at(row));
+        let sum: f64 = places.map(|place| alpha[place] * message[place]).sum();
+        carried[lane % carried.len()] += sum;
     }
 }

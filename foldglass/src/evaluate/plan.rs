@@ -2,83 +2,83 @@
 //!
 //! # The geometry of a step
 //!
-//! A node receives a message from the step before, g(s, y, kept): the weight of all rollouts so
-//! far with fold s = s_{t-1}, remembered tokens y and the symbols `kept` in the window, summed over
-//! what has left it. It draws the new symbol, acts, and sends the next message. The way back sends
-//! h, the reward still to come, through the same places. Letters: q symbols, x the window, s and s'
-//! the fold before and after x_t, y the remembered tokens, a the token of this step.
+//! Letters: q symbols; x the window; s a fold; y the token that the step forgets, a its own token.
 //!
-//! **Slabs and lanes** (`class::planes`). x_t and the symbol about to leave the window say which
-//! *slab* a window is in; all its other symbols say which *lane* of the slab. Within a slab the
-//! fold makes one move s' = B(s, x_t) and one symbol leaves, so all lanes do the same arithmetic,
-//! side by side, in *blocks* of one vector. The last block may have idle lanes, whose numbers
-//! nobody reads.
+//! **Roles** (`class::planes`). A step at t draws one symbol, the newest of its window: it *enters*.
+//! One symbol, the oldest, *leaves*: nobody reads it after the step. The others are the *middle*. What
+//! happened before cannot depend on the symbol that enters, nor what comes after on the one that
+//! leaves. So for one reading of the middle, a step is products of three small matrices:
 //!
-//! **Arrays of a step.** Each is a list of vectors of lanes; slowest index first:
-//!
-//! | array | index | what it is |
+//! | matrix | row, column | what it is |
 //! |---|---|---|
-//! | policy, dQ | slab, block, y, a | pi_c(a); d(c) Q(c, a) |
-//! | visits | slab, block, y | d(c) |
-//! | alpha | slab, s, y, block | alpha_t, but for the weight of the symbol drawn |
-//! | post | s', y', slab, block | weight after the action; y' = y without its oldest token, and a |
-//! | bbar | slab, block, s', y' | beta_{t+1}, times the weight of the symbol drawn |
-//! | beta | s, y, block | beta_t of one slab at a time |
+//! | alpha | s; k = (leaving symbol, y) | weight of the rollouts so far, but for the symbol that enters |
+//! | policy | k; j = (entering symbol, a) | pi_c(a) |
+//! | bbar | s; j | beta_{t+1}, the reward to come after a |
 //!
-//! **Sums.** With those arrays App. A is four contractions (`kernels::Contraction`), for every
-//! vector of lanes and every history k of the tokens that are remembered beyond this step:
+//! - post(s, j) = weight(j) sum over k of alpha(s, k) policy(k, j) is what the step sends on;
+//! - dQ(k, j) = weight(j) sum over s of alpha(s, k) bbar(s, j);
+//! - beta(s, k) = sum over j of weight(j) bbar(s, j) policy(k, j) is what it returns;
+//! - d(k, entering symbol) = weight times the sum over s of alpha(s, k),
 //!
-//! - post(s', a) = sum over x_t and the forgotten token of alpha(s) pi(a), where B(s, x_t) = s';
-//! - dQ(forgotten token, a) = sum over s of alpha(s) bbar(s', a);
-//! - beta(s, forgotten token) = sum over a of bbar(s', a) pi(a);
-//! - d(forgotten token) = sum over s of alpha(s) times the weight of the symbol drawn.
+//! where weight(j) is that of the entering symbol. Here s is the fold *after* x_t, so that the square
+//! has no part in the products; only where x_t itself enters (no symbol ahead is seen) it is the fold
+//! before, and that after it is found from j. If more than one token is remembered, there are such
+//! matrices for each history of the others.
 //!
-//! The message sent on is post times the weight of the symbol drawn, summed over the symbol that
-//! leaves. Where that weight does not depend on what leaves, the sum is part of the contraction and
-//! post has fewer slabs than the policy, one for q of them.
+//! **Lanes.** The readings of the middle are *lanes*: all do the same arithmetic, side by side in the
+//! vectors of *panels* (`class::planes`, `kernels::sums`). Arrays are, slowest index first:
 //!
-//! **Messages.** For each (s, y) the elements of a message lie in the order in which the next step
-//! reads them: a *part* for each of its slabs, as long as its lanes but for the symbol that it draws
-//! itself. That symbol is the slowest digit of a lane, so alpha is the part repeated q times. A part
-//! as long as a vector is followed by its own beginning; then every block of alpha is a vector of
-//! the message, read in place. A shorter one is copied out (`Source::Repeated`).
+//! | array | index |
+//! |---|---|
+//! | policy, dQ | panel, history, leaving, y, entering, a, lane of the panel |
+//! | visits d | the same without a |
+//! | alpha, beta | panel, history, leaving, y, s, lane of the panel |
+//! | post, bbar | history, s, entering, a, lane |
+//! | weights | entering, lane |
+//!
+//! **Passages** (`routes`). From one step to the next the symbol that entered becomes the last digit
+//! of a lane, the first digit of a lane becomes the symbol that leaves, a becomes y, and the fold moves
+//! by x_{t+1}. So a number of post is carried to alpha of the next step (`kernels::routes`), and beta
+//! back to bbar by the same way. It lies in rows of all lanes in between: `kernels` packs the rows into
+//! panels.
+//!
+//! **Where it is otherwise.** At t = 1 all symbols are new and there is no fold yet: alpha is one
+//! number, 1, the weight is that of the whole window, and the fold after it is x_1. At the end of the
+//! input nothing enters, and j is a alone. While the window grows nothing leaves, and k is y alone.
+//! Where the law of the entering symbol depends on the leaving one, or they are the same (windows (0,0),
+//! and correlated inputs on (0,1) and (1,0)), the leaving symbol is part of the middle and the passage
+//! sums over it. On (0,0) correlated inputs draw x_{t+1} in the passage (`Passage::mixed`).
 //!
 //! # A worked example
 //!
-//! q = 2, window (0, 1), one remembered token, uniform inputs, T = 3; the step t = 2. It sees x_2
-//! and x_3, of which it draws x_3; x_2 leaves. There are 2 slabs (x_2 = 0, 1), each of 2 lanes
-//! (x_3 = 0, 1) in one block of width 4, two of its lanes idle.
+//! q = 2, window (0, 1), one remembered token, uniform inputs, T = 3; the step t = 2. It sees x_2,
+//! which leaves, and x_3, which enters with weight 1/2. The middle is empty: one lane.
 //!
-//! - It receives g(s_1, y_1, x_2): for each of 2 x 2 (s, y) a message of 2 parts of 1 element.
-//! - alpha is made of it in scratch: g(s, y, x_2) stands at 16 x_2 + 8 s + 4 y + x_3 for either x_3.
-//! - The policy pi(a | x_2, x_3, y) stands at 16 x_2 + 8 y + 4 a + x_3 of the group's table, and so
-//!   does dQ; the visits d(x_2, x_3, y) stand at 8 x_2 + 4 y + x_3.
-//! - post has one slab, because uniform inputs weigh x_3 alike whatever x_2 was: at
-//!   8 s' + 4 a + x_3 stands the sum over x_2 and y of alpha times pi, s being the one fold with
-//!   B(s, x_2) = s'. In terms of the contraction: A has for x_2 the rows 16 x_2 + 8 s and the terms
-//!   4 y, B moves by 16 for x_2, has the terms 8 y and moves by 4 for a column a, and C moves by 8
-//!   for a row s' and by 4 for a column a.
-//! - It sends g(s_2, y_2, x_3) = post / 2, the half being the weight of x_3: again 4 messages of 2
-//!   elements, found at the places 0 and 1 of a plane of post, which takes 4.
-//! - On the way back h(s_2, y_2, x_3) / 2 is put into bbar at 8 s' + 4 a + x_3. For each x_2 this
-//!   gives dQ, d and beta(s, y) at 8 s + 4 y + x_3, whose sum over x_3 is h(s_1, y_1, x_2).
+//! - alpha(s_2; x_2, y_1) stands at 4 x_2 + 2 y_1 + s_2.
+//! - The policy pi(a | x_2, x_3, y_1) stands at 8 x_2 + 4 y_1 + 2 x_3 + a of the group's table, and so
+//!   does dQ; the visits d(x_2, x_3, y_1) stand at 4 x_2 + 2 y_1 + x_3.
+//! - post(s_2; x_3, a) stands at 4 s_2 + 2 x_3 + a: half the sum over x_2 and y_1 of alpha times pi.
+//! - The step t = 3 sees x_3 alone, which leaves; its alpha(s_3; x_3, y_2) stands at
+//!   4 x_3 + 2 y_2 + s_3, where y_2 = a and s_3 = B(s_2, x_3). So the passage has four pieces, one for
+//!   each (s_2, x_3): from 4 s_2 + 2 x_3 to 4 x_3 + s_3, with two columns a, 1 apart in post and 2 in
+//!   the message.
+//! - beta of t = 3 comes back the same way to bbar(s_2; x_3, a), and gives dQ and beta of t = 2.
+//!
+//! With window (0, 2) the middle would be x_{t+1}: two lanes, of which x_{t+1} is the digit; in the
+//! passage it becomes the symbol that leaves, and x_{t+2}, which entered, the digit.
 //!
 //! The test `the_worked_example_is_laid_out_as_described` holds these numbers against the code.
 
 mod geometry;
-mod sending;
-mod sums;
+mod routes;
 mod weights;
 
-use super::passes::LEAST_MESSAGE;
 use crate::class::{Class, Node, Planes};
-pub(crate) use geometry::{Draw, Geometry, Source};
+use crate::kernels::Extent;
+pub(crate) use geometry::Geometry;
 use std::collections::HashMap;
 use std::sync::Arc;
 pub(crate) use weights::Weights;
-
-/// The lanes of the widest block.
-pub(crate) const WIDEST: usize = 8;
 
 /// What a unit of weight stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,58 +98,48 @@ pub(crate) struct Step {
     /// Where its group starts in tables of (cell, action), and in tables of cells.
     pub entries: usize,
     pub cells: usize,
-    /// Where the message it receives starts among all messages, and where the one it sends does.
-    pub received: usize,
-    pub sent: usize,
+    /// Where its alpha starts among all messages sent; several nodes may read one message.
+    pub alpha: usize,
+    /// Where the message it returns starts among all of them.
+    pub returned: usize,
+    /// The nodes that follow.
+    pub children: Vec<usize>,
     /// What a right answer given here counts.
     pub reward: Option<f64>,
-    /// Whether the message it sends back adds to that of a later node.
-    pub joins: bool,
+    /// What a visit counts: the share of the lengths that pass here.
+    pub share: f64,
     /// Whether its values add to those of a later node that consults the same cells.
     pub adds: bool,
+}
+
+impl Step {
+    /// How large its arrays are.
+    pub fn extent(&self) -> &Extent {
+        &self.geometry.layout.extent
+    }
 }
 
 /// All nodes made ready.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub steps: Vec<Step>,
-    /// Size of all messages together.
-    pub messages: usize,
-    /// What each array of a step takes, at the most.
+    /// By node, where the message that it sends starts.
+    pub sent: Vec<usize>,
+    /// Sizes of all messages sent and returned.
+    pub sent_size: usize,
+    pub returned_size: usize,
     pub scratch: ScratchSizes,
 }
 
-/// The sizes of the arrays that steps use in turn.
+/// What the arrays take that steps use in turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ScratchSizes {
-    pub alpha: usize,
+    /// post, and bbar.
     pub post: usize,
-    pub bbar: usize,
-    pub beta: usize,
-}
-
-impl ScratchSizes {
-    fn of(g: &Geometry) -> ScratchSizes {
-        let sizes = &g.sizes;
-        ScratchSizes {
-            alpha: match g.source {
-                Source::InPlace => 0,
-                _ => sizes.slabs * sizes.rows() * sizes.alpha_history,
-            },
-            post: sizes.planes() * sizes.plane(),
-            bbar: sizes.post_slabs * sizes.bbar_slab(),
-            beta: sizes.rows() * sizes.row,
-        }
-    }
-
-    fn most(self, other: ScratchSizes) -> ScratchSizes {
-        ScratchSizes {
-            alpha: self.alpha.max(other.alpha),
-            post: self.post.max(other.post),
-            bbar: self.bbar.max(other.bbar),
-            beta: self.beta.max(other.beta),
-        }
-    }
+    /// A message in rows.
+    pub rows: usize,
+    /// The matrices of a lane alone in its panel.
+    pub alone: usize,
 }
 
 /// What nodes must share to have one geometry: what they see, and whether messages reach them and
@@ -161,6 +151,7 @@ struct Kind {
     tokens: usize,
     is_first: bool,
     sends: bool,
+    ends: bool,
 }
 
 impl Kind {
@@ -171,6 +162,7 @@ impl Kind {
             tokens: node.tokens,
             is_first: node.parent.is_none(),
             sends,
+            ends: node.ends,
         }
     }
 }
@@ -178,52 +170,100 @@ impl Kind {
 impl Plan {
     pub fn new(class: &Class, planes: &Planes, scale: Scale) -> Plan {
         let nodes = class.nodes();
-        let (last_of_group, last_child) = (last_of_groups(class), last_children(nodes));
-        let mut geometries: HashMap<Kind, Arc<Geometry>> = HashMap::new();
-        let mut weights: HashMap<_, Arc<Weights>> = HashMap::new();
+        let children = children(nodes);
         let mut plan = Plan {
             steps: Vec::with_capacity(nodes.len()),
-            messages: 0,
+            sent: Vec::with_capacity(nodes.len()),
+            sent_size: 0,
+            returned_size: 0,
             scratch: ScratchSizes::default(),
         };
+        let mut parts = Parts::default();
+        let last_of_group = last_of_groups(class);
         for (n, node) in nodes.iter().enumerate() {
-            let parent = node.parent.map(|parent| &plan.steps[parent]);
-            let child = last_child[n].map(|child| &nodes[child]);
-            let kind = Kind::of(node, child.is_some());
-            let geometry = geometries.entry(kind).or_insert_with(|| {
-                let received = parent.map_or(1, |step| step.geometry.message());
-                Arc::new(Geometry::new(class, planes.replicas, node, child, received))
-            });
-            let drawn = class.task().inputs().kind(node.t + node.after);
-            let weights = weights
-                .entry((kind, drawn, node.lengths))
-                .or_insert_with(|| {
-                    let weights = Weights::new(class, planes.replicas, node, geometry, scale);
-                    Arc::new(weights)
-                });
+            let child = children[n].last().map(|&child| &nodes[child]);
+            let geometry = parts.geometry(class, planes.replicas, node, child);
+            let extent = &geometry.layout.extent;
+            // The message before t = 1, of which nothing has happened yet, is nobody's.
+            let alpha = node
+                .parent
+                .map_or(plan.sent_size, |parent| plan.sent[parent]);
+            plan.sent_size += if node.parent.is_none() {
+                extent.alpha()
+            } else {
+                0
+            };
             let group = &planes.groups[node.group];
-            let step = Step {
-                geometry: geometry.clone(),
-                weights: weights.clone(),
+            plan.steps.push(Step {
+                weights: parts.weights(class, node, &geometry, scale),
                 is_first: node.parent.is_none(),
                 entries: group.entries.start,
                 cells: group.cells.start,
-                received: parent.map_or(usize::MAX, |step| step.sent),
-                sent: plan.messages,
+                alpha,
+                returned: plan.returned_size,
+                children: children[n].clone(),
                 reward: node.ends.then(|| reward(class, scale, node.t)),
-                joins: node.parent.is_some_and(|p| last_child[p] != Some(n)),
+                share: node.lengths as f64 / class.task().lengths().len() as f64,
                 adds: last_of_group[node.group] != n,
-            };
-            plan.scratch = plan.scratch.most(ScratchSizes::of(geometry));
-            plan.messages += geometry.sizes.planes() * geometry.message();
-            plan.steps.push(step);
-        }
-        // Idle lanes may read past the last message; the one before t = 1 stands behind them all.
-        plan.messages += WIDEST;
-        for step in plan.steps.iter_mut().filter(|step| step.is_first) {
-            step.received = plan.messages;
+                geometry: geometry.clone(),
+            });
+            plan.returned_size += line(extent.alpha());
+            plan.scratch.post = plan.scratch.post.max(extent.post());
+            plan.scratch.rows = plan.scratch.rows.max(extent.alpha_rows());
+            plan.scratch.alone = plan.scratch.alone.max(geometry.sums.scratch());
+            plan.sent_size = line(plan.sent_size);
+            plan.sent.push(plan.sent_size);
+            if let Some(child) = child {
+                let next = geometry::Layout::new(class, planes.replicas, child);
+                plan.sent_size += line(next.extent.alpha());
+            }
         }
         plan
+    }
+}
+
+impl Plan {
+    /// A node that reads what the step sends; several read alike.
+    ///
+    /// # Panics
+    /// If nothing follows the step.
+    pub fn child(&self, step: &Step) -> &Step {
+        &self.steps[*step.children.last().expect("a node that follows")]
+    }
+}
+
+/// A size filled up to whole lines of the cache.
+fn line(size: usize) -> usize {
+    size.next_multiple_of(8)
+}
+
+/// What nodes share.
+#[derive(Default)]
+struct Parts {
+    geometries: HashMap<Kind, Arc<Geometry>>,
+    weights: HashMap<(Kind, usize, Option<usize>), Arc<Weights>>,
+}
+
+impl Parts {
+    fn geometry(
+        &mut self,
+        class: &Class,
+        replicas: usize,
+        node: &Node,
+        child: Option<&Node>,
+    ) -> Arc<Geometry> {
+        let kind = Kind::of(node, child.is_some());
+        let geometry = || Arc::new(Geometry::new(class, replicas, node, child));
+        self.geometries.entry(kind).or_insert_with(geometry).clone()
+    }
+
+    fn weights(&mut self, class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Arc<Weights> {
+        let inputs = class.task().inputs();
+        let kind = Kind::of(node, g.passage.is_some());
+        let next = g.passage.as_ref().map(|_| inputs.kind(node.t + 1));
+        let key = (kind, inputs.kind(node.t + node.after), next);
+        let weights = || Arc::new(Weights::new(class, node, g, scale));
+        self.weights.entry(key).or_insert_with(weights).clone()
     }
 }
 
@@ -236,15 +276,15 @@ fn last_of_groups(class: &Class) -> Vec<usize> {
     last
 }
 
-/// For each node, the last that follows it.
-fn last_children(nodes: &[Node]) -> Vec<Option<usize>> {
-    let mut last = vec![None; nodes.len()];
+/// For each node, those that follow it.
+fn children(nodes: &[Node]) -> Vec<Vec<usize>> {
+    let mut lists = vec![Vec::new(); nodes.len()];
     for (n, node) in nodes.iter().enumerate() {
         if let Some(parent) = node.parent {
-            last[parent] = Some(n);
+            lists[parent].push(n);
         }
     }
-    last
+    lists
 }
 
 /// What a right answer counts for the length t.

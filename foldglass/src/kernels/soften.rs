@@ -1,6 +1,10 @@
 //! Moves distributions towards the softmax of their values, many cells at once (paper, eq. cavi).
 
 use super::vector::{Lane, MAGIC};
+use crate::class::PANEL;
+
+/// The most actions of cells that go side by side.
+const MOST_ACTIONS: usize = 16;
 
 /// One damped update: pi += weight * (target - pi) for each cell, where target is the softmax of
 /// values / tau, or at tau = 0 uniform over the actions within `tie` of the best.
@@ -55,74 +59,166 @@ impl Soften {
         // SAFETY: the caller's; the width of the vectors divides that of the blocks.
         unsafe {
             match self.width {
-                1 => self.vectors::<f64>(values, mask, policy),
-                4 => self.vectors::<Narrow>(values, mask, policy),
+                1 | 4 => self.vectors::<Narrow>(values, mask, policy),
                 _ => self.vectors::<Wide>(values, mask, policy),
             }
         }
     }
 
+    /// Updates the panels with vectors of the same kind, whatever their number of actions.
+    ///
     /// # Safety
-    /// As for `run`, and the width of `V` divides that of the blocks.
+    /// As for `run`, and the width of `V` divides that of the blocks, unless that is 1.
     #[inline(always)]
     unsafe fn vectors<V: Lane>(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
-        let mut weights = vec![0.0; self.q * V::WIDTH];
+        // SAFETY: the caller's.
+        unsafe {
+            match self.q {
+                2 => self.panels::<V, 2>(values, mask, policy),
+                3 => self.panels::<V, 3>(values, mask, policy),
+                4 => self.panels::<V, 4>(values, mask, policy),
+                5 => self.panels::<V, 5>(values, mask, policy),
+                q if q <= MOST_ACTIONS => self.panels::<V, MOST_ACTIONS>(values, mask, policy),
+                _ => self.one_by_one(values, mask, policy),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `vectors`, and there are at most Q actions.
+    #[inline(always)]
+    unsafe fn panels<V: Lane, const Q: usize>(
+        &self,
+        values: &[f64],
+        mask: &[u8],
+        policy: &mut [f64],
+    ) {
+        let q = if Q == MOST_ACTIONS { self.q } else { Q };
+        if self.width == 1 {
+            // SAFETY: the caller's.
+            return unsafe { self.lone_cells::<V, Q>(q, values, mask, policy) };
+        }
         let (values, policy) = (values.as_ptr(), policy.as_mut_ptr());
         for (block, mask) in mask.chunks_exact(self.width).enumerate() {
             for lane in (0..self.width).step_by(V::WIDTH) {
-                let first = block * self.width * self.q + lane;
+                let first = block * self.width * q + lane;
                 // SAFETY: a block has q vectors of `width` lanes, of which `V` divides each, and
-                // as many bytes; `weights` has q vectors.
+                // as many bytes.
                 unsafe {
                     let chosen = V::bytes(mask.as_ptr().add(lane));
-                    let to = weights.as_mut_ptr();
-                    self.cell::<V>(values.add(first), chosen, policy.add(first), to);
+                    let (values, policy) = (values.add(first), policy.add(first));
+                    self.cell::<V, Q>(q, self.width, chosen, values, policy);
                 }
             }
         }
     }
 
-    /// Updates the cells of one vector.
+    /// Updates cells that lie one behind the other, as many as a vector has lanes at a time.
     ///
     /// # Safety
-    /// At `values` and `policy` lie q vectors, `width` apart, and at `weights` q vectors, one behind
-    /// the other.
+    /// As for `panels`.
     #[inline(always)]
-    unsafe fn cell<V: Lane>(
+    unsafe fn lone_cells<V: Lane, const Q: usize>(
         &self,
-        values: *const f64,
+        q: usize,
+        values: &[f64],
+        mask: &[u8],
+        policy: &mut [f64],
+    ) {
+        let mut turned = [[0.0; PANEL]; Q];
+        let mut turned_policy = [[0.0; PANEL]; Q];
+        let cells = mask.chunks(V::WIDTH).enumerate();
+        for (n, mask) in cells {
+            let first = n * V::WIDTH * q;
+            let mut chosen = [0; PANEL];
+            chosen[..mask.len()].copy_from_slice(mask);
+            for lane in 0..mask.len() {
+                for action in 0..q {
+                    turned[action][lane] = values[first + lane * q + action];
+                    turned_policy[action][lane] = policy[first + lane * q + action];
+                }
+            }
+            // SAFETY: there are PANEL numbers for each action, and as many bytes; `V` has no more
+            // lanes.
+            unsafe {
+                let (values, policy) = (turned.as_ptr().cast(), turned_policy.as_mut_ptr().cast());
+                self.cell::<V, Q>(q, PANEL, V::bytes(chosen.as_ptr()), values, policy);
+            }
+            for lane in 0..mask.len() {
+                for action in 0..q {
+                    policy[first + lane * q + action] = turned_policy[action][lane];
+                }
+            }
+        }
+    }
+
+    /// Updates the cells of one vector, with the number of actions known to the compiler where it is
+    /// Q.
+    ///
+    /// # Safety
+    /// At `values` and `policy` lie q vectors, at most Q of them, `width` apart.
+    #[inline(always)]
+    unsafe fn cell<V: Lane, const Q: usize>(
+        &self,
+        q: usize,
+        width: usize,
         chosen: V,
+        values: *const f64,
         policy: *mut f64,
-        weights: *mut f64,
     ) {
         // SAFETY: actions are below q; `chosen` shows the instructions.
         unsafe {
             let mut best = V::load(values);
-            for action in 1..self.q {
-                best = V::load(values.add(action * self.width)).most(best);
+            for action in 1..q {
+                best = V::load(values.add(action * width)).most(best);
             }
             // Finite also for temperatures whose inverse is not: zero times it must stay zero.
             let cold = (1.0 / self.tau).min(f64::MAX);
             let mut sum = chosen.like(0.0);
-            for action in 0..self.q {
-                let behind = V::load(values.add(action * self.width)).minus(best);
-                let weight = if self.tau == 0.0 {
+            let mut weights = [sum; Q];
+            for (action, to) in weights.iter_mut().enumerate().take(q) {
+                let behind = V::load(values.add(action * width)).minus(best);
+                *to = if self.tau == 0.0 {
                     behind.like(1.0).keep_if_ge(behind, behind.like(-self.tie))
                 } else {
                     exp(behind.times(behind.like(cold)))
                 };
-                weight.store(weights.add(action * V::WIDTH));
-                sum = sum.plus(weight);
+                sum = sum.plus(*to);
             }
             let scale = sum.like(1.0).over(sum);
             let step = chosen.times(chosen.like(self.damping));
-            for action in 0..self.q {
-                let place = policy.add(action * self.width);
+            for (action, weight) in weights.iter().enumerate().take(q) {
+                let place = policy.add(action * width);
                 let now = V::load(place);
-                let ahead = V::load(weights.add(action * V::WIDTH))
-                    .times(scale)
-                    .minus(now);
+                let ahead = weight.times(scale).minus(now);
                 step.fma(ahead, now).flush(self.least).store(place);
+            }
+        }
+    }
+
+    /// Updates cell by cell, for any number of actions.
+    fn one_by_one(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+        let (q, width) = (self.q, self.width);
+        let mut weights = vec![0.0; q];
+        for (cell, &chosen) in mask.iter().enumerate() {
+            let first = cell / width * width * q + cell % width;
+            let at = |action: usize| first + action * width;
+            let best = (1..q).fold(values[at(0)], |best, a| values[at(a)].most(best));
+            let cold = (1.0 / self.tau).min(f64::MAX);
+            let mut sum = 0.0;
+            for (action, weight) in weights.iter_mut().enumerate() {
+                let behind = values[at(action)] - best;
+                *weight = if self.tau == 0.0 {
+                    1.0.keep_if_ge(behind, -self.tie)
+                } else {
+                    exp(behind * cold)
+                };
+                sum += *weight;
+            }
+            let (scale, step) = (1.0 / sum, f64::from(chosen) * self.damping);
+            for (action, weight) in weights.iter().enumerate() {
+                let now = &mut policy[at(action)];
+                *now = step.fma(weight * scale - *now, *now).flush(self.least);
             }
         }
     }
@@ -170,6 +266,45 @@ fn exp<V: Lane>(x: V) -> V {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::Kernels;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn numbers(rng: &mut ChaCha8Rng, count: usize) -> Vec<f64> {
+        (0..count)
+            .map(|_| f64::from(rng.next_u32() % 999) / 999.0)
+            .collect()
+    }
+
+    #[test]
+    fn every_kernel_moves_every_cell_as_one_alone() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (q, width) in [2, 3, 4, 5, 7, 17]
+            .into_iter()
+            .flat_map(|q| [1, 4, 8].map(|w| (q, w)))
+        {
+            for tau in [0.0, 1e-3, 0.5] {
+                let work = Soften {
+                    q,
+                    width,
+                    tau,
+                    damping: 0.25,
+                    tie: 1e-9,
+                    least: 1e-3,
+                };
+                let cells = 3 * 8;
+                let mask: Vec<u8> = (0..cells).map(|_| (rng.next_u32() % 2) as u8).collect();
+                let (values, policy) = (numbers(&mut rng, cells * q), numbers(&mut rng, cells * q));
+                let mut slow = policy.clone();
+                work.one_by_one(&values, &mask, &mut slow);
+                for kernels in Kernels::available() {
+                    let mut fast = policy.clone();
+                    kernels.soften(&work, &values, &mask, &mut fast);
+                    assert_eq!(fast, slow, "{work:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn exp_agrees_with_the_standard_library_to_two_units_in_the_last_place() {

@@ -8,8 +8,8 @@
 pub(crate) trait Lane: Copy {
     /// How many f64 it holds.
     const WIDTH: usize;
-    /// What of C is kept in registers at once.
-    const TILE: Tile;
+    /// How many registers there are for it: 32, 16, or none that are worth counting on.
+    const REGISTERS: usize;
 
     /// The same number in every lane.
     ///
@@ -63,11 +63,10 @@ pub(crate) trait Lane: Copy {
     }
 }
 
-/// A number of rows and columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tile {
-    pub rows: usize,
-    pub columns: usize,
+/// A vector of four f64.
+pub(crate) trait Narrow: Lane {
+    /// Four rows as four columns.
+    fn turned(rows: [Self; 4]) -> [Self; 4];
 }
 
 /// 1.5 * 2^52: added to a number, it leaves the nearest whole number in the lowest bits.
@@ -75,10 +74,7 @@ pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 impl Lane for f64 {
     const WIDTH: usize = 1;
-    const TILE: Tile = Tile {
-        rows: 3,
-        columns: 5,
-    };
+    const REGISTERS: usize = 0;
     #[inline(always)]
     unsafe fn splat(value: f64) -> f64 {
         value
@@ -149,10 +145,7 @@ impl Portable {
 
 impl Lane for Portable {
     const WIDTH: usize = 4;
-    const TILE: Tile = Tile {
-        rows: 2,
-        columns: 4,
-    };
+    const REGISTERS: usize = 0;
     #[inline(always)]
     unsafe fn splat(value: f64) -> Portable {
         Portable([value; 4])
@@ -211,9 +204,16 @@ impl Lane for Portable {
     }
 }
 
+impl Narrow for Portable {
+    #[inline(always)]
+    fn turned(rows: [Portable; 4]) -> [Portable; 4] {
+        std::array::from_fn(|column| Portable::lanes(|row| rows[row].0[column]))
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lane, Tile};
+    use super::{Lane, Narrow};
     use std::arch::x86_64::*;
 
     /// Runs intrinsics in a method that takes or, unsafe to call, makes a vector.
@@ -241,11 +241,7 @@ mod x86 {
 
     impl Lane for Avx512 {
         const WIDTH: usize = 8;
-        // 32 registers hold a tile of 15 with its three of A and five of B.
-        const TILE: Tile = Tile {
-            rows: 3,
-            columns: 5,
-        };
+        const REGISTERS: usize = 32;
         methods! {
             fma(b, c) = _mm512_fmadd_pd;
             plus(b) = _mm512_add_pd;
@@ -305,11 +301,7 @@ mod x86 {
 
     impl Lane for Avx2 {
         const WIDTH: usize = 4;
-        // 16 registers hold a tile of 8 with its two of A and four of B.
-        const TILE: Tile = Tile {
-            rows: 2,
-            columns: 4,
-        };
+        const REGISTERS: usize = 16;
         methods! {
             fma(b, c) = _mm256_fmadd_pd;
             plus(b) = _mm256_add_pd;
@@ -356,6 +348,23 @@ mod x86 {
                 let biased =
                     _mm256_add_epi64(_mm256_castpd_si256(magic.0), _mm256_set1_epi64x(1023));
                 Self(_mm256_castsi256_pd(_mm256_slli_epi64::<52>(biased)))
+            }
+        }
+    }
+
+    impl Narrow for Avx2 {
+        #[inline(always)]
+        fn turned(rows: [Self; 4]) -> [Self; 4] {
+            let [Avx2(a), Avx2(b), Avx2(c), Avx2(d)] = rows;
+            intrinsics! {
+                let (low_ab, high_ab) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+                let (low_cd, high_cd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+                [
+                    Self(_mm256_permute2f128_pd::<0x20>(low_ab, low_cd)),
+                    Self(_mm256_permute2f128_pd::<0x20>(high_ab, high_cd)),
+                    Self(_mm256_permute2f128_pd::<0x31>(low_ab, low_cd)),
+                    Self(_mm256_permute2f128_pd::<0x31>(high_ab, high_cd)),
+                ]
             }
         }
     }

@@ -1,337 +1,172 @@
-//! Works out where the sums of one step read and write (paper, App. A); see the parent module.
+//! Works out how the arrays of one step lie (paper, App. A); see the parent module.
 
-use super::LEAST_MESSAGE;
-use super::sending::Sending;
-use super::sums::Sums;
-use crate::class::{Class, Digits, Lanes, Node, Window};
-use crate::kernels::{Offsets, Stretches};
+use super::routes::Passage;
+use crate::class::{Class, Lanes, Node, Reading, Roles, Vectors};
+use crate::kernels::{Extent, Sums};
+use crate::quasigroup::Symbol;
 
-/// Which symbol a step draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Draw {
-    /// All of the first window, at t = 1.
-    First,
-    /// None: the window has met the end.
-    Nothing,
-    /// The last one of the window, ahead of x_t.
-    Ahead,
-    /// x_t itself.
-    Current,
-    /// x_t itself, whose law depends on a symbol no longer in the window.
-    Mixing,
-}
-
-impl Draw {
-    /// What the node draws.
-    pub fn of(class: &Class, node: &Node) -> Draw {
-        let Window { past, future } = class.shape().window;
-        match node.parent {
-            None => Draw::First,
-            Some(_) if node.after < future => Draw::Nothing,
-            Some(_) if future > 0 => Draw::Ahead,
-            Some(_) if past == 0 && class.task().inputs().is_correlated() => Draw::Mixing,
-            Some(_) => Draw::Current,
-        }
-    }
-
-    /// Whether the weight of what the node draws does not depend on the symbol about to leave.
-    fn ignores_leaving(class: &Class, node: &Node) -> bool {
-        let (Window { past, future }, inputs) = (class.shape().window, class.task().inputs());
-        match Draw::of(class, node) {
-            Draw::Nothing | Draw::Mixing => true,
-            Draw::First => inputs.is_uniform(),
-            Draw::Ahead => past > 0 || future > 1 || !inputs.is_correlated(),
-            Draw::Current if past == 0 => inputs.is_uniform(),
-            Draw::Current => past > 1 || !inputs.is_correlated(),
-        }
-    }
-}
-
-/// How alpha comes from the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// It is the message, read in place.
-    InPlace,
-    /// A part of the message, shorter than a vector, is repeated for each symbol drawn ahead.
-    Repeated,
-    /// The message keeps a symbol that the window does not show, on which the draw depends.
-    Mixed,
-}
-
-/// The remembered tokens, as numbers of histories (q to the number of tokens).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Histories {
-    /// Before the step's own token, and with it.
-    pub before: usize,
-    pub after: usize,
-    /// Values of the token that this step forgets: q, or 1 while the memory fills.
+/// How the arrays of a node lie.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Layout {
+    pub roles: Roles,
+    pub extent: Extent,
+    /// Policies side by side, the fastest digit of a lane.
+    pub replicas: usize,
+    pub is_first: bool,
+    /// Whether x_t is drawn on the way to the step, by a law that depends on a symbol not seen.
+    pub mixes: bool,
+    /// Values of the token that the step forgets.
     pub forgotten: usize,
-    /// Histories of the other tokens.
-    pub remembered: usize,
 }
 
-impl Histories {
-    fn new(class: &Class, node: &Node) -> Histories {
-        let q = class.q();
-        let before = q.pow(node.tokens as u32);
-        let full = node.tokens == class.shape().memory;
-        let forgotten = if full { q } else { 1 };
-        let remembered = before / forgotten;
-        Histories {
-            before,
-            after: remembered * q,
-            forgotten,
-            remembered,
+impl Layout {
+    pub fn new(class: &Class, replicas: usize, node: &Node) -> Layout {
+        let (q, is_first) = (class.q(), node.parent.is_none());
+        let reading = Reading {
+            window: class.shape().window,
+            correlated: class.task().inputs().is_correlated(),
+        };
+        let roles = Roles::new(reading, node.before, node.after, is_first);
+        let vectors = Vectors::new(q, &roles, node.tokens, class.shape().memory);
+        let extent = Extent {
+            histories: vectors.remembered,
+            states: if is_first { 1 } else { q },
+            terms: vectors.leaving * vectors.forgotten,
+            entering: vectors.entering,
+            actions: q,
+            lanes: Lanes::new(q.pow(roles.middle.len() as u32) * replicas),
+        };
+        Layout {
+            forgotten: vectors.forgotten,
+            roles,
+            extent,
+            replicas,
+            is_first,
+            mixes: reading.mixes() && !is_first,
         }
     }
-}
 
-/// How large the arrays of a step are, and how far apart their parts lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    pub q: usize,
-    /// 1 at t = 1, where there is no state yet, else q.
-    pub states: usize,
-    pub histories: Histories,
-    pub lanes: Lanes,
-    pub slabs: usize,
-    /// The slabs of a post plane: fewer where the symbol about to leave is summed at once.
-    pub post_slabs: usize,
-    /// The distance between slabs of a post plane, and between rows of beta.
-    pub row: usize,
-    /// Elements of the message received, for one state and history.
-    pub received: usize,
-    /// The distance between histories in alpha.
-    pub alpha_history: usize,
-}
-
-impl Sizes {
-    /// Lanes of a block.
-    pub fn width(&self) -> usize {
-        self.lanes.width
+    /// How far the action, the state and the remembered tokens move a place in post and bbar.
+    pub fn post_action(&self) -> usize {
+        self.extent.lanes.row
     }
 
-    /// What one history, with its q actions, takes of a block of the policy or of bbar.
-    pub fn actions(&self) -> usize {
-        self.q * self.width()
+    pub fn post_state(&self) -> usize {
+        self.extent.columns() * self.post_action()
     }
 
-    /// A block of the policy in one slab.
-    pub fn policy_block(&self) -> usize {
-        self.histories.before * self.actions()
+    pub fn post_history(&self) -> usize {
+        self.extent.states * self.post_state()
     }
 
-    /// A slab of the policy.
-    pub fn policy_slab(&self) -> usize {
-        self.lanes.blocks * self.policy_block()
+    /// How far a symbol, given by its position relative to t, moves a place in post and bbar; none
+    /// where the step has summed over it.
+    pub fn post_symbol(&self, offset: isize) -> Option<usize> {
+        if self.roles.entering == Some(offset) {
+            return Some(self.extent.actions * self.post_action());
+        }
+        self.lane_symbol(offset)
     }
 
-    /// A block of bbar in one slab.
-    pub fn bbar_block(&self) -> usize {
-        self.histories.after * self.actions()
+    /// How far the state, the forgotten token and the remembered tokens move a place in alpha and in
+    /// the message returned, both in rows.
+    pub fn alpha_state(&self) -> usize {
+        self.extent.lanes.row
     }
 
-    /// A slab of bbar.
-    pub fn bbar_slab(&self) -> usize {
-        self.lanes.blocks * self.bbar_block()
+    pub fn alpha_forgotten(&self) -> usize {
+        self.extent.states * self.alpha_state()
     }
 
-    /// A slab of visits.
-    pub fn visits_slab(&self) -> usize {
-        self.lanes.padded() * self.histories.before
+    pub fn alpha_history(&self) -> usize {
+        self.extent.terms * self.alpha_forgotten()
     }
 
-    /// What post takes for one state and history.
-    pub fn plane(&self) -> usize {
-        self.post_slabs * self.row
+    /// How far a symbol moves a place in alpha; none where it is not known yet.
+    pub fn alpha_symbol(&self, offset: isize) -> Option<usize> {
+        if self.roles.leaving == Some(offset) {
+            return Some(self.forgotten * self.alpha_forgotten());
+        }
+        self.lane_symbol(offset)
     }
 
-    /// States and histories after the step: planes of post, messages sent.
-    pub fn planes(&self) -> usize {
-        self.q * self.histories.after
+    /// How far a symbol of the middle moves a lane.
+    fn lane_symbol(&self, offset: isize) -> Option<usize> {
+        let newer = self.roles.middle.iter().rev();
+        let place = newer.enumerate().find(|(_, middle)| **middle == offset)?.0;
+        Some(self.replicas * self.extent.actions.pow(place as u32))
     }
 
-    /// States and histories before the step: rows of beta, messages received.
-    pub fn rows(&self) -> usize {
-        self.states * self.histories.before
+    /// A symbol of the middle, or the entering one, in a lane.
+    pub fn symbol(&self, entering: usize, lane: usize, offset: isize) -> Symbol {
+        if self.roles.entering == Some(offset) {
+            return entering as Symbol;
+        }
+        let step = self.lane_symbol(offset).expect("a symbol of the window");
+        (lane / step % self.extent.actions) as Symbol
     }
 
-    /// How many slabs go into one of post.
-    pub fn summed_slabs(&self) -> usize {
-        self.slabs / self.post_slabs
+    /// The fold after x_t, where alpha is for the state `s` (that before x_t if x_t enters, else that
+    /// after it; none at t = 1).
+    pub fn fold(&self, class: &Class, s: usize, entering: usize, lane: usize) -> usize {
+        if self.is_first {
+            self.symbol(entering, lane, 0).into()
+        } else if self.roles.entering == Some(0) {
+            let square = class.task().square();
+            square.multiply(s as Symbol, entering as Symbol).into()
+        } else {
+            s
+        }
     }
-
-    /// The slab of post and bbar that a slab belongs to.
-    pub fn post_slab(&self, slab: usize) -> usize {
-        slab / self.summed_slabs()
-    }
-
-    /// x_t in a slab.
-    pub fn x(&self, slab: usize) -> usize {
-        slab / (self.slabs / self.q)
-    }
-}
-
-/// Where alpha lies.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Alpha {
-    /// For each block, where its lanes start.
-    pub blocks: Offsets,
-    /// For each slab, where it starts.
-    pub slabs: Vec<usize>,
-    /// For each s, its place.
-    pub states: Offsets,
-    /// For each value of the forgotten token, its place.
-    pub forgotten: Offsets,
 }
 
 /// The geometry that nodes of one kind share.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Geometry {
-    pub draw: Draw,
-    pub source: Source,
-    pub sizes: Sizes,
-    /// For each slab, where its part starts in the message received.
-    pub parts: Vec<usize>,
-    pub alpha: Alpha,
+    pub layout: Layout,
     pub sums: Sums,
-    /// The message returned from beta, where a sum over the symbol drawn is all there is to it.
-    pub returned: Option<Stretches>,
-    pub sending: Option<Sending>,
+    /// Where what it sends goes, if anything follows.
+    pub passage: Option<Passage>,
+    /// The places of bbar at which the action is the fold.
+    pub right: Vec<usize>,
 }
 
 impl Geometry {
-    /// The geometry of `node`, whose messages are read by `child` (of several children, the last)
-    /// and which receives `received` elements for each state and history.
-    pub fn new(
-        class: &Class,
-        replicas: usize,
-        node: &Node,
-        child: Option<&Node>,
-        received: usize,
-    ) -> Geometry {
-        let draw = Draw::of(class, node);
-        let lanes = Digits::new(class.shape().window, node.before, node.after);
-        let lanes = lanes.lanes(class.q(), replicas);
-        let source = match draw {
-            Draw::Mixing => Source::Mixed,
-            Draw::Ahead if lanes.count / class.q() < lanes.width => Source::Repeated,
-            _ => Source::InPlace,
-        };
-        let sizes = sizes(class, replicas, node, child, received, source);
-        let parts = parts(draw, &sizes);
-        let alpha = alpha(draw, source, &sizes, &parts);
+    /// The geometry of `node`, whose message is read by `child` (or by several that read alike).
+    pub fn new(class: &Class, replicas: usize, node: &Node, child: Option<&Node>) -> Geometry {
+        let layout = Layout::new(class, replicas, node);
+        let next = child.map(|child| Layout::new(class, replicas, child));
         Geometry {
-            sums: Sums::new(class, node, &sizes, &alpha),
-            returned: returned(draw, &sizes),
-            sending: child.map(|child| Sending::new(class, replicas, node, child, &sizes)),
-            draw,
-            source,
-            sizes,
-            parts,
-            alpha,
+            sums: Sums::new(layout.extent.clone()),
+            passage: next.map(|next| Passage::new(class, node, &layout, &next)),
+            right: if node.ends {
+                right(class, &layout)
+            } else {
+                Vec::new()
+            },
+            layout,
         }
     }
+}
 
-    /// Elements of the message for one state and history.
-    pub fn message(&self) -> usize {
-        self.sending.as_ref().map_or(0, Sending::len)
+/// The places of bbar at which the action is the fold.
+fn right(class: &Class, layout: &Layout) -> Vec<usize> {
+    let extent = &layout.extent;
+    let mut places = Vec::new();
+    for history in 0..extent.histories {
+        for s in 0..extent.states {
+            for entering in 0..extent.entering {
+                for lane in 0..extent.lanes.count {
+                    let action = layout.fold(class, s, entering, lane);
+                    places.push(
+                        history * layout.post_history()
+                            + s * layout.post_state()
+                            + (entering * extent.actions + action) * layout.post_action()
+                            + lane,
+                    );
+                }
+            }
+        }
     }
-}
-
-/// Whether the oldest symbol of the node's window is not in the message it sends.
-pub(super) fn drops_oldest(class: &Class, node: &Node, child: Option<&Node>) -> bool {
-    let mixes = child.is_some_and(|child| Draw::of(class, child) == Draw::Mixing);
-    node.before == class.shape().window.past && !mixes
-}
-
-fn sizes(
-    class: &Class,
-    replicas: usize,
-    node: &Node,
-    child: Option<&Node>,
-    received: usize,
-    source: Source,
-) -> Sizes {
-    let q = class.q();
-    let digits = Digits::new(class.shape().window, node.before, node.after);
-    let (lanes, slabs) = (digits.lanes(q, replicas), digits.slabs(q));
-    let at_once = drops_oldest(class, node, child) && Draw::ignores_leaving(class, node);
-    // An odd number of cache lines between rows keeps them in different cache sets.
-    let odd = if lanes.blocks.is_multiple_of(2) {
-        lanes.width
-    } else {
-        0
-    };
-    Sizes {
-        q,
-        states: if node.parent.is_none() { 1 } else { q },
-        histories: Histories::new(class, node),
-        lanes,
-        slabs,
-        post_slabs: if at_once { slabs / q } else { slabs },
-        row: lanes.padded() + odd,
-        received,
-        alpha_history: match source {
-            Source::InPlace => received,
-            Source::Repeated | Source::Mixed => lanes.padded(),
-        },
-    }
-}
-
-fn parts(draw: Draw, sizes: &Sizes) -> Vec<usize> {
-    let (slabs, received) = (sizes.slabs, sizes.received);
-    let part = |slab: usize| match draw {
-        Draw::First | Draw::Mixing => 0,
-        Draw::Nothing | Draw::Ahead => slab * (received / slabs),
-        // Drawn now, x_t is not in the message; what leaves the window is.
-        Draw::Current => slab % (slabs / sizes.q) * (received * sizes.q / slabs),
-    };
-    (0..slabs).map(part).collect()
-}
-
-fn alpha(draw: Draw, source: Source, sizes: &Sizes, parts: &[usize]) -> Alpha {
-    let Sizes {
-        q,
-        states,
-        histories,
-        lanes,
-        alpha_history: history,
-        ..
-    } = *sizes;
-    let block = |block: usize| match draw {
-        Draw::First => 0,
-        // A part is followed by its own beginning: a block may start anywhere in it.
-        Draw::Ahead if source == Source::InPlace => block * lanes.width % (lanes.count / q),
-        _ => block * lanes.width,
-    };
-    let slab = |slab: usize| match source {
-        Source::InPlace => parts[slab],
-        Source::Repeated | Source::Mixed => slab * states * histories.before * history,
-    };
-    Alpha {
-        blocks: (0..lanes.blocks).map(block).collect(),
-        slabs: (0..sizes.slabs).map(slab).collect(),
-        states: Offsets::multiples(states, histories.before * history),
-        forgotten: Offsets::multiples(histories.forgotten, histories.remembered * history),
-    }
-}
-
-/// The sum of a slab of beta over the symbol drawn, into its part of the message returned.
-fn returned(draw: Draw, sizes: &Sizes) -> Option<Stretches> {
-    let count = sizes.lanes.count;
-    let (len, places) = match draw {
-        Draw::First | Draw::Mixing => return None,
-        // Slabs of another x_t add to the same part.
-        Draw::Nothing | Draw::Current => (count, 1),
-        Draw::Ahead => (count / sizes.q, sizes.q),
-    };
-    Some(Stretches {
-        len,
-        places,
-        rows: sizes.rows(),
-        from_row: sizes.row,
-        to_row: sizes.received,
-        least: LEAST_MESSAGE,
-    })
+    places
 }

@@ -1,14 +1,10 @@
 use super::*;
-use crate::class::{Lanes, Shape};
+use crate::class::{Lanes, Roles, Shape};
 use crate::inputs::InputLaw;
-use crate::kernels::{Collect, Contraction, Dropped, Left, Offsets, Right, Route, Size, Strides};
+use crate::kernels::{Columns, Piece, Routes};
 use crate::memory::Allowance;
 use crate::quasigroup::LatinSquare;
 use crate::task::Task;
-
-fn offsets(list: &[usize]) -> Offsets {
-    list.iter().copied().collect()
-}
 
 #[test]
 fn the_worked_example_is_laid_out_as_described() {
@@ -17,21 +13,29 @@ fn the_worked_example_is_laid_out_as_described() {
     let planes = class.planes(1);
     let plan = Plan::new(&class, &planes, Scale::Probability);
     let step = &plan.steps[1];
-    let (g, sizes) = (&*step.geometry, &step.geometry.sizes);
-    let lanes = Lanes {
-        count: 2,
-        width: 4,
-        blocks: 1,
+    let roles = Roles {
+        leaving: Some(0),
+        entering: Some(1),
+        middle: Vec::new(),
     };
-    assert_eq!((sizes.slabs, sizes.lanes, sizes.post_slabs), (2, lanes, 1));
-    assert_eq!((g.draw, g.source), (Draw::Ahead, Source::Repeated));
+    assert_eq!(step.geometry.layout.roles, roles);
+    let extent = Extent {
+        histories: 1,
+        states: 2,
+        terms: 4,
+        entering: 2,
+        actions: 2,
+        lanes: Lanes::new(1),
+    };
+    assert_eq!(*step.extent(), extent);
+    assert_eq!((extent.lanes.row, extent.is_one_panel()), (1, true));
     assert_eq!(
-        (sizes.rows(), sizes.received, &g.parts[..]),
-        (4, 2, &[0, 1][..])
+        (extent.alpha(), extent.post(), extent.entries()),
+        (8, 8, 16)
     );
-    assert_eq!((sizes.policy_slab(), sizes.visits_slab()), (16, 8));
+    assert_eq!(step.weights.entering, [0.5, 0.5]);
 
-    // The group's cells, and x_2, x_3, y within it.
+    // The group's cells, and x_2, x_3, y_1 within it.
     let (group, table) = (&class.groups()[1], &planes.groups[1]);
     for cell in group.first_cell..group.first_cell + group.cells {
         let key = class.key(cell);
@@ -39,53 +43,50 @@ fn the_worked_example_is_laid_out_as_described() {
         let y = key.y[0].unwrap() as usize;
         let place = planes.place(&class, cell, 0);
         for a in 0..2 {
-            assert_eq!(
-                place.at(a) - table.entries.start,
-                16 * x2 + 8 * y + 4 * a + x3
-            );
+            let entry = place.at(a) - table.entries.start;
+            assert_eq!(entry, 8 * x2 + 4 * y + 2 * x3 + a);
         }
-        assert_eq!(place.cell - table.cells.start, 8 * x2 + 4 * y + x3);
+        assert_eq!(place.cell - table.cells.start, 4 * x2 + 2 * y + x3);
     }
 
-    // s = s' + x_2 modulo 2.
-    let post = Contraction::new(
-        Left {
-            blocks: offsets(&[0]),
-            rows: offsets(&[0, 8, 16 + 8, 16]),
-            terms: offsets(&[0, 4]),
-        },
-        Right {
-            block: 16,
-            input: 16,
-            terms: offsets(&[0, 8]),
-            column: 4,
-        },
-        Strides {
-            block: 4,
-            row: 8,
-            column: 4,
-        },
-        Size {
-            inputs: 2,
-            rows: 2,
-            columns: 2,
-            width: 4,
-        },
-    );
-    assert_eq!(g.sums.post, post);
-
-    let sending = g.sending.as_ref().unwrap();
-    let dropped = Dropped {
-        count: 1,
-        stride: 0,
+    // s_3 = s_2 + x_3 modulo 2, x_3 the faster of the two.
+    let piece = |(s, x): (usize, usize)| Piece {
+        message: 4 * x + (s + x) % 2,
+        first_in_message: true,
+        first_in_post: true,
     };
-    assert_eq!(sending.collect, Collect::new(vec![0, 1], dropped));
+    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    let columns = Columns {
+        count: 2,
+        post: 1,
+        message: 2,
+    };
+    let rows = pairs.map(|(s, x)| 4 * s + 2 * x).to_vec();
+    let routes = Routes::new(pairs.map(piece).to_vec(), rows, columns, 1);
+    let passage = step.geometry.passage.as_ref().unwrap();
+    assert_eq!(passage.routes, routes);
+    assert!(!passage.is_partial && passage.mixed.is_empty());
+}
+
+#[test]
+fn what_entered_becomes_the_last_digit_of_a_lane_and_the_first_leaves() {
+    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+    let class = Class::new(task, Shape::untied(0, 3), Allowance::default()).unwrap();
+    let layout = |n: usize| geometry::Layout::new(&class, 1, &class.nodes()[n]);
+    // t = 1 draws everything and keeps x_1 .. x_3 in lanes; t = 2 knows x_2 .. x_4.
+    let (first, second) = (layout(0), layout(1));
+    assert_eq!(first.roles.middle, [0, 1, 2]);
     assert_eq!(
-        (sizes.planes(), sizes.plane(), sizes.bbar_block()),
-        (4, 4, 16)
+        (second.roles.leaving, second.roles.entering),
+        (Some(0), None)
     );
-    assert_eq!(step.weights.sent, [0.5, 0.5]);
-    let route = |n: u32| Route { element: n, to: n };
-    assert_eq!(sending.spread.routes(), [route(0), route(1)]);
-    assert_eq!(step.weights.returned, [0.5, 0.5]);
+    assert_eq!(second.roles.middle, [1, 2]);
+    assert_eq!(first.post_symbol(2), Some(1), "x_3 is the last digit");
+    assert_eq!(second.alpha_symbol(1), Some(2), "x_3 is the first");
+    assert_eq!(
+        second.alpha_symbol(2),
+        Some(1),
+        "x_4, which entered, is the last"
+    );
+    assert_eq!(first.post_symbol(3), Some(2 * first.extent.lanes.row));
 }
