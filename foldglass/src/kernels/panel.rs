@@ -212,8 +212,8 @@ impl Sums {
                 }
                 for c in 0..C {
                     let right = V::load(policy.add(c * W));
-                    for r in 0..R {
-                        sum[r][c] = left[r].fma(right, sum[r][c]);
+                    for (sum, left) in sum.iter_mut().zip(&left) {
+                        sum[c] = left.fma(right, sum[c]);
                     }
                 }
                 alpha = alpha.wrapping_add(next_states);
