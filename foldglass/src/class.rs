@@ -16,6 +16,7 @@
 //! share a node until the window of the shorter one meets its end, so the nodes of several lengths
 //! form a forest and are evaluated once, not once per length.
 
+mod lanes;
 mod planes;
 mod spec;
 mod steps;
@@ -28,7 +29,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-pub(crate) use planes::{Lanes, PANEL, Place, Planes, Reading, Roles, Vectors};
+pub(crate) use lanes::{Lanes, PANEL, Reading, Roles, Vectors};
+pub(crate) use planes::{Place, Planes};
 pub use spec::{ClassSpec, SpecError, WIDEST};
 pub use steps::StepPlace;
 use steps::Steps;

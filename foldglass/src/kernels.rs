@@ -15,6 +15,7 @@ mod routes;
 mod soften;
 mod sums;
 mod vector;
+mod visits;
 
 pub(crate) use aligned::Aligned;
 use panel::Panel;

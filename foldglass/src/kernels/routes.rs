@@ -311,9 +311,9 @@ impl Routes {
                             vector.store(to.add((c + i) * far + 4 * n));
                         }
                     }
-                    for r in R / 4 * 4..R {
-                        for i in 0..4 {
-                            *to.add((c + i) * far + r) = *post.add(rows[r] + c + i);
+                    for (r, &row) in rows.iter().enumerate().skip(R / 4 * 4) {
+                        for i in c..c + 4 {
+                            *to.add(i * far + r) = *post.add(row + i);
                         }
                     }
                     c += 4;
@@ -359,10 +359,9 @@ impl Routes {
                             vector.store(bbar.add(rows[4 * n + i] + c));
                         }
                     }
-                    for r in R / 4 * 4..R {
-                        for i in 0..4 {
-                            let value = *from.add((c + i) * far + r);
-                            *bbar.add(rows[r] + c + i) = value.flush(LEAST_MESSAGE);
+                    for (r, &row) in rows.iter().enumerate().skip(R / 4 * 4) {
+                        for i in c..c + 4 {
+                            *bbar.add(row + i) = (*from.add(i * far + r)).flush(LEAST_MESSAGE);
                         }
                     }
                     c += 4;

@@ -174,14 +174,22 @@ impl Soften {
             }
             // Finite also for temperatures whose inverse is not: zero times it must stay zero.
             let cold = (1.0 / self.tau).min(f64::MAX);
-            let mut sum = chosen.like(0.0);
-            let mut weights = [sum; Q];
+            let scale = chosen.like(if self.tau == 0.0 { 1.0 } else { cold });
+            let mut weights = [chosen; Q];
+            let mut close = false;
             for (action, to) in weights.iter_mut().enumerate().take(q) {
-                let behind = V::load(values.add(action * width)).minus(best);
-                *to = if self.tau == 0.0 {
-                    behind.like(1.0).keep_if_ge(behind, behind.like(-self.tie))
+                *to = V::load(values.add(action * width)).minus(best).times(scale);
+                close |= to.any_between(-708.0, 0.0);
+            }
+            // When it is cold, actions are as good as the best or far behind: no exponential then.
+            let least = chosen.like(if self.tau == 0.0 { -self.tie } else { 0.0 });
+            let is_soft = close && self.tau > 0.0;
+            let mut sum = chosen.like(0.0);
+            for to in weights.iter_mut().take(q) {
+                *to = if is_soft {
+                    exp(*to)
                 } else {
-                    exp(behind.times(behind.like(cold)))
+                    to.like(1.0).keep_if_ge(*to, least)
                 };
                 sum = sum.plus(*to);
             }
@@ -239,10 +247,6 @@ fn exp<V: Lane>(x: V) -> V {
         }
         terms
     };
-    // When it is cold, actions are as good as the best or far behind.
-    if !x.any_between(-708.0, 0.0) {
-        return x.like(1.0).keep_if_ge(x, x.like(0.0));
-    }
     let within = x.most(x.like(-708.0));
     // x = n ln 2 + r with |r| at most half of ln 2, which is subtracted in two parts.
     let magic = within.fma(x.like(std::f64::consts::LOG2_E), x.like(MAGIC));
