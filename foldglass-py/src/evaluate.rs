@@ -130,6 +130,23 @@ fn check_shape(what: &str, shape: &[usize], want: &[usize]) -> PyResult<()> {
     )))
 }
 
+/// The threads of this process. A fork has none of its parent's, and waiting for them would never end.
+fn pool() -> PyResult<Arc<rayon::ThreadPool>> {
+    static POOL: Mutex<Option<(u32, Arc<rayon::ThreadPool>)>> = Mutex::new(None);
+    let mut pool = POOL.lock().expect("no panic while it is held");
+    let here = std::process::id();
+    if let Some((process, pool)) = &*pool
+        && *process == here
+    {
+        return Ok(Arc::clone(pool));
+    }
+    let made = rayon::ThreadPoolBuilder::new().build();
+    let made = Arc::new(made.map_err(error::refused)?);
+    // What is replaced belongs to the parent: dropping it would wait for its threads.
+    std::mem::forget(pool.replace((here, Arc::clone(&made))));
+    Ok(made)
+}
+
 /// Policies of a batch that one evaluator does in a row.
 const TOGETHER: usize = 16;
 
@@ -164,27 +181,29 @@ pub fn evaluate_batch<'py>(
     let mut values = vec![0.0; kept * one];
     let allowed = allowance(class_.max_memory.as_deref()).map_err(error::refused)?;
     py.detach(|| {
-        // Where nothing is kept these are empty, and their chunks too.
-        let visits: Vec<&mut [f64]> = pieces(&mut visits, cells * TOGETHER, full, count);
-        let values: Vec<&mut [f64]> = pieces(&mut values, one * TOGETHER, full, count);
-        entries
-            .par_chunks(one * TOGETHER)
-            .zip(rewards.par_chunks_mut(TOGETHER))
-            .zip(visits)
-            .zip(values)
-            .try_for_each(|(((entries, rewards), visits), values)| {
-                let evaluator = foldglass::Evaluator::new(&class_.class, allowed);
-                let mut evaluator = evaluator.map_err(|error| error::too_large(&error))?;
-                for (number, rows) in entries.chunks_exact(one).enumerate() {
-                    let policy = foldglass::Policy::from_flat(&class_.class, rows);
-                    rewards[number] = evaluator.evaluate(&policy.map_err(error::refused)?);
-                    if full {
-                        evaluator.visits_into(&mut visits[number * cells..][..cells]);
-                        evaluator.values_into(&mut values[number * one..][..one]);
+        pool()?.install(|| {
+            // Where nothing is kept these are empty, and their chunks too.
+            let visits: Vec<&mut [f64]> = pieces(&mut visits, cells * TOGETHER, full, count);
+            let values: Vec<&mut [f64]> = pieces(&mut values, one * TOGETHER, full, count);
+            entries
+                .par_chunks(one * TOGETHER)
+                .zip(rewards.par_chunks_mut(TOGETHER))
+                .zip(visits)
+                .zip(values)
+                .try_for_each(|(((entries, rewards), visits), values)| {
+                    let evaluator = foldglass::Evaluator::new(&class_.class, allowed);
+                    let mut evaluator = evaluator.map_err(|error| error::too_large(&error))?;
+                    for (number, rows) in entries.chunks_exact(one).enumerate() {
+                        let policy = foldglass::Policy::from_flat(&class_.class, rows);
+                        rewards[number] = evaluator.evaluate(&policy.map_err(error::refused)?);
+                        if full {
+                            evaluator.visits_into(&mut visits[number * cells..][..cells]);
+                            evaluator.values_into(&mut values[number * one..][..one]);
+                        }
                     }
-                }
-                Ok::<(), PyErr>(())
-            })
+                    Ok::<(), PyErr>(())
+                })
+        })
     })?;
     let rewards = rewards.into_pyarray(py);
     if !full {
@@ -213,7 +232,7 @@ pub fn rewards_exact(
 ) -> PyResult<Vec<String>> {
     let codes = codes_of(&class_.class, codes.as_slice()?, codes.shape())?;
     let exact = |code: &foldglass::Code| count::reward(code).to_string();
-    Ok(py.detach(|| codes.par_iter().map(exact).collect()))
+    py.detach(|| Ok(pool()?.install(|| codes.par_iter().map(exact).collect())))
 }
 
 fn codes_of(

@@ -41,6 +41,7 @@ impl Series {
     #[pyo3(signature = (class_, kind, settings, seed, first, runs, threads=None, states=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
+        py: Python<'_>,
         class_: &Class,
         kind: &str,
         settings: &str,
@@ -63,13 +64,14 @@ impl Series {
         let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let threads = threads.map_err(error::refused)?;
         let allowed = allowance(class.max_memory.as_deref()).map_err(error::refused)?;
-        let streams = streams(recipe.together(), seed, first, runs);
-        let what = format!("{runs} runs in {} units", streams.len());
-        let all = recipe.bytes().map(|bytes| bytes * streams.len() as u128);
+        // Before the units are listed: there may be more than anybody can hold.
+        let count = u128::from(runs).div_ceil(u128::from(recipe.together())) + 1;
+        let all = recipe.bytes().and_then(|bytes| bytes.checked_mul(count));
         allowed
-            .check(&what, all)
+            .check(&format!("{runs} runs at once"), all)
             .map_err(|error| error::too_large(&error))?;
-        let units = begin(&*recipe, streams, states, allowed)?;
+        let streams = streams(recipe.together(), seed, first, runs);
+        let units = py.detach(|| begin(&*recipe, streams, states, allowed))?;
         Ok(Series {
             class: class.class.clone(),
             recipe,

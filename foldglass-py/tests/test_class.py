@@ -2,6 +2,8 @@
 
 import itertools
 import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import foldglass as fg
@@ -79,6 +81,56 @@ def test_a_result_stays_what_it_was_when_the_evaluator_goes_on(paper: fg.Class) 
     np.testing.assert_array_equal(again.values, first.values)
 
 
+def test_threads_may_share_an_evaluator(paper: fg.Class) -> None:
+    policies = [fg.Policy.dirichlet(paper, rng=seed) for seed in range(200)]
+    expected = [fg.evaluate(policy).visits.copy() for policy in policies]
+    evaluator = fg.Evaluator(paper)
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda policy: evaluator.evaluate(policy).visits, policies))
+    finally:
+        sys.setswitchinterval(switch)
+    for ours, theirs in zip(found, expected):
+        assert np.array_equal(ours, theirs)
+
+
+def test_a_code_keeps_its_own_actions(markov: fg.Class) -> None:
+    buffer = np.zeros((2, markov.cells), np.int64)
+    code = fg.Code(markov, buffer[0])
+    buffer[0] = fg.Code.fold(markov).actions
+    assert code.actions.sum() == 0 and fg.evaluate(code).reward == pytest.approx(float(code.exact))
+
+
+def test_scalars_of_numpy_are_numbers(markov: fg.Class, tmp_path) -> None:
+    space = fg.Class(fg.Task("parity", np.int64(3)))
+    runs = fg.cavi(space, tau=np.float32(0.5), iterations=np.int64(3), runs=np.int64(2), progress=False)
+    assert runs.settings["tau"] == 0.5
+    dynamics = dict(kind="cavi", tau=np.geomspace(1e-3, 0.1, 3), iterations=3, runs=np.int64(2))
+    study = fg.Study("numbers", [space], [dynamics])
+    assert study.run(tmp_path, progress=False).runs == 6
+    assert fg.enumerate(markov, tolerance=np.float64(0.01), progress=False).trap_count is None
+    assert len(fg.free_energy(space, np.float32(1.0), sweeps=100, learning=100, progress=False).points) == 1
+
+
+def test_a_study_does_the_class_it_was_given(tmp_path, monkeypatch) -> None:
+    dynamics = dict(kind="chain", kernel="metropolis", tau=0.1, sweeps=2, runs=1)
+    random = fg.Class(fg.Task("random:5", 2, seed=7))
+    study = fg.Study("random", [random], [dynamics])
+    study.run(tmp_path / "random", progress=False)
+    assert fg.collect(tmp_path / "random").records[0]["class"]["square"] == random.square.tolist()
+    for name, table in (("a", [[0, 1], [1, 0]]), ("b", [[1, 0], [0, 1]])):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.json").write_text(str(table))
+    monkeypatch.chdir(tmp_path / "a")
+    space = fg.Class(fg.Task("mine.json", 2))
+    monkeypatch.chdir(tmp_path / "b")
+    fg.Study("file", [space], [dynamics]).run(tmp_path / "file", progress=False)
+    assert fg.collect(tmp_path / "file").records[0]["class"]["square"] == [[0, 1], [1, 0]]
+    assert fg.density(space, progress=False).space.square.tolist() == [[0, 1], [1, 0]]
+
+
 def test_codes_are_exact(paper: fg.Class) -> None:
     code = fg.Code.random(paper, 3)
     assert code.exact.denominator <= paper.denominator == 5**4
@@ -95,11 +147,11 @@ def test_codes_are_exact(paper: fg.Class) -> None:
 def test_what_is_refused_says_what_is_needed(paper: fg.Class) -> None:
     for make, said in [
         (lambda: fg.Class(fg.Task("quasigrup", 4)), "quasigrup"),
-        (lambda: fg.Class(fg.Task("z:5", 0)), "length"),
+        (lambda: fg.Class(fg.Task("z:5", 0)), "lengths=0"),
         (lambda: fg.Class(fg.Task([[0, 1], [0, 1]], 2)), "task"),
         (lambda: fg.Class(fg.Task("parity", 2, inputs="markov:2")), "2"),
         (lambda: fg.Class(fg.Task("parity", 2, inputs=[["1/2", "1/3"], ["1/2", "1/2"]])), "sum"),
-        (lambda: fg.Code(paper, [0, 1]), "80"),
+        (lambda: fg.Code(paper, [0, 1]), "(80,)"),
         (lambda: fg.Code(paper, np.full(80, 5)), "0 to 4"),
         (lambda: fg.Policy(paper, np.full((80, 5), 0.3)), "sums to 1.5"),
         (lambda: fg.Policy(paper, np.zeros((2, 5))), "(80, 5)"),
@@ -113,6 +165,33 @@ def test_what_is_refused_says_what_is_needed(paper: fg.Class) -> None:
         with pytest.raises(ValueError, match="(?s)") as refusal:
             make()
         assert said in str(refusal.value), refusal.value
+    for make in (
+        lambda: fg.Task("parity", [2.7]),
+        lambda: fg.Task("parity", "34"),
+        lambda: fg.Task([[0.9, 1.2], [1.1, 0.5]], 3),
+        lambda: fg.Class("parity"),
+        lambda: fg.Class(fg.Task("parity", 3), tied="no"),
+        lambda: fg.Code(paper, np.full(80, 0.9)),
+        lambda: fg.cavi(paper, tau=0.1, iterations=1.9),
+        lambda: fg.cavi("parity", 0.1),
+        lambda: fg.evaluate(np.zeros(3)),
+        lambda: fg.certify([1]),
+        lambda: fg.Study("s", [paper], [dict(kind="cavi", start=fg.Code.fold(paper))]),
+    ):
+        with pytest.raises(TypeError):
+            make()
+    for make, said in [
+        (lambda: fg.cavi(paper, tau=float("nan")), "tau=nan"),
+        (lambda: fg.cavi(paper, tau=0.1, seed=-1), "seed=-1"),
+        (lambda: fg.cavi(paper, tau=0.1, threads=0), "threads=0"),
+        (lambda: fg.Task("parity", -1), "lengths=-1"),
+        (lambda: fg.collect(), "directory"),
+    ]:
+        with pytest.raises(ValueError) as refusal:
+            make()
+        assert said in str(refusal.value)
+    with pytest.raises(MemoryError, match="runs at once"):
+        fg.cavi(paper, tau=0.1, runs=10**12)
     with pytest.raises(MemoryError, match="max-memory|max_memory"):
         fg.Evaluator(fg.Class(fg.Task("quasigroup", 8), window=(0, 3), max_memory="1MiB"))
 

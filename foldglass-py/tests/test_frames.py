@@ -55,6 +55,7 @@ def test_records_are_those_of_their_frame(records) -> None:
         assert record["id"] == row["id"] and record["run"] == row["run"]
         key = "greedy_reward" if record["kind"] == "cavi" else "reward"
         assert record["result"][key] == row[key]
+    assert records.to_xarray().sizes["row"] == len(records)
     points = records.summary()
     assert {p["method"] for p in points} == {"cavi", "chain"}
 

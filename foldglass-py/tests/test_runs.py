@@ -103,6 +103,7 @@ def test_ctrl_c_is_heard_within_a_second_and_loses_nothing(interrupt: Callable[[
     with pytest.raises(KeyboardInterrupt) as stop:
         fg.cavi(space, **settings)
     assert time.monotonic() - begun < 1.5
+    assert isinstance(stop.value, fg.Interrupted)
     partial = stop.value.partial
     assert 0 < partial.done < 1_000_000 and not partial.finished
     interrupt(0.5)
@@ -133,9 +134,24 @@ def test_progress_is_told_and_may_stop(paper: fg.Class) -> None:
 
 def _rewards(seed: int) -> list[float]:
     space = fg.Class(fg.Task("quasigroup", 4))
-    return fg.cavi(space, tau=1e-10, iterations=20, runs=2, seed=seed, progress=False).reward.tolist()
+    batch = np.full((64, *space.shape), 0.2)
+    runs = fg.cavi(space, tau=1e-10, iterations=20, runs=2, seed=seed, progress=False)
+    return [*runs.reward.tolist(), float(fg.rewards(space, batch).sum())]
 
 
-def test_other_processes_give_the_same() -> None:
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        assert pool.map(_rewards, [0, 1]) == [_rewards(0), _rewards(1)]
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_other_processes_give_the_same(how: str) -> None:
+    here = [_rewards(0), _rewards(1)]
+    with multiprocessing.get_context(how).Pool(2) as pool:
+        assert pool.map_async(_rewards, [0, 1]).get(timeout=60) == here
+
+
+def test_runs_that_end_as_planned_do_not_go_on(paper: fg.Class) -> None:
+    runs = fg.cavi(paper, tau=1e-3, iterations=5, runs=1, quench="2,1e-13", progress=False)
+    with pytest.raises(ValueError, match="quench"):
+        runs.resume(5)
+    chains = fg.chain(paper, tau=1e-3, sweeps=5, chains=1, marginals=True, progress=False)
+    with pytest.raises(ValueError, match="marginals"):
+        chains.resume(5)
+    with pytest.raises(ValueError, match="-5"):
+        fg.cavi(paper, tau=1e-3, iterations=5, runs=1, progress=False).resume(-5)

@@ -33,12 +33,12 @@ from ._landscape import (
     Verdict,
     certify,
     check,
-    enumerate,
     escape,
     gauge,
     inspect,
     tree,
 )
+from ._landscape import enumerate as enumerate  # not in __all__: `import *` would hide the built-in
 from ._native import FoldglassError, LockedError, __version__
 from ._networks import Curves, Fleet, ReadBack, distill, read_back, read_weights, train
 from ._progress import Interrupted, Progress
@@ -88,7 +88,6 @@ __all__ = [
     "collect",
     "density",
     "distill",
-    "enumerate",
     "escape",
     "evaluate",
     "evaluate_batch",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -14,11 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
+from ._given import of_type, whole, wholes
 
 #: A multiplication table in words (``"quasigroup"``, ``"z:5"``) or in place.
 TaskLike = Union[str, "ArrayLike"]
 
-_DEFINITE = ("parity", "quasigroup", "z:", "s:", "a:", "d:", "q8")
+#: Names that mean one table, whatever the seed and the directory.
+_DEFINITE = re.compile(r"parity|quasigroup|q8|[zsad]:\d+")
 
 
 class Task:
@@ -44,23 +47,34 @@ class Task:
         seed: int = 0,
     ) -> None:
         self.task: str | list[list[int]] = (
-            task if isinstance(task, str) else np.asarray(task).astype(int).tolist()
+            task if isinstance(task, str) else wholes("task", task).tolist()
         )
-        self.lengths: list[int] = [int(lengths)] if isinstance(lengths, int) else [int(t) for t in lengths]
+        if isinstance(lengths, str):
+            raise TypeError(f"lengths={lengths!r}: a whole number or several are needed")
+        listed = lengths if isinstance(lengths, Iterable) else [lengths]
+        self.lengths: list[int] = [whole("lengths", length, 1) for length in listed]
         self.inputs: str | list[list[str]] = (
             inputs if isinstance(inputs, str) else [[_digits(p) for p in row] for row in inputs]
         )
-        self.seed = int(seed)
+        self.seed = whole("seed", seed)
 
     def __repr__(self) -> str:
         inputs = "" if self.inputs == "uniform" else f", inputs={self.inputs!r}"
-        return f"Task({self.task!r}, lengths={self.lengths}{inputs})"
+        seed = f", seed={self.seed}" if self.seed else ""
+        return f"Task({self.task!r}, lengths={self.lengths}{inputs}{seed})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Task) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+
+def _absolute(name: str, seed: int) -> str:
+    """A name that means the same table in another directory and with another seed."""
+    if name.startswith("file:") or name.endswith(".json"):
+        return "file:" + os.path.abspath(name.removeprefix("file:"))
+    return f"{name}:{seed}" if re.fullmatch(r"random:\d+", name) else name
 
 
 def _digits(probability: float | str | Fraction) -> str:
@@ -92,18 +106,23 @@ class Class:
         memory: int = 1,
         max_memory: str | None = None,
     ) -> None:
+        of_type("task", task, Task, 'Class(Task("parity", 8))')
+        if not isinstance(tied, (bool, np.bool_)):
+            raise TypeError(f"tied={tied!r}: True or False is needed")
+        past, future = window
+        name = _absolute(task.task, task.seed) if isinstance(task.task, str) else None
         words = {
-            "task": task.task if isinstance(task.task, str) else "parity",
+            "task": name or "parity",
             "lengths": task.lengths,
-            "window": [int(window[0]), int(window[1])],
+            "window": [whole("window", past), whole("window", future)],
             "tied": bool(tied),
-            "memory": int(memory),
+            "memory": whole("memory", memory),
             "inputs": task.inputs if isinstance(task.inputs, str) else "uniform",
         }
         table = None if isinstance(task.task, str) else task.task
         rows = None if isinstance(task.inputs, str) else task.inputs
         spec = _native.describe(json.dumps(words), os.getcwd(), task.seed, table, rows)
-        self._set(_native.Class(spec, max_memory), task.task if isinstance(task.task, str) else None)
+        self._set(_native.Class(spec, max_memory), name)
 
     def _set(self, native: _native.Class, name: str | None) -> None:
         self._native = native
@@ -185,16 +204,16 @@ class Class:
 
     def fold(self, x: Sequence[int]) -> list[int]:
         """The products of an input, step by step: what an optimal policy may emit."""
-        return self._native.fold([int(s) for s in x])
+        return self._native.fold([whole("x", symbol) for symbol in x])
 
     def route(self, x: Sequence[int], t: int, y: Sequence[int] = ()) -> int:
         """The cell that step ``t`` (from 1) of input ``x`` consults after the tokens ``y``."""
-        return self._native.route([int(s) for s in x], int(t), [int(s) for s in y])
+        listed = [[whole(name, symbol) for symbol in given] for name, given in (("x", x), ("y", y))]
+        return self._native.route(listed[0], whole("t", t, 1), listed[1])
 
     def flags(self, directory: Path) -> list[str]:
         """The flags of the command line that give this class; tables go to files in ``directory``."""
-        named = self._name is not None and self._name.startswith(_DEFINITE) and ":" not in self._name[2:]
-        if named and self._name is not None:
+        if self._name is not None and _DEFINITE.fullmatch(self._name):
             task = self._name
         else:
             path = directory / "task.json"
@@ -241,9 +260,9 @@ class Code:
     """
 
     def __init__(self, space: Class, actions: ArrayLike) -> None:
-        array = np.ascontiguousarray(actions, dtype=np.int64)
-        if array.ndim != 1:
-            raise ValueError(f"actions of shape {array.shape}: one action a cell is needed")
+        array = wholes("actions", actions)
+        if array.shape != (space.cells,):
+            raise ValueError(f"actions of shape {array.shape}: this class needs ({space.cells},)")
         self.space = space
         # Refuses what is no code.
         self._exact = _fractions(space, array[None])[0]
@@ -299,7 +318,7 @@ class Code:
     def with_action(self, cell: int, action: int) -> Code:
         """The code with another action at one cell."""
         actions = self._actions.copy()
-        actions[cell] = action
+        actions[whole("cell", cell)] = whole("action", action)
         return Code(self.space, actions)
 
     def rollout(self, x: Sequence[int]) -> list[int]:
@@ -435,11 +454,6 @@ class Policy:
         return Policy, (self.space, self.rows)
 
 
-def fraction(text: str) -> Fraction:
-    """A fraction as files have it."""
-    return Fraction(text)
-
-
 def _fractions(space: Class, codes: NDArray[np.int64]) -> list[Fraction]:
     return [Fraction(text) for text in _native.rewards_exact(space._native, codes)]
 
@@ -451,4 +465,10 @@ def rewards_exact(space: Class, codes: ArrayLike) -> list[Fraction]:
     >>> rewards_exact(space, [Code.fold(space).actions])
     [Fraction(1, 1)]
     """
-    return _fractions(space, np.ascontiguousarray(codes, dtype=np.int64))
+    given = [np.asarray(code) for code in codes] if isinstance(codes, (list, tuple)) else codes
+    array = wholes("codes", given)
+    if array.size == 0:
+        return []
+    if array.ndim != 2:
+        raise ValueError(f"codes of shape {array.shape}: (codes, cells) is needed")
+    return _fractions(space, array)

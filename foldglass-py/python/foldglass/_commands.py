@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _native
 from ._class import Class, Code, Policy
+from ._given import plain
 from ._progress import Interrupted, ProgressLike, listener
 
 
@@ -57,6 +58,7 @@ def flags_of(flags: Mapping[str, Any]) -> list[str]:
 
 
 def _word(value: Any) -> str:
+    value = plain("a flag", value)
     if isinstance(value, (list, tuple)):
         return ",".join(_word(one) for one in value)
     return repr(value) if isinstance(value, float) else str(value)

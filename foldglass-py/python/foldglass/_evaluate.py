@@ -69,14 +69,19 @@ class Evaluation(Framed):
 
     def _read(self) -> None:
         """Reads the arrays, before the evaluator does another policy."""
-        if self._evaluator is None:
+        evaluator = self._evaluator
+        if evaluator is None:
             return
-        if self._visits is None or self._values is None:
-            self._visits = np.empty(self.space.cells)
-            self._values = np.empty(self.space.shape)
-        self._evaluator._native.visits_into(self._visits)
-        self._evaluator._native.values_into(self._values)
-        self._evaluator = None
+        with evaluator._lock:
+            # Another thread may have read them while this one waited.
+            if self._evaluator is None:
+                return
+            if self._visits is None or self._values is None:
+                self._visits = np.empty(self.space.cells)
+                self._values = np.empty(self.space.shape)
+            evaluator._native.visits_into(self._visits)
+            evaluator._native.values_into(self._values)
+            self._evaluator = None
 
     def __getstate__(self) -> dict[str, Any]:
         self._read()
@@ -87,7 +92,7 @@ class Evaluation(Framed):
 
 
 class Evaluator:
-    """Evaluates policies of a class; takes its memory once. One thread at a time.
+    """Evaluates policies of a class; takes its memory once. Threads that share one wait for each other.
 
     >>> from foldglass import Task
     >>> space = Class(Task("quasigroup", 4))
@@ -101,19 +106,24 @@ class Evaluator:
         self.space = space
         self._native = _native.Evaluator(space._native)
         self._last: weakref.ref[Evaluation] | None = None
+        self._lock = threading.RLock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Evaluator, (self.space,)
 
     def evaluate(self, policy: Policy | Code | ArrayLike, out: Evaluation | None = None) -> Evaluation:
         """J, visits and values of a policy: a :class:`Policy` costs what the engine costs, an array
         the conversion besides. With ``out`` the arrays of an earlier result are written over."""
         given = policy_of(self.space, policy)
-        last = self._last() if self._last is not None else None
-        if last is not None and last is not out:
-            last._read()
-        result = Evaluation(given, self) if out is None else out
-        result.policy = given
-        result._evaluator = self
-        result.reward = self._native.evaluate(given._native)
-        self._last = weakref.ref(result)
+        with self._lock:
+            last = self._last() if self._last is not None else None
+            if last is not None and last is not out:
+                last._read()
+            result = Evaluation(given, self) if out is None else out
+            result.policy = given
+            result._evaluator = self
+            result.reward = self._native.evaluate(given._native)
+            self._last = weakref.ref(result)
         return result
 
     def rewards(self, batch: ArrayLike) -> NDArray[np.float64]:
@@ -154,7 +164,12 @@ def evaluate(policy: Policy | Code | Class, rows: ArrayLike | None = None) -> Ev
     if isinstance(policy, Class):
         if rows is None:
             raise ValueError("evaluate(policy), or evaluate(space, rows)")
-        policy = Policy(policy, rows)
+        policy = policy_of(policy, rows)
+    elif rows is not None:
+        raise TypeError("evaluate(policy), or evaluate(space, rows)")
+    if not isinstance(policy, (Policy, Code)):
+        kind = type(policy).__name__
+        raise TypeError(f"a {kind}: evaluate(policy) takes a Policy or a Code, evaluate(space, rows) an array")
     space = policy.space
     known: dict[Class, Evaluator] | None = getattr(_evaluators, "known", None)
     if known is None:

@@ -63,7 +63,9 @@ def plot_temperature(
             tau = point["parameters"].get("tau")
             if tau is None:
                 continue
-            label = point["method"] if len(classes) == 1 else f"{point['method']}, {point['class']}"
+            others = {k: v for k, v in point["parameters"].items() if k != "tau"}
+            parts = [point["method"], *(f"{name} = {value}" for name, value in others.items())]
+            label = ", ".join(parts if len(classes) == 1 else [*parts, point["class"]])
             series.setdefault(label, []).append(
                 [float(tau), point["mean"], point["low"], point["high"]]
             )
@@ -80,7 +82,7 @@ def plot_temperature(
         )
     axes.set_xscale("log")
     axes.set_xlabel(r"temperature $\tau$")
-    axes.set_ylabel(r"reward $J$")
+    axes.set_ylabel(r"reward $J$" if quantity is None else quantity.replace("_", " "))
     axes.legend(frameon=False, fontsize=8)
     _plain(axes)
     return axes

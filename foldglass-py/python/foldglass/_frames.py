@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +69,16 @@ def _plain(values: Any) -> Any:
 def _array(values: Any) -> np.ndarray[Any, Any]:
     if isinstance(values, np.ndarray):
         return values
-    plain = _plain(values)
+    # A list in an entry, such as several lengths, is text.
+    plain = [json.dumps(v) if isinstance(v, (list, tuple)) else v for v in _plain(values)]
     return np.array(plain, dtype=None if all(v is not None for v in plain) else object)
 
 
 def plain_attributes(about: Mapping[str, Any]) -> dict[str, Any]:
     """Attributes that files of arrays can hold: numbers and text."""
-    import json
 
     def one(value: Any) -> Any:
-        return value if isinstance(value, (int, float, str)) else json.dumps(value)
+        plain = isinstance(value, (int, float, str)) and not isinstance(value, bool)
+        return value if plain else json.dumps(value)
 
     return {name: one(value) for name, value in about.items() if value is not None}

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._class import Class, Code, Policy
 from ._commands import ask, flags_of, folder, write_codes, write_table
 from ._frames import Framed
+from ._given import of_type
 from ._progress import ProgressLike
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def enumerate(
     >>> census.kinds
     [TrapKind(reward=Fraction(9, 10), barrier=Fraction(1, 25), loss=Fraction(1, 25), count=8)]
     """
-    exact = Fraction(tolerance) if not isinstance(tolerance, float) else Fraction(repr(tolerance))
+    exact = Fraction(repr(float(tolerance)) if isinstance(tolerance, float) else tolerance)
     with folder() as place:
         traps = None if exact else place / "traps.json"
         flags = flags_of(
@@ -293,7 +294,7 @@ class Verdict:
 
 @overload
 def certify(
-    codes: Code,
+    codes: Code | Trap,
     *,
     cap: int = ...,
     barrier: bool = ...,
@@ -302,7 +303,7 @@ def certify(
 ) -> Verdict: ...
 @overload
 def certify(
-    codes: Sequence[Code],
+    codes: Sequence[Code | Trap],
     *,
     cap: int = ...,
     barrier: bool = ...,
@@ -310,7 +311,7 @@ def certify(
     progress: ProgressLike = ...,
 ) -> list[Verdict]: ...
 def certify(
-    codes: Code | Sequence[Code],
+    codes: Code | Trap | Sequence[Code | Trap],
     *,
     cap: int = 100_000,
     barrier: bool = False,
@@ -325,7 +326,10 @@ def certify(
     >>> verdict.verdict, verdict.shelf, verdict.barrier
     ('certified', 1, Fraction(1, 25))
     """
-    listed = [codes] if isinstance(codes, Code) else list(codes)
+    given = [codes] if isinstance(codes, (Code, Trap)) else list(codes)
+    listed = [one.code if isinstance(one, Trap) else one for one in given]
+    for one in listed:
+        of_type("a code to certify", one, Code, "Code(space, actions) or census.traps[0]")
     if not listed:
         return []
     with folder() as place:
@@ -350,7 +354,7 @@ def certify(
         )
         for v in found["verdicts"]
     ]
-    return verdicts[0] if isinstance(codes, Code) else verdicts
+    return verdicts[0] if isinstance(codes, (Code, Trap)) else verdicts
 
 
 @dataclass(frozen=True)
@@ -398,6 +402,8 @@ def escape(
     >>> path.reward, len(path.moves), path.end.exact
     (Fraction(1, 1), 5, Fraction(1, 1))
     """
+    if not isinstance(table, (Code, Policy)):
+        raise TypeError(f"a {type(table).__name__}: escape takes a Code or a Policy")
     kind = "code" if isinstance(table, Code) else "policy"
     with folder() as place:
         out = place / "path.json"

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Union
+from typing import Any, Protocol, Union
 
 #: What ``progress`` takes: whether to show a bar, or what to call with a :class:`Progress`.
 ProgressLike = Union[bool, Callable[["Progress"], object]]
@@ -150,7 +150,7 @@ def listener(progress: ProgressLike) -> Listener:
     """What hears of the progress of a call."""
     if progress is True:
         return _Bar()
-    if progress is False:
+    if progress is False or progress is None:
         return _Calls(lambda _: None)
     return _Calls(progress)
 
@@ -161,3 +161,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, partial: object) -> None:
         super().__init__(message)
         self.partial = partial
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Interrupted, (str(self), self.partial)

@@ -20,6 +20,7 @@ from . import _native
 from ._class import Class, Code, Policy
 from ._evaluate import policy_of
 from ._frames import Framed, plain_attributes
+from ._given import of_type, plain, whole
 from ._progress import Interrupted, Listener, ProgressLike, listener
 
 if TYPE_CHECKING:
@@ -48,13 +49,14 @@ class _Runs(Framed):
         threads: int | None,
         states: list[bytes] | None = None,
     ) -> None:
-        if int(runs) < 1:
-            raise ValueError(f"{runs} runs: at least 1 is needed")
+        of_type("space", space, Class, 'Class(Task("parity", 8))')
         self.space = space
         self.kind = kind
-        self.seed = int(seed)
-        self.first = int(first)
-        self.runs = int(runs)
+        self.seed = whole("seed", seed)
+        self.first = whole("first", first)
+        self.runs = whole("runs", runs, 1)
+        if threads is not None:
+            threads = whole("threads", threads, 1)
         self._given = settings
         self._threads = threads
         self._states = states
@@ -136,7 +138,8 @@ class _Runs(Framed):
 
     def _traces(self, name: str = "trace") -> list[list[Any]]:
         if any(name not in outcome for outcome in self._outcomes):
-            raise ValueError("no trace was kept: trace_every (of chains, thin) keeps one")
+            how = "marginals=True" if name == "marginals" else "trace_every (of chains, thin)"
+            raise ValueError(f"no {name} was kept: {how} keeps it")
         return [outcome[name] for outcome in self._outcomes]
 
     @property
@@ -195,7 +198,10 @@ def _more(
 ) -> R:
     """The same runs, taken further by so many steps."""
     settings = dict(runs._given)
-    settings[runs.length] = int(settings[runs.length]) + int(length)
+    for name in ("quench", "resets", "keep_marginals"):
+        if name in settings:
+            raise ValueError(f"runs with {name} end where they were planned to: ask for more at once")
+    settings[runs.length] += whole(runs.length, length)
     more = type(runs)(
         runs.space,
         runs.kind,
@@ -286,10 +292,11 @@ class CaviRuns(_Runs):
         return self._trajectory("policy")
 
     def resume(
-        self, iterations: int, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
+        self, iterations: int = 0, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
     ) -> CaviRuns:
-        """The same runs, so many iterations further: the same streams, the same bits as without a
-        stop. This object stays as it is."""
+        """The same runs, so many iterations longer than they were planned to be: the same streams, the
+        same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
+        as it is."""
         every = int(self._given.get("trace_every", 1))
         return _more(self, iterations, [*self._kept], every, progress, on_interrupt)
 
@@ -345,9 +352,24 @@ def cavi(
 ) -> CaviRuns:
     """Trains policies by damped coordinate ascent (the paper's tabular RLVR) or the exact gradient.
 
-    ``tau`` is the temperature, or ``anneal`` a schedule such as ``"geometric:1e-1,1e-6,500"``. The
-    words and defaults are those of ``foldglass cavi``. Ctrl-C raises :class:`Interrupted`, whose
-    ``partial`` has the runs as far as they came; with ``on_interrupt="return"`` they are returned.
+    Words and defaults are those of ``foldglass cavi``:
+
+    - ``tau``, the temperature of the entropy bonus, or ``anneal``, a schedule such as
+      ``"geometric:1e-1,1e-6,500"``; ``iterations`` and independent ``runs``, of which the first draws from
+      stream ``first`` of ``seed``;
+    - ``rule="damped"``: cells move by ``damping`` (0.3) towards their targets, a ``share`` (0.3) of them
+      each time; ``rule="gradient"``: the exact gradient by the logits, with its ``step``;
+    - ``init``: the law of the first policies, ``"u_norm"`` (the default), ``"dirichlet:A"`` or
+      ``"logit_normal:S"``; ``start``: one policy for all runs instead;
+    - ``quench="N,TAU"``: N more iterations at another temperature; ``resets="SHARE,EVERY,TIMES"``:
+      cells are redrawn now and then;
+    - ``convention``: whose entropies count, ``"uniform"`` (every cell, the default) or ``"occupancy"``;
+      ``prior``: a policy from which divergences count in place of entropies;
+    - ``stop_at_convergence``: the residual at which a run stops; ``trace_every``: keep J before every so
+      many iterations; ``keep=("policy",)``: and the policies after them.
+
+    Ctrl-C raises :class:`Interrupted`, whose ``partial`` has the runs as far as they came; with
+    ``on_interrupt="return"`` they are returned.
 
     >>> from foldglass import Task
     >>> space = Class(Task("quasigroup", 4))
@@ -361,7 +383,7 @@ def cavi(
     settings: dict[str, Any] = {
         "tau": tau,
         "anneal": anneal,
-        "iterations": int(iterations),
+        "iterations": whole("iterations", iterations),
         "damping": damping,
         "share": share,
         "step": step,
@@ -374,7 +396,7 @@ def cavi(
         "prior": _rows(space, prior),
         "start": _rows(space, start),
     }
-    kept = list(keep)
+    kept = [keep] if isinstance(keep, str) else list(keep)
     if any(name != "policy" for name in kept):
         raise ValueError(f"keep={kept}: RLVR keeps ('policy',)")
     if stop_at_convergence is not None:
@@ -386,7 +408,7 @@ def cavi(
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if value is not None}
+    return {key: plain(key, value) for key, value in settings.items() if value is not None}
 
 
 def _rows(space: Class, policy: Policy | Code | ArrayLike | None) -> dict[str, Any] | None:
@@ -483,16 +505,21 @@ class Chains(_Runs):
         return {"chain": columns.pop("chain"), **columns}
 
     def resume(
-        self, sweeps: int, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
+        self, sweeps: int = 0, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
     ) -> Chains:
-        """The same chains, so many sweeps further: the same bits as without a stop."""
+        """The same chains, so many sweeps longer than they were planned to be: the same bits as without
+        a stop. ``partial.resume()`` does what an interrupt left."""
         every = int(self._given["trace_every"])
         return _more(self, sweeps, [*self._kept], every, progress, on_interrupt)
 
     def diagnostics(self, discard: float = 0.5) -> Diagnostics:
         """Error bar, effective sizes and R-hat of the rewards; the first part of every chain, a share
         of ``discard``, is left out."""
+        if not 0 <= discard < 1:
+            raise ValueError(f"discard={discard}: a share from 0 to below 1 is needed")
         draws = np.ascontiguousarray(self.reward[:, int(self.reward.shape[1] * discard) :])
+        if draws.shape[1] < 4:
+            raise ValueError(f"{draws.shape[1]} draws a chain: at least 4 are needed")
         rhat, bulk, tail, of_mean, times = _native.convergence(draws)
         known = [time for time in times if time is not None]
         return Diagnostics(
@@ -563,8 +590,16 @@ def chain(
 ) -> Chains:
     """Samples codes from the Gibbs measure at temperature ``tau``, annealed, or on a ladder.
 
-    The words are those of ``foldglass chain``. Rewards are recorded after every ``thin``-th sweep,
-    codes too with ``keep=("reward", "code")``.
+    Words and defaults are those of ``foldglass chain``:
+
+    - ``tau``, or ``anneal="geometric:FROM,TO,SWEEPS"``, or ``ladder``: temperatures of parallel
+      tempering, the coldest first, of which the coldest is reported;
+    - ``kernel``: ``"metropolis"`` or ``"heat-bath"``; ``order`` of a sweep: ``"step"`` (random steps, each as
+      a block), ``"forward"`` or ``"cell"`` (a permutation of the cells), by default the one that is exact;
+    - ``start``: one code for all chains in place of random ones;
+    - ``stop_when_stationary``: stop once J has not changed for so many sweeps; ``stop_at_optimum``;
+    - ``thin``: record J after every so many sweeps, and codes with ``keep=("reward", "code")``;
+      ``marginals``: how often each cell had each action over the second half.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 4))
@@ -572,21 +607,19 @@ def chain(
     >>> trace.reward.shape, trace.denominator
     ((3, 10), 16)
     """
-    kept = list(keep)
+    kept = [keep] if isinstance(keep, str) else list(keep)
     if any(name not in ("reward", "code") for name in kept):
         raise ValueError(f"keep={kept}: chains keep 'reward' and 'code'")
-    if int(thin) < 1:
-        raise ValueError(f"thin={thin}: a whole number of at least 1 is needed")
     settings: dict[str, Any] = {
         "kernel": kernel,
         "order": order,
         "tau": tau,
         "anneal": anneal,
-        "ladder": None if ladder is None else [float(t) for t in ladder],
-        "sweeps": int(sweeps),
+        "ladder": ladder,
+        "sweeps": whole("sweeps", sweeps, 1),
         "stop_when_stationary": stop_when_stationary,
         "stop_at_optimum": True if stop_at_optimum else None,
-        "trace_every": int(thin),
+        "trace_every": whole("thin", thin, 1),
         "keep_marginals": True if marginals else None,
         "keep_code": True,
         "start": None,

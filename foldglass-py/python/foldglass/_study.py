@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native
 from ._class import Class
 from ._frames import Framed
-from ._progress import Listener, ProgressLike, listener
+from ._given import plain
+from ._progress import Interrupted, Listener, ProgressLike, listener
 
 if TYPE_CHECKING:
     import pandas
@@ -37,6 +38,8 @@ class Records(Framed):
     """The records of a study, in its order."""
 
     def __init__(self, directories: Sequence[Path]) -> None:
+        if not directories:
+            raise ValueError("no directory: name one or several that a study was run in")
         self._directories: list[str | PathLike] = list(directories)
         lines, missing = _native.gather(self._directories)
         #: A record a run, as the files have them.
@@ -187,6 +190,8 @@ class Study:
             runs, before, now, finished = self._native.run(
                 place, shard, threads, checkpoint_every, max_memory, hears
             )
+        except KeyboardInterrupt as stop:
+            raise _interrupted(stop, place) from stop
         finally:
             hears.close()
         return Executed(place, runs, before, now, finished)
@@ -266,10 +271,14 @@ def collect(*out: str | PathLike) -> Records:
     return Records([Path(one) for one in out])
 
 
+def _interrupted(stop: KeyboardInterrupt, out: Path) -> Interrupted:
+    return Interrupted(f"interrupted: finished runs are in {out}, and the same call goes on", None)
+
+
 def _words(one: Class | Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(one, Class):
+    if isinstance(one, Mapping):
         return one
-    if one._name is None:
+    if not isinstance(one, Class) or one._name is None:
         raise ValueError(
             "a class of a study needs a task with a name: save the table as JSON and write "
             'Task("file:PATH", ..)'
@@ -295,6 +304,7 @@ def _table(keys: Mapping[str, Any]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
+    value = plain("a setting", value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
@@ -305,5 +315,7 @@ def _toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, int):
         return str(value)
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"a {type(value).__name__} cannot stand in a study: write a number, text or a file's name")
     # A JSON string is a TOML string.
-    return json.dumps(str(value))
+    return json.dumps(os.fspath(value))

@@ -144,7 +144,7 @@ def free_energy(
 ) -> FreeEnergy:
     """Estimates ln Z and the mean reward of any class, and sets RLVR's loss beside the free energy."""
     flags = {
-        "tau": [float(tau)] if isinstance(tau, (int, float)) else [float(t) for t in tau],
+        "tau": np.atleast_1d(np.asarray(tau, dtype=float)).tolist(),
         "replicas": replicas,
         "learning": learning,
         "sweeps": sweeps,
