@@ -409,7 +409,7 @@ fn a_class_too_large_for_its_chains_is_refused_with_the_size_it_needs() {
     let good = good.replace("                ", "");
     let said = ["10775 cells needs 1.6 MiB", "500.0 KiB", "--max-memory"];
     refuses(&scratch, &format!("{good} --tau 1"), &said);
-    let said = ["10775 cells needs 3.4 MiB", "500.0 KiB", "--max-memory"];
+    let said = ["10775 cells needs 3.3 MiB", "500.0 KiB", "--max-memory"];
     refuses(&scratch, &format!("{good} --ladder 0,1"), &said);
 }
 
