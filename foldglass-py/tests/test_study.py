@@ -124,6 +124,16 @@ def test_errors_of_a_study_name_the_line(tmp_path) -> None:
         fg.Study.from_toml(STUDY).run(tmp_path / "e", shard=(3, 2), progress=False)
 
 
+def test_a_study_has_a_directory_of_its_name(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    dynamics = dict(kind="chain", kernel="metropolis", tau=0.1, sweeps=2, runs=2)
+    study = fg.Study("named", [fg.Class(fg.Task("parity", 2))], [dynamics])
+    assert study.run(progress=False).out == Path("named") and len(study.table()) == 2
+    assert study.units() == [] and (tmp_path / "named/records.jsonl").exists()
+    with pytest.raises(ValueError, match="out=''"):
+        study.run("", progress=False)
+
+
 def test_the_program_is_on_the_path() -> None:
     assert program("--version").stdout.split()[1] == fg.__version__
     failed = program("parity", "--lengths", "4", check=False)

@@ -165,7 +165,7 @@ class Study:
 
     def run(
         self,
-        out: str | PathLike,
+        out: str | PathLike | None = None,
         *,
         on: Literal["local", "ray"] = "local",
         shard: tuple[int, int] = (1, 1),
@@ -174,13 +174,14 @@ class Study:
         max_memory: str | None = None,
         progress: ProgressLike = True,
     ) -> Executed:
-        """Does the runs that ``out`` has no record of: on the threads of this machine, or as tasks of
+        """Does the runs that ``out`` (the study's name where it is left out, as on the command line) has no
+        record of: on the threads of this machine, or as tasks of
         a Ray cluster (of the one that is initialised, else as ``ray.init()`` finds it).
 
         Finished runs are on disk at once; Ctrl-C, a kill or a lost node costs no finished run, and the
         same call goes on. Records and tables are those of ``foldglass run``.
         """
-        place = Path(out)
+        place = self._place(out)
         hears = listener(progress)
         try:
             if on == "ray":
@@ -196,9 +197,14 @@ class Study:
             hears.close()
         return Executed(place, runs, before, now, finished)
 
-    def units(self, out: str | PathLike) -> list[Ticket]:
+    def _place(self, out: str | PathLike | None) -> Path:
+        if out is not None and not os.fspath(out):
+            raise ValueError("out='': the name of a directory is needed")
+        return Path(self.name if out is None else out)
+
+    def units(self, out: str | PathLike | None = None) -> list[Ticket]:
         """What is not done in a directory: small tickets that can be pickled and done anywhere."""
-        handout = _native.Handout(self._native, Path(out))
+        handout = _native.Handout(self._native, self._place(out))
         try:
             return [Ticket(self._native, *ticket) for ticket in handout.tickets()]
         finally:
@@ -229,8 +235,9 @@ class Study:
         return Executed(out, runs, before, now, before + now == runs)
 
     def table(self, *out: str | PathLike) -> Records:
-        """The records of one or several directories of this study."""
-        return Records([Path(one) for one in out])
+        """The records of this study in one or several directories; in that of its name where none is
+        named."""
+        return Records([self._place(one) for one in out or (None,)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self._native,)
