@@ -246,53 +246,25 @@ impl Sums {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
                 let from = (history, state);
+                // [values, message, add to values]: constants of the loops.
+                macro_rules! go {
+                    ($values:tt, $message:tt, $add:tt) => {
+                        by_rows!(
+                            V,
+                            rows,
+                            self.backward_rows,
+                            [$values, $message, $add],
+                            (at, from, given, results)
+                        )
+                    };
+                }
                 // Values of later rows add to those of the first.
                 match (wants, results.add || state > 0) {
-                    ((true, true), false) => {
-                        by_rows!(
-                            V,
-                            rows,
-                            self.backward_rows,
-                            [true, true, false],
-                            (at, from, given, results)
-                        )
-                    }
-                    ((true, true), true) => {
-                        by_rows!(
-                            V,
-                            rows,
-                            self.backward_rows,
-                            [true, true, true],
-                            (at, from, given, results)
-                        )
-                    }
-                    ((true, false), false) => {
-                        by_rows!(
-                            V,
-                            rows,
-                            self.backward_rows,
-                            [true, false, false],
-                            (at, from, given, results)
-                        )
-                    }
-                    ((true, false), true) => {
-                        by_rows!(
-                            V,
-                            rows,
-                            self.backward_rows,
-                            [true, false, true],
-                            (at, from, given, results)
-                        )
-                    }
-                    _ => {
-                        by_rows!(
-                            V,
-                            rows,
-                            self.backward_rows,
-                            [false, true, false],
-                            (at, from, given, results)
-                        )
-                    }
+                    ((true, true), false) => go!(true, true, false),
+                    ((true, true), true) => go!(true, true, true),
+                    ((true, false), false) => go!(true, false, false),
+                    ((true, false), true) => go!(true, false, true),
+                    _ => go!(false, true, false),
                 }
             }
         }
