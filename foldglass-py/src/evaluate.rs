@@ -92,7 +92,16 @@ impl Evaluator {
         if *policy.policy.class() != *self.class {
             return Err(error::refused("the policy is of another class"));
         }
-        Ok(py.detach(|| self.lock().evaluate(&policy.policy)))
+        let pool = if self.lock().uses_threads() {
+            Some(pool()?)
+        } else {
+            None
+        };
+        let evaluate = || self.lock().evaluate(&policy.policy);
+        Ok(py.detach(|| match pool {
+            Some(pool) => pool.install(evaluate),
+            None => evaluate(),
+        }))
     }
 
     /// Writes d(c) of the policy evaluated last.

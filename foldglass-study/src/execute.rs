@@ -20,6 +20,7 @@ use crate::journal::{self, Journal};
 use crate::manifest::Key;
 use crate::method::{self, Registry};
 use crate::pace::{Pace, weight};
+use crate::parallel::on_threads;
 use crate::plan::{Plan, Shard, Unit};
 use crate::record::Record;
 use crate::spec::Study;
@@ -454,7 +455,10 @@ impl<'a> Execution<'a> {
         };
         let failing = || worker().inspect_err(|_| self.stop());
         let ends: Vec<Result<End, Error>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(failing)).collect();
+            // Threads that have no unit of their own help where a class is wide.
+            let each = options.threads / self.threads;
+            let sharing = || on_threads(each, failing);
+            let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(sharing)).collect();
             let join =
                 |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
             workers.into_iter().map(join).collect()

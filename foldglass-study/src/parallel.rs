@@ -20,6 +20,15 @@ pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
     threads.clamp(1, jobs.max(1))
 }
 
+/// Does something that may use several threads, as an evaluation of a wide class does, on so many.
+pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    match (threads, pool.build()) {
+        (2.., Ok(pool)) => pool.install(work),
+        _ => work(),
+    }
+}
+
 /// As many of the threads as have the memory they need; refused where it does not even fit once.
 pub fn fitting(
     threads: usize,

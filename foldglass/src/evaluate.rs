@@ -43,6 +43,12 @@ impl Evaluator {
         &self.0.class
     }
 
+    /// Whether the class is so wide that an evaluation uses all threads of the rayon pool it is called
+    /// in; outside of a pool, and where it is not, the caller's alone. The bits are the same.
+    pub fn uses_threads(&self) -> bool {
+        self.0.is_wide()
+    }
+
     /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing.
     ///
     /// # Panics

@@ -21,26 +21,34 @@ pub(crate) use aligned::Aligned;
 use panel::Panel;
 pub(crate) use routes::{Columns, Piece, Routes};
 pub(crate) use soften::Soften;
-pub(crate) use sums::{Extent, Given, Results, Seen, Sums};
-use vector::Portable;
+use std::ops::Range;
+use sums::Targets;
+pub(crate) use sums::{Extent, Given, Results, Sums};
 #[cfg(target_arch = "x86_64")]
 use vector::{Avx2, Avx512};
+use vector::{Lane, Portable};
+
+/// A place that several threads write around, each where no other does.
+#[derive(Clone, Copy)]
+struct Shared(*mut f64);
+
+// SAFETY: it only says where; who follows it answers for the rest.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
 
 /// The loops compiled for one kind of machine, which is the one this runs on: `available` makes no
 /// others. Each is unsafe to call with buffers that its work's `check` refuses.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels {
     forward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut [f64]),
-    forward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64]),
-    forward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64]),
+    forward_4: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
+    forward_8: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
     backward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut Results<'_>),
-    backward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut Results<'_>),
-    backward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut Results<'_>),
-    visits: unsafe fn(&Sums, Seen<'_>, &mut [f64]),
-    pack: unsafe fn(&Sums, &[f64], &mut [f64]),
-    unpack: unsafe fn(&Sums, &[f64], &mut [f64]),
-    send: unsafe fn(&Routes, &[f64], &[f64], &mut [f64]),
-    bring_back: unsafe fn(&Routes, &[f64], bool, &[f64], &mut [f64]),
+    backward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
+    backward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
+    send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
+    bring_back: unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64),
     soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
 }
 
@@ -58,14 +66,14 @@ macro_rules! kernels {
             unsafe { work.forward_alone::<$wide, $narrow>(panel, given, scratch, post) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward_4(work: &Sums, panel: Panel, given: Given<'_>, post: &mut [f64]) {
+        unsafe fn forward_4(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
             // SAFETY: as above.
-            unsafe { work.forward_panel::<$narrow, 4>(panel, given, post.as_mut_ptr()) }
+            unsafe { work.forward_panel::<$narrow, 4>(panel, given, post) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward_8(work: &Sums, panel: Panel, given: Given<'_>, post: &mut [f64]) {
+        unsafe fn forward_8(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
             // SAFETY: as above.
-            unsafe { work.forward_panel::<$wide, 8>(panel, given, post.as_mut_ptr()) }
+            unsafe { work.forward_panel::<$wide, 8>(panel, given, post) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn backward_alone(
@@ -83,59 +91,77 @@ macro_rules! kernels {
             work: &Sums,
             panel: Panel,
             given: Given<'_>,
-            results: &mut Results<'_>,
+            scratch: &mut [f64],
+            to: Targets,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward_panel::<$narrow, 4>(panel, given, results) }
+            unsafe { work.backward_panel::<$narrow, 4>(panel, given, scratch, to) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn backward_8(
             work: &Sums,
             panel: Panel,
             given: Given<'_>,
-            results: &mut Results<'_>,
+            scratch: &mut [f64],
+            to: Targets,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward_panel::<$wide, 8>(panel, given, results) }
+            unsafe { work.backward_panel::<$wide, 8>(panel, given, scratch, to) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn visits(work: &Sums, given: Seen<'_>, visits: &mut [f64]) {
+        unsafe fn send(
+            work: &Routes,
+            pieces: Range<usize>,
+            weights: &[f64],
+            post: &[f64],
+            message: *mut f64,
+        ) {
             // SAFETY: as above.
-            unsafe { work.visits::<$wide, $narrow>(given, visits) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn pack(work: &Sums, rows: &[f64], panels: &mut [f64]) {
-            // SAFETY: as above.
-            unsafe { work.pack::<$wide, $narrow>(rows, panels) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn unpack(work: &Sums, panels: &[f64], rows: &mut [f64]) {
-            // SAFETY: as above.
-            unsafe { work.unpack::<$wide, $narrow>(panels, rows) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn send(work: &Routes, weights: &[f64], post: &[f64], message: &mut [f64]) {
-            // SAFETY: as above.
-            unsafe { work.send::<$narrow>(weights, post, message) }
+            unsafe { work.send::<$narrow>(pieces, weights, post, message) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn bring_back(
             work: &Routes,
+            pieces: Range<usize>,
             weights: &[f64],
             add: bool,
             message: &[f64],
-            bbar: &mut [f64],
+            bbar: *mut f64,
         ) {
             // SAFETY: as above.
-            unsafe { work.bring_back::<$narrow>(weights, add, message, bbar) }
+            unsafe { work.bring_back::<$narrow>(pieces, weights, add, message, bbar) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
             // SAFETY: as above.
             unsafe { work.run::<$wide, $narrow>(values, mask, policy) }
         }
-        Kernels { forward_alone, forward_4, forward_8, backward_alone, backward_4, backward_8, visits, pack, unpack, send, bring_back, soften }
+        Kernels { forward_alone, forward_4, forward_8, backward_alone, backward_4, backward_8, send, bring_back, soften }
     }};
+}
+
+/// The threads that a step may use: those of the rayon pool it is called in, or the caller's alone.
+fn threads() -> usize {
+    rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
+}
+
+/// The lanes of this machine's widest vectors: panels are as wide, so that a pass streams.
+pub(crate) fn width() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        return Avx512::WIDTH;
+    }
+    Portable::WIDTH
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && has_avx2()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
 impl Kernels {
@@ -149,14 +175,10 @@ impl Kernels {
         let mut list = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-            {
+            if has_avx512() {
                 list.push(kernels!(Avx512, Avx2, "avx512f,avx512vl,avx2,fma"));
             }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            if has_avx2() {
                 list.push(kernels!(Avx2, Avx2, "avx2,fma"));
             }
         }
@@ -171,19 +193,24 @@ impl Kernels {
     #[inline(always)]
     pub fn forward(&self, work: &Sums, given: Given<'_>, scratch: &mut [f64], post: &mut [f64]) {
         work.check_forward(&given, scratch, post);
-        for &panel in work.panels() {
-            // SAFETY: just checked, and the machine has the instructions.
+        let to = Shared(post.as_mut_ptr());
+        work.each_panel(scratch, |panel, _| {
+            let to = to;
+            // SAFETY: just checked, and the machine has the instructions; panels write to lanes of their own.
             unsafe {
                 match panel.width {
-                    1 => (self.forward_alone)(work, panel, given, scratch, post),
-                    4 => (self.forward_4)(work, panel, given, post),
-                    _ => (self.forward_8)(work, panel, given, post),
+                    4 => (self.forward_4)(work, panel, given, to.0),
+                    _ => (self.forward_8)(work, panel, given, to.0),
                 }
             }
+        });
+        if let Some(panel) = work.alone() {
+            // SAFETY: just checked, and the machine has the instructions.
+            unsafe { (self.forward_alone)(work, panel, given, scratch, post) }
         }
     }
 
-    /// Computes values and message of a step, as far as they are wanted.
+    /// Computes values, message and visits of a step, as far as they are wanted.
     #[inline(always)]
     pub fn backward(
         &self,
@@ -196,48 +223,34 @@ impl Kernels {
         if results.values.is_empty() && results.message.is_empty() {
             return;
         }
-        for &panel in work.panels() {
-            // SAFETY: just checked, and the machine has the instructions.
+        let to = results.targets();
+        work.each_panel(scratch, |panel, scratch| {
+            // SAFETY: just checked, and the machine has the instructions; panels write to lanes and
+            // cells of their own.
             unsafe {
                 match panel.width {
-                    1 => (self.backward_alone)(work, panel, given, scratch, &mut results),
-                    4 => (self.backward_4)(work, panel, given, &mut results),
-                    _ => (self.backward_8)(work, panel, given, &mut results),
+                    4 => (self.backward_4)(work, panel, given, scratch, to),
+                    _ => (self.backward_8)(work, panel, given, scratch, to),
                 }
             }
+        });
+        if let Some(panel) = work.alone() {
+            // SAFETY: just checked, and the machine has the instructions.
+            unsafe { (self.backward_alone)(work, panel, given, scratch, &mut results) }
         }
-    }
-
-    /// Computes the visits of a step's cells, or adds to them.
-    #[inline(always)]
-    pub fn visits(&self, work: &Sums, given: Seen<'_>, visits: &mut [f64]) {
-        work.check_visits(&given, visits);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.visits)(work, given, visits) }
-    }
-
-    /// Brings alpha from rows into panels.
-    #[inline(always)]
-    pub fn pack(&self, work: &Sums, rows: &[f64], panels: &mut [f64]) {
-        work.check_pack(rows, panels);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.pack)(work, rows, panels) }
-    }
-
-    /// Brings a message returned from panels into rows.
-    #[inline(always)]
-    pub fn unpack(&self, work: &Sums, panels: &[f64], rows: &mut [f64]) {
-        work.check_pack(rows, panels);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.unpack)(work, panels, rows) }
     }
 
     /// Makes the message that a step sends of its post.
     #[inline(always)]
     pub fn send(&self, work: &Routes, weights: &[f64], post: &[f64], message: &mut [f64]) {
         work.check(weights, post, message);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.send)(work, weights, post, message) }
+        let to = Shared(message.as_mut_ptr());
+        work.each_part(|pieces| {
+            let to = to;
+            // SAFETY: just checked, and the machine has the instructions; parts write to places of
+            // their own.
+            unsafe { (self.send)(work, pieces, weights, post, to.0) }
+        });
     }
 
     /// Makes bbar of a step of the message returned to it, or adds to it.
@@ -251,8 +264,12 @@ impl Kernels {
         bbar: &mut [f64],
     ) {
         work.check(weights, bbar, message);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.bring_back)(work, weights, add, message, bbar) }
+        let to = Shared(bbar.as_mut_ptr());
+        work.each_part(|pieces| {
+            let to = to;
+            // SAFETY: as in `send`.
+            unsafe { (self.bring_back)(work, pieces, weights, add, message, to.0) }
+        });
     }
 
     /// Updates a policy from its values where the mask is 1.

@@ -1,16 +1,39 @@
 //! Reports which lines of the library its tests run.
 //!
-//! The tests are built once more, instrumented, into a directory of their own. `llvm-profdata` and `llvm-cov` of
-//! the compiler's own LLVM read what they wrote; where those are not installed it is said, and nothing is done.
+//! The tests are built once more into a directory of their own, the library and they themselves instrumented but
+//! nothing they depend on: this program stands between cargo and the compiler and adds the flag (an instrumented
+//! proptest or ChaCha takes longer than all else). `llvm-profdata` and `llvm-cov` of the compiler's own LLVM read
+//! what they wrote; where those are not installed it is said, and nothing is done.
 
 use crate::{Failure, cargo, root, target_dir};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
 
 /// Files of the library that are listed: those with the most lines that no test runs.
 const LISTED: usize = 12;
+
+/// Set where this program is to stand before the compiler.
+const INSTRUMENTS: &str = "FOLDGLASS_XTASK_INSTRUMENTS";
+
+/// Runs the compiler, instrumenting, where this program was started in its place.
+pub fn instrumented_compiler() -> Option<ExitCode> {
+    std::env::var_os(INSTRUMENTS)?;
+    let mut args = std::env::args_os().skip(1);
+    let mut compiler = Command::new(args.next()?);
+    let status = compiler
+        .args(args)
+        .args(["-C", "instrument-coverage"])
+        .status();
+    let is_good = status.is_ok_and(|status| status.success());
+    Some(if is_good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
 
 /// Runs `cargo xtask coverage`.
 pub fn run() -> Result<(), Failure> {
@@ -26,9 +49,7 @@ pub fn run() -> Result<(), Failure> {
     let profiles = place.join("profiles");
     let _ = fs::remove_dir_all(&profiles);
     let programs = build(&place).map_err(failed)?;
-    for program in &programs {
-        run_one(program, &profiles).map_err(failed)?;
-    }
+    run_all(&programs, &profiles).map_err(failed)?;
     let files = tools.lines(&programs, &profiles, &place).map_err(failed)?;
     print(files);
     Ok(())
@@ -90,10 +111,12 @@ impl Tools {
         let mut export = Command::new(&self.cov);
         export.args(["export", "-summary-only", "-instr-profile"]);
         export.arg(&merged);
-        for program in programs {
+        let (first, others) = programs.split_first().ok_or("no tests were built")?;
+        export.arg(first);
+        for program in others {
             export.arg("-object").arg(program);
         }
-        let text = output(export.arg(root().join("foldglass/src")))?;
+        let text = output(&mut export)?;
         let report: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         Ok(files(&report))
     }
@@ -121,7 +144,10 @@ fn build(place: &Path) -> Result<Vec<PathBuf>, String> {
     let mut build = cargo(&["test", "--package", "foldglass", "--lib", "--tests"]);
     build.args(["--no-run", "--message-format=json-render-diagnostics"]);
     build.env("CARGO_TARGET_DIR", place);
-    build.env("RUSTFLAGS", "-C instrument-coverage");
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    build
+        .env("RUSTC_WORKSPACE_WRAPPER", this)
+        .env(INSTRUMENTS, "1");
     build.env("LLVM_PROFILE_FILE", place.join("build.profraw"));
     let messages = output(&mut build)?;
     let messages = messages
@@ -131,9 +157,33 @@ fn build(place: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(messages.filter_map(program).collect())
 }
 
+/// Runs the tests, as many programs at once as there are processors, each on one thread: two threads would
+/// fight for the lines of the cache that their counters lie in.
+fn run_all(programs: &[PathBuf], profiles: &Path) -> Result<(), String> {
+    eprintln!("== coverage: running {} programs of tests", programs.len());
+    let left = Mutex::new(programs.iter());
+    let next = || left.lock().expect("no thread panics with it").next();
+    let work = || {
+        while let Some(program) = next() {
+            run_one(program, profiles)?;
+        }
+        Ok(())
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let mut ends = workers
+            .into_iter()
+            .map(|worker| worker.join().expect("no panic"));
+        ends.find(Result::is_err).unwrap_or(Ok(()))
+    })
+}
+
 fn run_one(program: &Path, profiles: &Path) -> Result<(), String> {
     let mut test = Command::new(program);
-    test.current_dir(root().join("foldglass")).arg("--quiet");
+    test.current_dir(root().join("foldglass"))
+        .args(["--quiet", "--test-threads=1"]);
+    test.env("RAYON_NUM_THREADS", "1");
     // One a process, and as many more as tests start.
     test.env("LLVM_PROFILE_FILE", profiles.join("%m-%p.profraw"));
     output(&mut test).map(drop)

@@ -45,6 +45,9 @@ enum Failure {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = coverage::instrumented_compiler() {
+        return code;
+    }
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.split_first().map(|(name, rest)| (name.as_str(), rest)) {
         Some(("test", [])) => test::run(),

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use foldglass::{ClassSpec, Code, Evaluator, Policy, Reward, count};
+use foldglass_study::parallel::{on_threads, threads};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::cells::{key_entries, key_lines};
@@ -38,7 +39,8 @@ impl EvalArgs {
             CodeOrPolicy::Code(code) => (Policy::deterministic(&code), Some(code)),
             CodeOrPolicy::Policy(policy) => (policy, None),
         };
-        let expected = evaluator.evaluate(&policy);
+        let threads = threads(settings.threads, usize::MAX);
+        let expected = on_threads(threads, || evaluator.evaluate(&policy));
         let exact = code.as_ref().map(count::reward);
         Ok(Evaluation {
             reward: exact.as_ref().map_or(expected, Reward::to_f64),

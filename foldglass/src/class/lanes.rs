@@ -99,9 +99,21 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub fn new(count: usize) -> Lanes {
+    /// The lanes of so many readings of the middle, in panels as wide as this machine's vectors; several
+    /// replicas of one reading stay in one panel.
+    pub fn new(readings: usize, replicas: usize) -> Lanes {
+        let widest = if replicas == 1 {
+            crate::kernels::width()
+        } else {
+            PANEL
+        };
+        Lanes::in_panels(readings * replicas, widest)
+    }
+
+    /// Lanes in panels of 8 lanes, or of 4.
+    pub fn in_panels(count: usize, widest: usize) -> Lanes {
+        let (rest, wide) = (count % widest, count / widest);
         // One lane too many is a panel of its own; two or more fill a vector well enough.
-        let (rest, wide) = (count % PANEL, count / PANEL);
         let widths: &[(usize, usize)] = match rest {
             0 => &[],
             1 => &[(1, 1)],
@@ -111,7 +123,7 @@ impl Lanes {
         };
         let mut blocks: Vec<Block> = Vec::new();
         let mut first = 0;
-        for &(width, panels) in [(PANEL, wide)].iter().chain(widths) {
+        for &(width, panels) in [(widest, wide)].iter().chain(widths) {
             if panels > 0 {
                 blocks.push(Block {
                     first,

@@ -3,7 +3,7 @@
 
 use super::plan::{Plan, Scale, Step};
 use crate::class::{Class, Place, Planes};
-use crate::kernels::{Aligned, Given, Kernels, Results, Seen};
+use crate::kernels::{Aligned, Given, Kernels, Results};
 use crate::memory::{Allowance, TooLarge};
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) struct Wants {
     /// dQ of its cells.
     pub values: bool,
-    /// d of its cells.
+    /// d of its cells; with values alone.
     pub visits: bool,
     /// The message returned to the step before (at t = 1, the reward).
     pub message: bool,
@@ -67,9 +67,7 @@ pub(super) struct Messages {
 struct Scratch {
     post: Aligned,
     bbar: Aligned,
-    /// A message in rows, on its way between two steps.
-    rows: Aligned,
-    alone: Aligned,
+    panel: Aligned,
 }
 
 impl Passes {
@@ -98,8 +96,7 @@ impl Passes {
             scratch: Scratch {
                 post: Aligned::zeros(plan.scratch.post),
                 bbar: Aligned::zeros(plan.scratch.post),
-                rows: Aligned::zeros(plan.scratch.rows),
-                alone: Aligned::zeros(plan.scratch.alone),
+                panel: Aligned::zeros(plan.scratch.panel),
             },
             values: Aligned::apart(planes.entries),
             visits: Aligned::zeros(planes.cell_entries),
@@ -118,6 +115,12 @@ impl Passes {
 
     pub(super) fn place(&self, cell: usize) -> Place {
         self.planes.place(&self.class, cell, 0)
+    }
+
+    /// Whether some step is done on several threads, where there are any.
+    pub fn is_wide(&self) -> bool {
+        let mut steps = self.plan.steps.iter();
+        steps.any(|step| step.geometry.sums.is_wide())
     }
 
     /// J of a replica.
@@ -156,20 +159,10 @@ impl Passes {
         };
         let sums = &step.geometry.sums;
         self.kernels
-            .forward(sums, given, &mut scratch.alone, &mut scratch.post);
+            .forward(sums, given, &mut scratch.panel, &mut scratch.post);
         let (routes, weights) = (&passage.routes, &step.weights.mixing);
-        let (next, message) = (self.plan.child(step), &mut sent[self.plan.sent[n]..]);
-        if next.extent().is_one_panel() {
-            self.kernels.send(routes, weights, &scratch.post, message);
-        } else {
-            if passage.is_partial {
-                scratch.rows[..next.extent().alpha_rows()].fill(0.0);
-            }
-            self.kernels
-                .send(routes, weights, &scratch.post, &mut scratch.rows);
-            self.kernels
-                .pack(&next.geometry.sums, &scratch.rows, message);
-        }
+        let message = &mut sent[self.plan.sent[n]..];
+        self.kernels.send(routes, weights, &scratch.post, message);
     }
 
     /// Renews what is wanted of the way back through a node: dQ and d of its cells, and the message
@@ -205,21 +198,17 @@ impl Passes {
             } else {
                 none
             },
-            add: step.adds,
             message: if wants.message { message } else { &mut [] },
+            visits: if wants.visits {
+                &mut self.visits[step.cells..]
+            } else {
+                &mut []
+            },
+            share: step.share,
+            add: step.adds,
         };
-        let alone = &mut self.scratch.alone;
-        self.kernels.backward(sums, given, alone, results);
-        if wants.visits {
-            let seen = Seen {
-                alpha,
-                weights,
-                share: step.share,
-                add: step.adds,
-            };
-            let visits = &mut self.visits[step.cells..];
-            self.kernels.visits(sums, seen, visits);
-        }
+        let scratch = &mut self.scratch.panel;
+        self.kernels.backward(sums, given, scratch, results);
         if !wants.message {
             return;
         }
@@ -245,12 +234,8 @@ impl Passes {
             Some(passage) => {
                 let (routes, weights) = (&passage.routes, &step.weights.mixing);
                 for (i, &child) in step.children.iter().enumerate() {
-                    let (child, rows) = (&self.plan.steps[child], &mut self.scratch.rows);
-                    let mut returned = &self.messages.returned[child.returned..];
-                    if !child.extent().is_one_panel() {
-                        self.kernels.unpack(&child.geometry.sums, returned, rows);
-                        returned = rows;
-                    }
+                    let child = &self.plan.steps[child];
+                    let returned = &self.messages.returned[child.returned..];
                     self.kernels
                         .bring_back(routes, weights, i > 0, returned, bbar);
                 }
@@ -269,14 +254,13 @@ fn add_bonus(step: &Step, bonus: &[f64], message: &mut [f64]) {
     let (row, states) = (extent.lanes.row, extent.states);
     for lane in 0..extent.lanes.count {
         let cells = extent.lanes.seat(lane, extent.vectors());
-        let rows = extent.lanes.seat(lane, extent.rows());
         for term in 0..extent.histories * extent.terms {
             let gain = |n: usize| {
                 let cell = cells.at(term * extent.entering + n);
                 step.share * step.weights.entering[n * row + lane] * bonus[cell]
             };
             let gained: f64 = (0..extent.entering).map(gain).sum();
-            (0..states).for_each(|s| message[rows.at(term * states + s)] += gained);
+            (0..states).for_each(|s| message[(term * states + s) * row + lane] += gained);
         }
     }
 }
@@ -286,8 +270,7 @@ fn carry(step: &Step, alpha: &[f64], message: &[f64], carried: &mut [f64]) {
     let extent = step.extent();
     carried.fill(0.0);
     for lane in 0..extent.lanes.count {
-        let rows = extent.lanes.seat(lane, extent.rows());
-        let places = (0..extent.rows()).map(|row| rows.at(row));
+        let places = (0..extent.rows()).map(|row| row * extent.lanes.row + lane);
         let sum: f64 = places.map(|place| alpha[place] * message[place]).sum();
         carried[lane % carried.len()] += sum;
     }

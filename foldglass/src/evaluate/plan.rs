@@ -32,15 +32,14 @@
 //! |---|---|
 //! | policy, dQ | panel, history, leaving, y, entering, a, lane of the panel |
 //! | visits d | the same without a |
-//! | alpha, beta | panel, history, leaving, y, s, lane of the panel |
+//! | alpha, beta | history, leaving, y, s, lane |
 //! | post, bbar | history, s, entering, a, lane |
 //! | weights | entering, lane |
 //!
 //! **Passages** (`routes`). From one step to the next the symbol that entered becomes the last digit
 //! of a lane, the first digit of a lane becomes the symbol that leaves, a becomes y, and the fold moves
 //! by x_{t+1}. So a number of post is carried to alpha of the next step (`kernels::routes`), and beta
-//! back to bbar by the same way. It lies in rows of all lanes in between: `kernels` packs the rows into
-//! panels.
+//! back to bbar by the same way.
 //!
 //! **Where it is otherwise.** At t = 1 all symbols are new and there is no fold yet: alpha is one
 //! number, 1, the weight is that of the whole window, and the fold after it is x_1. At the end of the
@@ -136,10 +135,8 @@ pub(crate) struct Plan {
 pub(crate) struct ScratchSizes {
     /// post, and bbar.
     pub post: usize,
-    /// A message in rows.
-    pub rows: usize,
-    /// The matrices of a lane alone in its panel.
-    pub alone: usize,
+    /// What the sums of a panel need beside the arrays.
+    pub panel: usize,
 }
 
 /// What nodes must share to have one geometry: what they see, and whether messages reach them and
@@ -209,8 +206,7 @@ impl Plan {
             });
             plan.returned_size += line(extent.alpha());
             plan.scratch.post = plan.scratch.post.max(extent.post());
-            plan.scratch.rows = plan.scratch.rows.max(extent.alpha_rows());
-            plan.scratch.alone = plan.scratch.alone.max(geometry.sums.scratch());
+            plan.scratch.panel = plan.scratch.panel.max(geometry.sums.scratch());
             plan.sent_size = line(plan.sent_size);
             plan.sent.push(plan.sent_size);
             if let Some(child) = child {
@@ -219,16 +215,6 @@ impl Plan {
             }
         }
         plan
-    }
-}
-
-impl Plan {
-    /// A node that reads what the step sends; several read alike.
-    ///
-    /// # Panics
-    /// If nothing follows the step.
-    pub fn child(&self, step: &Step) -> &Step {
-        &self.steps[*step.children.last().expect("a node that follows")]
     }
 }
 

@@ -54,6 +54,40 @@ fn random_table(class: &Class, replicas: usize, seed: u64) -> Table {
     table
 }
 
+/// J, and by cell its values and visits.
+fn bits(passes: &Passes) -> (u64, Vec<Vec<u64>>) {
+    let class = &passes.class;
+    let cell = |cell: usize| {
+        let place = passes.place(cell);
+        let actions = (0..class.q()).map(|a| passes.values[place.at(a)].to_bits());
+        actions
+            .chain([passes.visits[place.cell].to_bits()])
+            .collect()
+    };
+    (
+        passes.reward(0).to_bits(),
+        (0..class.cells()).map(cell).collect(),
+    )
+}
+
+#[test]
+fn every_number_of_threads_gives_the_same_bits() {
+    let square = LatinSquare::random(5, 11).unwrap();
+    let task = Task::new(square, &InputLaw::Uniform, &[6]).unwrap();
+    let class = Class::new(task, Shape::untied(1, 3), Allowance::default()).unwrap();
+    let table = random_table(&class, 1, 5);
+    let run = || {
+        let mut passes = Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
+        passes.run(&table.entries, Wants::ALL);
+        bits(&passes)
+    };
+    let alone = run();
+    for threads in [1, 2, 3, 7] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        assert_eq!(pool.build().unwrap().install(run), alone, "{threads}");
+    }
+}
+
 #[test]
 fn every_width_of_vectors_gives_the_same_bits() {
     for class in classes() {
@@ -63,17 +97,7 @@ fn every_width_of_vectors_gives_the_same_bits() {
                 Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
             passes.kernels = kernels;
             passes.run(&table.entries, Wants::ALL);
-            let bits = |cell: usize| {
-                let place = passes.place(cell);
-                let actions = (0..class.q()).map(|a| passes.values[place.at(a)].to_bits());
-                actions
-                    .chain([passes.visits[place.cell].to_bits()])
-                    .collect::<Vec<_>>()
-            };
-            (
-                passes.reward(0).to_bits(),
-                (0..class.cells()).map(bits).collect::<Vec<_>>(),
-            )
+            bits(&passes)
         });
         let widest = results.next().unwrap();
         assert!(results.all(|other| other == widest), "{:?}", class.shape());

@@ -1,13 +1,15 @@
 //! Does the sums of a step for one panel of lanes (paper, App. A); see `sums`.
 //!
-//! A tile of results stays in registers while its sum runs; on the way back it is the tile of bbar
-//! that stays, and values and message are done in one pass over the policy. A panel wider than the
-//! vectors is done part by part, tile by tile, so that what a tile reads is still close at hand for
-//! the next part.
+//! On the way forward a tile of post stays in registers while its sum over k runs. On the way back it
+//! is the weights of rollouts, alpha, and the sums of the message that stay there, for one k or a few,
+//! while policy and values stream past once, from front to back; bbar, weighed and packed for the
+//! panel, is small enough to be close at hand for all of them.
 
-use super::sums::{Extent, Given, LEAST_MESSAGE, Results, Sums};
+use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets};
 use super::vector::Lane;
+use super::visits::Visit;
 use crate::class::PANEL;
+use std::ptr::null_mut;
 
 /// One panel of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,20 +18,21 @@ pub(super) struct Panel {
     pub width: usize,
     /// Its first lane.
     pub lane: usize,
-    /// Where it starts in a table of cells, and in alpha and the message.
+    /// Where it starts in a table of cells.
     pub cells: usize,
-    pub states: usize,
 }
 
-/// Where some rows start in a table of (cell, action), in alpha and the message, and in post and bbar.
+/// Where some rows start in a table of (cell, action), in one of cells, in alpha and the message, and in
+/// post and bbar.
 #[derive(Clone, Copy)]
 struct Places {
     entry: usize,
+    cell: usize,
     alpha: usize,
     post: usize,
 }
 
-/// Where a tile finds its first row and column, for one history and one vector of lanes.
+/// Where a tile of post finds its first row and column, for one history and one vector of lanes.
 #[derive(Clone, Copy)]
 struct Sources {
     alpha: *const f64,
@@ -37,68 +40,61 @@ struct Sources {
     /// By column, the weights of its entering symbol.
     weights: *const f64,
     weight_rows: *const usize,
-    /// How far ahead of the policy (and of the values) lies what a later tile needs first.
-    ahead: usize,
 }
 
-/// What the way back works on, likewise; what is not wanted is not to be followed.
+/// What the way back works on, for one history, one vector of lanes and the terms from some k on; what
+/// is not wanted is not to be followed.
 #[derive(Clone, Copy)]
-struct Targets {
+struct Streams {
+    alpha: *const f64,
+    policy: *const f64,
+    /// Weighed bbar: by column, the rows of the tile.
     bbar: *const f64,
     values: *mut f64,
     message: *mut f64,
-    /// What the message starts from: zeros for the first columns, then itself.
-    so_far: *const f64,
-    /// How far the terms of that lie apart.
-    next_so_far: usize,
 }
 
-/// What a sum starts from.
-static ZEROS: [f64; TALLEST * PANEL] = [0.0; TALLEST * PANEL];
-
 /// The most rows of a tile.
-const TALLEST: usize = 5;
+pub(super) const TALLEST: usize = 5;
 
 /// The size of equal parts of `n`, each at most `TALLEST`.
 pub(super) fn tall(n: usize) -> usize {
     n.div_ceil(n.div_ceil(TALLEST))
 }
 
-/// Does some rows with their number, and the columns of a tile, known to the compiler: 25 vectors
-/// fit into 32 registers with what they are made of, 10 into 16.
+/// What the weighed bbar of a tile takes.
+pub(super) fn scratch(extent: &Extent) -> usize {
+    TALLEST * extent.columns() * PANEL
+}
+
+/// Does some rows with their number known to the compiler, and with them what fills the registers: on the
+/// way forward the columns of a tile (25 vectors fit into 32 registers with what they are made of, 10
+/// into 16), on the way back the terms done at once.
 macro_rules! by_rows {
-    ($v:ty, $rows:expr, $self:ident . $run:ident, [$($mode:tt),*], $arguments:tt) => {
+    (forward, $v:ty, $($rest:tt)*) => {
         match <$v>::REGISTERS {
-            32 => by_rows!(@ $v, $rows, $self, $run, [$($mode),*], $arguments,
-                (1, 5) (2, 5) (3, 5) (4, 5) (5, 5)),
-            16 => by_rows!(@ $v, $rows, $self, $run, [$($mode),*], $arguments,
-                (1, 4) (2, 4) (3, 3) (4, 2) (5, 2)),
-            _ => by_rows!(@ $v, $rows, $self, $run, [$($mode),*], $arguments,
-                (1, 1) (2, 1) (3, 1) (4, 1) (5, 1)),
+            32 => by_rows!(@ [(1, 5) (2, 5) (3, 5) (4, 5) (5, 5)], $v, $($rest)*),
+            16 => by_rows!(@ [(1, 4) (2, 4) (3, 3) (4, 2) (5, 2)], $v, $($rest)*),
+            _ => by_rows!(@ [(1, 1) (2, 1) (3, 1) (4, 1) (5, 1)], $v, $($rest)*),
         }
     };
-    (@ $v:ty, $rows:expr, $self:ident, $run:ident, $modes:tt, $arguments:tt, $(($r:literal, $c:literal))*) => {
+    (backward, $v:ty, $($rest:tt)*) => {
+        match <$v>::REGISTERS {
+            32 => by_rows!(@ [(1, 5) (2, 4) (3, 3) (4, 2) (5, 2)], $v, $($rest)*),
+            16 => by_rows!(@ [(1, 4) (2, 2) (3, 1) (4, 1) (5, 1)], $v, $($rest)*),
+            _ => by_rows!(@ [(1, 1) (2, 1) (3, 1) (4, 1) (5, 1)], $v, $($rest)*),
+        }
+    };
+    (@ [$(($r:literal, $n:literal))*], $v:ty, $rows:expr, $self:ident . $run:ident, $modes:tt, $arguments:tt) => {
         match $rows {
-            $($r => by_rows!(! $v, $self, $run, $r, $c, $modes, $arguments),)*
+            $($r => by_rows!(! $v, $self, $run, $r, $n, $modes, $arguments),)*
             rows => unreachable!("a tile of {rows} rows"),
         }
     };
-    (! $v:ty, $self:ident, $run:ident, $r:literal, $c:literal, [$($mode:tt),*], ($($argument:expr),*)) => {
+    (! $v:ty, $self:ident, $run:ident, $r:literal, $n:literal, [$($mode:tt),*], ($($argument:expr),*)) => {
         // SAFETY: the caller's.
-        unsafe { $self.$run::<$v, W, $r, $c, $($mode),*>($($argument),*) }
+        unsafe { $self.$run::<$v, W, $r, $n, $($mode),*>($($argument),*) }
     };
-}
-
-/// Asks for a line of memory. Where a panel is done part by part, the first part of a tile would
-/// wait for all lines of it; so every part asks for some of the next tile's.
-#[inline(always)]
-fn fetch(at: *const f64) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, for any address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
-    }
 }
 
 impl Sums {
@@ -111,11 +107,17 @@ impl Sums {
     /// Where the rows of a panel from a state on start, in a history.
     #[inline(always)]
     fn places<const W: usize>(&self, at: Panel, history: usize, state: usize) -> Places {
-        let Extent { terms, states, .. } = self.extent;
+        let Extent {
+            terms,
+            states,
+            entering,
+            ..
+        } = self.extent;
         let vectors = history * terms * self.weight_rows.len();
         Places {
             entry: at.cells * self.extent.actions + vectors * W,
-            alpha: at.states + (history * terms * states + state) * W,
+            cell: at.cells + history * terms * entering * W,
+            alpha: (history * terms * states + state) * self.extent.lanes.row + at.lane,
             post: (history * states + state) * self.post_state() + at.lane,
         }
     }
@@ -135,12 +137,14 @@ impl Sums {
         for history in 0..self.extent.histories {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
+                let places = self.places::<W>(at, history, state);
                 by_rows!(
+                    forward,
                     V,
                     rows,
                     self.forward_rows,
                     [],
-                    (at, (history, state), given, post)
+                    (at, places, given, post)
                 )
             }
         }
@@ -150,17 +154,16 @@ impl Sums {
     /// of some columns before the next ones.
     ///
     /// # Safety
-    /// As for `forward_panel`, and the R rows from the state on are rows of the step.
+    /// As for `forward_panel`, and the R rows from the places on are rows of the step.
     #[inline(always)]
     unsafe fn forward_rows<V: Lane, const W: usize, const R: usize, const C: usize>(
         &self,
         at: Panel,
-        (history, state): (usize, usize),
+        places: Places,
         given: Given<'_>,
         post: *mut f64,
     ) {
         let (all, row) = (self.weight_rows.len(), self.extent.lanes.row);
-        let places = self.places::<W>(at, history, state);
         let mut column = 0;
         while column < all {
             let whole = all - column >= C;
@@ -172,7 +175,6 @@ impl Sums {
                         policy: given.policy.as_ptr().add(places.entry + column * W + lane),
                         weights: given.weights.as_ptr().add(at.lane + lane),
                         weight_rows: self.weight_rows.as_ptr().add(column),
-                        ahead: C * W + lane / V::WIDTH * W - lane,
                     };
                     let to = post.add(places.post + column * row + lane);
                     if whole {
@@ -197,7 +199,7 @@ impl Sums {
         to: *mut f64,
     ) {
         let row = self.extent.lanes.row;
-        let (next_states, next_columns) = (self.extent.states * W, self.weight_rows.len() * W);
+        let (next_states, next_columns) = (self.extent.states * row, self.weight_rows.len() * W);
         let (mut alpha, mut policy) = (from.alpha, from.policy);
         // SAFETY: the caller's.
         unsafe {
@@ -205,10 +207,7 @@ impl Sums {
             for _ in 0..self.extent.terms {
                 let mut left = [V::splat(0.0); R];
                 for (r, left) in left.iter_mut().enumerate() {
-                    *left = V::load(alpha.add(r * W));
-                }
-                if V::WIDTH < W {
-                    fetch(policy.wrapping_add(from.ahead));
+                    *left = V::load(alpha.add(r * row));
                 }
                 for c in 0..C {
                     let right = V::load(policy.add(c * W));
@@ -229,7 +228,7 @@ impl Sums {
         }
     }
 
-    /// Computes values and message of a panel, as far as they are wanted.
+    /// Computes values, message and visits of a panel, as far as they are wanted.
     ///
     /// # Safety
     /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions; W is the width of the panel, and that of `V` divides it.
@@ -238,28 +237,31 @@ impl Sums {
         &self,
         at: Panel,
         given: Given<'_>,
-        results: &mut Results<'_>,
+        scratch: &mut [f64],
+        to: Targets,
     ) {
-        let wants = (!results.values.is_empty(), !results.message.is_empty());
+        let wants = (to.values.is_some(), to.message.is_some());
         let states = self.extent.states;
         for history in 0..self.extent.histories {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
-                let from = (history, state);
-                // [values, message, add to values]: constants of the loops.
+                let places = self.places::<W>(at, history, state);
+                // What later rows give adds to what the first gave.
+                let add = to.add || state > 0;
+                // [values, message, add]: constants of the loops.
                 macro_rules! go {
                     ($values:tt, $message:tt, $add:tt) => {
                         by_rows!(
+                            backward,
                             V,
                             rows,
                             self.backward_rows,
                             [$values, $message, $add],
-                            (at, from, given, results)
+                            (at, places, given, scratch, to)
                         )
                     };
                 }
-                // Values of later rows add to those of the first.
-                match (wants, results.add || state > 0) {
+                match (wants, add) {
                     ((true, true), false) => go!(true, true, false),
                     ((true, true), true) => go!(true, true, true),
                     ((true, false), false) => go!(true, false, false),
@@ -270,138 +272,198 @@ impl Sums {
         }
     }
 
-    /// Goes back through R rows of bbar, in the order of `forward_rows`.
+    /// Goes back through R rows of bbar, K terms at a time and one by one at the end.
     ///
     /// # Safety
-    /// As for `backward_panel`, and the R rows from the state on are rows of the step.
+    /// As for `backward_panel`, and the R rows from the places on are rows of the step.
     #[inline(always)]
     unsafe fn backward_rows<
         V: Lane,
         const W: usize,
         const R: usize,
-        const C: usize,
+        const K: usize,
         const VALUES: bool,
         const MESSAGE: bool,
         const ADD: bool,
     >(
         &self,
         at: Panel,
-        (history, state): (usize, usize),
+        places: Places,
         given: Given<'_>,
-        results: &mut Results<'_>,
+        scratch: &mut [f64],
+        to: Targets,
     ) {
-        let (all, row) = (self.weight_rows.len(), self.extent.lanes.row);
-        let places = self.places::<W>(at, history, state);
-        let (values, message) = (results.values.as_mut_ptr(), results.message.as_mut_ptr());
-        let mut column = 0;
-        while column < all {
-            let whole = all - column >= C;
-            for lane in (0..W).step_by(V::WIDTH) {
-                let entry = places.entry + column * W + lane;
-                let message = message.wrapping_add(places.alpha + lane);
-                // SAFETY: the tile lies within the step, whose size the buffers have.
+        let Extent {
+            states,
+            terms,
+            entering,
+            ..
+        } = self.extent;
+        let [values, message] = [to.values, to.message].map(|to| to.unwrap_or(null_mut()));
+        for lane in (0..W).step_by(V::WIDTH) {
+            // SAFETY: rows, columns and lanes are those of the step, whose size the buffers have.
+            unsafe { self.weigh::<V, R>(places.post + lane, at.lane + lane, given, scratch) };
+            let mut k = 0;
+            while k < terms {
+                let alpha = places.alpha + k * states * self.extent.lanes.row + lane;
+                let entry = places.entry + k * self.weight_rows.len() * W + lane;
+                let whole = terms - k >= K;
+                // SAFETY: as above.
                 unsafe {
-                    let from = Sources {
-                        alpha: given.alpha.as_ptr().add(places.alpha + lane),
+                    let streams = Streams {
+                        alpha: given.alpha.as_ptr().add(alpha),
                         policy: given.policy.as_ptr().add(entry),
-                        weights: given.weights.as_ptr().add(at.lane + lane),
-                        weight_rows: self.weight_rows.as_ptr().add(column),
-                        ahead: C * W + lane / V::WIDTH * W - lane,
-                    };
-                    let is_first = column == 0;
-                    let to = Targets {
-                        bbar: given.bbar.as_ptr().add(places.post + column * row + lane),
+                        bbar: scratch.as_ptr(),
                         values: values.wrapping_add(entry),
-                        message,
-                        so_far: if is_first { ZEROS.as_ptr() } else { message },
-                        next_so_far: if is_first { 0 } else { self.extent.states * W },
+                        message: message.wrapping_add(alpha),
                     };
                     if whole {
-                        self.backward_tile::<V, W, R, C, VALUES, MESSAGE, ADD>(from, to);
+                        self.backward_terms::<V, W, R, K, VALUES, MESSAGE, ADD>(streams);
                     } else {
-                        self.backward_tile::<V, W, R, 1, VALUES, MESSAGE, ADD>(from, to);
+                        self.backward_terms::<V, W, R, 1, VALUES, MESSAGE, ADD>(streams);
+                    }
+                    if let Some(visits) = to.visits {
+                        let cell = places.cell + k * entering * W + lane;
+                        self.visit::<V, W>(Visit {
+                            rows: R,
+                            terms: if whole { K } else { 1 },
+                            alpha: streams.alpha,
+                            weights: given.weights.as_ptr().add(at.lane + lane),
+                            visits: visits.add(cell),
+                            share: to.share,
+                            add: ADD,
+                        });
                     }
                 }
+                k += if whole { K } else { 1 };
             }
-            column += if whole { C } else { 1 };
         }
     }
 
-    /// Adds what R by C vectors of bbar contribute to values and message.
+    /// Weighs R rows of bbar for one vector of lanes, and packs them: by column, then row.
+    ///
+    /// # Safety
+    /// The rows lie within bbar and the columns within the weights, scratch has room for them, and the
+    /// machine has the instructions.
+    #[inline(always)]
+    unsafe fn weigh<V: Lane, const R: usize>(
+        &self,
+        post: usize,
+        lane: usize,
+        given: Given<'_>,
+        scratch: &mut [f64],
+    ) {
+        let row = self.extent.lanes.row;
+        for (j, &weights) in self.weight_rows.iter().enumerate() {
+            // SAFETY: the caller's.
+            unsafe {
+                let weight = V::load(given.weights.as_ptr().add(weights + lane));
+                for r in 0..R {
+                    let from = given
+                        .bbar
+                        .as_ptr()
+                        .add(post + r * self.post_state() + j * row);
+                    let to = scratch.as_mut_ptr().add((j * R + r) * V::WIDTH);
+                    V::load(from).times(weight).store(to);
+                }
+            }
+        }
+    }
+
+    /// Computes what R rows of bbar give to values and message of K terms.
     ///
     /// # Safety
     /// All rows, columns and terms lie within the buffers, and the machine has the instructions.
     #[inline(always)]
-    unsafe fn backward_tile<
+    unsafe fn backward_terms<
         V: Lane,
         const W: usize,
         const R: usize,
-        const C: usize,
+        const K: usize,
         const VALUES: bool,
         const MESSAGE: bool,
         const ADD: bool,
     >(
         &self,
-        from: Sources,
-        to: Targets,
+        at: Streams,
     ) {
+        let (columns, states) = (self.weight_rows.len(), self.extent.states);
         let row = self.extent.lanes.row;
-        let (next_states, next_columns) = (self.extent.states * W, self.weight_rows.len() * W);
-        let (mut alpha, mut policy) = (from.alpha, from.policy);
-        let (mut values, mut message) = (to.values, to.message);
-        let mut so_far = to.so_far;
         // SAFETY: the caller's.
         unsafe {
-            let mut bbar = [[V::splat(0.0); C]; R];
-            for c in 0..C {
-                let weight = V::load(from.weights.add(*from.weight_rows.add(c)));
-                for (r, bbar) in bbar.iter_mut().enumerate() {
-                    let place = to.bbar.add(r * self.post_state() + c * row);
-                    bbar[c] = V::load(place).times(weight);
+            let zero = V::splat(0.0);
+            let mut terms = Terms {
+                alpha: [[zero; R]; K],
+                message: [[zero; R]; K],
+            };
+            if VALUES {
+                for (k, alpha) in terms.alpha.iter_mut().enumerate() {
+                    for (r, alpha) in alpha.iter_mut().enumerate() {
+                        *alpha = V::load(at.alpha.add((k * states + r) * row));
+                    }
                 }
             }
-            for _ in 0..self.extent.terms {
-                if VALUES {
-                    if V::WIDTH < W {
-                        fetch(values.wrapping_add(from.ahead));
-                    }
-                    let mut sum = [V::splat(0.0); C];
-                    if ADD {
-                        for (c, sum) in sum.iter_mut().enumerate() {
-                            *sum = V::load(values.add(c * W));
-                        }
-                    }
-                    for (r, bbar) in bbar.iter().enumerate() {
-                        let left = V::load(alpha.add(r * W));
-                        for c in 0..C {
-                            sum[c] = left.fma(bbar[c], sum[c]);
-                        }
-                    }
-                    for (c, sum) in sum.iter().enumerate() {
-                        sum.store(values.add(c * W));
+            for j in 0..columns {
+                terms.column::<W, VALUES, MESSAGE, ADD>(at, j, columns);
+            }
+            if MESSAGE {
+                for (k, message) in terms.message.iter().enumerate() {
+                    for (r, message) in message.iter().enumerate() {
+                        message.store(at.message.add((k * states + r) * row));
                     }
                 }
+            }
+        }
+    }
+}
+
+/// What stays in registers on the way back: K terms of R rows.
+struct Terms<V, const R: usize, const K: usize> {
+    alpha: [[V; R]; K],
+    message: [[V; R]; K],
+}
+
+impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
+    /// Adds what column j gives to the message, and puts its values.
+    ///
+    /// # Safety
+    /// As for `Sums::backward_terms`.
+    #[inline(always)]
+    unsafe fn column<const W: usize, const VALUES: bool, const MESSAGE: bool, const ADD: bool>(
+        &mut self,
+        at: Streams,
+        j: usize,
+        columns: usize,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            let bbar = at.bbar.add(j * R * V::WIDTH);
+            let mut right = [V::splat(0.0); K];
+            let mut sum = [V::splat(0.0); K];
+            for k in 0..K {
+                let place = (k * columns + j) * W;
                 if MESSAGE {
-                    if V::WIDTH < W {
-                        fetch(policy.wrapping_add(from.ahead));
+                    right[k] = V::load(at.policy.add(place));
+                }
+                if VALUES && ADD {
+                    sum[k] = V::load(at.values.add(place));
+                }
+            }
+            for r in 0..R {
+                let bbar = V::load(bbar.add(r * V::WIDTH));
+                for k in 0..K {
+                    if VALUES {
+                        sum[k] = self.alpha[k][r].fma(bbar, sum[k]);
                     }
-                    let mut right = [V::splat(0.0); C];
-                    for (c, right) in right.iter_mut().enumerate() {
-                        *right = V::load(policy.add(c * W));
-                    }
-                    for (r, bbar) in bbar.iter().enumerate() {
-                        let mut sum = V::load(so_far.add(r * W));
-                        for c in 0..C {
-                            sum = bbar[c].fma(right[c], sum);
-                        }
-                        sum.store(message.add(r * W));
+                    if MESSAGE {
+                        self.message[k][r] = bbar.fma(right[k], self.message[k][r]);
                     }
                 }
-                alpha = alpha.wrapping_add(next_states);
-                policy = policy.wrapping_add(next_columns);
-                values = values.wrapping_add(next_columns);
-                message = message.wrapping_add(next_states);
-                so_far = so_far.wrapping_add(to.next_so_far);
+            }
+            if VALUES {
+                for (k, sum) in sum.iter().enumerate() {
+                    sum.store(at.values.add((k * columns + j) * W));
+                }
             }
         }
     }

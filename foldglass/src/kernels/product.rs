@@ -4,6 +4,7 @@
 use super::panel::Panel;
 use super::sums::{Extent, Given, LEAST_MESSAGE, Results, Sums};
 use super::vector::Lane;
+use super::visits::Visit;
 use crate::class::PANEL;
 
 /// C(i, j) = sum over x of A(i, x) B(x, j): B and C have vectors over j.
@@ -120,6 +121,8 @@ pub(super) struct Alone {
     columns: usize,
     /// States, filled up to whole vectors.
     padded: usize,
+    /// Distance between rows of alpha and the message.
+    row: usize,
 }
 
 /// The parts of scratch.
@@ -138,6 +141,7 @@ impl Alone {
             terms: extent.terms,
             columns: extent.columns(),
             padded: extent.states.next_multiple_of(PANEL / 2),
+            row: extent.lanes.row,
         }
     }
 
@@ -162,8 +166,8 @@ impl Alone {
             rows: self.states,
             columns: self.columns,
             terms: self.terms,
-            a_row: 1,
-            a_term: self.states,
+            a_row: self.row,
+            a_term: self.states * self.row,
             b_term: self.columns,
             c_row: self.columns,
             add: false,
@@ -176,8 +180,8 @@ impl Alone {
             rows: self.terms,
             columns: self.columns,
             terms: self.states,
-            a_row: self.states,
-            a_term: 1,
+            a_row: self.states * self.row,
+            a_term: self.row,
             b_term: self.columns,
             c_row: self.columns,
             add,
@@ -217,7 +221,7 @@ impl Sums {
         let row = extent.lanes.row;
         let parts = alone.parts(scratch);
         for history in 0..extent.histories {
-            let alpha = &given.alpha[at.states + history * states..][..states];
+            let alpha = &given.alpha[history * states * row + at.lane..];
             let policy = &given.policy[at.cells * extent.actions + history * matrix..][..matrix];
             let c = parts.post.as_mut_ptr();
             // SAFETY: the matrices have just these sizes.
@@ -238,7 +242,7 @@ impl Sums {
         }
     }
 
-    /// Computes values and message of a lane, as far as they are wanted.
+    /// Computes values, message and visits of a lane, as far as they are wanted.
     ///
     /// # Safety
     /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions.
@@ -252,13 +256,14 @@ impl Sums {
     ) {
         let (extent, alone) = (&self.extent, Alone::new(&self.extent));
         let (matrix, states) = (alone.terms * alone.columns, alone.terms * alone.states);
+        let row = extent.lanes.row;
         for history in 0..extent.histories {
             let parts = alone.parts(scratch);
             self.weigh_bbar(at, history, given, parts.post);
             let first = at.cells * extent.actions + history * matrix;
-            let start = at.states + history * states;
+            let start = history * states * row + at.lane;
             if !results.values.is_empty() {
-                let alpha = &given.alpha[start..][..states];
+                let alpha = &given.alpha[start..];
                 let values = &mut results.values[first..][..matrix];
                 let product = alone.values(results.add);
                 let (b, c) = (parts.post.as_ptr(), values.as_mut_ptr());
@@ -274,10 +279,26 @@ impl Sums {
                 let (b, c) = (parts.turned.as_ptr(), parts.message.as_mut_ptr());
                 // SAFETY: the matrices have just these sizes.
                 unsafe { alone.message().run::<Wide, Narrow>(policy.as_ptr(), b, c) };
-                let message = results.message[start..][..states].chunks_exact_mut(alone.states);
-                for (to, from) in message.zip(parts.message.chunks_exact(alone.padded)) {
-                    to.copy_from_slice(&from[..alone.states]);
+                for (k, from) in parts.message.chunks_exact(alone.padded).enumerate() {
+                    let to = &mut results.message[start + k * alone.states * row..];
+                    let to = to.iter_mut().step_by(row);
+                    to.zip(&from[..alone.states])
+                        .for_each(|(to, from)| *to = *from);
                 }
+            }
+            if !results.visits.is_empty() {
+                let first = at.cells + history * alone.terms * extent.entering;
+                let visit = Visit {
+                    rows: alone.states,
+                    terms: alone.terms,
+                    alpha: given.alpha[start..].as_ptr(),
+                    weights: given.weights[at.lane..].as_ptr(),
+                    visits: results.visits[first..].as_mut_ptr(),
+                    share: results.share,
+                    add: results.add,
+                };
+                // SAFETY: the rows, terms and symbols are all those of the lane and the history.
+                unsafe { self.visit::<f64, 1>(visit) };
             }
         }
     }

@@ -7,6 +7,8 @@
 
 use super::sums::LEAST_MESSAGE;
 use super::vector::{Lane, Narrow};
+use rayon::prelude::*;
+use std::ops::Range;
 
 /// The columns of every piece: how many, and how far apart in post and in the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,15 @@ pub(crate) struct Routes {
     /// Numbers side by side in both.
     run: usize,
     reach: Reach,
+    /// Whether pieces may go on several threads.
+    is_wide: bool,
 }
+
+/// Numbers of a message from which on its pieces go on several threads: ten microseconds of work or more.
+const WIDE: usize = 1 << 15;
+
+/// The most parts that pieces are dealt into.
+const MOST_PARTS: usize = 64;
 
 /// How many numbers of post and of the message are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,13 +59,13 @@ struct Reach {
 
 /// Turns all pieces, the number of their rows known to the compiler.
 macro_rules! turned {
-    ($self:ident . $turn:ident, $v:ty, $from:expr, $to:expr) => {
+    ($self:ident . $turn:ident, $v:ty, $pieces:expr, $from:expr, $to:expr) => {
         match $self.rows {
-            4 => $self.$turn::<$v, 4>($from, $to),
-            5 => $self.$turn::<$v, 5>($from, $to),
-            6 => $self.$turn::<$v, 6>($from, $to),
-            7 => $self.$turn::<$v, 7>($from, $to),
-            _ => $self.$turn::<$v, 8>($from, $to),
+            4 => $self.$turn::<$v, 4>($pieces, $from, $to),
+            5 => $self.$turn::<$v, 5>($pieces, $from, $to),
+            6 => $self.$turn::<$v, 6>($pieces, $from, $to),
+            7 => $self.$turn::<$v, 7>($pieces, $from, $to),
+            _ => $self.$turn::<$v, 8>($pieces, $from, $to),
         }
     };
 }
@@ -74,7 +84,9 @@ impl Routes {
                 + last * columns.message
                 + rows * run,
         };
+        let lone = |piece: &Piece| piece.first_in_message && piece.first_in_post;
         Routes {
+            is_wide: reach.message >= WIDE && pieces.iter().all(lone),
             pieces,
             post_rows,
             rows,
@@ -82,12 +94,6 @@ impl Routes {
             run,
             reach,
         }
-    }
-
-    /// How many numbers of the message are reached.
-    pub fn covered(&self) -> usize {
-        let first = self.pieces.iter().filter(|piece| piece.first_in_message);
-        first.count() * self.rows * self.columns.count * self.run
     }
 
     /// Refuses buffers that it would leave, or weights that are not one a piece (or none at all).
@@ -107,17 +113,30 @@ impl Routes {
         );
     }
 
-    /// Each piece with its rows and its weight.
+    /// Does all pieces, some at a time; on several threads if they are worth it and there are any, and no
+    /// two pieces share a place.
+    #[inline(always)]
+    pub(super) fn each_part(&self, work: impl Fn(Range<usize>) + Send + Sync) {
+        let all = self.pieces.len();
+        if !self.is_wide || super::threads() == 1 {
+            return work(0..all);
+        }
+        let part = all.div_ceil(MOST_PARTS);
+        let starts = (0..all).into_par_iter().step_by(part);
+        starts.for_each(|start| work(start..all.min(start + part)));
+    }
+
+    /// Each of some pieces with its rows and its weight.
     #[inline(always)]
     fn weighed<'a>(
         &'a self,
+        pieces: Range<usize>,
         weights: &'a [f64],
     ) -> impl Iterator<Item = (Piece, &'a [usize], f64)> {
-        let weights = weights.iter().copied().chain(std::iter::repeat(1.0));
-        let pieces = self
-            .pieces
-            .iter()
-            .zip(self.post_rows.chunks_exact(self.rows));
+        let weights = weights.iter().skip(pieces.start).copied();
+        let weights = weights.chain(std::iter::repeat(1.0));
+        let rows = &self.post_rows[pieces.start * self.rows..pieces.end * self.rows];
+        let pieces = self.pieces[pieces].iter().zip(rows.chunks_exact(self.rows));
         pieces
             .zip(weights)
             .map(|((&piece, rows), weight)| (piece, rows, weight))
@@ -134,7 +153,13 @@ impl Routes {
     /// # Safety
     /// `check` accepts the buffers, and the machine has the instructions of `V`.
     #[inline(always)]
-    pub unsafe fn send<V: Narrow>(&self, weights: &[f64], post: &[f64], message: &mut [f64]) {
+    pub unsafe fn send<V: Narrow>(
+        &self,
+        pieces: Range<usize>,
+        weights: &[f64],
+        post: &[f64],
+        message: *mut f64,
+    ) {
         let Columns {
             count,
             post: column,
@@ -142,29 +167,29 @@ impl Routes {
         } = self.columns;
         if self.turns() && weights.is_empty() {
             // SAFETY: the caller's.
-            return unsafe { turned!(self.send_turned, V, post.as_ptr(), message.as_mut_ptr()) };
+            return unsafe { turned!(self.send_turned, V, pieces, post.as_ptr(), message) };
         }
         if weights.is_empty() && self.rows == 1 && count == 1 {
-            for (piece, &row) in self.pieces.iter().zip(&self.post_rows) {
+            for (piece, rows, _) in self.weighed(pieces, weights) {
                 // SAFETY: all numbers of all pieces are within the reach.
                 unsafe {
-                    let to = message.as_mut_ptr().add(piece.message);
+                    let to = message.add(piece.message);
                     move_run::<V>(
                         self.run,
                         !piece.first_in_message,
-                        post.as_ptr().add(row),
+                        post.as_ptr().add(rows[0]),
                         to,
                     );
                 }
             }
             return;
         }
-        for (piece, rows, weight) in self.weighed(weights) {
+        for (piece, rows, weight) in self.weighed(pieces, weights) {
             let add = !piece.first_in_message;
             // SAFETY: all numbers of all pieces are within the reach.
             unsafe {
                 let from = post.as_ptr();
-                let to = message.as_mut_ptr().add(piece.message);
+                let to = message.add(piece.message);
                 for (r, &row) in rows.iter().enumerate() {
                     for c in 0..count {
                         let from = from.add(row + c * column);
@@ -183,10 +208,11 @@ impl Routes {
     #[inline(always)]
     pub unsafe fn bring_back<V: Narrow>(
         &self,
+        pieces: Range<usize>,
         weights: &[f64],
         add: bool,
         message: &[f64],
-        bbar: &mut [f64],
+        bbar: *mut f64,
     ) {
         let Columns {
             count,
@@ -194,27 +220,27 @@ impl Routes {
             message: far,
         } = self.columns;
         if self.turns() && weights.is_empty() && !add {
-            let (from, to) = (message.as_ptr(), bbar.as_mut_ptr());
+            let from = message.as_ptr();
             // SAFETY: the caller's.
-            return unsafe { turned!(self.bring_back_turned, V, from, to) };
+            return unsafe { turned!(self.bring_back_turned, V, pieces, from, bbar) };
         }
         if weights.is_empty() && self.rows == 1 && count == 1 {
-            for (piece, &row) in self.pieces.iter().zip(&self.post_rows) {
+            for (piece, rows, _) in self.weighed(pieces, weights) {
                 let add = add || !piece.first_in_post;
                 // SAFETY: as in `send`.
                 unsafe {
                     let from = message.as_ptr().add(piece.message);
-                    move_run::<V>(self.run, add, from, bbar.as_mut_ptr().add(row));
+                    move_run::<V>(self.run, add, from, bbar.add(rows[0]));
                 }
             }
             return;
         }
-        for (piece, rows, weight) in self.weighed(weights) {
+        for (piece, rows, weight) in self.weighed(pieces, weights) {
             let add = add || !piece.first_in_post;
             // SAFETY: as in `send`.
             unsafe {
                 let from = message.as_ptr().add(piece.message);
-                let to = bbar.as_mut_ptr();
+                let to = bbar;
                 for (r, &row) in rows.iter().enumerate() {
                     for c in 0..count {
                         let from = from.add(c * far + r * self.run);
@@ -289,14 +315,20 @@ impl Routes {
     /// # Safety
     /// The buffers have the reach, pieces have R rows, and the machine has the instructions of `V`.
     #[inline(always)]
-    unsafe fn send_turned<V: Narrow, const R: usize>(&self, post: *const f64, message: *mut f64) {
+    unsafe fn send_turned<V: Narrow, const R: usize>(
+        &self,
+        pieces: Range<usize>,
+        post: *const f64,
+        message: *mut f64,
+    ) {
         let Columns {
             count,
             message: far,
             ..
         } = self.columns;
         let (all_rows, _) = self.post_rows.as_chunks::<R>();
-        for (piece, rows) in self.pieces.iter().zip(all_rows) {
+        let all_rows = &all_rows[pieces.clone()];
+        for (piece, rows) in self.pieces[pieces].iter().zip(all_rows) {
             // SAFETY: the caller's.
             unsafe {
                 let to = message.add(piece.message);
@@ -334,6 +366,7 @@ impl Routes {
     #[inline(always)]
     unsafe fn bring_back_turned<V: Narrow, const R: usize>(
         &self,
+        pieces: Range<usize>,
         message: *const f64,
         bbar: *mut f64,
     ) {
@@ -343,7 +376,8 @@ impl Routes {
             ..
         } = self.columns;
         let (all_rows, _) = self.post_rows.as_chunks::<R>();
-        for (piece, rows) in self.pieces.iter().zip(all_rows) {
+        let all_rows = &all_rows[pieces.clone()];
+        for (piece, rows) in self.pieces[pieces].iter().zip(all_rows) {
             // SAFETY: the caller's.
             unsafe {
                 let from = message.add(piece.message);

@@ -5,6 +5,7 @@
 //! - post(s, j) = weight(j) times the sum over k of alpha(s, k) policy(k, j),
 //! - values(k, j) = sum over s of alpha(s, k) weight(j) bbar(s, j),
 //! - message(s, k) = sum over j of weight(j) bbar(s, j) policy(k, j),
+//! - visits(k, entering symbol) = share times its weight times the sum over s of alpha(s, k),
 //!
 //! where s is a state, k a pair of leaving symbol and forgotten token, and j a pair of entering
 //! symbol and action. Lanes go side by side in vectors, panel by panel (`panel`); a lane that is
@@ -13,8 +14,8 @@
 //! the width of the vectors and wherever its lane lies.
 
 use super::panel::Panel;
-use super::vector::Lane;
 use crate::class::Lanes;
+use rayon::prelude::*;
 
 /// Message entries below this are held as zero, so that no product is a subnormal number.
 pub(crate) const LEAST_MESSAGE: f64 = 1e-100;
@@ -50,20 +51,9 @@ impl Extent {
         self.histories * self.terms * self.states
     }
 
-    /// The size of alpha and of the message in panels: by panel, row and lane of the panel.
+    /// The size of alpha and of the message: by row and lane.
     pub fn alpha(&self) -> usize {
-        self.rows() * self.lanes.padded()
-    }
-
-    /// Their size in rows: by row and lane.
-    pub fn alpha_rows(&self) -> usize {
         self.rows() * self.lanes.row
-    }
-
-    /// Whether rows are panels: all lanes are one panel.
-    pub fn is_one_panel(&self) -> bool {
-        let blocks = &self.lanes.blocks;
-        blocks.len() == 1 && blocks[0].panels == 1 && blocks[0].width == self.lanes.row
     }
 
     /// The size of post and bbar: by history, s, j and lane.
@@ -105,7 +95,6 @@ struct Sizes {
     entries: usize,
     cells: usize,
     alpha: usize,
-    alpha_rows: usize,
     post: usize,
     weights: usize,
     scratch: usize,
@@ -120,24 +109,53 @@ pub(crate) struct Given<'a> {
     pub weights: &'a [f64],
 }
 
-/// What visits are made of.
-#[derive(Clone, Copy)]
-pub(crate) struct Seen<'a> {
-    pub alpha: &'a [f64],
-    pub weights: &'a [f64],
-    /// What a visit counts.
-    pub share: f64,
-    /// Whether visits are added to or overwritten.
-    pub add: bool,
-}
-
 /// What the way back writes; nothing where it is empty.
 pub(crate) struct Results<'a> {
     pub values: &'a mut [f64],
-    /// Whether values are added to or overwritten.
-    pub add: bool,
     pub message: &'a mut [f64],
+    /// Nor where there are neither values nor a message.
+    pub visits: &'a mut [f64],
+    /// What a visit counts.
+    pub share: f64,
+    /// Whether values and visits are added to or overwritten.
+    pub add: bool,
 }
+
+impl Results<'_> {
+    /// The same for panels, which may go on several threads.
+    pub(super) fn targets(&mut self) -> Targets {
+        let wanted = |to: &mut [f64]| (!to.is_empty()).then_some(to.as_mut_ptr());
+        Targets {
+            values: wanted(self.values),
+            message: wanted(self.message),
+            visits: wanted(self.visits),
+            share: self.share,
+            add: self.add,
+        }
+    }
+}
+
+/// Where panels write on the way back, if it is wanted; no two of them write to one place.
+#[derive(Clone, Copy)]
+pub(super) struct Targets {
+    pub values: Option<*mut f64>,
+    pub message: Option<*mut f64>,
+    pub visits: Option<*mut f64>,
+    pub share: f64,
+    pub add: bool,
+}
+
+// SAFETY: it only says where; who follows it answers for the rest.
+unsafe impl Send for Targets {}
+// SAFETY: as above.
+unsafe impl Sync for Targets {}
+
+/// Entries of a step's table from which on its panels go on several threads: tens of microseconds of
+/// work, a few times what it takes to wake another.
+const WIDE: usize = 1 << 16;
+
+/// The most parts that panels are dealt into, each with scratch of its own.
+const MOST_PARTS: usize = 64;
 
 impl Sums {
     pub fn new(extent: Extent) -> Sums {
@@ -155,23 +173,54 @@ impl Sums {
                 entries: extent.entries(),
                 cells: extent.cells(),
                 alpha: extent.alpha(),
-                alpha_rows: extent.alpha_rows(),
                 post: extent.post(),
                 weights: extent.weights(),
-                scratch: super::product::Alone::new(&extent).size(),
+                scratch: super::panel::scratch(&extent)
+                    .max(super::product::Alone::new(&extent).size()),
             },
             extent,
         }
     }
 
-    /// Its panels.
-    pub(super) fn panels(&self) -> &[Panel] {
-        &self.panels
+    /// Its panels but for a lane that is alone in one.
+    fn panels(&self) -> &[Panel] {
+        let alone = usize::from(self.alone().is_some());
+        &self.panels[..self.panels.len() - alone]
     }
 
-    /// What a lane alone in its panel needs beside the buffers.
+    /// The panel of a lane that is alone in it, the last.
+    pub(super) fn alone(&self) -> Option<Panel> {
+        self.panels.last().copied().filter(|panel| panel.width == 1)
+    }
+
+    /// Whether its panels may go on several threads.
+    pub fn is_wide(&self) -> bool {
+        self.sizes.entries >= WIDE
+    }
+
+    /// What panels need beside the buffers.
     pub fn scratch(&self) -> usize {
-        self.sizes.scratch
+        let parts = if self.is_wide() { MOST_PARTS } else { 1 };
+        self.sizes.scratch * parts
+    }
+
+    /// Does all panels but the lane alone, each with scratch that no other uses at the time; on several
+    /// threads if they are worth it and there are any.
+    #[inline(always)]
+    pub(super) fn each_panel(
+        &self,
+        scratch: &mut [f64],
+        work: impl Fn(Panel, &mut [f64]) + Send + Sync,
+    ) {
+        let panels = self.panels();
+        if !self.is_wide() || super::threads() == 1 {
+            return panels.iter().for_each(|&panel| work(panel, scratch));
+        }
+        let parts = panels.par_chunks(panels.len().div_ceil(MOST_PARTS).max(1));
+        let scratch = scratch.par_chunks_mut(self.sizes.scratch);
+        parts.zip(scratch).for_each(|(panels, scratch)| {
+            panels.iter().for_each(|&panel| work(panel, scratch));
+        });
     }
 
     /// Refuses buffers that `forward` would leave.
@@ -180,7 +229,7 @@ impl Sums {
         check("a policy", given.policy, self.sizes.entries);
         check("alpha", given.alpha, self.sizes.alpha);
         check("weights", given.weights, self.sizes.weights);
-        check("scratch", scratch, self.sizes.scratch);
+        check("scratch", scratch, self.scratch());
         check("post", post, self.sizes.post);
     }
 
@@ -194,84 +243,8 @@ impl Sums {
         if !results.message.is_empty() {
             check("a message", results.message, self.sizes.alpha);
         }
-    }
-
-    /// Refuses buffers that `visits` would leave.
-    #[inline]
-    pub fn check_visits(&self, given: &Seen<'_>, visits: &[f64]) {
-        check("alpha", given.alpha, self.sizes.alpha);
-        check("weights", given.weights, self.sizes.weights);
-        check("visits", visits, self.sizes.cells);
-    }
-
-    /// Refuses buffers that `pack` or `unpack` would leave.
-    #[inline]
-    pub fn check_pack(&self, rows: &[f64], panels: &[f64]) {
-        check("rows", rows, self.sizes.alpha_rows);
-        check("panels", panels, self.sizes.alpha);
-    }
-
-    /// Computes visits(k, entering symbol) = weight times the sum over s of alpha(s, k), or adds it
-    /// to them.
-    ///
-    /// # Safety
-    /// `check_visits` accepts the buffers, and the machine has the instructions of `Wide` and
-    /// `Narrow`, whose widths are 4 or 8, and 4.
-    #[inline(always)]
-    pub unsafe fn visits<Wide: Lane, Narrow: Lane>(&self, given: Seen<'_>, visits: &mut [f64]) {
-        let visits = visits.as_mut_ptr();
-        for &panel in &self.panels {
-            // SAFETY: the caller's; the width of the vectors divides that of the panel.
-            unsafe {
-                match panel.width {
-                    1 => self.visit_panel::<f64, 1>(panel, given, visits),
-                    4 => self.visit_panel::<Narrow, 4>(panel, given, visits),
-                    _ => self.visit_panel::<Wide, 8>(panel, given, visits),
-                }
-            }
-        }
-    }
-
-    /// Brings alpha from rows into panels.
-    ///
-    /// # Safety
-    /// `check_pack` accepts the buffers, and the machine has the instructions of `Wide` and
-    /// `Narrow`, whose widths are 4 or 8, and 4.
-    #[inline(always)]
-    pub unsafe fn pack<Wide: Lane, Narrow: Lane>(&self, rows: &[f64], panels: &mut [f64]) {
-        let row = self.extent.lanes.row;
-        for &panel in &self.panels {
-            // SAFETY: the caller's; the width of the vectors divides that of the panel.
-            unsafe {
-                let from = (rows.as_ptr().add(panel.lane), row);
-                let to = (panels.as_mut_ptr().add(panel.states), panel.width);
-                match panel.width {
-                    1 => self.copy_rows::<f64, 1>(from, to),
-                    4 => self.copy_rows::<Narrow, 4>(from, to),
-                    _ => self.copy_rows::<Wide, 8>(from, to),
-                }
-            }
-        }
-    }
-
-    /// Brings a message from panels into rows.
-    ///
-    /// # Safety
-    /// As for `pack`.
-    #[inline(always)]
-    pub unsafe fn unpack<Wide: Lane, Narrow: Lane>(&self, panels: &[f64], rows: &mut [f64]) {
-        let row = self.extent.lanes.row;
-        for &panel in &self.panels {
-            // SAFETY: as for `pack`.
-            unsafe {
-                let from = (panels.as_ptr().add(panel.states), panel.width);
-                let to = (rows.as_mut_ptr().add(panel.lane), row);
-                match panel.width {
-                    1 => self.copy_rows::<f64, 1>(from, to),
-                    4 => self.copy_rows::<Narrow, 4>(from, to),
-                    _ => self.copy_rows::<Wide, 8>(from, to),
-                }
-            }
+        if !results.visits.is_empty() {
+            check("visits", results.visits, self.sizes.cells);
         }
     }
 }
@@ -290,14 +263,13 @@ fn refuse(what: &str, len: usize, needed: usize) -> ! {
 
 /// Where the panels of a step lie.
 fn panels(extent: &Extent) -> Vec<Panel> {
-    let (vectors, rows) = (extent.vectors(), extent.rows());
+    let vectors = extent.vectors();
     let blocks = extent.lanes.blocks.iter();
     let panels = blocks.flat_map(|block| {
         block.lanes().step_by(block.width).map(|lane| Panel {
             width: block.width,
             lane,
             cells: lane * vectors,
-            states: lane * rows,
         })
     });
     panels.collect()

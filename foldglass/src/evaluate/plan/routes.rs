@@ -7,12 +7,11 @@ use crate::kernels::{Columns, Piece, Routes};
 use crate::quasigroup::Symbol;
 use std::collections::{BTreeMap, HashSet};
 
-/// How a step's results become the message.
+/// How a step's results become the message. Where nothing reaches it (at t = 1 the fold is x_1) it stays
+/// zero.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Passage {
     pub routes: Routes,
-    /// Whether some of the message is reached by nothing, and zero: at t = 1 the fold is x_1.
-    pub is_partial: bool,
     /// Where the next step mixes: for each piece x_t and x_{t+1}, whose weight it has.
     pub mixed: Vec<(Symbol, Symbol)>,
 }
@@ -55,7 +54,6 @@ impl Passage {
                     let mixed = points.iter().map(|point| (point.x, point.next));
                     let routes = Routes::new(pieces, post_rows, columns, run);
                     Passage {
-                        is_partial: routes.covered() < next.extent.rows() * next.extent.lanes.count,
                         routes,
                         mixed: if next.mixes {
                             mixed.collect()

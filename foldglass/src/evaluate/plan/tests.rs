@@ -25,10 +25,10 @@ fn the_worked_example_is_laid_out_as_described() {
         terms: 4,
         entering: 2,
         actions: 2,
-        lanes: Lanes::new(1),
+        lanes: Lanes::new(1, 1),
     };
     assert_eq!(*step.extent(), extent);
-    assert_eq!((extent.lanes.row, extent.is_one_panel()), (1, true));
+    assert_eq!(extent.lanes.row, 1);
     assert_eq!(
         (extent.alpha(), extent.post(), extent.entries()),
         (8, 8, 16)
@@ -65,7 +65,7 @@ fn the_worked_example_is_laid_out_as_described() {
     let routes = Routes::new(pairs.map(piece).to_vec(), rows, columns, 1);
     let passage = step.geometry.passage.as_ref().unwrap();
     assert_eq!(passage.routes, routes);
-    assert!(!passage.is_partial && passage.mixed.is_empty());
+    assert!(passage.mixed.is_empty());
 }
 
 #[test]
