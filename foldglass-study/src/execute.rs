@@ -454,10 +454,10 @@ impl<'a> Execution<'a> {
             Ok(End::Finished)
         };
         let failing = || worker().inspect_err(|_| self.stop());
+        // Threads that have no unit of their own help where a class is wide.
+        let each = options.threads / self.threads;
+        let sharing = || on_threads(each, failing);
         let ends: Vec<Result<End, Error>> = std::thread::scope(|scope| {
-            // Threads that have no unit of their own help where a class is wide.
-            let each = options.threads / self.threads;
-            let sharing = || on_threads(each, failing);
             let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(sharing)).collect();
             let join =
                 |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
