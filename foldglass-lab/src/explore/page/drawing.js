@@ -1,0 +1,113 @@
+// Lays cells that can be clicked over the server's drawing, so that a change is seen before the next drawing comes.
+
+import { picture as parse, s } from "./dom.js";
+
+/** @typedef {import("./field.js").Spot} Spot */
+
+export class Drawing {
+  /** @type {Spot[]} */ spots = [];
+  /** @type {string} The server's own SVG, to take away. */ source = "";
+  #actions = 0;
+  #layout = "";
+
+  constructor() {
+    this.under = s("g", { class: "picture", "aria-hidden": "true" });
+    this.over = s("g", { class: "cells" });
+    this.element = s("svg", { class: "drawing" }, this.under, this.over);
+  }
+
+  clear() {
+    this.under.replaceChildren();
+    this.over.replaceChildren();
+    this.spots = [];
+    this.#layout = "";
+    this.source = "";
+  }
+
+  /**
+   * @param {import("./types.js").Picture} answer
+   * @param {import("./types.js").ClassInfo} info
+   * @param {boolean} whole  with the ways of the inputs, or the cells alone
+   */
+  setPicture(answer, info, whole) {
+    const { width, height, cells } = answer;
+    this.source = answer.svg;
+    this.#actions = info.actions;
+    this.element.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.element.style.setProperty("--natural", `${width}px`);
+    if (whole) this.under.replaceChildren(...parse(answer.svg).childNodes);
+    else this.#heads(cells);
+    const layout = cells.map(({ cell, x, y }) => `${cell},${x},${y}`).join(" ");
+    if (layout === this.#layout) return;
+    this.#layout = layout;
+    this.spots = cells.map((place, number) => this.#spot(place, number, info.actions));
+    this.over.replaceChildren(...this.spots.map((spot) => spot.element));
+  }
+
+  /** @param {import("./types.js").Place[]} cells */
+  #heads(cells) {
+    const tops = new Map(cells.map(({ t, x }) => [t, x]));
+    const above = Math.min(...cells.map(({ y, r }) => y - r)) - 18;
+    const heads = [...tops].map(([t, x]) => s("text", { x, y: above, "font-size": 13, "text-anchor": "middle" }, `t = ${t}`));
+    this.under.replaceChildren(...heads);
+  }
+
+  /**
+   * @param {import("./types.js").Place} place
+   * @param {number} number
+   * @param {number} actions
+   * @returns {Spot}
+   */
+  #spot({ cell, x, y, r }, number, actions) {
+    const mark = s("path", { class: "mark" });
+    const badge = [x + 0.8 * r, y - 0.8 * r];
+    mark.dataset.x = String(badge[0]);
+    mark.dataset.y = String(badge[1]);
+    mark.dataset.size = String(Math.max(4, 0.34 * r));
+    const token = actions === 2
+      ? s("path", { class: "token arrow", "stroke-width": Math.max(1, r / 9) })
+      : s("text", { class: "token", x, y: y + 0.4 * r, "font-size": Math.max(6, Math.floor(1.1 * r)), "text-anchor": "middle" });
+    const element = s("g", { class: "spot", role: "button", tabindex: -1, "data-spot": number, "data-cell": cell },
+      s("circle", { class: "hit", cx: x, cy: y, r: r + 6 }),
+      s("circle", { class: "ring", cx: x, cy: y, r: r + 3.5 }),
+      s("circle", { class: "disc", cx: x, cy: y, r }), token, mark);
+    return { cell, element, x, y, state: "" };
+  }
+
+  /**
+   * @param {Spot} spot
+   * @param {number} token
+   * @param {string} mark
+   * @param {number} shade  in twentieths; -1 is none
+   * @param {string} on
+   */
+  paint(spot, token, mark, shade, on) {
+    const element = /** @type {SVGGElement} */ (spot.element);
+    element.setAttribute("class", `spot ${mark} ${on}${shade >= 0 ? " shaded" : ""}`);
+    element.setAttribute("aria-label", `cell ${spot.cell}, token ${token}`);
+    if (shade >= 0) element.style.setProperty("--shade", `${shade * 5}%`);
+    const [disc, sign, badge] = [element.children[2], element.children[3], element.children[4]];
+    const r = Number(disc?.getAttribute("r"));
+    if (this.#actions === 2) sign?.setAttribute("d", arrow(spot.x, spot.y, r, token));
+    else if (sign) sign.textContent = String(token);
+    const { x, y, size } = /** @type {SVGPathElement} */ (badge).dataset;
+    badge?.setAttribute("d", badgePath(mark, Number(x), Number(y), Number(size)));
+  }
+}
+
+/** Up for 1, down for 0, as the paper draws them. @param {number} x @param {number} y @param {number} r @param {number} token */
+function arrow(x, y, r, token) {
+  const up = token === 1 ? -1 : 1;
+  const [long, wide] = [r * 0.62, r * 0.3];
+  const tip = y + up * long;
+  const neck = tip - up * wide * 1.2;
+  return `M${x} ${y - up * long}L${x} ${tip}M${x - wide} ${neck}L${x} ${tip}L${x + wide} ${neck}`;
+}
+
+/** A triangle up, two bars, a triangle down, or nothing. @param {string} mark @param {number} x @param {number} y @param {number} a */
+export function badgePath(mark, x, y, a) {
+  if (mark === "raise") return `M${x} ${y - a}L${x + a} ${y + 0.8 * a}L${x - a} ${y + 0.8 * a}Z`;
+  if (mark === "lower") return `M${x} ${y + a}L${x + a} ${y - 0.8 * a}L${x - a} ${y - 0.8 * a}Z`;
+  if (mark === "keep") return `M${x - 0.8 * a} ${y - 0.4 * a}H${x + 0.8 * a}M${x - 0.8 * a} ${y + 0.4 * a}H${x + 0.8 * a}`;
+  return "";
+}
