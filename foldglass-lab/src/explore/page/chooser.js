@@ -2,7 +2,7 @@
 
 import { Refused } from "./api.js";
 import { button, by, h } from "./dom.js";
-import { store } from "./store.js";
+import { shortName, store } from "./store.js";
 
 /** @typedef {{words: string, flags: string, how: string}} Preset */
 
@@ -37,9 +37,11 @@ export function startChooser() {
   store.on("class", () => {
     const info = store.info;
     if (!info) return;
-    by("class-words").textContent = info.words;
+    const name = shortName(info);
+    by("class-words").textContent = name;
     by("class-size").textContent = `${info.cells.toLocaleString("en")} cells`;
-    document.title = `${info.words} – foldglass explore`;
+    by("class-sentence").textContent = info.words;
+    document.title = `${name} – foldglass explore`;
     fill(info.flags);
   });
 }

@@ -126,7 +126,7 @@ function showCell() {
     const own = code[selected] === token;
     const delta = store.fresh && look ? look.delta[at] ?? 0 : null;
     const mark = delta === null || own ? "" : markOf(delta);
-    const words = delta === null ? "…" : own ? "now" : change(delta, look?.den ?? "1", look?.exact !== false);
+    const words = delta === null ? "…" : own ? "now" : change(delta, look?.denominator ?? "1");
     rows.push(h("tr", { class: own ? "own" : mark },
       h("th", { scope: "row" }, button(String(token), () => store.setToken(selected, token), { class: "token", "aria-pressed": String(own), "aria-label": `Token ${token}${own ? ", as it is" : `, changes the reward by ${words}`}` })),
       h("td", { class: "delta" }, mark ? h("i", { "aria-hidden": "true" }, MEANING[mark].sign) : "", words),
@@ -176,7 +176,7 @@ function showTokens() {
     const own = code[cell] === token;
     const delta = store.fresh && look ? look.delta[cell * info.actions + token] ?? 0 : null;
     const mark = delta === null || own ? "" : markOf(delta);
-    const choice = button(String(token), () => store.setToken(cell, token), { class: mark, "data-token": token, "aria-pressed": String(own), title: own ? "as it is" : delta === null ? "" : change(delta, look?.den ?? "1", look?.exact !== false) });
+    const choice = button(String(token), () => store.setToken(cell, token), { class: mark, "data-token": token, "aria-pressed": String(own), title: own ? "as it is" : delta === null ? "" : change(delta, look?.denominator ?? "1") });
     choice.append(h("i", { "aria-hidden": "true" }, mark ? MEANING[mark].sign : own ? "●" : " "));
     choices.push(choice);
   }

@@ -111,7 +111,7 @@ async function reset() {
     plot.setLines(["Monte Carlo", "CAVI"]);
     for (const [place, one] of sides.entries()) {
       const can = info.can[one.kind];
-      if (!can.yes) { one.words.textContent = can.why_not ?? "not for this class"; continue; }
+      if (!can.able) { one.words.textContent = can.why_not ?? "not for this class"; continue; }
       const state = /** @type {RunState} */ (await ask("run/new", { class: info.flags, code, kind: one.kind, tau: tau(), seed: Number(entry("run-seed").value) }));
       if (own !== runs) return;
       one.state = state;
@@ -153,9 +153,10 @@ function show(one) {
   const { actions } = field.info;
   const shades = state.policy ? decided(state.policy, actions) : null;
   field.show({ code: state.code, shades });
-  const greedy = state.greedy ? h("span", {}, "; its most likely code ", h("b", {}, bare(state.greedy.text))) : "";
+  const greedy = state.greedy_reward ? h("span", {}, "; its most likely code ", h("b", {}, bare(state.greedy_reward.text))) : "";
   const entropy = state.entropy === undefined || state.entropy === null ? "" : h("span", {}, "; ", term("entropy"), ` ${number(state.entropy)}`);
-  const value = state.greedy ? number(state.reward.value) : bare(state.reward.text ?? number(state.reward.value));
+  const value = state.reward.text ? bare(state.reward.text) : number(state.reward.value);
+  by("dynamics-note").textContent = state.note ?? "";
   words.replaceChildren(`sweep ${state.sweep.toLocaleString("en")}: J = `, h("b", {}, value), greedy, entropy);
 }
 
@@ -184,7 +185,7 @@ function showCell(kind, cell) {
 }
 
 function showCommands() {
-  store.setCommands("dynamics", sides.flatMap(({ state }) => (state?.command ? [{ command: state.command, file: state.code_file ?? store.look?.code_file ?? null }] : [])));
+  store.setCommands("dynamics", sides.flatMap(({ state }) => (state ? [{ command: state.command, file: state.start_file }] : [])));
 }
 
 function numbers() {

@@ -20,7 +20,7 @@ function lowest(numerator, denominator) {
 /**
  * `text` and `delta / den`, in lowest terms.
  * @param {string} text
- * @param {number} delta
+ * @param {number|string} delta
  * @param {string} den
  */
 export function plus(text, delta, den) {
@@ -30,16 +30,23 @@ export function plus(text, delta, den) {
 }
 
 /**
- * A change of reward as it is read: `+3/32`, `−1/8`, `0`. Inexact ones have a ≈.
- * @param {number} delta
+ * A change of reward as it is read: `+3/32`, `−1/8`, `0`.
+ * @param {number|string} delta
  * @param {string} den
- * @param {boolean} exact
  */
-export function change(delta, den, exact) {
-  if (delta === 0) return "0";
-  const sign = delta > 0 ? "+" : "−";
-  if (exact) return sign + lowest(BigInt(Math.abs(delta)), BigInt(den));
-  return `≈ ${sign}${number(Math.abs(delta) / Number(den))}`;
+export function change(delta, den) {
+  const whole = BigInt(delta);
+  if (whole === 0n) return "0";
+  return whole > 0n ? `+${lowest(whole, BigInt(den))}` : `−${lowest(-whole, BigInt(den))}`;
+}
+
+/**
+ * Whether a change raises (1), keeps (0) or lowers (-1); text is of numbers too large for others.
+ * @param {number|string} delta
+ */
+export function sign(delta) {
+  if (typeof delta === "number") return Math.sign(delta);
+  return delta.startsWith("-") ? -1 : delta === "0" ? 0 : 1;
 }
 
 /**

@@ -151,7 +151,7 @@ function foldOf(block, q, width) {
   }
   /** @param {number} line */
   const label = (line) => {
-    const symbols = (block.rows[line * windows] ?? "").split(" ");
+    const symbols = (block.rows[line * windows] ?? "").split(",");
     // Symbols behind the input's end do not vary: what varies is before them.
     const ends = symbols.filter((symbol) => symbol === "SEP").length && symbols[symbols.length - 1] === "SEP";
     const kept = symbols.length - deep - (ends ? symbols.filter((symbol) => symbol === "SEP").length : 0);
@@ -171,7 +171,7 @@ function headLines(block, fold) {
   if (fold.windows > 1) {
     const line = h("div", { class: "line heads windows", role: "row" }, h("span", { class: "head" }, "x"));
     for (let window = 0; window < fold.windows; window += 1) {
-      const symbols = (block.rows[window] ?? "").split(" ").filter((symbol) => symbol !== "SEP");
+      const symbols = (block.rows[window] ?? "").split(",").filter((symbol) => symbol !== "SEP");
       const head = h("span", { class: "over", role: "columnheader" }, symbols.slice(-fold.deep).join(columns > 1 ? " " : ""));
       head.style.setProperty("--span", String(columns));
       line.append(head);

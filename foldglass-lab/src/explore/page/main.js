@@ -23,6 +23,9 @@ import { translate } from "./words.js";
 /** @type {View[]} */
 const VIEWS = ["code", "dynamics", "ways", "records"];
 
+/** What is opened where nothing is named: the class of the paper's Fig. 1. */
+const FIRST = ["--task", "parity", "--lengths", "5"];
+
 function showView() {
   document.body.dataset.view = store.view;
   for (const view of VIEWS) {
@@ -80,7 +83,7 @@ async function begin() {
   by("version").textContent = hello.version;
   await openAddress(hello);
   addEventListener("hashchange", () => { if (!isOwn()) openAddress(hello).catch(failed); });
-  startTour(hello.tour !== false);
+  startTour();
 }
 
 /** @param {import("./types.js").Hello} hello */
@@ -88,11 +91,12 @@ async function openAddress(hello) {
   const named = address.read(location.hash);
   quiet();
   const own = named.flags === null;
+  const first = hello.class ?? FIRST;
   try {
-    await store.open(named.flags ?? hello.class, own ? hello.code : named.code, { how: "random", seed: 0 });
+    await store.open(named.flags ?? first, own ? hello.code : named.code, { how: "random", seed: 0 });
   } catch (error) {
     failed(error);
-    if (!store.info) await store.open(hello.class, hello.code, { how: "random", seed: 0 });
+    if (!store.info) await store.open(first, hello.code, { how: "random", seed: 0 });
   }
   store.show(named.view ?? (own && hello.directory ? "records" : "code"));
 }

@@ -1,5 +1,7 @@
 // Says of every cell whether changing it raises, keeps or lowers the reward, by a sign and not by colour alone.
 
+import { sign } from "./fraction.js";
+
 /** @typedef {import("./types.js").Look} Look */
 /** @typedef {"raise"|"keep"|"lower"|"unvisited"} Mark */
 
@@ -28,9 +30,9 @@ export function marksOf(look, code, actions) {
     let [raises, keeps] = [false, false];
     for (let token = 0; token < actions; token += 1) {
       if (token === own) continue;
-      const delta = look.delta[cell * actions + token] ?? 0;
-      if (delta > 0) { counts.raise += 1; raises = true; }
-      else if (delta === 0) { counts.keep += 1; keeps = true; }
+      const way = sign(look.delta[cell * actions + token] ?? 0);
+      if (way > 0) { counts.raise += 1; raises = true; }
+      else if (way === 0) { counts.keep += 1; keeps = true; }
       else counts.lower += 1;
     }
     if (unvisited.has(cell)) return "unvisited";
@@ -41,7 +43,7 @@ export function marksOf(look, code, actions) {
 
 /**
  * The sign of one change.
- * @param {number} delta
+ * @param {number|string} delta
  * @returns {Mark}
  */
-export const markOf = (delta) => (delta > 0 ? "raise" : delta === 0 ? "keep" : "lower");
+export const markOf = (delta) => (sign(delta) > 0 ? "raise" : sign(delta) === 0 ? "keep" : "lower");

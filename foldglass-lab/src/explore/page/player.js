@@ -35,10 +35,10 @@ export class Player {
     this.#tag = `path ${paths += 1}`;
     this.at = 0;
     const info = store.info;
-    let kind = "";
+    let stage = "";
     const items = moves.map((move, place) => {
-      const head = move.kind && move.kind !== kind ? h("b", { class: "kind" }, move.kind) : null;
-      kind = move.kind ?? "";
+      const head = move.stage && move.stage !== stage ? h("b", { class: "kind" }, move.stage) : null;
+      stage = move.stage ?? "";
       const name = info ? cellName(info, move.cell) : `cell ${move.cell}`;
       const one = button("", () => this.go(place + 1), { class: "move" });
       one.append(h("span", { class: "what" }, `${name}: ${move.from} → ${move.to}`), h("span", { class: "numbers" }, `J = ${bare(move.reward.text)}`));
@@ -75,7 +75,7 @@ export class Player {
 
   #show() {
     const move = this.moves[this.at - 1];
-    this.words.textContent = move ? `Move ${this.at} of ${this.moves.length}: ${move.for ?? move.kind ?? ""}` : `${this.moves.length} moves; none is made yet.`;
+    this.words.textContent = move ? `Move ${this.at} of ${this.moves.length}: ${move.for}` : `${this.moves.length} moves; none is made yet.`;
     this.before.disabled = this.first.disabled = this.at === 0;
     this.after.disabled = this.at === this.moves.length;
     [...this.list.children].forEach((item, place) => {

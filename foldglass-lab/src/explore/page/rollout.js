@@ -2,12 +2,10 @@
 
 import { ask, Refused } from "./api.js";
 import { button, by, h, latest } from "./dom.js";
-import { store } from "./store.js";
+import { cellParts, store } from "./store.js";
 import { takeButtons } from "./take.js";
 
-/** @typedef {import("./types.js").Wrong} Wrong */
-
-/** @type {{count: number|string, of: number|string, sampled?: boolean, list: Wrong[]}|null} */
+/** @type {import("./types.js").WrongAnswers|null} */
 let wrong = null;
 
 let soon = 0;
@@ -24,8 +22,7 @@ export function startRollout() {
   by("input-random").addEventListener("click", () => {
     const info = store.info;
     if (!info) return;
-    const lengths = info.lengths ?? [info.steps];
-    const length = lengths[Math.floor(Math.random() * lengths.length)] ?? info.steps;
+    const length = info.lengths[Math.floor(Math.random() * info.lengths.length)] ?? info.steps;
     choose(Array.from({ length }, () => Math.floor(Math.random() * info.q)));
   });
   by("input-none").addEventListener("click", () => choose(null));
@@ -75,17 +72,19 @@ const refresh = latest(async (/** @type {number[]} */ input) => {
 
 /** Spells the rollout out. */
 function show() {
-  const { rollout, input } = store;
+  const { rollout, input, info } = store;
   const place = by("rollout");
-  if (!rollout || !input) {
+  if (!rollout || !input || !info) {
     place.replaceChildren(h("p", { class: "faint" }, "An input is read symbol by symbol; at each step the cell it comes to says a token, and the last token is the answer."));
     return;
   }
-  const rows = rollout.steps.map((step) => h("tr", { class: step.cell === store.selected ? "own" : "" },
-    h("th", { scope: "row" }, step.t),
-    h("td", {}, step.x), h("td", {}, step.y === null || step.y === "SEP" ? "–" : step.y),
-    h("td", {}, button(String(step.token), () => store.select(step.cell), { class: "token", title: `Show the cell of step ${step.t}` })),
-    h("td", {}, step.state)));
+  const rows = rollout.steps.map((step) => {
+    const seen = cellParts(info, step.cell);
+    return h("tr", { class: step.cell === store.selected ? "own" : "" },
+      h("th", { scope: "row" }, step.t), h("td", {}, seen?.x ?? step.x), h("td", {}, seen?.y ?? "–"),
+      h("td", {}, button(String(step.token), () => store.select(step.cell), { class: "token", title: `Show the cell of step ${step.t}` })),
+      h("td", {}, step.state));
+  });
   place.replaceChildren(
     h("table", { class: "steps" },
       h("thead", {}, h("tr", {}, ...["t", "window x", "y before", "token y", "state s"].map((head) => h("th", { scope: "col" }, head)))),
@@ -100,7 +99,7 @@ const askWrong = latest(async () => {
   try {
     const answer = await ask("wrong", { class: info.flags, code });
     if (store.code !== code) return;
-    wrong = /** @type {NonNullable<typeof wrong>} */ (answer);
+    wrong = /** @type {import("./types.js").WrongAnswers} */ (answer);
     showWrong();
   } catch (error) {
     store.failed(error);
@@ -113,8 +112,12 @@ function showWrong() {
   const { count, of, list, sampled } = wrong;
   by("wrong-count").textContent = `${Number(count).toLocaleString("en")} of ${Number(of).toLocaleString("en")}${sampled ? " sampled" : ""}`;
   if (!list.length) { place.replaceChildren(h("li", { class: "faint" }, "None: every input is answered rightly.")); return; }
-  place.replaceChildren(...list.map((one) => h("li", {},
-    button(one.input.join(" "), () => choose(one.input), { class: "input", "aria-label": `Input ${one.input.join(" ")}: answers ${one.answer}, right would be ${one.truth}. ${one.cause}` }),
-    h("span", {}, ` says ${one.answer}, not ${one.truth} `), h("small", {}, one.cause))));
+  place.replaceChildren(...list.map((one) => {
+    const answer = one.y[one.y.length - 1] ?? 0;
+    const cause = one.t === null || one.t === undefined ? one.why : `${one.why} at t = ${one.t}`;
+    return h("li", {},
+      button(one.x.join(" "), () => choose(one.x), { class: "input", "aria-label": `Input ${one.x.join(" ")}: answers ${answer}, right would be ${one.target}; ${cause}` }),
+      h("span", {}, ` says ${answer}, not ${one.target} `), h("small", {}, cause));
+  }));
   if (Number(count) > list.length) place.append(h("li", { class: "faint" }, `and ${(Number(count) - list.length).toLocaleString("en")} more`));
 }

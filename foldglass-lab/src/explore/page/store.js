@@ -11,6 +11,7 @@ import { marksOf } from "./marks.js";
 /** @typedef {{how: string, seed: number}} Start */
 /** @typedef {"class"|"code"|"look"|"select"|"view"|"rollout"|"command"} Topic */
 /** @typedef {{info: ClassInfo, code: number[], tag: string}} Past */
+/** @typedef {{command: string, file: import("./types.js").TextFile|null}} Command  A line of the shell, and the file that it reads. */
 
 /** As many steps back as anyone takes. */
 const DEPTH = 400;
@@ -25,7 +26,7 @@ class Store {
   /** @type {import("./types.js").Rollout|null} */ rollout = null;
   /** @type {number[]|null} */ input = null;
   /** @type {View} */ view = "code";
-  /** @type {Map<View, {command: string, file: string|null}[]>} */ commands = new Map();
+  /** @type {Map<View, Command[]>} */ commands = new Map();
 
   /** @type {Past[]} */ #undo = [];
   /** @type {Past[]} */ #redo = [];
@@ -130,10 +131,10 @@ class Store {
    */
   #foresee(cell, token) {
     const { look, info } = this;
-    if (!look || !info || this.lookedAt !== this.code || look.exact === false) return;
+    if (!look || !info || this.lookedAt !== this.code) return;
     const delta = look.delta[cell * info.actions + token] ?? 0;
-    const text = plus(look.reward.text, delta, look.den);
-    this.foreseen = { text, value: look.reward.value + delta / Number(look.den) };
+    const text = plus(look.reward.text, delta, look.denominator);
+    this.foreseen = { text, value: look.reward.value + Number(delta) / Number(look.denominator) };
   }
 
   /** @type {import("./types.js").Exact|null} The reward of the code while the server has not confirmed it. */
@@ -160,7 +161,7 @@ class Store {
       this.lookedAt = code;
       this.foreseen = null;
       this.marks = marksOf(this.look, code, info.actions);
-      this.setCommands("code", [{ command: this.look.command, file: this.look.code_file ?? null }]);
+      this.setCommands("code", [{ command: this.look.command, file: this.look.code_file }]);
       this.tell("look");
       this.#measure();
     } catch (error) {
@@ -192,7 +193,7 @@ class Store {
   /**
    * The command lines that give what a view shows.
    * @param {View} view
-   * @param {{command: string, file: string|null}[]} commands
+   * @param {Command[]} commands
    */
   setCommands(view, commands) {
     this.commands.set(view, commands);
@@ -207,15 +208,45 @@ class Store {
 export const store = new Store();
 
 /**
- * What a cell is called: its step, its window, the token before.
+ * What a cell is: its step, the symbols in its window, the tokens before.
+ * @param {ClassInfo} info
+ * @param {number} cell
+ */
+export function cellParts(info, cell) {
+  const block = info.grid.find((one) => cell >= one.first_cell && cell < one.first_cell + one.rows.length * one.columns.length);
+  if (!block) return null;
+  const within = cell - block.first_cell;
+  /** @param {string|undefined} text */
+  const plain = (text) => (text ?? "").replaceAll("SEP", "–").replaceAll(",", " ");
+  return {
+    t: block.t,
+    x: plain(block.rows[Math.floor(within / block.columns.length)]),
+    y: plain(block.columns[within % block.columns.length]),
+  };
+}
+
+/**
+ * What a cell is called.
  * @param {ClassInfo} info
  * @param {number} cell
  */
 export function cellName(info, cell) {
-  const block = info.grid.find((one) => cell >= one.first_cell && cell < one.first_cell + one.rows.length * one.columns.length);
-  if (!block) return `cell ${cell}`;
-  const [row, column] = [Math.floor((cell - block.first_cell) / block.columns.length), (cell - block.first_cell) % block.columns.length];
-  const step = block.t === null ? "any step" : `t = ${block.t}`;
-  const before = block.columns[column];
-  return `${step}, x = ${block.rows[row]}${before === "SEP" || before === undefined ? "" : `, y = ${before}`}`;
+  const parts = cellParts(info, cell);
+  if (!parts) return `cell ${cell}`;
+  const before = /[0-9]/.test(parts.y) ? `, y = ${parts.y}` : "";
+  return `${parts.t === null ? "" : `t = ${parts.t}, `}x = ${parts.x}${before}`;
+}
+
+/**
+ * A class in few words.
+ * @param {ClassInfo} info
+ */
+export function shortName(info) {
+  /** @param {string} name */
+  const flag = (name) => info.flags[info.flags.indexOf(name) + 1] ?? "";
+  const parts = [info.flags.includes("--task") ? flag("--task") : "task", `T = ${info.lengths.join(", ")}`, `window (${info.window.join(", ")})`];
+  if (info.tied) parts.push("tied");
+  if (info.memory > 1) parts.push(`memory ${info.memory}`);
+  if (info.flags.includes("--inputs") && flag("--inputs") !== "uniform") parts.push(`inputs ${flag("--inputs")}`);
+  return parts.join(" · ");
 }

@@ -68,17 +68,12 @@ export function startCommandBar() {
   const show = () => {
     const lines = store.commands.get(store.view) ?? store.commands.get("code") ?? [];
     by("commands").replaceChildren(...lines.map(({ command }) => h("code", {}, command)));
-    const file = lines.find((line) => line.file)?.file ?? null;
-    by("command-file").hidden = !file;
+    const files = new Map(lines.flatMap(({ file }) => (file ? [[file.name, file.text]] : [])));
+    by("command-files").replaceChildren(...[...files].map(([name, text]) => button(name, () => download(name, text, "application/json"), { title: `The file that the command reads (${name})` })));
   };
   store.on("command", show);
   by("command-copy").addEventListener("click", () => {
     const lines = store.commands.get(store.view) ?? store.commands.get("code") ?? [];
     copy(lines.map(({ command }) => command).join("\n"), "The command");
-  });
-  by("command-file").addEventListener("click", () => {
-    const lines = store.commands.get(store.view) ?? store.commands.get("code") ?? [];
-    const file = lines.find((line) => line.file)?.file;
-    if (file) download("code.json", file, "application/json");
   });
 }

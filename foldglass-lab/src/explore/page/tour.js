@@ -20,15 +20,15 @@ let at = 0;
 
 const dialog = () => /** @type {HTMLDialogElement} */ (by("tour"));
 
-/** Builds it, and opens it the first time. @param {boolean} wanted */
-export function startTour(wanted) {
+/** Builds it, and opens it the first time. */
+export function startTour() {
   by("tour-open").addEventListener("click", openTour);
   by("tour-next").addEventListener("click", () => go(at + 1));
   by("tour-back").addEventListener("click", () => go(at - 1));
   by("tour-skip").addEventListener("click", closeTour);
   dialog().addEventListener("cancel", closeTour);
   addEventListener("resize", () => { if (dialog().open) place(); });
-  if (wanted && kept("toured") !== "yes") openTour();
+  if (kept("toured") !== "yes") openTour();
 }
 
 /** Opens it at its beginning. */

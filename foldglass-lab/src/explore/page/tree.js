@@ -30,7 +30,7 @@ export function startTree() {
     } catch (error) {
       store.failed(error);
     } finally {
-      element.disabled = store.info?.can.tree.yes === false;
+      element.disabled = store.info?.can.tree.able === false;
       element.classList.remove("waiting");
     }
   });
@@ -38,8 +38,8 @@ export function startTree() {
     tree = null;
     by("tree-figure").hidden = true;
     const can = store.info?.can.tree;
-    /** @type {HTMLButtonElement} */ (by("tree-find")).disabled = can?.yes === false;
-    by("tree-why").textContent = can?.yes === false ? can.why_not ?? "" : "";
+    /** @type {HTMLButtonElement} */ (by("tree-find")).disabled = can?.able === false;
+    by("tree-why").textContent = can?.able === false ? can.why_not ?? "" : "";
   });
 }
 
@@ -54,7 +54,8 @@ function show() {
   own.setAttribute("aria-label", `Barrier tree with ${leaves.length} leaves`);
   /** @type {SVGGElement[]} */
   const spots = leaves.map((leaf, place) => {
-    const name = `Leaf ${leaf.id}: ${leaf.kind}, J = ${bare(leaf.reward.text)}, ${leaf.codes} codes${leaf.barrier ? `, barrier ${leaf.barrier}` : ""}`;
+    const kind = leaf.barrier ? `a trap behind a barrier of ${bare(leaf.barrier.text)}` : "no higher reward";
+    const name = `Leaf ${leaf.id}: J = ${bare(leaf.reward.text)}, ${leaf.size} codes, ${kind}`;
     const spot = s("g", { class: "leaf", role: "button", tabindex: place === 0 ? 0 : -1, "aria-label": name, "data-leaf": leaf.id },
       s("circle", { class: "hit", cx: leaf.x, cy: leaf.y, r: 13 }),
       s("circle", { class: "dot", cx: leaf.x, cy: leaf.y, r: 4.5 }),

@@ -38,8 +38,8 @@ export function startWays() {
     by("certify-words").replaceChildren();
     for (const name of /** @type {const} */ (["escape", "certify"])) {
       const can = store.info?.can[name];
-      /** @type {HTMLButtonElement} */ (by(`${name}-find`)).disabled = can?.yes === false;
-      by(`${name}-why`).textContent = can?.yes === false ? can.why_not ?? "" : "";
+      /** @type {HTMLButtonElement} */ (by(`${name}-find`)).disabled = can?.able === false;
+      by(`${name}-why`).textContent = can?.able === false ? can.why_not ?? "" : "";
     }
     store.setCommands("ways", store.commands.get("code") ?? []);
   });
@@ -73,29 +73,29 @@ async function findEscape(player) {
   const answer = /** @type {Escape} */ (await ask("escape", { class: info.flags, code }));
   escaped = { code, answer };
   active = 0;
-  const last = answer.moves[answer.moves.length - 1];
-  by("escape-words").textContent = answer.words ?? (last
-    ? `${answer.moves.length} single changes lead from J = ${bare(answer.start.text)} to J = ${bare(last.reward.text)}; none lowers it.`
-    : "There is nothing to do: the reward is 1.");
+  by("escape-words").textContent = answer.moves.length
+    ? `${answer.moves.length} single changes (at most ${answer.most_moves} by the theorem) lead from J = ${bare(answer.start_reward.text)} to J = ${bare(answer.reward.text)}; none lowers it.`
+    : "There is nothing to do: the reward is 1.";
   player.load(code, answer.moves);
-  store.setCommands("ways", [{ command: answer.command, file: answer.code_file ?? store.look?.code_file ?? null }]);
+  store.setCommands("ways", [{ command: answer.command, file: answer.code_file }]);
 }
 
 /** @param {Player} player */
 async function findVerdict(player) {
   const { info, code } = store;
   if (!info) return;
-  const answer = /** @type {Certificate} */ (await ask("certify", { class: info.flags, code }));
+  const answer = /** @type {Certificate} */ (await ask("certify", { class: info.flags, code, barrier: /** @type {HTMLInputElement} */ (by("certify-barrier")).checked }));
   certified = { code, answer };
   active = 1;
-  const { shelf, barrier } = answer;
+  /** @type {[string|HTMLElement, string][]} */
+  const facts = [[term("shelf"), `${answer.shelf.toLocaleString("en")} ${answer.shelf === 1 ? "code" : "codes"} searched`]];
+  if (typeof answer.depth === "number") facts.push(["depth", `${answer.depth} changes from the code at most`]);
+  if (typeof answer.neutral_moves === "number") facts.push(["free changes", `${answer.neutral_moves} of the code itself`]);
+  if (typeof answer.unvisited === "number") facts.push(["unvisited", `${answer.unvisited} cells`]);
+  if (answer.barrier) facts.push([term("barrier"), `${answer.barrier} (${answer.barrier_is ?? ""})`]);
   by("certify-words").replaceChildren(
     h("p", {}, h("b", { class: `badge ${answer.verdict}` }, answer.verdict), " ", answer.words),
-    h("dl", { class: "facts" },
-      h("dt", {}, term("shelf")), h("dd", {}, `${Number(shelf.codes).toLocaleString("en")} ${Number(shelf.codes) === 1 ? "code" : "codes"}${shelf.exhausted ? ", all of them" : ", not all"}`),
-      ...(shelf.depth === undefined || shelf.depth === null ? [] : [h("dt", {}, "depth"), h("dd", {}, `${shelf.depth} changes from the code`)]),
-      ...(shelf.neutral === undefined || shelf.neutral === null ? [] : [h("dt", {}, "changes at no cost"), h("dd", {}, shelf.neutral)]),
-      ...(barrier ? [h("dt", {}, term("barrier")), h("dd", {}, `${barrier.text} (${barrier.is})`)] : [])));
-  player.load(code, answer.way_out ?? []);
-  store.setCommands("ways", [{ command: answer.command, file: answer.code_file ?? store.look?.code_file ?? null }]);
+    h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
+  player.load(code, answer.path ?? answer.way_out ?? []);
+  store.setCommands("ways", [{ command: answer.command, file: answer.code_file }]);
 }
