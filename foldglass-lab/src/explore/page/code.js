@@ -29,6 +29,7 @@ export const codeField = () => field;
 export function startCode() {
   field = new Field(by("stage-field"), {
     label: "Cells of the code",
+    tools: by("stage-tools"),
     onPick: pick,
     onFocus: (cell) => { if (store.selected !== cell) store.select(cell); },
     onToken: (cell, token) => store.setToken(cell, token),
@@ -37,7 +38,7 @@ export function startCode() {
   by("stage-take").append(takeButtons("code", { svg: stageSvg, json: stageJson }));
   by("undo").addEventListener("click", () => store.back("undo"));
   by("redo").addEventListener("click", () => store.back("redo"));
-  by("legend").append(...MARKS.map((mark) => h("li", { class: mark }, h("i", { "aria-hidden": "true" }, MEANING[mark].sign), MEANING[mark].words)));
+  by("legend").append(...MARKS.map((mark) => h("li", { class: mark }, h("i", { "aria-hidden": "true" }, MEANING[mark].sign), MEANING[mark].words)), h("li", {}, "dashed: the ways of all inputs, to the answer on the right"));
   store.on("class", () => { moved = null; closeTokens(); if (store.info) field.setClass(store.info); });
   store.on("code", () => { showReward(); showHistory(); draw(); showCell(); });
   store.on("look", () => { showReward(); showCounts(); draw(); showCell(); askPicture(undefined); });
@@ -80,6 +81,7 @@ function showReward() {
   by("reward").textContent = reward ? bare(reward.text) : "…";
   by("reward").classList.toggle("long", (reward?.text.length ?? 0) > 9);
   by("reward-value").textContent = reward && reward.text !== "1" && reward.text !== "1/1" && reward.text !== "0" ? `= ${number(reward.value)}` : "";
+  by("stage-reward").textContent = reward ? `J = ${bare(reward.text)}` : "";
   by("reward-panel").classList.toggle("waiting", !store.fresh);
   if (!look) { by("status").textContent = ""; by("status-words").textContent = ""; return; }
   if (!store.fresh) return;

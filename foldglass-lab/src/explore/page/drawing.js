@@ -30,13 +30,16 @@ export class Drawing {
    * @param {boolean} whole  with the ways of the inputs, or the cells alone
    */
   setPicture(answer, info, whole) {
-    const { width, height, cells } = answer;
+    const { cells } = answer;
     this.source = answer.svg;
     this.#actions = info.actions;
-    this.element.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.element.style.setProperty("--natural", `${width}px`);
-    if (whole) this.under.replaceChildren(...parse(answer.svg).childNodes);
+    const parsed = parse(answer.svg);
+    if (whole) this.under.replaceChildren(...withoutWords(parsed, cells));
     else this.#heads(cells);
+    const box = whole ? frame(this.under, cells) : cellsBox(cells);
+    this.element.setAttribute("viewBox", `${box.left} ${box.top} ${box.width} ${box.height}`);
+    this.element.style.setProperty("--natural", `${box.width}px`);
+    this.element.style.setProperty("--aspect", String(box.width / box.height));
     const layout = cells.map(({ cell, x, y }) => `${cell},${x},${y}`).join(" ");
     if (layout === this.#layout) return;
     this.#layout = layout;
@@ -70,7 +73,8 @@ export class Drawing {
     const element = s("g", { class: "spot", role: "button", tabindex: -1, "data-spot": number, "data-cell": cell },
       s("circle", { class: "hit", cx: x, cy: y, r: r + 6 }),
       s("circle", { class: "ring", cx: x, cy: y, r: r + 3.5 }),
-      s("circle", { class: "disc", cx: x, cy: y, r }), token, mark);
+      s("circle", { class: "disc", cx: x, cy: y, r }), token,
+      s("circle", { class: "backing", cx: badge[0], cy: badge[1], r: Math.max(5, 0.42 * r) }), mark);
     return { cell, element, x, y, state: "" };
   }
 
@@ -86,7 +90,7 @@ export class Drawing {
     element.setAttribute("class", `spot ${mark} ${on}${shade >= 0 ? " shaded" : ""}`);
     element.setAttribute("aria-label", `cell ${spot.cell}, token ${token}`);
     if (shade >= 0) element.style.setProperty("--shade", `${shade * 5}%`);
-    const [disc, sign, badge] = [element.children[2], element.children[3], element.children[4]];
+    const [disc, sign, badge] = [element.children[2], element.children[3], element.children[5]];
     const r = Number(disc?.getAttribute("r"));
     if (this.#actions === 2) sign?.setAttribute("d", arrow(spot.x, spot.y, r, token));
     else if (sign) sign.textContent = String(token);
@@ -110,4 +114,43 @@ export function badgePath(mark, x, y, a) {
   if (mark === "lower") return `M${x} ${y + a}L${x + a} ${y - 0.8 * a}L${x - a} ${y - 0.8 * a}Z`;
   if (mark === "keep") return `M${x - 0.8 * a} ${y - 0.4 * a}H${x + 0.8 * a}M${x - 0.8 * a} ${y + 0.4 * a}H${x + 0.8 * a}`;
   return "";
+}
+
+/** @typedef {import("./types.js").Place} Place */
+
+/** Around the cells alone. @param {Place[]} cells */
+function cellsBox(cells) {
+  const [left, right] = [Math.min(...cells.map(({ x, r }) => x - r)) - 14, Math.max(...cells.map(({ x, r }) => x + r)) + 14];
+  const [top, bottom] = [Math.min(...cells.map(({ y, r }) => y - r)) - 38, Math.max(...cells.map(({ y, r }) => y + r)) + 10];
+  return { left, top, width: right - left, height: bottom - top };
+}
+
+/**
+ * The drawing without its title and its explanation, which the page says beside it.
+ * @param {SVGSVGElement} parsed
+ * @param {Place[]} cells
+ */
+function withoutWords(parsed, cells) {
+  const below = Math.max(...cells.map(({ y, r }) => y + r)) + 16;
+  for (const text of parsed.querySelectorAll("text")) {
+    const small = Number(text.getAttribute("font-size")) < 12 && Number(text.getAttribute("y")) > below;
+    if (small || text.getAttribute("font-weight") === "bold") text.remove();
+  }
+  return [...parsed.childNodes];
+}
+
+/**
+ * What of the drawing is shown: cells, answers, and the lines that tell of inputs.
+ * @param {SVGGElement} under
+ * @param {Place[]} cells
+ */
+function frame(under, cells) {
+  const box = cellsBox(cells);
+  const texts = [...under.querySelectorAll("text")];
+  const row = texts.some((text) => Number(text.getAttribute("x")) < box.left && Number(text.getAttribute("y")) < box.top + box.height);
+  const left = row ? 20 : box.left - 6;
+  const answers = [...under.querySelectorAll("rect[x]")].map((rect) => Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")));
+  const right = Math.max(box.left + box.width, ...answers) + (under.querySelector('[stroke-width="2.6"]') ? 44 : 12);
+  const bottom = Math.max(box.top + box.height, ...texts.map((text) => Number(text.getAttribute("y")))) + 9;
+  return { left, top: box.top, width: right - left, height: bottom - box.top };
 }

@@ -23,6 +23,7 @@ import { cellName } from "./store.js";
 /**
  * @typedef {object} Options
  * @property {string} label
+ * @property {HTMLElement} [tools]  where the switch between drawing and grid stands
  * @property {(cell: number, at: Element) => void} [onPick]
  * @property {(cell: number) => void} [onFocus]
  * @property {(cell: number, token: number) => void} [onToken]
@@ -40,8 +41,8 @@ export class Field {
     this.drawing = new Drawing();
     this.grid = new Grid((spots) => this.#renew(spots));
     this.#switch = button("", () => this.setMode(this.mode === "drawing" ? "grid" : "drawing"), { class: "small switch", title: "Drawing or grid (d)" });
-    this.bar = h("div", { class: "field-bar" }, this.#switch, this.grid.bar);
-    host.append(this.bar, this.frame);
+    (options.tools ?? host).append(this.#switch);
+    host.append(this.grid.bar, this.frame);
     this.frame.addEventListener("click", (event) => this.#click(event));
     this.frame.addEventListener("keydown", (event) => this.#key(event));
     this.frame.addEventListener("focusin", (event) => this.#focused(event));
@@ -63,7 +64,7 @@ export class Field {
   setMode(mode) {
     if (!this.info) return;
     this.mode = mode === "drawing" && this.info.fits_drawing ? "drawing" : "grid";
-    this.#switch.textContent = this.mode === "drawing" ? "Show as a grid" : "Show as a drawing";
+    this.#switch.textContent = this.mode === "drawing" ? "As a grid" : "As a drawing";
     this.#switch.hidden = !this.info.fits_drawing;
     this.frame.dataset.mode = this.mode;
     this.grid.bar.hidden = this.mode !== "grid";

@@ -18,7 +18,7 @@ export class Player {
 
   /** @param {HTMLElement} host @param {string} label */
   constructor(host, label) {
-    this.list = h("ol", { class: "moves", "aria-label": label, start: 1 });
+    this.list = h("ol", { class: "moves", "aria-label": label });
     this.play = button("▶ Play", () => this.toggle(), { title: "Play or pause (space)" });
     this.before = button("‹ Previous", () => this.go(this.at - 1), { title: "Previous move (p)" });
     this.after = button("Next ›", () => this.go(this.at + 1), { title: "Next move (n)" });
@@ -35,14 +35,15 @@ export class Player {
     this.#tag = `path ${paths += 1}`;
     this.at = 0;
     const info = store.info;
-    let stage = "";
+    /** @type {string|null} */
+    let stage = null;
     const items = moves.map((move, place) => {
-      const head = move.stage && move.stage !== stage ? h("b", { class: "kind" }, move.stage) : null;
-      stage = move.stage ?? "";
+      // Moves of a stage are for one thing: it is said above the first.
+      const head = move.stage !== stage ? h("p", { class: "stage" }, h("b", {}, move.stage ?? ""), ` ${move.for}`) : null;
+      stage = move.stage;
       const name = info ? cellName(info, move.cell) : `cell ${move.cell}`;
       const one = button("", () => this.go(place + 1), { class: "move" });
-      one.append(h("span", { class: "what" }, `${name}: ${move.from} → ${move.to}`), h("span", { class: "numbers" }, `J = ${bare(move.reward.text)}`));
-      if (move.for) one.append(h("small", {}, move.for));
+      one.append(h("span", { class: "number" }, place + 1), h("span", {}, `${name}: ${move.from} → ${move.to}`), h("span", { class: "numbers" }, `J = ${bare(move.reward.text)}`));
       return h("li", {}, head, one);
     });
     this.list.replaceChildren(...items);

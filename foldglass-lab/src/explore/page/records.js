@@ -116,11 +116,10 @@ async function showFleet() {
   records = answer;
   const host = by("records-plot");
   const quantity = choice("quantity").value;
-  curves = new Plot(document.createElement("div"), { x: "step", y: quantity, label: `${quantity} of each network against steps` });
+  if (!curves || curves.words.y !== quantity) curves = new Plot(host, { x: "step", y: quantity, label: `${quantity} of each network against steps` });
   curves.setLines(fleet.curves.map(({ name }) => name));
   fleet.curves.forEach(({ points }, place) => curves?.extend(place, points));
   curves.draw();
-  host.replaceChildren(curves.svg);
   by("fleet-state").textContent = fleet.running ? "in training: curves come as they are written" : "at rest";
   if (answer.command) store.setCommands("records", [{ command: answer.command, file: null }]);
 }
