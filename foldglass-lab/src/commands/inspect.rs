@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::anatomy::{self, Aliased, Answers, Cause, Defence, Factor, StepAnatomy, Wrong};
-use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, count};
+use foldglass::{Allowance, ClassSpec, Code, Reward, Stream, Symbol, count};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
@@ -55,19 +55,39 @@ impl InspectArgs {
             let written = replace(path, LABEL, drawing.as_bytes());
             written.map_err(|source| StudyError::write(path, source))?;
         }
-        let mut stream = Stream::new(settings.seed, 0);
+        let inspected = inspect(
+            code,
+            self.most_inputs,
+            settings.seed,
+            self.class.allowance(),
+        )?;
         Ok(Inspected {
-            reward: count::reward(&code),
-            steps: anatomy::steps(&code),
-            aliasing: anatomy::aliasing(&code),
-            product: anatomy::product(&code),
-            defence: anatomy::defence(&code, self.class.allowance())?,
-            answers: anatomy::answers(&code, self.most_inputs, &mut stream),
             shown: self.wrong,
             svg: self.svg.as_ref().map(|path| path.display().to_string()),
-            code,
+            ..inspected
         })
     }
+}
+
+/// Takes a code apart, with all inputs where there are at most so many, else as many drawn by the seed.
+pub fn inspect(
+    code: Code,
+    most_inputs: usize,
+    seed: u64,
+    allowance: Allowance,
+) -> Result<Inspected, Error> {
+    let mut stream = Stream::new(seed, 0);
+    Ok(Inspected {
+        reward: count::reward(&code),
+        steps: anatomy::steps(&code),
+        aliasing: anatomy::aliasing(&code),
+        product: anatomy::product(&code),
+        defence: anatomy::defence(&code, allowance)?,
+        answers: anatomy::answers(&code, most_inputs, &mut stream),
+        shown: 0,
+        svg: None,
+        code,
+    })
 }
 
 /// A code taken apart.
@@ -133,7 +153,8 @@ impl Inspected {
         json!({"length": step.length, "t": step.t, "aliases": step.aliases(), "tokens": tokens})
     }
 
-    fn json(&self) -> Value {
+    /// All of it.
+    pub fn json(&self) -> Value {
         let answers = &self.answers;
         let causes: Vec<Value> = (answers.causes.iter())
             .map(|(&cause, count)| {
