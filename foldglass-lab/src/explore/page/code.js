@@ -51,7 +51,7 @@ export function startCode() {
 }
 
 function draw() {
-  const path = store.rollout ? new Set(store.rollout.steps.map((step) => step.cell)) : null;
+  const path = store.rollout?.steps ?? null;
   field.show({ code: store.code, marks: store.marks?.marks ?? null, selected: store.selected, path, moved });
 }
 

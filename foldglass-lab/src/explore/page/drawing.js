@@ -34,16 +34,17 @@ export class Drawing {
     this.source = answer.svg;
     this.#actions = info.actions;
     const parsed = parse(answer.svg);
-    if (whole) this.under.replaceChildren(...withoutWords(parsed, cells));
+    if (whole) this.under.replaceChildren(...withoutWords(parsed, cells, info.lengths.length > 1));
     else this.#heads(cells);
-    const box = whole ? frame(this.under, cells) : cellsBox(cells);
+    const box = whole ? frame(this.under, cells, info.lengths.length > 1) : cellsBox(cells);
     this.element.setAttribute("viewBox", `${box.left} ${box.top} ${box.width} ${box.height}`);
     this.element.style.setProperty("--natural", `${box.width}px`);
     this.element.style.setProperty("--aspect", String(box.width / box.height));
     const layout = cells.map(({ cell, x, y }) => `${cell},${x},${y}`).join(" ");
     if (layout === this.#layout) return;
     this.#layout = layout;
-    this.spots = cells.map((place, number) => this.#spot(place, number, info.actions));
+    const lengths = lengthsOf(cells);
+    this.spots = cells.map((place, number) => this.#spot(place, number, info.actions, lengths[number] ?? null));
     this.over.replaceChildren(...this.spots.map((spot) => spot.element));
   }
 
@@ -59,9 +60,10 @@ export class Drawing {
    * @param {import("./types.js").Place} place
    * @param {number} number
    * @param {number} actions
+   * @param {number|null} length
    * @returns {Spot}
    */
-  #spot({ cell, x, y, r }, number, actions) {
+  #spot({ cell, t, x, y, r }, number, actions, length) {
     const mark = s("path", { class: "mark" });
     const badge = [x + 0.8 * r, y - 0.8 * r];
     mark.dataset.x = String(badge[0]);
@@ -75,7 +77,7 @@ export class Drawing {
       s("circle", { class: "ring", cx: x, cy: y, r: r + 3.5 }),
       s("circle", { class: "disc", cx: x, cy: y, r }), token,
       s("circle", { class: "backing", cx: badge[0], cy: badge[1], r: Math.max(5, 0.42 * r) }), mark);
-    return { cell, element, x, y, state: "" };
+    return { cell, element, x, y, state: "", t, length };
   }
 
   /**
@@ -118,6 +120,23 @@ export function badgePath(mark, x, y, a) {
 
 /** @typedef {import("./types.js").Place} Place */
 
+/**
+ * The length of the inputs that each place is for: in panel after panel the steps begin anew.
+ * @param {Place[]} cells
+ */
+function lengthsOf(cells) {
+  /** @type {number[]} */
+  const lengths = [];
+  let first = 0;
+  for (let place = 1; place <= cells.length; place += 1) {
+    const [before, now] = [cells[place - 1], cells[place]];
+    if (now && before && now.t >= before.t) continue;
+    lengths.push(...Array(place - first).fill(before?.t ?? 0));
+    first = place;
+  }
+  return lengths;
+}
+
 /** Around the cells alone. @param {Place[]} cells */
 function cellsBox(cells) {
   const [left, right] = [Math.min(...cells.map(({ x, r }) => x - r)) - 14, Math.max(...cells.map(({ x, r }) => x + r)) + 14];
@@ -129,12 +148,13 @@ function cellsBox(cells) {
  * The drawing without its title and its explanation, which the page says beside it.
  * @param {SVGSVGElement} parsed
  * @param {Place[]} cells
+ * @param {boolean} several  panels, whose titles say their lengths
  */
-function withoutWords(parsed, cells) {
+function withoutWords(parsed, cells, several) {
   const below = Math.max(...cells.map(({ y, r }) => y + r)) + 16;
   for (const text of parsed.querySelectorAll("text")) {
     const small = Number(text.getAttribute("font-size")) < 12 && Number(text.getAttribute("y")) > below;
-    if (small || text.getAttribute("font-weight") === "bold") text.remove();
+    if (small || (!several && text.getAttribute("font-weight") === "bold")) text.remove();
   }
   return [...parsed.childNodes];
 }
@@ -143,14 +163,17 @@ function withoutWords(parsed, cells) {
  * What of the drawing is shown: cells, answers, and the lines that tell of inputs.
  * @param {SVGGElement} under
  * @param {Place[]} cells
+ * @param {boolean} several
  */
-function frame(under, cells) {
+function frame(under, cells, several) {
   const box = cellsBox(cells);
   const texts = [...under.querySelectorAll("text")];
   const row = texts.some((text) => Number(text.getAttribute("x")) < box.left && Number(text.getAttribute("y")) < box.top + box.height);
-  const left = row ? 20 : box.left - 6;
+  const legend = under.querySelector('[stroke-width="2.6"]') !== null;
+  const left = row || legend ? 20 : box.left - 6;
   const answers = [...under.querySelectorAll("rect[x]")].map((rect) => Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")));
-  const right = Math.max(box.left + box.width, ...answers) + (under.querySelector('[stroke-width="2.6"]') ? 44 : 12);
+  const right = Math.max(box.left + box.width, ...answers) + (legend ? 44 : 12);
   const bottom = Math.max(box.top + box.height, ...texts.map((text) => Number(text.getAttribute("y")))) + 9;
-  return { left, top: box.top, width: right - left, height: bottom - box.top };
+  const top = several ? 14 : box.top;
+  return { left: several ? 20 : left, top, width: right - (several ? 20 : left), height: bottom - top };
 }

@@ -58,7 +58,7 @@ export function startDynamics() {
 function side(kind, label) {
   const words = by(`${kind}-words`);
   const cell = by(`${kind}-cell`);
-  const field = new Field(by(`${kind}-field`), { label, tools: by(`${kind}-take`), onFocus: (one) => showCell(kind, one), onPick: (one) => showCell(kind, one) });
+  const field = new Field(by(`${kind}-field`), { label, small: true, tools: by(`${kind}-take`), onFocus: (one) => showCell(kind, one), onPick: (one) => showCell(kind, one) });
   by(`${kind}-take`).append(
     button("To the code", () => {
       const code = sides.find((one) => one.kind === kind)?.state?.code;

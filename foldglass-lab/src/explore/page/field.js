@@ -8,7 +8,7 @@ import { cellName } from "./store.js";
 
 /** @typedef {import("./types.js").ClassInfo} ClassInfo */
 /** @typedef {import("./marks.js").Mark} Mark */
-/** @typedef {{cell: number, element: Element, x: number, y: number, state: string}} Spot  A cell at a place where it is shown. */
+/** @typedef {{cell: number, element: Element, x: number, y: number, state: string, t: number|null, length: number|null}} Spot  A cell at a place where it is shown; in a drawing also its step and the length of the inputs there. */
 
 /**
  * @typedef {object} Shown  What there is to see of a code.
@@ -16,7 +16,7 @@ import { cellName } from "./store.js";
  * @property {Mark[]|null} [marks]
  * @property {number[]|null} [shades]  how decided each cell is, 0 to 1
  * @property {number|null} [selected]
- * @property {Set<number>|null} [path]  the cells of a rollout
+ * @property {{cell: number, t: number}[]|null} [path]  the cells of a rollout, step by step
  * @property {number|null} [moved]  the cell of the last move
  */
 
@@ -24,6 +24,7 @@ import { cellName } from "./store.js";
  * @typedef {object} Options
  * @property {string} label
  * @property {HTMLElement} [tools]  where the switch between drawing and grid stands
+ * @property {boolean} [small]  with small cells in the grid
  * @property {(cell: number, at: Element) => void} [onPick]
  * @property {(cell: number) => void} [onFocus]
  * @property {(cell: number, token: number) => void} [onToken]
@@ -39,7 +40,7 @@ export class Field {
     this.options = options;
     this.frame = h("div", { class: "field", role: "group", "aria-label": options.label });
     this.drawing = new Drawing();
-    this.grid = new Grid((spots) => this.#renew(spots));
+    this.grid = new Grid(() => this.#renew(), options.small === true);
     this.#switch = button("", () => this.setMode(this.mode === "drawing" ? "grid" : "drawing"), { class: "small switch", title: "Drawing or grid (d)" });
     (options.tools ?? host).append(this.#switch);
     host.append(this.grid.bar, this.frame);
@@ -88,8 +89,7 @@ export class Field {
     return this.mode === "drawing" ? this.drawing.spots : this.grid.spots;
   }
 
-  /** @param {Spot[]} _spots */
-  #renew(_spots) {
+  #renew() {
     this.here = null;
     this.show(this.shown);
   }
@@ -106,7 +106,7 @@ export class Field {
       const token = shown.code[cell] ?? 0;
       const mark = shown.marks?.[cell] ?? "";
       const shade = shown.shades ? Math.round((shown.shades[cell] ?? 0) * 20) : -1;
-      const on = `${shown.selected === cell ? "selected " : ""}${shown.path?.has(cell) ? "path " : ""}${shown.moved === cell ? "moved" : ""}`;
+      const on = `${shown.selected === cell ? "selected " : ""}${shown.path && onPath(spot, shown.path) ? "path " : ""}${shown.moved === cell ? "moved" : ""}`;
       const state = `${token}|${mark}|${shade}|${on}`;
       if (state === spot.state) continue;
       spot.state = state;
@@ -216,6 +216,16 @@ export class Field {
   resize() {
     if (this.mode === "grid") this.grid.layOut(this.frame.clientWidth);
   }
+}
+
+/**
+ * Whether a rollout comes by: a tied cell is shown at every step, but visited at some.
+ * @param {Spot} spot
+ * @param {{cell: number, t: number}[]} path
+ */
+function onPath(spot, path) {
+  if (spot.length !== null && spot.length !== path.length) return false;
+  return path.some(({ cell, t }) => cell === spot.cell && (spot.t === null || t === spot.t));
 }
 
 /** @type {Record<string, [number, number]>} */

@@ -10,9 +10,10 @@ import { MEANING } from "./marks.js";
 /** Up to so many cells all steps are shown at once; a step shows at most `MOST` at a time. */
 const ALL = 700;
 const MOST = 4000;
-/** The width of a cell and of a line's label, in pixels. */
-const CELL = 26;
-const LABEL = 92;
+/** The width of a cell, of a small one, and of a line's label, in pixels. */
+const CELL = 24.4;
+const SMALL = 16.6;
+const LABEL = 90;
 
 export class Grid {
   /** @type {Spot[]} */ spots = [];
@@ -21,10 +22,11 @@ export class Grid {
   #block = 0;
   #part = 0;
 
-  /** @param {(spots: Spot[]) => void} onRenew */
-  constructor(onRenew) {
+  /** @param {() => void} onRenew @param {boolean} small */
+  constructor(onRenew, small) {
     this.onRenew = onRenew;
-    this.element = h("div", { class: "grid" });
+    this.small = small;
+    this.element = h("div", { class: small ? "grid small" : "grid" });
     this.bar = h("div", { class: "grid-bar" });
   }
 
@@ -35,6 +37,11 @@ export class Grid {
     if (this.#block < 0) this.#block = 0;
     this.#part = 0;
     this.#width = 0;
+  }
+
+  /** As many cells as a line has room for, gaps between windows taken off. */
+  get #room() {
+    return Math.max(1, Math.floor(((this.#width || 900) - LABEL - 24) / (this.small ? SMALL : CELL)));
   }
 
   get #single() {
@@ -55,14 +62,14 @@ export class Grid {
     const blocks = this.#single ? info.grid.slice(this.#block, this.#block + 1) : info.grid;
     let below = 0;
     const parts = blocks.map((block) => {
-      const lines = foldOf(block, info.q, this.#width);
+      const lines = foldOf(block, info.q, this.#room);
       const element = this.#blockElement(block, lines, below);
       below += lines.count + 2;
       return element;
     });
     this.element.replaceChildren(...parts);
     this.#buildBar(info);
-    this.onRenew(this.spots);
+    this.onRenew();
   }
 
   /** @param {Block} block @param {ReturnType<typeof foldOf>} fold @param {number} below */
@@ -71,17 +78,17 @@ export class Grid {
     const to = Math.min(fold.count, from + fold.linesAtOnce);
     const table = h("div", { class: "block", role: "grid", "aria-label": block.t === null ? "all steps" : `step ${block.t}` });
     table.style.setProperty("--columns", String(fold.windows * block.columns.length));
+    if (block.columns.length > 1) table.dataset.wide = "";
     table.append(h("div", { class: "block-title" }, block.t === null ? "every step" : `t = ${block.t}`));
     table.append(...headLines(block, fold));
     for (let line = from; line < to; line += 1) {
       const row = h("div", { class: "line", role: "row" }, h("span", { class: "head", role: "rowheader" }, fold.label(line)));
       for (let place = 0; place < fold.windows * block.columns.length; place += 1) {
         const cell = block.first_cell + line * fold.windows * block.columns.length + place;
-        const edge = place % block.columns.length === 0 && place > 0;
+        const edge = block.columns.length > 1 && place % block.columns.length === 0 && place > 0;
         const element = h("div", { class: "c", role: "gridcell", tabindex: -1, "data-spot": this.spots.length, "data-cell": cell });
-        const gap = edge;
-        this.spots.push({ cell, element, x: place, y: below + line, state: "" });
-        if (gap) element.dataset.edge = "";
+        this.spots.push({ cell, element, x: place, y: below + line, state: "", t: block.t, length: null });
+        if (edge) element.dataset.edge = "";
         row.append(element);
       }
       table.append(row);
@@ -101,7 +108,7 @@ export class Grid {
     this.bar.append(h("span", { class: "choices", role: "group", "aria-label": "Step shown" }, ...steps));
     const block = info.grid[this.#block];
     if (!block) return;
-    const fold = foldOf(block, info.q, this.#width);
+    const fold = foldOf(block, info.q, this.#room);
     const parts = Math.ceil(fold.count / fold.linesAtOnce);
     if (parts < 2) return;
     /** @param {number} by */
@@ -116,7 +123,7 @@ export class Grid {
     const number = info.grid.findIndex((block) => cell >= block.first_cell && cell < block.first_cell + block.rows.length * block.columns.length);
     const block = info.grid[number];
     if (!block) return;
-    const fold = foldOf(block, info.q, this.#width || 900);
+    const fold = foldOf(block, info.q, this.#room);
     this.#block = number;
     this.#part = Math.floor((cell - block.first_cell) / (block.columns.length * fold.windows) / fold.linesAtOnce);
     this.#build();
@@ -139,10 +146,9 @@ export class Grid {
 
 /**
  * How many windows stand in a line, and what lines are called.
- * @param {Block} block @param {number} q @param {number} width
+ * @param {Block} block @param {number} q @param {number} room
  */
-function foldOf(block, q, width) {
-  const room = Math.max(1, Math.floor((width - LABEL) / CELL));
+function foldOf(block, q, room) {
   let windows = 1;
   let deep = 0;
   while (windows * q * block.columns.length <= room && block.rows.length % (windows * q) === 0 && block.rows.length > windows) {

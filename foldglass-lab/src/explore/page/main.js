@@ -4,7 +4,7 @@ import { ask, keepAwake } from "./api.js";
 import * as address from "./address.js";
 import { startChooser } from "./chooser.js";
 import { startCode } from "./code.js";
-import { by } from "./dom.js";
+import { by, latest } from "./dom.js";
 import { startDynamics } from "./dynamics.js";
 import { startKeys } from "./keys.js";
 import { failed, quiet } from "./notice.js";
@@ -81,8 +81,9 @@ async function begin() {
   keepAwake();
   startRecords(hello.directory);
   by("version").textContent = hello.version;
-  await openAddress(hello);
-  addEventListener("hashchange", () => { if (!isOwn()) openAddress(hello).catch(failed); });
+  const open = latest(async () => { await openAddress(hello).catch(failed); });
+  addEventListener("hashchange", () => { if (!isOwn()) open(undefined); });
+  await open(undefined);
   startTour();
 }
 

@@ -110,7 +110,10 @@ function showWrong() {
   const place = by("wrong");
   if (!wrong) { place.replaceChildren(); by("wrong-count").textContent = ""; return; }
   const { count, of, list, sampled } = wrong;
-  by("wrong-count").textContent = `${Number(count).toLocaleString("en")} of ${Number(of).toLocaleString("en")}${sampled ? " sampled" : ""}`;
+  const exact = store.fresh ? store.look?.wrong : null;
+  /** @param {number|string} whole */
+  const spelt = (whole) => Number(whole).toLocaleString("en");
+  by("wrong-count").textContent = exact ? `${spelt(exact.count)} of ${spelt(exact.of)}` : `${spelt(count)} of ${spelt(of)}${sampled ? " sampled" : ""}`;
   if (!list.length) { place.replaceChildren(h("li", { class: "faint" }, "None: every input is answered rightly.")); return; }
   place.replaceChildren(...list.map((one) => {
     const answer = one.y[one.y.length - 1] ?? 0;
@@ -119,5 +122,6 @@ function showWrong() {
       button(one.x.join(" "), () => choose(one.x), { class: "input", "aria-label": `Input ${one.x.join(" ")}: answers ${answer}, right would be ${one.target}; ${cause}` }),
       h("span", {}, ` says ${answer}, not ${one.target} `), h("small", {}, cause));
   }));
-  if (Number(count) > list.length) place.append(h("li", { class: "faint" }, `and ${(Number(count) - list.length).toLocaleString("en")} more`));
+  const more = Number(exact?.count ?? count) - list.length;
+  if (more > 0) place.append(h("li", { class: "faint" }, `and ${spelt(more)} more`));
 }

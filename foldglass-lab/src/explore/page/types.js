@@ -37,6 +37,7 @@
  * @property {number[]} visits
  * @property {number[]} values
  * @property {number[]} unvisited
+ * @property {{count: string, of: string}|null} wrong  of all inputs, where they are equally likely
  * @property {string} command
  * @property {TextFile} code_file
  */
