@@ -134,7 +134,7 @@ async function beat(count) {
   const own = runs;
   await Promise.all(sides.map(async (one, place) => {
     if (!one.state) return;
-    const next = /** @type {RunState} */ (await ask("run/step", { run: one.state.run, sweeps: count, tau: tau() }));
+    const next = /** @type {RunState} */ (await ask("run/step", { run: one.state.run, sweeps: count, tau: tau(), digits: 4 }));
     if (own !== runs || !one.state) return;
     one.state = { ...one.state, ...next };
     const fresh = (next.trace ?? [[next.sweep, next.reward.value]]).filter(([sweep]) => sweep > one.last);

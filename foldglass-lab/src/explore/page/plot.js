@@ -7,7 +7,7 @@ import { number } from "./fraction.js";
 
 /** More points than this are thinned to every second; an hour of playing stays this small. */
 const MOST = 1600;
-const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [270, 54, 96, 12, 40];
+const [HEIGHT, LEFT, TOP, BOTTOM] = [270, 54, 12, 40];
 /** The width of a plot that is not on the screen. */
 const WIDTH = 760;
 
@@ -83,24 +83,26 @@ export class Plot {
   draw() {
     this.wide = this.host.clientWidth || this.wide;
     const wide = Math.max(280, this.wide);
+    // Room for the names of the curves.
+    const right = Math.min(190, 16 + 7 * Math.max(5, ...this.lines.map(({ name }) => name.length)));
     this.svg.setAttribute("viewBox", `0 0 ${wide} ${HEIGHT}`);
     const { x0, x1, y0, y1 } = this.#range();
     /** @param {number} x */
-    const across = (x) => LEFT + ((x - x0) / (x1 - x0)) * (wide - LEFT - RIGHT);
+    const across = (x) => LEFT + ((x - x0) / (x1 - x0)) * (wide - LEFT - right);
     /** @param {number} y */
     const up = (y) => HEIGHT - BOTTOM - ((y - y0) / (y1 - y0)) * (HEIGHT - TOP - BOTTOM);
     /** @type {SVGElement[]} */
     const parts = [];
     for (const y of ticks(y0, y1, 5)) {
-      parts.push(s("line", { class: "rule", x1: LEFT, x2: wide - RIGHT, y1: up(y), y2: up(y), stroke: "#dddddd" }));
+      parts.push(s("line", { class: "rule", x1: LEFT, x2: wide - right, y1: up(y), y2: up(y), stroke: "#dddddd" }));
       parts.push(s("text", { class: "tick", x: LEFT - 7, y: up(y) + 4, "text-anchor": "end", "font-size": 12 }, number(y)));
     }
     for (const x of ticks(x0, x1, wide > 500 ? 6 : 3)) {
       parts.push(s("line", { class: "axis", x1: across(x), x2: across(x), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 5, stroke: "#000000" }));
       parts.push(s("text", { class: "tick", x: across(x), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", "font-size": 12 }, number(x)));
     }
-    parts.push(s("path", { class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${wide - RIGHT}`, fill: "none", stroke: "#000000" }));
-    parts.push(s("text", { class: "tick", x: (LEFT + wide - RIGHT) / 2, y: HEIGHT - 5, "text-anchor": "middle", "font-size": 13 }, this.words.x));
+    parts.push(s("path", { class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${wide - right}`, fill: "none", stroke: "#000000" }));
+    parts.push(s("text", { class: "tick", x: (LEFT + wide - right) / 2, y: HEIGHT - 5, "text-anchor": "middle", "font-size": 13 }, this.words.x));
     parts.push(s("text", { class: "tick", x: 14, y: HEIGHT / 2, "text-anchor": "middle", "font-size": 13, transform: `rotate(-90 14 ${HEIGHT / 2})` }, this.words.y));
     const ends = this.#ends(up);
     for (const [place, line] of this.lines.entries()) {
@@ -109,7 +111,7 @@ export class Plot {
       parts.push(s("path", { class: `curve ${line.className}`, d: `M${d}`, fill: "none", stroke: line.colour, "stroke-width": 1.8, "stroke-dasharray": line.dashes || "none" }));
       const [x, y] = line.points[line.points.length - 1] ?? [0, 0];
       parts.push(s("circle", { class: `end ${line.className}`, cx: across(x), cy: up(y), r: 3, fill: line.colour }));
-      parts.push(s("text", { class: `name ${line.className}`, x: wide - RIGHT + 8, y: ends[place], "font-size": 12, fill: line.colour }, line.name));
+      parts.push(s("text", { class: `name ${line.className}`, x: wide - right + 8, y: ends[place], "font-size": 12, fill: line.colour }, line.name));
     }
     this.svg.replaceChildren(...parts);
   }

@@ -113,7 +113,7 @@ function showWrong() {
   const exact = store.fresh ? store.look?.wrong : null;
   /** @param {number|string} whole */
   const spelt = (whole) => Number(whole).toLocaleString("en");
-  by("wrong-count").textContent = exact ? `${spelt(exact.count)} of ${spelt(exact.of)}` : `${spelt(count)} of ${spelt(of)}${sampled ? " sampled" : ""}`;
+  by("wrong-count").textContent = exact ? `${spelt(exact.count)} of ${spelt(exact.of)}` : `${spelt(count)} of ${spelt(of)}${sampled ? " sampled" : ", not equally likely"}`;
   if (!list.length) { place.replaceChildren(h("li", { class: "faint" }, "None: every input is answered rightly.")); return; }
   place.replaceChildren(...list.map((one) => {
     const answer = one.y[one.y.length - 1] ?? 0;

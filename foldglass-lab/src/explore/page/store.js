@@ -155,7 +155,7 @@ class Store {
     const { info, code } = this;
     if (!info) return;
     try {
-      const look = await ask("look", { class: info.flags, code });
+      const look = await ask("look", { class: info.flags, code, digits: 6 });
       if (this.code !== code) return;
       this.look = /** @type {Look} */ (look);
       this.lookedAt = code;
