@@ -4,233 +4,20 @@
 //! `FOLDGLASS_SCREENSHOTS=DIR` a picture of every view at every width is written there.
 #![cfg(unix)]
 
+#[path = "explore_page/slow.rs"]
+mod slow;
 mod support;
+#[path = "explore_page/walk.rs"]
+mod walk;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::Scratch;
 use support::chromium::{self, Chromium};
-
-/// A server that ends with the test.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(args: &[&str], directory: &Path) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_foldglass"))
-            .args(["explore", "--no-open", "--stay"])
-            .args(args)
-            .current_dir(directory)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut address = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut address).unwrap();
-        let address = address.trim().to_owned();
-        assert!(address.starts_with("http://127.0.0.1:"), "{address:?}");
-        Server { child, address }
-    }
-}
-
-fn foldglass(args: &[&str], directory: &Path) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foldglass"));
-    let done = command.args(args).current_dir(directory).output().unwrap();
-    assert!(done.status.success(), "{args:?}: {done:?}");
-}
-
-/// Parity at T = 5, window (0,0), evaluated by going through all inputs: cells are (1, x), then (t, x, y).
-mod slow {
-    pub const T: usize = 5;
-
-    pub fn cells(code: &[u8], x: usize) -> Vec<usize> {
-        let mut cells = Vec::new();
-        let mut y = 0;
-        for t in 0..T {
-            let symbol = x >> t & 1;
-            cells.push(if t == 0 {
-                symbol
-            } else {
-                2 + 4 * (t - 1) + 2 * symbol + y
-            });
-            y = usize::from(code[cells[t]]);
-        }
-        cells
-    }
-
-    pub fn is_right(code: &[u8], x: usize) -> bool {
-        let last = cells(code, x)[T - 1];
-        u32::from(code[last]) == x.count_ones() % 2
-    }
-
-    /// The inputs of 32 that are answered rightly.
-    pub fn right(code: &[u8]) -> i32 {
-        (0..1 << T).filter(|&x| is_right(code, x)).count() as i32
-    }
-
-    /// The sign that a cell has in the page.
-    pub fn mark(code: &[u8], cell: usize) -> &'static str {
-        if (0..1 << T).all(|x| !cells(code, x).contains(&cell)) {
-            return "unvisited";
-        }
-        let mut other = code.to_vec();
-        other[cell] = 1 - other[cell];
-        match right(&other).cmp(&right(code)) {
-            std::cmp::Ordering::Greater => "raise",
-            std::cmp::Ordering::Equal => "keep",
-            std::cmp::Ordering::Less => "lower",
-        }
-    }
-
-    /// `17/32` in lowest terms.
-    pub fn reward(code: &[u8]) -> String {
-        let (mut above, mut below) = (right(code), 32);
-        while above % 2 == 0 && below > 1 {
-            (above, below) = (above / 2, below / 2);
-        }
-        if below == 1 {
-            above.to_string()
-        } else {
-            format!("{above}/{below}")
-        }
-    }
-}
-
-/// A walk through the page.
-struct Walk {
-    browser: Chromium,
-    address: String,
-    downloads: PathBuf,
-    screenshots: Option<PathBuf>,
-    /// What the server refused on purpose; the browser's log tells of each.
-    refused: usize,
-}
-
-impl Walk {
-    fn text(&mut self, id: &str) -> String {
-        let text = self
-            .browser
-            .evaluate(&format!("document.getElementById({id:?}).textContent"));
-        text.as_str().unwrap_or("").to_owned()
-    }
-
-    fn wait_for_text(&mut self, id: &str, part: &str) {
-        let expression = format!("document.getElementById({id:?}).textContent.includes({part:?})");
-        self.browser.wait_for(&expression);
-    }
-
-    /// Waits until the server has told everything about the code at hand.
-    fn settle(&mut self) {
-        self.browser.wait_for("!document.querySelector('#reward-panel.waiting') && document.getElementById('status').textContent");
-        // The address is written a moment later.
-        std::thread::sleep(Duration::from_millis(450));
-    }
-
-    /// Opens a class by its address.
-    fn class(&mut self, flags: &str, view: &str) {
-        let first = flags.split(' ').nth(1).unwrap_or("").to_owned();
-        let set = "location.hash = new URLSearchParams";
-        self.browser
-            .evaluate(&format!("{set}({{ class: {flags:?}, view: {view:?} }})"));
-        self.wait_for_text("class-words", &first);
-        self.browser
-            .wait_for(&format!("document.body.dataset.view === {view:?}"));
-        self.settle();
-    }
-
-    /// The code in the address.
-    fn code(&mut self) -> Vec<u8> {
-        let code = self
-            .browser
-            .evaluate("new URLSearchParams(location.hash.slice(1)).get('code')");
-        code.as_str()
-            .unwrap_or("")
-            .bytes()
-            .map(|byte| byte - b'0')
-            .collect()
-    }
-
-    fn count(&mut self, selector: &str) -> u64 {
-        let count = format!("document.querySelectorAll({selector:?}).length");
-        self.browser.evaluate(&count).as_u64().unwrap_or(0)
-    }
-
-    fn screenshot(&mut self, name: &str) {
-        if let Some(directory) = &self.screenshots {
-            self.browser
-                .screenshot(&directory.join(format!("{name}.png")));
-        }
-    }
-
-    /// Takes everything of the view away, and looks whether it is what it says.
-    fn take_all(&mut self, names: &[&str]) {
-        self.browser.evaluate(
-            "document.querySelectorAll('details').forEach((one) => { one.open = true; })",
-        );
-        let seen =
-            "[...document.querySelectorAll('.take button')].filter((one) => one.offsetParent)";
-        self.browser
-            .evaluate(&format!("{seen}.forEach((one) => one.click())"));
-        for name in names {
-            let file = self.downloads.join(name);
-            let start = Instant::now();
-            while !file.exists() {
-                assert!(
-                    start.elapsed() < Duration::from_secs(10),
-                    "{name} was not taken"
-                );
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            let text = fs::read_to_string(&file).unwrap();
-            if name.ends_with(".svg") {
-                assert!(
-                    text.starts_with("<svg") && text.trim_end().ends_with("</svg>"),
-                    "{name}"
-                );
-            } else {
-                serde_json::from_str::<Value>(&text)
-                    .unwrap_or_else(|error| panic!("{name}: {error}"));
-            }
-            fs::remove_file(file).unwrap();
-        }
-    }
-
-    /// The page says of the code what a slow evaluation says.
-    fn compare(&mut self) {
-        self.settle();
-        let code = self.code();
-        assert_eq!(self.text("reward"), slow::reward(&code), "{code:?}");
-        for (cell, token) in code.iter().enumerate() {
-            let class = self.browser.evaluate(&format!(
-                "document.querySelector('[data-cell=\"{cell}\"]').getAttribute('class')"
-            ));
-            let mark = slow::mark(&code, cell);
-            let class = class.as_str().unwrap_or("").to_owned();
-            assert!(
-                class.split(' ').any(|word| word == mark),
-                "cell {cell}: {mark}, not {class}; {code:?}"
-            );
-            assert!(*token < 2);
-        }
-        let wrong = format!("{} of 32", 32 - slow::right(&code));
-        self.wait_for_text("wrong-count", &wrong);
-    }
-}
+use walk::{Server, Walk, foldglass};
 
 #[test]
 fn every_feature_of_the_page_works_in_a_real_browser() {
@@ -252,9 +39,10 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
         screenshots,
         refused: 0,
     };
-    let downloads = json!({ "behavior": "allow", "downloadPath": walk.downloads });
-    walk.browser.call("Page.setDownloadBehavior", downloads);
+    walk.browser.download_to(&walk.downloads);
     walk.browser.size(1280, 900);
+    // A click finds its place only when nothing glides.
+    walk.browser.prefer(&[STILL]);
     tour(&mut walk);
     code(&mut walk);
     chooser(&mut walk);
@@ -273,6 +61,9 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     looks(&mut walk);
     quiet(&walk);
 }
+
+/// What a reader asks for who wants nothing to move.
+const STILL: (&str, &str) = ("prefers-reduced-motion", "reduce");
 
 /// A tour on first opening, which can be gone through, skipped and opened again.
 fn tour(walk: &mut Walk) {
@@ -335,6 +126,10 @@ fn code(walk: &mut Walk) {
     walk.compare();
     walk.screenshot("code-grid");
     walk.browser.key("d");
+    walk.browser.write("#input", "1 0 0 1 1");
+    walk.browser.key("Enter");
+    walk.browser
+        .wait_for("document.querySelector('#rollout .verdict')");
     walk.take_all(&["code.svg", "code.json", "rollout.json", "wrong.json"]);
     walk.browser.click("#start-ground");
     walk.wait_for_text("status", "global maximum");
@@ -670,7 +465,8 @@ fn looks(walk: &mut Walk) {
         walk.browser
             .size(width, if width == 390 { 844 } else { 1200 });
         for scheme in ["light", "dark"] {
-            walk.browser.prefer("prefers-color-scheme", scheme);
+            walk.browser
+                .prefer(&[STILL, ("prefers-color-scheme", scheme)]);
             for view in ["code", "dynamics", "ways", "records"] {
                 walk.browser.click(&format!("#tab-{view}"));
                 std::thread::sleep(Duration::from_millis(60));
@@ -694,16 +490,18 @@ fn looks(walk: &mut Walk) {
             assert_eq!(dark, scheme == "dark", "{ground}");
         }
     }
-    walk.browser.prefer("prefers-color-scheme", "light");
+    walk.browser
+        .prefer(&[STILL, ("prefers-color-scheme", "light")]);
     walk.browser.key("t");
     let ground = walk
         .browser
         .evaluate("getComputedStyle(document.body).backgroundColor");
     assert_eq!(ground, "rgb(20, 24, 28)", "the switch goes over the system");
-    walk.browser.prefer("prefers-reduced-motion", "reduce");
     walk.browser.click("#tab-code");
     let moving = "parseFloat(getComputedStyle(document.querySelector('.disc')).transitionDuration)";
     assert_eq!(walk.browser.evaluate(moving), 0);
+    walk.browser.prefer(&[]);
+    assert!(walk.browser.evaluate(moving).as_f64() > Some(0.0));
 }
 
 /// The console said nothing but what was refused on purpose, and nobody else was asked.

@@ -151,6 +151,14 @@ impl Chromium {
         }
     }
 
+    /// Where files go that are taken from pages.
+    pub fn download_to(&mut self, directory: &Path) {
+        let session = self.session.take();
+        let asked = json!({ "behavior": "allow", "downloadPath": directory });
+        self.call("Browser.setDownloadBehavior", asked);
+        self.session = session;
+    }
+
     /// Goes to an address and waits until it is loaded.
     pub fn open(&mut self, address: &str) {
         let gone = self.call("Page.navigate", json!({ "url": address }));
@@ -166,8 +174,11 @@ impl Chromium {
     }
 
     /// What the reader prefers: `prefers-color-scheme`, `prefers-reduced-motion`.
-    pub fn prefer(&mut self, name: &str, value: &str) {
-        let features = json!([{ "name": name, "value": value }]);
+    pub fn prefer(&mut self, preferences: &[(&str, &str)]) {
+        let features = preferences
+            .iter()
+            .map(|(name, value)| json!({ "name": name, "value": value }));
+        let features: Vec<Value> = features.collect();
         self.call(
             "Emulation.setEmulatedMedia",
             json!({ "features": features }),

@@ -24,7 +24,6 @@ let sides = [];
 /** @type {Plot} */
 let plot;
 let playing = false;
-let busy = false;
 let stale = true;
 let runs = 0;
 
@@ -48,7 +47,7 @@ export function startDynamics() {
   store.on("view", () => {
     if (store.view !== "dynamics") { pause(); return; }
     sides.forEach(({ field }) => field.resize());
-    if (stale && !busy) reset().catch(store.failed);
+    if (stale) reset().catch(store.failed);
   });
   document.addEventListener("visibilitychange", () => { if (document.hidden) pause(); });
   addEventListener("resize", () => { if (store.view === "dynamics") sides.forEach(({ field }) => field.resize()); });
@@ -92,45 +91,52 @@ function showStale() {
   by("dynamics-start").textContent = stale ? "The code has changed since: reset begins from it." : "";
 }
 
+/** One act after the other. @param {() => Promise<void>} act */
+function inTurn(act) {
+  const done = turn.then(act);
+  turn = done.catch(() => {});
+  return done;
+}
+
+/** @type {Promise<void>} */
+let turn = Promise.resolve();
+
 /** New runs, from the code at hand. */
-async function reset() {
+const reset = () => inTurn(begin);
+
+async function begin() {
   const { info, code } = store;
   if (!info) return;
   runs += 1;
   const own = runs;
-  busy = true;
-  try {
-    for (const one of sides) {
-      if (one.state) ask("run/drop", { run: one.state.run }).catch(() => {});
-      one.state = null;
-      if (one.field.info !== info) {
-        one.field.setClass(info);
-        if (info.fits_drawing) one.field.setPicture(/** @type {import("./types.js").Picture} */ (await ask("svg", { class: info.flags, code, inputs: [] })), false);
-      }
+  for (const one of sides) {
+    if (one.state) ask("run/drop", { run: one.state.run }).catch(() => {});
+    one.state = null;
+    if (one.field.info !== info) {
+      one.field.setClass(info);
+      if (info.fits_drawing) one.field.setPicture(/** @type {import("./types.js").Picture} */ (await ask("svg", { class: info.flags, code, inputs: [] })), false);
     }
-    plot.setLines(["Monte Carlo", "CAVI"]);
-    for (const [place, one] of sides.entries()) {
-      const can = info.can[one.kind];
-      if (!can.able) { one.words.textContent = can.why_not ?? "not for this class"; continue; }
-      const state = /** @type {RunState} */ (await ask("run/new", { class: info.flags, code, kind: one.kind, tau: tau(), seed: Number(entry("run-seed").value) }));
-      if (own !== runs) return;
-      one.state = state;
-      one.last = state.sweep;
-      plot.extend(place, [[state.sweep, state.reward.value]]);
-      show(one);
-    }
-    plot.draw();
-    stale = false;
-    showStale();
-    showCommands();
-  } finally {
-    busy = false;
   }
+  plot.setLines(["Monte Carlo", "CAVI"]);
+  for (const [place, one] of sides.entries()) {
+    const can = info.can[one.kind];
+    if (!can.able) { one.words.textContent = can.why_not ?? "not for this class"; continue; }
+    const state = /** @type {RunState} */ (await ask("run/new", { class: info.flags, code, kind: one.kind, tau: tau(), seed: Number(entry("run-seed").value) }));
+    if (own !== runs) return;
+    one.state = state;
+    one.last = state.sweep;
+    plot.extend(place, [[state.sweep, state.reward.value]]);
+    show(one);
+  }
+  plot.draw();
+  stale = false;
+  showStale();
+  showCommands();
 }
 
 /** One beat of both. @param {number} count */
 async function beat(count) {
-  if (stale && sides.every((one) => !one.state)) await reset();
+  if (stale && sides.every((one) => !one.state)) await begin();
   const own = runs;
   await Promise.all(sides.map(async (one, place) => {
     if (!one.state) return;
@@ -220,14 +226,13 @@ async function play() {
 /** One step. */
 export async function single() {
   pause();
-  if (!busy) await attempt(1);
+  await attempt(1);
 }
 
 /** @param {number} count */
 async function attempt(count) {
-  while (busy) await sleep(20);
   try {
-    await beat(count);
+    await inTurn(() => beat(count));
     return true;
   } catch (error) {
     if (error instanceof Refused && error.status === 404) {
