@@ -19,5 +19,5 @@ mod token;
 mod visitors;
 
 pub use classes::{Known, check_cells};
-pub use explorer::{Directory, End, Explorer, Given, Idle};
+pub use explorer::{Directory, End, Explorer, Given, Times};
 pub use server::serve;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::cli::Invocation;
 use crate::error::Error;
-use crate::explore::{Directory, End, Explorer, Given, Idle, Known, check_cells, serve};
+use crate::explore::{Directory, End, Explorer, Given, Known, Times, check_cells, serve};
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, seconds};
 use crate::output::{Report, write};
@@ -43,6 +43,14 @@ pub struct ExploreArgs {
     /// Go on without pages, until Ctrl-C
     #[arg(long, conflicts_with = "idle")]
     stay: bool,
+    /// Stop a computation that a page asked for after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
+    longest: Duration,
+    /// Refuse a request whose head, or whose body, has not come after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
+    patience: Duration,
     #[command(flatten)]
     class: ClassArgs,
 }
@@ -87,11 +95,13 @@ impl ExploreArgs {
             .local_addr()
             .map_err(|error| Error::Failed(error.to_string()))?
             .port();
-        let idle = Idle {
-            after: self.idle,
+        let times = Times {
+            idle: self.idle,
             stay: self.stay,
+            reading: self.patience,
+            computing: self.longest,
         };
-        let explorer = Explorer::new(port, given, idle, self.class.most_memory())?;
+        let explorer = Explorer::new(port, given, times, self.class.most_memory())?;
         let address = Address {
             address: explorer.address(),
             port,

@@ -60,13 +60,17 @@ pub struct Given {
     pub directory: Option<Directory>,
 }
 
-/// When it ends by itself.
+/// How long it waits.
 #[derive(Debug, Clone, Copy)]
-pub struct Idle {
-    /// After this time without a page.
-    pub after: Duration,
-    /// Never.
+pub struct Times {
+    /// Without a page, before it ends by itself.
+    pub idle: Duration,
+    /// For ever.
     pub stay: bool,
+    /// For the head of a request, then for its body.
+    pub reading: Duration,
+    /// For a computation.
+    pub computing: Duration,
 }
 
 /// Why it ended.
@@ -87,7 +91,7 @@ pub struct Explorer {
     pub runs: Runs,
     /// The memory of one computation.
     pub allowance: Allowance,
-    idle: Idle,
+    pub times: Times,
     visitors: Mutex<Visitors>,
     closing: Arc<AtomicBool>,
     requests: Arc<AtomicUsize>,
@@ -122,7 +126,7 @@ impl Explorer {
     pub fn new(
         port: u16,
         given: Given,
-        idle: Idle,
+        times: Times,
         memory: Option<Allowance>,
     ) -> Result<Explorer, Error> {
         let token = Token::random().map_err(|error| {
@@ -139,7 +143,7 @@ impl Explorer {
             classes,
             runs: Runs::default(),
             allowance: memory.unwrap_or(Allowance(limits::MEMORY.min(free))),
-            idle,
+            times,
             visitors: Mutex::new(Visitors::new(Instant::now())),
             closing: Arc::default(),
             requests: Arc::default(),
@@ -169,12 +173,12 @@ impl Explorer {
         let mut visitors = lock(&self.visitors);
         visitors.sweep(now);
         self.runs.tidy(now, |page| visitors.is_open(page));
-        if self.idle.stay {
+        if self.times.stay {
             return None;
         }
         let empty = now.duration_since(visitors.empty_since()?);
         match visitors.any() {
-            true => (empty >= self.idle.after).then_some(End::NoPage),
+            true => (empty >= self.times.idle).then_some(End::NoPage),
             false => (empty >= limits::FIRST_PAGE).then_some(End::NeverOpened),
         }
     }
@@ -203,7 +207,7 @@ impl Explorer {
 
     /// How long a computation that begins now may go on.
     pub fn deadline(&self, abandoned: Arc<AtomicBool>) -> Deadline {
-        Deadline::after(limits::COMPUTING, abandoned, self.closing.clone())
+        Deadline::after(self.times.computing, abandoned, self.closing.clone())
     }
 
     /// Stops all computations.

@@ -18,10 +18,6 @@ pub const THREADS: usize = 8;
 /// The most long computations at once: the other threads are left to short ones.
 pub const LONG_ONES: usize = 4;
 
-/// A head, then a body, must be there after this.
-pub const READING: Duration = Duration::from_secs(10);
-/// A computation is stopped after this.
-pub const COMPUTING: Duration = Duration::from_secs(10);
 /// One call of a run is stopped after this, with what it has done.
 pub const STEPPING: Duration = Duration::from_secs(1);
 /// A connection ends after this, once its request is answered or after the pause that follows.

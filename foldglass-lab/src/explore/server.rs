@@ -85,10 +85,11 @@ async fn turn_away(stream: TcpStream) {
 /// Answers the requests of one connection.
 async fn converse(stream: TcpStream, explorer: Arc<Explorer>, _seat: Seat) {
     let _ = stream.set_nodelay(true);
+    let reading = explorer.times.reading;
     let service = service_fn(move |request| answer(request, explorer.clone()));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits::READING)
+        .header_read_timeout(reading)
         .max_headers(limits::HEADERS)
         .max_buf_size(limits::HEAD)
         .serve_connection(TokioIo::new(stream), service);
@@ -131,7 +132,7 @@ async fn ask(
     explorer: Arc<Explorer>,
 ) -> Result<Vec<u8>, Refusal> {
     let page = page(request.headers())?;
-    let body = body(request).await?;
+    let body = body(request, explorer.times.reading).await?;
     if let Some(page) = &page {
         explorer.hear(page);
     }
@@ -188,7 +189,7 @@ fn page(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// Reads the body of a request, not too long and not for too long.
-async fn body(request: Request<Incoming>) -> Result<Bytes, Refusal> {
+async fn body(request: Request<Incoming>, time: Duration) -> Result<Bytes, Refusal> {
     let kind = request
         .headers()
         .get(CONTENT_TYPE)
@@ -213,7 +214,7 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Refusal> {
         return Err(too_large());
     }
     let body = Limited::new(request.into_body(), limits::BODY).collect();
-    match timeout(limits::READING, body).await {
+    match timeout(time, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Refusal::new(400, "the body of the request cannot be read")),

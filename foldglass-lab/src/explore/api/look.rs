@@ -1,7 +1,7 @@
 //! Looks at a code: its exact reward, what every change of one cell does to it, visits, values, wrong
 //! answers (paper, sections 2.2 and 4, App. A).
 
-use foldglass::count::{Counter, Regime};
+use foldglass::count::Counter;
 use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -53,26 +53,13 @@ struct WrongCount {
     of: String,
 }
 
-/// A counter that answers for every cell soon. In a tied class a question about messages goes through all
-/// steps, one about rollouts only through those that consult the cell.
-fn counter(ask: &Ask<'_>, code: &Code) -> Result<Counter, Refusal> {
-    let allowance = ask.explorer.allowance;
-    let tied = code.class().shape().tied;
-    let by_rollouts = tied
-        .then(|| Counter::with_regime(code.clone(), Regime::Rollouts, allowance).ok())
-        .flatten();
-    match by_rollouts {
-        Some(counter) => Ok(counter),
-        None => Ok(Counter::new(code.clone(), allowance).map_err(Error::from)?),
-    }
-}
-
 /// Looks at a code.
 pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
     let (_, code) = ask.code(asked)?;
     let class = code.class();
     let (q, cells) = (class.q(), class.cells());
-    let mut counter = counter(ask, &code)?;
+    let counter = Counter::new(code.clone(), ask.explorer.allowance);
+    let mut counter = counter.map_err(Error::from)?;
     let (now, denominator) = (counter.reward(), counter.denominator());
     let wholes = Wholes::up_to(denominator);
     let mut changes = Changes::default();

@@ -1,6 +1,7 @@
 //! Gives codes to begin with: random, folding, constant, or a trap (paper, sections 2.2 and G.6).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use foldglass::chain::{Chains, Kernel, Order, Settings, random_code};
 use foldglass::claim::Finding;
@@ -61,6 +62,8 @@ fn fold(class: &Class) -> Code {
 const WALKS: u64 = 400;
 const SWEEPS: usize = 60;
 const SHELF: usize = 2000;
+/// How long it is looked for.
+const LOOKING: Duration = Duration::from_secs(3);
 
 /// A code from which no way of neutral changes leads up: where walks at zero temperature end, searched.
 fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
@@ -70,16 +73,17 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
             "this class has no traps: from every code a way leads up that never lowers the reward (theorem \
              4.1)",
         )
-        .help("a wider window, as --window 0,1, a tied class or correlated inputs have traps"));
+        .help("a tied class has traps, and so have correlated inputs, such as --inputs markov:9/10"));
     }
     let failed = |error: &dyn std::fmt::Display| Refusal::unable(error.to_string());
     let settings = Settings {
         kernel: Kernel::HeatBath,
         order: Order::of(class),
     };
+    let deadline = ask.deadline.within(LOOKING);
     let mut workers = Workers::new(class, 1, allowance).map_err(|error| failed(&error))?;
     for number in 0..WALKS {
-        ask.deadline.check("looking for a trap")?;
+        deadline.check("looking for a trap")?;
         let mut walk = Chains::new(class, settings, seed, number..number + 1, allowance)
             .map_err(|error| failed(&error))?;
         for _ in 0..SWEEPS {
@@ -89,7 +93,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
             continue;
         }
         let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
-        search.explore(&mut workers, &ask.deadline);
+        search.explore(&mut workers, &deadline);
         if !search.is_over() {
             continue;
         }
