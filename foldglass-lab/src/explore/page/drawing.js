@@ -1,6 +1,6 @@
 // Lays cells that can be clicked over the server's drawing, so that a change is seen before the next drawing comes.
 
-import { picture as parse, s } from "./dom.js";
+import { h, picture as parse, s } from "./dom.js";
 
 /** @typedef {import("./field.js").Spot} Spot */
 
@@ -11,9 +11,10 @@ export class Drawing {
   #layout = "";
 
   constructor() {
-    this.under = s("g", { class: "picture", "aria-hidden": "true" });
-    this.over = s("g", { class: "cells" });
-    this.element = s("svg", { class: "drawing" }, this.under, this.over);
+    // Two layers: a change of a cell does not paint a thousand ways anew.
+    this.under = s("svg", { class: "picture", "aria-hidden": "true" });
+    this.over = s("svg", { class: "cells" });
+    this.element = h("div", { class: "drawing" }, this.under, this.over);
   }
 
   clear() {
@@ -27,17 +28,16 @@ export class Drawing {
   /**
    * @param {import("./types.js").Picture} answer
    * @param {import("./types.js").ClassInfo} info
-   * @param {boolean} whole  with the ways of the inputs, or the cells alone
    */
-  setPicture(answer, info, whole) {
+  setPicture(answer, info) {
     const { cells } = answer;
     this.source = answer.svg;
     this.#actions = info.actions;
     const parsed = parse(answer.svg);
-    if (whole) this.under.replaceChildren(...withoutWords(parsed, cells, info.lengths.length > 1));
-    else this.#heads(cells);
-    const box = whole ? frame(this.under, cells, info.lengths.length > 1) : cellsBox(cells);
-    this.element.setAttribute("viewBox", `${box.left} ${box.top} ${box.width} ${box.height}`);
+    const several = info.lengths.length > 1;
+    this.under.replaceChildren(...withoutWords(parsed, cells, several));
+    const box = frame(this.under, cells, several);
+    for (const layer of [this.under, this.over]) layer.setAttribute("viewBox", `${box.left} ${box.top} ${box.width} ${box.height}`);
     this.element.style.setProperty("--natural", `${box.width}px`);
     this.element.style.setProperty("--aspect", String(box.width / box.height));
     const layout = cells.map(({ cell, x, y }) => `${cell},${x},${y}`).join(" ");
@@ -46,14 +46,6 @@ export class Drawing {
     const lengths = lengthsOf(cells);
     this.spots = cells.map((place, number) => this.#spot(place, number, info.actions, lengths[number] ?? null));
     this.over.replaceChildren(...this.spots.map((spot) => spot.element));
-  }
-
-  /** @param {import("./types.js").Place[]} cells */
-  #heads(cells) {
-    const tops = new Map(cells.map(({ t, x }) => [t, x]));
-    const above = Math.min(...cells.map(({ y, r }) => y - r)) - 18;
-    const heads = [...tops].map(([t, x]) => s("text", { x, y: above, "font-size": 13, "text-anchor": "middle" }, `t = ${t}`));
-    this.under.replaceChildren(...heads);
   }
 
   /**
@@ -161,7 +153,7 @@ function withoutWords(parsed, cells, several) {
 
 /**
  * What of the drawing is shown: cells, answers, and the lines that tell of inputs.
- * @param {SVGGElement} under
+ * @param {SVGSVGElement} under
  * @param {Place[]} cells
  * @param {boolean} several
  */

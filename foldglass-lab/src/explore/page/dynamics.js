@@ -1,7 +1,7 @@
 // Runs a Monte Carlo chain and CAVI side by side from the code at hand, at a temperature that is turned as they go.
 
 import { ask, Refused } from "./api.js";
-import { button, by, h, sleep } from "./dom.js";
+import { button, by, h, latest, sleep } from "./dom.js";
 import { Field } from "./field.js";
 import { bare, number } from "./fraction.js";
 import { gridSvg } from "./grid.js";
@@ -12,12 +12,14 @@ import { takeButtons } from "./take.js";
 import { term } from "./words.js";
 
 /** @typedef {import("./types.js").RunState} RunState */
-/** @typedef {{kind: "chain"|"cavi", field: Field, state: RunState|null, words: HTMLElement, cell: HTMLElement, last: number}} Side */
+/** @typedef {{kind: "chain"|"cavi", field: Field, state: RunState|null, words: HTMLElement, cell: HTMLElement, last: number, picture: ((code: number[]) => Promise<void>)|null}} Side */
 
 /** The slider goes over powers of ten from COLDEST to 1. */
 const COLDEST = -8;
 /** Milliseconds between two pictures at least: what the eye follows and the server bears. */
 const BEAT = 110;
+/** Up to so many cells the ways of the inputs are drawn at every beat. */
+const SOON = 60;
 
 /** @type {Side[]} */
 let sides = [];
@@ -69,7 +71,7 @@ function side(kind, label) {
       svg: () => (field.info ? gridSvg(field.mode === "drawing" ? spread(field) : field.grid.spots, field.shown) : null),
       json: () => { const state = sides.find((one) => one.kind === kind)?.state; return state && { class: store.info?.flags, tau: tau(), ...state }; },
     }));
-  return { kind, field, state: null, words, cell, last: 0 };
+  return { kind, field, state: null, words, cell, last: 0, picture: null };
 }
 
 /** The spots of a drawing, as places of a grid. @param {Field} field */
@@ -114,7 +116,7 @@ async function begin() {
     one.state = null;
     if (one.field.info !== info) {
       one.field.setClass(info);
-      if (info.fits_drawing) one.field.setPicture(/** @type {import("./types.js").Picture} */ (await ask("svg", { class: info.flags, code, inputs: [] })), false);
+      one.picture = latest((/** @type {number[]} */ wanted) => drawPicture(one, info, wanted));
     }
   }
   plot.setLines(["Monte Carlo", "CAVI"]);
@@ -132,6 +134,22 @@ async function begin() {
   stale = false;
   showStale();
   showCommands();
+}
+
+/**
+ * The ways of the inputs through a code.
+ * @param {Side} one
+ * @param {import("./types.js").ClassInfo} info
+ * @param {number[]} code
+ */
+async function drawPicture(one, info, code) {
+  try {
+    const picture = await ask("svg", { class: info.flags, code, inputs: [] });
+    if (one.field.info === info) one.field.setPicture(/** @type {import("./types.js").Picture} */ (picture));
+    one.field.frame.classList.toggle("moving", playing && info.cells > SOON);
+  } catch (error) {
+    store.failed(error);
+  }
 }
 
 /** One beat of both. @param {number} count */
@@ -159,6 +177,11 @@ function show(one) {
   const { actions } = field.info;
   const shades = state.policy ? decided(state.policy, actions) : null;
   field.show({ code: state.code, shades });
+  // In a large class the ways are drawn when it rests.
+  const { info } = field;
+  const first = field.drawing.spots.length === 0;
+  field.frame.classList.toggle("moving", playing && info.cells > SOON);
+  if (field.mode === "drawing" && (first || !playing || info.cells <= SOON)) one.picture?.(state.code);
   const greedy = state.greedy_reward ? h("span", {}, "; its most likely code ", h("b", {}, bare(state.greedy_reward.text))) : "";
   const entropy = state.entropy === undefined || state.entropy === null ? "" : h("span", {}, "; ", term("entropy"), ` ${number(state.entropy)}`);
   const value = state.reward.text ? bare(state.reward.text) : number(state.reward.value);
@@ -205,7 +228,9 @@ export function toggle() {
 }
 
 function pause() {
+  const played = playing;
   playing = false;
+  if (played) sides.forEach(show);
   by("play").textContent = "▶ Play";
   by("play").setAttribute("aria-pressed", "false");
 }

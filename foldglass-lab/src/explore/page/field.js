@@ -78,10 +78,10 @@ export class Field {
 
   /** @type {(() => void)|undefined} Called when drawing and grid are exchanged. */ onMode;
 
-  /** @param {import("./types.js").Picture} picture @param {boolean} [whole] */
-  setPicture(picture, whole = true) {
+  /** @param {import("./types.js").Picture} picture */
+  setPicture(picture) {
     if (!this.info) return;
-    this.drawing.setPicture(picture, this.info, whole);
+    this.drawing.setPicture(picture, this.info);
     if (this.mode === "drawing") this.show(this.shown);
   }
 

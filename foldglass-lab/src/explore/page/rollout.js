@@ -17,7 +17,6 @@ export function startRollout() {
     const text = entry.value.trim();
     choose(text ? parse(text) : null);
   };
-  entry.addEventListener("change", read);
   by("input-form").addEventListener("submit", (event) => { event.preventDefault(); read(); });
   by("input-random").addEventListener("click", () => {
     const info = store.info;
