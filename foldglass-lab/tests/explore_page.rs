@@ -11,13 +11,13 @@ mod support;
 mod walk;
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::Scratch;
 use support::chromium::{self, Chromium};
-use walk::{Server, Walk, foldglass};
+use walk::{Ending, Server, Walk, foldglass};
 
 #[test]
 fn every_feature_of_the_page_works_in_a_real_browser() {
@@ -35,6 +35,7 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     let mut walk = Walk {
         browser: Chromium::start(browser, &scratch.0),
         address: server.address.clone(),
+        visited: Vec::new(),
         downloads: scratch.0.join("downloads"),
         screenshots,
         refused: 0,
@@ -59,6 +60,7 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     );
     names(&mut walk);
     looks(&mut walk);
+    fleet(&mut walk, &scratch.0);
     quiet(&walk);
 }
 
@@ -101,6 +103,13 @@ fn code(walk: &mut Walk) {
         1
     );
     assert_ne!(changed[9], before[9]);
+    walk.browser.evaluate("document.activeElement.blur()");
+    walk.browser.key(&before[9].to_string());
+    walk.compare();
+    assert_eq!(walk.code(), before, "a digit is for the chosen cell");
+    walk.browser.key("u");
+    walk.compare();
+    walk.browser.key("e");
     walk.browser.key("ArrowRight");
     let here = "Number(document.activeElement.dataset.cell)";
     let right = walk.browser.evaluate(here).as_u64().unwrap() as usize;
@@ -120,6 +129,10 @@ fn code(walk: &mut Walk) {
     walk.compare();
     assert_eq!(walk.code()[right], other);
     rollouts(walk);
+    walk.browser.evaluate("(() => { const one = document.getElementById('shade'); one.value = 'visits'; one.dispatchEvent(new Event('change')); })()");
+    walk.browser
+        .wait_for("document.querySelectorAll('#stage .spot.shaded').length === 18");
+    walk.browser.evaluate("(() => { const one = document.getElementById('shade'); one.value = ''; one.dispatchEvent(new Event('change')); })()");
     walk.browser.key("d");
     walk.browser
         .wait_for("document.querySelectorAll('.c').length === 18");
@@ -343,6 +356,36 @@ fn records(walk: &mut Walk) {
     walk.settle();
 }
 
+/// A fleet in training: its curves grow while one looks.
+fn fleet(walk: &mut Walk, directory: &Path) {
+    let flags = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
+                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 100000000 --record-every 50 --models 2 \
+                 --checkpoint-every 1 --out fleet --quiet --threads 1";
+    let _training = Ending::start(flags, directory);
+    let start = Instant::now();
+    while !directory.join("fleet/curves.jsonl").exists() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "nothing is trained"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let server = Server::start(&["fleet"], directory);
+    let before = std::mem::replace(&mut walk.address, server.address.clone());
+    walk.visited.push(before);
+    walk.browser.open(&server.address);
+    walk.browser.wait_for("document.getElementById('tour').open");
+    walk.browser.click("#tour-skip");
+    walk.browser.wait_for("document.body.dataset.view === 'records'");
+    walk.wait_for_text("fleet-state", "in training");
+    assert_eq!(walk.count("#records-plot .curve"), 2);
+    let first = walk.text("records-words");
+    let other = format!("document.getElementById('records-words').textContent !== {first:?}");
+    walk.browser.wait_for(&other);
+    walk.screenshot("fleet");
+    walk.take_all(&["records.svg", "records.json"]);
+}
+
 /// The address brings class, code and view back.
 fn address(walk: &mut Walk) {
     walk.class("--task parity --lengths 5", "code");
@@ -512,7 +555,8 @@ fn quiet(walk: &Walk) {
     assert_eq!(others, Vec::<&String>::new());
     assert_eq!(refusals.len(), walk.refused, "{refusals:?}");
     let own = |address: &&String| {
-        address.starts_with(&walk.address)
+        let known = walk.visited.iter().chain([&walk.address]);
+        known.into_iter().any(|known| address.starts_with(known))
             || address.starts_with("blob:http://127.0.0.1")
             || *address == "about:blank"
     };

@@ -15,6 +15,7 @@ const FILES: &[(&str, &str)] = &[
     ("style.css", include_str!("page/style.css")),
     ("icon.svg", include_str!("page/icon.svg")),
     ("address.js", include_str!("page/address.js")),
+    ("alive.js", include_str!("page/alive.js")),
     ("api.js", include_str!("page/api.js")),
     ("chooser.js", include_str!("page/chooser.js")),
     ("code.js", include_str!("page/code.js")),

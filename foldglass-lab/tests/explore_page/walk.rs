@@ -11,17 +11,32 @@ use serde_json::Value;
 use crate::slow;
 use crate::support::chromium::Chromium;
 
-/// A server that ends with the test.
-pub struct Server {
-    child: Child,
-    pub address: String,
+/// A process that ends with the test.
+pub struct Ending(Child);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+impl Ending {
+    /// Starts `foldglass`, which says nothing.
+    pub fn start(words: &str, directory: &Path) -> Ending {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldglass"));
+        command
+            .args(words.split_whitespace())
+            .current_dir(directory);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        Ending(command.stderr(Stdio::null()).spawn().unwrap())
     }
+}
+
+/// A server that ends with the test.
+pub struct Server {
+    _process: Ending,
+    pub address: String,
 }
 
 impl Server {
@@ -39,7 +54,10 @@ impl Server {
         out.read_line(&mut address).unwrap();
         let address = address.trim().to_owned();
         assert!(address.starts_with("http://127.0.0.1:"), "{address:?}");
-        Server { child, address }
+        Server {
+            _process: Ending(child),
+            address,
+        }
     }
 }
 
@@ -54,6 +72,8 @@ pub fn foldglass(args: &[&str], directory: &Path) {
 pub struct Walk {
     pub browser: Chromium,
     pub address: String,
+    /// The addresses of servers before.
+    pub visited: Vec<String>,
     pub downloads: PathBuf,
     pub screenshots: Option<PathBuf>,
     /// What the server refused on purpose; the browser's log tells of each.

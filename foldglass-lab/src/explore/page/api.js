@@ -44,9 +44,10 @@ export async function ask(name, body = {}) {
   return answer;
 }
 
-/** Tells the server every ten seconds that someone looks, and when nobody does any more. */
+/** Tells the server that someone looks, and when nobody does any more. */
 export function keepAwake() {
-  setInterval(() => { ask("alive").catch(() => {}); }, 10_000);
+  const worker = new Worker(new URL("./alive.js", import.meta.url), { type: "module" });
+  worker.postMessage({ address: new URL("api/alive", document.baseURI).href, page });
   addEventListener("pagehide", () => {
     navigator.sendBeacon("api/gone", new Blob([JSON.stringify({ page })], { type: "application/json" }));
   });

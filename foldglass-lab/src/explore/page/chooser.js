@@ -86,12 +86,18 @@ async function open(flags, kind) {
  */
 async function begin(flags, kind) {
   const entry_ = /** @type {HTMLInputElement} */ (by("seed"));
+  const pressed = /** @type {HTMLButtonElement} */ (by(`start-${kind}`));
+  pressed.disabled = true;
+  pressed.classList.add("waiting");
   try {
     await store.open(flags, null, { how: kind, seed: seed() });
     // The same button again gives another one.
     if (kind === "random") entry_.value = String(seed() + 1);
   } catch (refused) {
     store.failed(refused);
+  } finally {
+    pressed.disabled = false;
+    pressed.classList.remove("waiting");
   }
 }
 

@@ -36,6 +36,7 @@ export function startCode() {
   });
   field.onMode = () => askPicture(undefined);
   by("stage-take").append(takeButtons("code", { svg: stageSvg, json: stageJson }));
+  by("shade").addEventListener("change", draw);
   by("undo").addEventListener("click", () => store.back("undo"));
   by("redo").addEventListener("click", () => store.back("redo"));
   by("legend").append(...MARKS.map((mark) => h("li", { class: mark }, h("i", { "aria-hidden": "true" }, MEANING[mark].sign), MEANING[mark].words)), h("li", { class: "only-drawing" }, "dashed: the ways of all inputs, to the answer on the right"));
@@ -52,7 +53,15 @@ export function startCode() {
 
 function draw() {
   const path = store.rollout?.steps ?? null;
-  field.show({ code: store.code, marks: store.marks?.marks ?? null, selected: store.selected, path, moved });
+  field.show({ code: store.code, marks: store.marks?.marks ?? null, shades: shades(), selected: store.selected, path, moved });
+}
+
+/** How often each cell is visited, beside the one that is visited most; small shares can still be seen. */
+function shades() {
+  const { look } = store;
+  if (!look || /** @type {HTMLSelectElement} */ (by("shade")).value !== "visits") return null;
+  const most = look.visits.reduce((a, b) => Math.max(a, b), 0) || 1;
+  return look.visits.map((visits) => Math.sqrt(visits / most));
 }
 
 const askPicture = latest(async () => {

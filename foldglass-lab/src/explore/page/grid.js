@@ -76,10 +76,8 @@ export class Grid {
   #blockElement(block, fold, below) {
     const from = this.#part * fold.linesAtOnce;
     const to = Math.min(fold.count, from + fold.linesAtOnce);
-    const table = h("div", { class: "block", role: "grid", "aria-label": block.t === null ? "all steps" : `step ${block.t}` });
-    table.style.setProperty("--columns", String(fold.windows * block.columns.length));
+    const table = h("div", { role: "grid", "aria-label": block.t === null ? "all steps" : `step ${block.t}` });
     if (block.columns.length > 1) table.dataset.wide = "";
-    table.append(h("div", { class: "block-title" }, block.t === null ? "every step" : `t = ${block.t}`));
     table.append(...headLines(block, fold));
     for (let line = from; line < to; line += 1) {
       const row = h("div", { class: "line", role: "row" }, h("span", { class: "head", role: "rowheader" }, fold.label(line)));
@@ -93,7 +91,7 @@ export class Grid {
       }
       table.append(row);
     }
-    return table;
+    return h("div", { class: "block" }, h("div", { class: "block-title" }, block.t === null ? "every step" : `t = ${block.t}`), table);
   }
 
   /** @param {ClassInfo} info */

@@ -9,7 +9,7 @@ import { store } from "./store.js";
 import { turn } from "./theme.js";
 import { closeTour } from "./tour.js";
 import { activePlayer } from "./ways.js";
-import { hideTerm } from "./words.js";
+import { hideTerm, TERMS } from "./words.js";
 
 /** @typedef {import("./types.js").View} View */
 /** @type {View[]} */
@@ -40,6 +40,7 @@ const help = () => /** @type {HTMLDialogElement} */ (by("help"));
 /** Listens. */
 export function startKeys() {
   by("keys").append(...KEYS.flatMap(([key, words]) => [h("dt", {}, ...key.split(" · ").flatMap((one, place) => [place ? " " : "", h("kbd", {}, one)])), h("dd", {}, words)]));
+  by("dictionary").append(...Object.entries(TERMS).map(([name, { rl, physics, says }]) => h("tr", { title: says }, h("th", { scope: "row" }, name === "tau" ? "τ" : name), h("td", {}, rl), h("td", {}, physics))));
   by("help-open").addEventListener("click", () => help().showModal());
   by("help-close").addEventListener("click", () => help().close());
   document.addEventListener("keydown", (event) => {
@@ -73,6 +74,11 @@ function turnView(by_) {
 
 /** @param {KeyboardEvent} event */
 function act(event) {
+  if (/^[0-9]$/.test(event.key)) {
+    if (store.selected === null || (store.view !== "code" && store.view !== "ways")) return false;
+    store.setToken(store.selected, Number(event.key));
+    return true;
+  }
   const onButton = event.target instanceof Element && event.target.closest("button, [role=button], summary, a");
   switch (event.key) {
     case "u": store.back("undo"); return true;

@@ -17,6 +17,8 @@ const STOPS = [
 ];
 
 let at = 0;
+/** @type {import("./types.js").View} Where the reader was. */
+let from = "code";
 
 const dialog = () => /** @type {HTMLDialogElement} */ (by("tour"));
 
@@ -33,7 +35,8 @@ export function startTour() {
 
 /** Opens it at its beginning. */
 export function openTour() {
-  if (store.view !== "code") store.show("code");
+  from = store.view;
+  if (from !== "code") store.show("code");
   if (!dialog().open) dialog().show();
   go(0);
 }
@@ -44,6 +47,7 @@ export function closeTour() {
   dialog().close();
   kept("toured", "yes");
   light(null);
+  if (from !== "code") store.show(from);
   by("tour-open").focus({ preventScroll: true });
   return true;
 }

@@ -7,7 +7,7 @@ import { by, h } from "./dom.js";
 /** @type {Record<string, Entry>} */
 export const TERMS = {
   code: { rl: "deterministic policy", physics: "spin configuration σ", says: "A token for every cell: what is said in each situation." },
-  cell: { rl: "table entry of the policy", physics: "q-state (Potts) spin", says: "One situation: the step, the input symbols in the window, the token said before." },
+  cell: { rl: "entry of the policy's table", physics: "q-state (Potts) spin", says: "One situation: the step, the input symbols in the window, the token said before." },
   token: { rl: "action", physics: "value of the spin", says: "What is said in a cell; the last one is the answer." },
   reward: { rl: "expected reward J", physics: "minus the energy", says: "The share of inputs answered rightly, exact." },
   tau: { rl: "entropy coefficient", physics: "temperature τ = 1/β", says: "How much a policy is paid for not deciding; how often a chain accepts a loss." },
