@@ -39,7 +39,7 @@ export function startCode() {
   by("shade").addEventListener("change", draw);
   by("undo").addEventListener("click", () => store.back("undo"));
   by("redo").addEventListener("click", () => store.back("redo"));
-  by("legend").append(...MARKS.map((mark) => h("li", { class: mark }, h("i", { "aria-hidden": "true" }, MEANING[mark].sign), MEANING[mark].words)), h("li", { class: "only-drawing" }, "dashed: the ways of all inputs, to the answer on the right"));
+  by("legend").append(...MARKS.map((mark) => h("li", { class: mark }, h("i", { "aria-hidden": "true" }, MEANING[mark].sign), MEANING[mark].words)), h("li", { class: "only-drawing" }, "grey: the ways of all inputs, to the answer on the right"));
   store.on("class", () => { moved = null; closeTokens(); if (store.info) field.setClass(store.info); });
   store.on("code", () => { showReward(); showHistory(); draw(); showCell(); });
   store.on("look", () => { showReward(); showCounts(); draw(); showCell(); askPicture(undefined); });

@@ -4,6 +4,9 @@ import { h, picture as parse, s } from "./dom.js";
 
 /** @typedef {import("./field.js").Spot} Spot */
 
+/** Ways up to which dashes are drawn. */
+const DENSE = 300;
+
 export class Drawing {
   /** @type {Spot[]} */ spots = [];
   /** @type {string} The server's own SVG, to take away. */ source = "";
@@ -36,6 +39,8 @@ export class Drawing {
     const parsed = parse(answer.svg);
     const several = info.lengths.length > 1;
     this.under.replaceChildren(...withoutWords(parsed, cells, several));
+    // Dashes of so many ways cannot be told apart, and take a screen long to paint.
+    this.element.classList.toggle("dense", this.under.querySelectorAll("path").length > DENSE);
     const box = frame(this.under, cells, several);
     for (const layer of [this.under, this.over]) layer.setAttribute("viewBox", `${box.left} ${box.top} ${box.width} ${box.height}`);
     this.element.style.setProperty("--natural", `${box.width}px`);

@@ -15,7 +15,7 @@ import { term } from "./words.js";
 /** @typedef {{kind: "chain"|"cavi", field: Field, state: RunState|null, words: HTMLElement, cell: HTMLElement, last: number, picture: ((code: number[]) => Promise<void>)|null}} Side */
 
 /** The slider goes over powers of ten from COLDEST to 1. */
-const COLDEST = -8;
+const COLDEST = -13;
 /** Milliseconds between two pictures at least: what the eye follows and the server bears. */
 const BEAT = 110;
 /** Up to so many cells the ways of the inputs are drawn at every beat. */
@@ -39,6 +39,14 @@ export function startDynamics() {
   sides = [side("chain", "Cells of the chain's code"), side("cavi", "Cells of the policy")];
   by("dynamics-take").append(takeButtons("reward-against-sweeps", { svg: () => plot.source(), json: numbers }));
   const [slider, exact] = [entry("tau-slider"), entry("tau")];
+  let chosen = false;
+  for (const one of [slider, exact]) one.addEventListener("input", () => { chosen = true; });
+  // Until the reader turns it: where something happens. Larger tasks are at chance when parity still folds.
+  store.on("class", () => {
+    if (chosen) return;
+    exact.value = store.info?.q === 2 ? "0.01" : "1e-6";
+    slider.value = String(Math.log10(tau()));
+  });
   slider.addEventListener("input", () => { exact.value = String(Number((10 ** Number(slider.value)).toPrecision(3))); });
   exact.addEventListener("input", () => { if (tau() > 0) slider.value = String(Math.max(COLDEST, Math.log10(tau()))); });
   by("play").addEventListener("click", toggle);
