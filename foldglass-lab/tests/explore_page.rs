@@ -305,6 +305,10 @@ fn dynamics(walk: &mut Walk) {
     ]);
     walk.browser.click("#reset");
     walk.wait_for_text("chain-words", "sweep 0");
+    walk.browser.click("#resets");
+    walk.wait_for_text("commands", "--resets 0.02,10,100");
+    walk.browser.evaluate("(() => { const one = document.getElementById('kernel'); one.value = 'heat-bath'; one.dispatchEvent(new Event('change')); })()");
+    walk.wait_for_text("commands", "--kernel heat-bath");
     small_for_ever(walk);
 }
 
@@ -374,9 +378,11 @@ fn fleet(walk: &mut Walk, directory: &Path) {
     let before = std::mem::replace(&mut walk.address, server.address.clone());
     walk.visited.push(before);
     walk.browser.open(&server.address);
-    walk.browser.wait_for("document.getElementById('tour').open");
+    walk.browser
+        .wait_for("document.getElementById('tour').open");
     walk.browser.click("#tour-skip");
-    walk.browser.wait_for("document.body.dataset.view === 'records'");
+    walk.browser
+        .wait_for("document.body.dataset.view === 'records'");
     walk.wait_for_text("fleet-state", "in training");
     assert_eq!(walk.count("#records-plot .curve"), 2);
     let first = walk.text("records-words");

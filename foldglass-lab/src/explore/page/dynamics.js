@@ -49,6 +49,7 @@ export function startDynamics() {
   });
   slider.addEventListener("input", () => { exact.value = String(Number((10 ** Number(slider.value)).toPrecision(3))); });
   exact.addEventListener("input", () => { if (tau() > 0) slider.value = String(Math.max(COLDEST, Math.log10(tau()))); });
+  for (const id of ["kernel", "resets", "run-seed"]) by(id).addEventListener("change", () => { pause(); reset().catch(store.failed); });
   by("play").addEventListener("click", toggle);
   by("step").addEventListener("click", single);
   by("reset").addEventListener("click", () => { pause(); reset().catch(store.failed); });
@@ -111,6 +112,15 @@ function inTurn(act) {
 /** @type {Promise<void>} */
 let turn = Promise.resolve();
 
+/** The paper's resets: 2 % of the cells, every 10 iterations, 100 times. */
+const RESETS = { share: 0.02, every: 10, cycles: 100 };
+
+/** What is chosen for one of the two. @param {"chain"|"cavi"} kind */
+function settings(kind) {
+  if (kind === "chain") return { kernel: /** @type {HTMLSelectElement} */ (by("kernel")).value };
+  return entry("resets").checked ? { resets: RESETS } : {};
+}
+
 /** New runs, from the code at hand. */
 const reset = () => inTurn(begin);
 
@@ -131,7 +141,7 @@ async function begin() {
   for (const [place, one] of sides.entries()) {
     const can = info.can[one.kind];
     if (!can.able) { one.words.textContent = can.why_not ?? "not for this class"; continue; }
-    const state = /** @type {RunState} */ (await ask("run/new", { class: info.flags, code, kind: one.kind, tau: tau(), seed: Number(entry("run-seed").value) }));
+    const state = /** @type {RunState} */ (await ask("run/new", { class: info.flags, code, kind: one.kind, tau: tau(), seed: Number(entry("run-seed").value), ...settings(one.kind) }));
     if (own !== runs) return;
     one.state = state;
     one.last = state.sweep;

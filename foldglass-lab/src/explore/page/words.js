@@ -22,6 +22,7 @@ export const TERMS = {
   barrier: { rl: "the least loss on the best way out", physics: "energy barrier", says: "How far the reward must fall before it can rise." },
   rollout: { rl: "chain of thought on one input", physics: "a path through the spins", says: "The cells one input leads through, a token a step." },
   state: { rl: "latent state s", physics: "partial product", says: "The product of the inputs so far: what a right answer must keep." },
+  resets: { rl: "re-randomised entries of the policy", physics: "local kicks out of a plateau", says: "Every 10 sweeps, up to 100 times, 2 % of the cells are drawn anew: RLVR then diffuses where it would stall." },
   entropy: { rl: "Σ H(π(·|c))", physics: "entropy of the product state", says: "How undecided the policy is, summed over the cells, in nats." },
 };
 
