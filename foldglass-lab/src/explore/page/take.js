@@ -34,7 +34,7 @@ export async function copy(text, what) {
     notice(`${what} copied.`);
   } catch {
     // Without the clipboard's permission the text is shown, to be copied by hand.
-    notice(`Copy it here: ${text}`);
+    notice(`Copy it here: ${text}`, true);
   }
 }
 
