@@ -239,6 +239,9 @@ function numbers() {
   return { class: store.info?.flags, tau: tau(), curves: plot.numbers() };
 }
 
+/** The fields of the two, for keys. */
+export const runFields = () => sides.map(({ field }) => field);
+
 /** Plays or pauses. */
 export function toggle() {
   if (playing) pause();

@@ -2,7 +2,7 @@
 
 import { openChooser } from "./chooser.js";
 import { closeTokens, codeField, tokensKey } from "./code.js";
-import { single, toggle } from "./dynamics.js";
+import { runFields, single, toggle } from "./dynamics.js";
 import { by, h } from "./dom.js";
 import { copyAddress } from "./share.js";
 import { store } from "./store.js";
@@ -83,9 +83,18 @@ function act(event) {
   switch (event.key) {
     case "u": store.back("undo"); return true;
     case "r": store.back("redo"); return true;
-    case "e": codeField().focus(store.selected ?? 0); return true;
-    case "i": by("input").focus(); return true;
-    case "d": codeField().setMode(codeField().mode === "drawing" ? "grid" : "drawing"); return true;
+    case "e":
+      if (store.view !== "ways") store.show("code");
+      codeField().focus(store.selected ?? 0);
+      return true;
+    case "i":
+      store.show("code");
+      by("input").closest("details")?.setAttribute("open", "");
+      by("input").focus();
+      return true;
+    case "d":
+      for (const field of store.view === "dynamics" ? runFields() : [codeField()]) field.setMode(field.mode === "drawing" ? "grid" : "drawing");
+      return true;
     case "c": openChooser(); return true;
     case "a": copyAddress(); return true;
     case "t": turn(); return true;
