@@ -92,6 +92,8 @@ function showReward() {
   by("reward-value").textContent = reward && reward.text !== "1" && reward.text !== "1/1" && reward.text !== "0" ? `= ${number(reward.value)}` : "";
   by("stage-reward").textContent = reward ? `J = ${bare(reward.text)}` : "";
   by("reward-panel").classList.toggle("waiting", !store.fresh);
+  // The number of another code is not this one's.
+  by("reward-panel").classList.toggle("unknown", !store.fresh && !foreseen);
   if (!look) { by("status").textContent = ""; by("status-words").textContent = ""; return; }
   if (!store.fresh) return;
   const kind = look.status.kind;

@@ -158,10 +158,9 @@ export class Field {
     const spot = this.#spotOf(event);
     if (!spot || event.ctrlKey || event.metaKey || event.altKey) return;
     const way = WAYS[event.key];
-    const token = /^[0-9a-z]$/.test(event.key) ? parseInt(event.key, 36) : NaN;
     if (way) this.#go(spot, way);
     else if (event.key === "Enter" || (event.key === " " && this.options.onPick)) this.options.onPick?.(spot.cell, spot.element);
-    else if (/^[0-9]$/.test(event.key) && this.options.onToken) this.#type(spot, token);
+    else if (/^[0-9]$/.test(event.key) && this.options.onToken) this.#type(spot, Number(event.key));
     else return;
     event.preventDefault();
     event.stopPropagation();

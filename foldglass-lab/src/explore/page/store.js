@@ -75,6 +75,7 @@ class Store {
     const other = this.info !== info;
     this.info = info;
     this.code = code;
+    this.foreseen = null;
     if (other) {
       this.look = null;
       this.marks = null;
@@ -117,10 +118,8 @@ class Store {
     code[cell] = token;
     this.#changed = performance.now();
     this.#foresee(cell, token);
-    const known = this.look;
     this.#remember("");
     this.code = code;
-    this.look = known;
     this.tell("code");
     this.#refresh(undefined);
   }
@@ -131,7 +130,8 @@ class Store {
    */
   #foresee(cell, token) {
     const { look, info } = this;
-    if (!look || !info || this.lookedAt !== this.code) return;
+    this.foreseen = null;
+    if (!look || !info || !this.fresh) return;
     const delta = look.delta[cell * info.actions + token] ?? 0;
     const text = plus(look.reward.text, delta, look.denominator);
     this.foreseen = { text, value: look.reward.value + Number(delta) / Number(look.denominator) };
@@ -147,7 +147,6 @@ class Store {
     if (!past || !this.info) return;
     to.push({ info: this.info, code: this.code, tag: "" });
     this.#tag = "";
-    this.foreseen = null;
     this.#take(past.info, past.code);
   }
 

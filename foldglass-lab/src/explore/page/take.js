@@ -17,11 +17,7 @@ export function download(name, text, type) {
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(url), 5000);
-  lastTaken = { name, text };
 }
-
-/** @type {{name: string, text: string}|null} What was last taken away. */
-export let lastTaken = null;
 
 /**
  * Copies a text and says so.
