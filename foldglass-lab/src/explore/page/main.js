@@ -1,7 +1,6 @@
 // Starts the page: what the address or the server names is opened, and the views are wired together.
 
 import { ask, keepAwake } from "./api.js";
-import * as address from "./address.js";
 import { startChooser } from "./chooser.js";
 import { startCode } from "./code.js";
 import { by, latest } from "./dom.js";
@@ -10,7 +9,7 @@ import { startKeys } from "./keys.js";
 import { failed, quiet } from "./notice.js";
 import { startRecords } from "./records.js";
 import { startRollout } from "./rollout.js";
-import { isOwn, startShare } from "./share.js";
+import { isOwn, readAddress, startShare } from "./share.js";
 import { store } from "./store.js";
 import { startCommandBar } from "./take.js";
 import { startTheme } from "./theme.js";
@@ -89,7 +88,7 @@ async function begin() {
 
 /** @param {import("./types.js").Hello} hello */
 async function openAddress(hello) {
-  const named = address.read(location.hash);
+  const named = readAddress();
   quiet();
   const own = named.flags === null;
   const first = hello.class ?? FIRST;

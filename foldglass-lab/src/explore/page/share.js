@@ -8,14 +8,22 @@ import { copy } from "./take.js";
 let written = "";
 let soon = 0;
 
-/** Whether the address is one that this page wrote. */
+/** Whether the address is one that this page wrote or has read. */
 export const isOwn = () => location.hash === written;
+
+/** Reads the address; from now on it is followed. */
+export function readAddress() {
+  written = location.hash;
+  return address.read(written);
+}
 
 function write() {
   const info = store.info;
-  if (!info) return;
-  written = address.write(info.flags, store.code, info.actions, store.view);
-  if (location.hash !== written) history.replaceState(null, "", written);
+  // One that the reader has just put there is about to be read: it is not written over.
+  if (!info || !isOwn()) return;
+  const now = address.write(info.flags, store.code, info.actions, store.view);
+  history.replaceState(null, "", now);
+  written = location.hash;
 }
 
 /** Copies the address of what is shown. */
