@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::anatomy::{self, Aliased, Answers, Cause, Defence, Factor, StepAnatomy, Wrong};
-use foldglass::{Allowance, ClassSpec, Code, Reward, Stream, Symbol, count};
+use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, count};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
@@ -55,12 +55,8 @@ impl InspectArgs {
             let written = replace(path, LABEL, drawing.as_bytes());
             written.map_err(|source| StudyError::write(path, source))?;
         }
-        let inspected = inspect(
-            code,
-            self.most_inputs,
-            settings.seed,
-            self.class.allowance(),
-        )?;
+        let defence = anatomy::defence(&code, self.class.allowance())?;
+        let inspected = inspect(code, self.most_inputs, settings.seed, defence);
         Ok(Inspected {
             shown: self.wrong,
             svg: self.svg.as_ref().map(|path| path.display().to_string()),
@@ -70,24 +66,19 @@ impl InspectArgs {
 }
 
 /// Takes a code apart, with all inputs where there are at most so many, else as many drawn by the seed.
-pub fn inspect(
-    code: Code,
-    most_inputs: usize,
-    seed: u64,
-    allowance: Allowance,
-) -> Result<Inspected, Error> {
+pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> Inspected {
     let mut stream = Stream::new(seed, 0);
-    Ok(Inspected {
+    Inspected {
         reward: count::reward(&code),
         steps: anatomy::steps(&code),
         aliasing: anatomy::aliasing(&code),
         product: anatomy::product(&code),
-        defence: anatomy::defence(&code, allowance)?,
+        defence,
         answers: anatomy::answers(&code, most_inputs, &mut stream),
         shown: 0,
         svg: None,
         code,
-    })
+    }
 }
 
 /// A code taken apart.

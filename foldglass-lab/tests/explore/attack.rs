@@ -433,3 +433,82 @@ fn a_page_has_eight_runs_and_no_others() {
     }
     server.lives();
 }
+
+#[test]
+fn a_computation_ends_with_the_client_that_asked_for_it() {
+    let directory = std::env::temp_dir();
+    let server = Server::begin(&directory, &["--stay", "--longest", "60"]);
+    let class = ["--task", "quasigroup", "--lengths", "6", "--window", "0,2"];
+    let start = json!({"class": class, "how": "constant"});
+    let code = server.ask("start", &start).good();
+    let body = json!({"class": class, "code": code["code"], "cap": 1_000_000, "barrier": true});
+    let (head, body) = (server.head("certify", "test"), body.to_string());
+    let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let begin = || {
+        let mut stream = server.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(150));
+        stream
+    };
+    // Four go on at once, and no fifth.
+    let mut four: Vec<_> = (0..4).map(|_| begin()).collect();
+    let fifth = server.send(request.as_bytes());
+    assert!(
+        fifth.refused(503).contains("4 long computations"),
+        "{fifth:?}"
+    );
+    server.lives();
+    four.clear();
+    let begun = Instant::now();
+    while server.ask("start", &start).status == 503 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "they go on");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn long_inputs_and_wide_classes_are_answered_in_time() {
+    let directory = std::env::temp_dir();
+    let server = Server::begin(&directory, &["--stay", "--longest", "1"]);
+    for class in [
+        &["--task", "parity", "--lengths", "120"][..],
+        &["--task", "z:30", "--lengths", "20"],
+        &[
+            "--task",
+            "z:5",
+            "--lengths",
+            "24",
+            "--window",
+            "0,2",
+            "--tied",
+        ],
+    ] {
+        let code = json!({"class": class, "how": "constant"});
+        let code = server.ask("start", &code).good()["code"].clone();
+        for name in ["look", "wrong", "escape", "certify"] {
+            let begun = Instant::now();
+            let status = server
+                .ask(name, &json!({"class": class, "code": code}))
+                .status;
+            assert!(
+                [200, 422, 503].contains(&status),
+                "{class:?} {name}: {status}"
+            );
+            let longest = Duration::from_secs(20);
+            assert!(
+                begun.elapsed() < longest,
+                "{class:?} {name}: {:?}",
+                begun.elapsed()
+            );
+        }
+        for kind in ["chain", "cavi"] {
+            let body = json!({"class": class, "code": code, "kind": kind, "tau": 0.1});
+            let begun = server.ask("run/new", &body);
+            if begun.status == 200 {
+                server
+                    .ask("run/step", &json!({"run": begun.json()["run"]}))
+                    .good();
+            }
+        }
+    }
+}

@@ -1,6 +1,9 @@
 //! Looks at a code: its exact reward, what every change of one cell does to it, visits, values, wrong
 //! answers (paper, sections 2.2 and 4, App. A).
 
+use std::cmp::Ordering;
+
+use foldglass::anatomy::Defence;
 use foldglass::count::Counter;
 use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
 use serde::Serialize;
@@ -10,6 +13,7 @@ use super::command::{self, CODE, File};
 use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
 use crate::commands::inspect::inspect;
 use crate::error::Error;
+use crate::explore::deadline::Deadline;
 use crate::explore::refusal::Refusal;
 
 #[derive(Serialize)]
@@ -53,6 +57,35 @@ struct WrongCount {
     of: String,
 }
 
+/// What every change of one cell does to the numerator, and how many do what.
+fn changes(
+    counter: &mut Counter,
+    code: &Code,
+    deadline: &Deadline,
+) -> Result<(Changes, Vec<Whole>), Refusal> {
+    let (q, cells) = (code.class().q(), code.class().cells());
+    let (now, wholes) = (counter.reward(), Wholes::up_to(counter.denominator()));
+    let mut changes = Changes::default();
+    let mut delta = Vec::with_capacity(cells * q);
+    let mut rewards = vec![0; q];
+    for cell in 0..cells {
+        deadline.check("counting all changes")?;
+        counter.rewards(cell, &mut rewards);
+        for (action, &reward) in rewards.iter().enumerate() {
+            delta.push(wholes.of(reward as i128 - now as i128));
+            if action == usize::from(code.action(cell)) {
+                continue;
+            }
+            match reward.cmp(&now) {
+                Ordering::Greater => changes.raise += 1,
+                Ordering::Equal => changes.keep += 1,
+                Ordering::Less => changes.lower += 1,
+            }
+        }
+    }
+    Ok((changes, delta))
+}
+
 /// Looks at a code.
 pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
     let (_, code) = ask.code(asked)?;
@@ -61,26 +94,7 @@ pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
     let counter = Counter::new(code.clone(), ask.explorer.allowance);
     let mut counter = counter.map_err(Error::from)?;
     let (now, denominator) = (counter.reward(), counter.denominator());
-    let wholes = Wholes::up_to(denominator);
-    let mut changes = Changes::default();
-    let mut delta = Vec::with_capacity(cells * q);
-    let mut rewards = vec![0; q];
-    for cell in 0..cells {
-        if cell % 256 == 0 {
-            ask.deadline.check("counting all changes")?;
-        }
-        counter.rewards(cell, &mut rewards);
-        for (action, &reward) in rewards.iter().enumerate() {
-            if action != usize::from(code.action(cell)) {
-                match reward.cmp(&now) {
-                    std::cmp::Ordering::Greater => changes.raise += 1,
-                    std::cmp::Ordering::Equal => changes.keep += 1,
-                    std::cmp::Ordering::Less => changes.lower += 1,
-                }
-            }
-            delta.push(wholes.of(reward as i128 - now as i128));
-        }
-    }
+    let (changes, delta) = changes(&mut counter, &code, &ask.deadline)?;
     let mut evaluator = Evaluator::new(class, ask.explorer.allowance).map_err(Error::from)?;
     evaluator.evaluate(&Policy::deterministic(&code));
     let (mut visits, mut values) = (vec![0.0; cells], vec![0.0; cells * q]);
@@ -89,7 +103,7 @@ pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
     let reward = Reward::new(now, denominator);
     Ok(Looked {
         shortfall: Exact::from(&Reward::new(denominator - now, denominator)),
-        numerator: wholes.of(now as i128),
+        numerator: Wholes::up_to(denominator).of(now as i128),
         denominator: denominator.to_string(),
         status: status(&reward, changes),
         reward: Exact::from(&reward),
@@ -139,19 +153,42 @@ fn wrong_count(code: &Code, now: u128, denominator: u128) -> Option<WrongCount> 
     })
 }
 
-/// The inputs that are looked at, and those that are listed.
-const MOST_INPUTS: usize = 200_000;
+/// The wrong inputs that are listed.
 const LISTED: usize = 64;
 
-/// Takes a code apart, as `inspect` does.
+/// The inputs that are rolled out, as `inspect` has it where nothing else is said, and the steps of rollouts
+/// that a page may ask for.
+const MOST_INPUTS: usize = 200_000;
+const MOST_STEPS: usize = 100_000_000;
+
+/// The states of rollouts, as cells times symbols squared, that a page may ask for.
+const MOST_STATES: usize = 10_000_000;
+
+/// Takes a code apart, as `inspect` does; of long inputs, fewer are rolled out.
 pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
     let (_, code) = ask.code(asked)?;
-    let inspected = inspect(code.clone(), MOST_INPUTS, 0, ask.explorer.allowance)?;
-    let mut found = inspected.json();
+    let class = code.class();
+    if class.cells() * class.q() * class.q() > MOST_STATES {
+        return Err(Refusal::unable(format!(
+            "{} is too large to be taken apart in a page",
+            class.spec()
+        ))
+        .help("foldglass inspect --code code.json"));
+    }
+    // A symbol that does not matter is tried at every place of every input.
+    let steps = |&length: &usize| length * length * class.q();
+    let steps: usize = class.task().lengths().iter().map(steps).sum();
+    let most_inputs = (MOST_STEPS / steps).clamp(1, MOST_INPUTS);
+    let mut found = inspect(code.clone(), most_inputs, 0, Defence::default()).json();
     let list = found["wrong_inputs"].as_array_mut().map(|list| {
         list.truncate(LISTED);
         std::mem::take(list)
     });
+    let most = most_inputs.to_string();
+    let mut words = vec!["inspect", "--code", CODE];
+    if most_inputs != MOST_INPUTS {
+        words.extend(["--most-inputs", &most]);
+    }
     let part = |key: &str| found[key].clone();
     Ok(json!({
         "count": part("wrong"),
@@ -162,7 +199,7 @@ pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
         "ignored": part("ignored"),
         "steps": part("steps"),
         "aliasing": part("aliasing"),
-        "command": command::line(["inspect", "--code", CODE]),
+        "command": command::line(words),
         "code_file": command::code_file(&code),
     }))
 }

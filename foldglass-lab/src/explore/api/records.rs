@@ -317,8 +317,10 @@ pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
         "kind": record.kind,
         "parameters": record.parameters,
         "settings": record.settings,
-        "seed": record.seed,
+        // Seeds of points have 64 bits, more than numbers of JavaScript hold.
+        "seed": record.seed.to_string(),
         "run": record.run,
+        "command": code.as_ref().map(|_| command::line(["eval", "--code", command::CODE])),
         "code_file": code.as_ref().map(command::code_file),
         "help": code.is_none().then_some("the study keeps no codes: keep_code = true in its dynamics does"),
     }))
