@@ -137,6 +137,8 @@ pub enum Command {
     Summary(commands::summary::SummaryArgs),
     /// Draw what `summary` prints: a quantity against a parameter, with intervals, by class
     Plot(commands::plot::PlotArgs),
+    /// Open the landscape in a browser: change a code, run dynamics, find ways out, see records
+    Explore(commands::explore::ExploreArgs),
     /// List the tables and figures of the paper: what each needs, how long it takes here
     List(commands::list::ListArgs),
     /// Redo tables and figures of the paper, and compare them number by number
@@ -251,7 +253,7 @@ fn print<T>(printed: std::io::Result<()>) -> Result<Option<T>, Error> {
 }
 
 /// What clap says, without its prefix, the usage and the advice to ask for help.
-fn one_line(message: &str) -> String {
+pub fn one_line(message: &str) -> String {
     let kept = message.split("\n\n").filter(|paragraph| {
         !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
     });

@@ -14,6 +14,7 @@ pub mod draw;
 pub mod enumerate;
 pub mod escape;
 pub mod eval;
+pub mod explore;
 pub mod family;
 pub mod free_energy;
 pub mod gauge;

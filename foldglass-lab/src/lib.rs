@@ -9,6 +9,7 @@ mod claims;
 mod cli;
 mod commands;
 mod error;
+mod explore;
 mod flags;
 mod output;
 mod progress;
@@ -95,6 +96,7 @@ fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<
         Command::Summary(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::List(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Plot(args) => output::write(&args.run(settings)?, &invocation, out),
+        Command::Explore(args) => args.run(&invocation, out),
         Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Report(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Claims(args) => output::write(&args.run(settings)?, &invocation, out),

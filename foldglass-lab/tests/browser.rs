@@ -4,38 +4,18 @@
 //! Needs Chromium (the package `chromium` of Debian, which `.ci/run` installs); without it the test says
 //! that it is skipped.
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use support::Scratch;
+use support::chromium::{self, Chromium};
 
-const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-
-/// A browser, where there is one.
-fn browser() -> Option<&'static str> {
-    let runs = |name: &&str| {
-        Command::new(name)
-            .arg("--version")
-            .output()
-            .is_ok_and(|o| o.status.success())
-    };
-    NAMES.into_iter().find(runs)
-}
-
-/// A directory that vanishes with the test.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What is asked of the page in a frame; the answer is left as text in the page around it.
+/// What is asked of the page.
 const PROBE: &str = r#"
-frame.addEventListener("load", () => {
-  const page = frame.contentDocument;
+(() => {
+  const page = document;
   const root = page.documentElement;
   const all = (selector) => [...page.querySelectorAll(selector)];
   const width = root.clientWidth;
@@ -77,78 +57,17 @@ frame.addEventListener("load", () => {
   const light = ground();
   theme.click();
   answer.themed = ground() !== light;
-  document.body.textContent = JSON.stringify(answer);
-});
+  return answer;
+})()
 "#;
-
-fn attribute(text: &str) -> String {
-    text.replace('&', "&amp;").replace('"', "&quot;")
-}
-
-/// Asks the browser about a page at a width; also what its console said.
-fn ask(browser: &str, scratch: &Path, page: &str, width: u32) -> (Value, Vec<String>) {
-    let around = format!(
-        "<!doctype html><meta charset=\"utf-8\"><body><iframe id=\"frame\" style=\"width:{width}px;height:900px;\
-         border:0\"></iframe><script>const frame = document.getElementById('frame');{PROBE}\
-         frame.srcdoc = document.currentScript.dataset.page;</script></body>"
-    );
-    let around = around.replacen(
-        "<script>",
-        &format!("<script data-page=\"{}\">", attribute(page)),
-        1,
-    );
-    let file = scratch.join(format!("around-{width}.html"));
-    fs::write(&file, around).unwrap();
-    let profile = scratch.join(format!("profile-{width}"));
-    let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-        ])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-        ])
-        .args([
-            "--enable-logging=stderr",
-            "--virtual-time-budget=20000",
-            "--hide-scrollbars",
-            "--window-size=1400,1000",
-        ])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", file.display()))
-        .output()
-        .unwrap();
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let begin = dom
-        .find("<body>{")
-        .unwrap_or_else(|| panic!("no answer: {}", &dom[..dom.len().min(2000)]))
-        + 6;
-    let text = dom[begin..].split("</body>").next().unwrap();
-    let text = text
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&amp;", "&");
-    let answer = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let console = errors.lines().filter(|line| line.contains("CONSOLE"));
-    (answer, console.map(str::to_owned).collect())
-}
 
 #[test]
 fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
-    let Some(browser) = browser() else {
+    let Some(browser) = chromium::installed() else {
         eprintln!("skipped: no browser; install the package chromium to run this test");
         return;
     };
-    let name = format!("foldglass-browser-{}", std::process::id());
-    let scratch = Scratch(std::env::temp_dir().join(name));
-    fs::create_dir_all(&scratch.0).unwrap();
+    let scratch = Scratch::new("browser");
     let made = Command::new(env!("CARGO_BIN_EXE_foldglass"))
         .args([
             "reproduce",
@@ -161,10 +80,13 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
-    let page = fs::read_to_string(scratch.0.join("here/report/index.html")).unwrap();
+    let page = fs::canonicalize(scratch.0.join("here/report/index.html")).unwrap();
+    let mut chromium = Chromium::start(browser, &scratch.0);
     for width in [1280, 390] {
-        let (answer, console) = ask(browser, &scratch.0, &page, width);
-        assert_eq!(console, Vec::<String>::new(), "at {width}");
+        chromium.size(width, 900);
+        chromium.open(&format!("file://{}", page.display()));
+        let answer = chromium.evaluate(PROBE);
+        assert_eq!(chromium.complaints, Vec::<String>::new(), "at {width}");
         assert_eq!(answer["width"], width, "{answer}");
         assert!(
             answer["scrollWidth"].as_u64().unwrap() <= u64::from(width),

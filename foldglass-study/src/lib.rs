@@ -71,7 +71,7 @@ pub mod words;
 pub use error::Error;
 pub use execute::{End, Executed, Options, execute, execute_in_memory};
 pub use forecast::{Forecast, SeriesForecast, forecast};
-pub use journal::{Gathered, Journal, gather};
+pub use journal::{Gathered, Journal, gather, read as read_lines};
 pub use manifest::Manifest;
 pub use method::{Fields, Method, Outcome, Registry};
 pub use plan::Shard;

@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`.
 
 mod api;
 mod attack;
@@ -7,6 +7,7 @@ mod book;
 mod coverage;
 mod licences;
 mod machine;
+mod page;
 mod peers;
 mod python;
 mod section;
@@ -21,7 +22,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   test                           format, licences, lints, tests, attacks, doc tests, documentation, the list of
-                                 public items, the book and the Python package; stops at the first failure
+                                 public items, the explorer's page, the book and the Python package; stops at the first failure
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
@@ -31,6 +32,7 @@ usage: cargo xtask <command>
                                  gives it extreme flags and signals, for 40 seconds or as many of each
                                  as said; --case repeats one
   book                           builds docs/ with mdBook into target/book
+  page                           checks the types of the explorer's page with TypeScript
   coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml
   api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
@@ -63,7 +65,8 @@ fn main() -> ExitCode {
         Some(("python", rest)) => python::run(rest),
         Some(("book", [])) => book::run(),
         Some(("coverage", [])) => coverage::run(),
-        Some((name @ ("book" | "coverage"), [extra, ..])) => Err(Failure::Usage(format!(
+        Some(("page", [])) => page::run(),
+        Some((name @ ("book" | "coverage" | "page"), [extra, ..])) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"
         ))),
         Some(("licences", [])) => licences::run(),

@@ -1,6 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, api, attack, book, cargo, licences, python};
+use crate::{Failure, api, attack, book, cargo, licences, page, python};
 use std::time::{Duration, Instant};
 
 struct Step {
@@ -61,6 +61,7 @@ pub fn run() -> Result<(), Failure> {
         step.run()?;
     }
     api::compare(false)?;
+    page::run()?;
     let python = python.join().expect("it does not panic");
     python::after_tests(python)?;
     // The one step that needs a tool compiled: on a slow machine it would be what goes beyond CI's limit.

@@ -12,7 +12,7 @@ use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
 use foldglass::watch::{Observer, Progress};
-use foldglass::{Class, ClassSpec, Code, Evaluator, Policy, Reward, count};
+use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, count};
 use foldglass_study::claims::VerdictWriter;
 use foldglass_study::parallel::{fitting, in_order, threads};
 use foldglass_study::tables::{Source, Tables};
@@ -87,7 +87,7 @@ impl CertifyArgs {
         let small = self.small(&class, &codes, threads, &observer)?;
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
-            let mut found = match small {
+            let found = match small {
                 Some(shelf) => Found {
                     shelf,
                     stopped: false,
@@ -95,26 +95,19 @@ impl CertifyArgs {
                 None if interrupted() && codes.len() > 1 => continue,
                 None => {
                     observer.stage(format!("code {number} of {}", codes.len()));
-                    self.search(&mut workers, start, &observer)
+                    search(&mut workers, start, self.cap, &observer)
                 }
             };
+            let mut line = Line::new(number, found, &mut evaluator);
             if self.barrier {
                 observer.stage(format!("barrier of code {number} of {}", codes.len()));
-                let way_out = barrier::way_out(&mut workers, start, self.cap, &observer);
-                found.shelf.verdict.way_out = way_out;
-                found.stopped |= interrupted();
+                line.find_way_out(&mut workers, self.cap, &observer);
+                line.found.stopped |= interrupted();
             }
             if let Some(out) = &mut out {
-                out.write(&found.shelf.verdict)?;
+                out.write(&line.found.shelf.verdict)?;
             }
-            evaluator.evaluate(&Policy::deterministic(start));
-            let never = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
-            verdicts.push(Line {
-                code: number,
-                unvisited: never.count(),
-                barrier: self.barrier,
-                found,
-            });
+            verdicts.push(line);
         }
         out.map(VerdictWriter::finish).transpose()?;
         Ok(Certified {
@@ -182,16 +175,37 @@ impl CertifyArgs {
         in_order(threads, codes.len(), job, take)?;
         Ok(small)
     }
+}
 
-    /// Searches one code with all threads.
-    fn search(&self, workers: &mut Workers, start: &Code, observer: &dyn Observer) -> Found {
-        let mut search = Search::new(workers, start.clone(), self.cap);
-        search.explore(workers, observer);
-        Found {
-            stopped: !search.is_over(),
-            shelf: search.finish(),
-        }
+/// Searches one code with all threads.
+fn search(workers: &mut Workers, start: &Code, cap: usize, observer: &dyn Observer) -> Found {
+    let mut search = Search::new(workers, start.clone(), cap);
+    search.explore(workers, observer);
+    Found {
+        stopped: !search.is_over(),
+        shelf: search.finish(),
     }
+}
+
+/// What is said of one code: its shelf, and its way out over a barrier where that is asked for.
+pub fn certify(
+    start: &Code,
+    cap: usize,
+    with_barrier: bool,
+    allowance: Allowance,
+    observer: &dyn Observer,
+) -> Result<Line, Error> {
+    let class = start.class();
+    shelf::check_cap(cap, allowance)?;
+    let mut evaluator = Evaluator::new(class, allowance)?;
+    let mut workers = Workers::new(class, 1, allowance)?;
+    let found = search(&mut workers, start, cap, observer);
+    let mut line = Line::new(0, found, &mut evaluator);
+    if with_barrier {
+        barrier::check_cap(cap, allowance)?;
+        line.find_way_out(&mut workers, cap, observer);
+    }
+    Ok(line)
 }
 
 /// Gives a shelf up that is not small.
@@ -226,7 +240,7 @@ pub struct Certified {
 }
 
 /// What is reported of a code.
-struct Line {
+pub struct Line {
     /// The code's number.
     code: usize,
     found: Found,
@@ -237,22 +251,43 @@ struct Line {
 }
 
 impl Line {
+    fn new(number: usize, found: Found, evaluator: &mut Evaluator) -> Line {
+        let start = &found.shelf.verdict.start;
+        evaluator.evaluate(&Policy::deterministic(start));
+        let never = (0..start.class().cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
+        Line {
+            code: number,
+            unvisited: never.count(),
+            barrier: false,
+            found,
+        }
+    }
+
+    fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
+        let verdict = &mut self.found.shelf.verdict;
+        verdict.way_out = barrier::way_out(workers, &verdict.start, cap, observer);
+        self.barrier = true;
+    }
+
     fn word(&self) -> &'static str {
         self.found.shelf.verdict.finding.name()
     }
 
-    fn reward(&self) -> &Reward {
+    /// J of the code.
+    pub fn reward(&self) -> &Reward {
         &self.found.shelf.verdict.reward
     }
 
-    fn path(&self) -> Option<&[Move]> {
+    /// The moves to a raise, where there are some.
+    pub fn path(&self) -> Option<&[Move]> {
         match &self.found.shelf.verdict.finding {
             Finding::Escapes { moves } => Some(moves),
             _ => None,
         }
     }
 
-    fn way_out(&self) -> Option<&WayOut> {
+    /// The way over a barrier, where it was searched and there is one.
+    pub fn way_out(&self) -> Option<&WayOut> {
         self.found.shelf.verdict.way_out.as_ref()
     }
 

@@ -21,7 +21,7 @@ use crate::flags::{ClassArgs, whole};
 use crate::output::Report;
 use crate::report::figure::LOOKS;
 use crate::report::{Cell, Column, Format, Table};
-use picture::{Panel, Picture};
+use picture::{Panel, Picture, Sketch};
 
 /// The flags of `draw`.
 #[derive(Debug, Args)]
@@ -64,13 +64,7 @@ const MOST_ROWS: usize = 64;
 impl DrawArgs {
     /// Draws the codes.
     pub fn run(&self, settings: &Settings) -> Result<Drawn, Error> {
-        if self.input.len() > LOOKS.len() {
-            return Err(Error::Usage(format!(
-                "--input: {} inputs are given, and there are colours for {}",
-                self.input.len(),
-                LOOKS.len()
-            )));
-        }
+        check_colours(self.input.len())?;
         let mut codes = Vec::new();
         for source in &self.code {
             let (class, code) = one_code(source, &self.class, settings.seed)?;
@@ -117,12 +111,36 @@ pub fn picture(codes: &[(&str, Code)], inputs: &[[Symbol; 5]]) -> (String, Vec<R
 
 /// A code as it is drawn, without inputs of one's own; refuses one that is too large for a drawing.
 pub fn drawing(name: &str, code: &Code) -> Result<String, Error> {
-    check_size(code.class())?;
-    let drawn = DrawnCode::new(name, code, Vec::new());
-    Ok(Picture::new(Panel::of(&drawn)).draw())
+    Ok(sketch(name, code, &[])?.svg)
 }
 
-fn check_size(class: &Class) -> Result<(), Error> {
+/// A code as it is drawn, with the ways of inputs; refuses one that is too large for a drawing.
+pub fn sketch(name: &str, code: &Code, inputs: &[Vec<Symbol>]) -> Result<Sketch, Error> {
+    check_size(code.class())?;
+    check_colours(inputs.len())?;
+    let walks: Result<Vec<Walk>, Error> = inputs.iter().map(|x| walk(code, x)).collect();
+    let drawn = DrawnCode::new(name, code, walks?);
+    Ok(Picture::new(Panel::of(&drawn)).sketch())
+}
+
+/// What a code does on an input of its class.
+pub fn walk(code: &Code, x: &[Symbol]) -> Result<Walk, Error> {
+    check_input(code.class(), x)?;
+    Ok(Walk::new(code, x))
+}
+
+fn check_colours(inputs: usize) -> Result<(), Error> {
+    if inputs <= LOOKS.len() {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "--input: {inputs} inputs are given, and there are colours for {}",
+        LOOKS.len()
+    )))
+}
+
+/// Refuses a class that is too large for a drawing.
+pub fn check_size(class: &Class) -> Result<(), Error> {
     let shape = class.shape();
     let seen = shape.window.past + 1 + shape.window.future + shape.memory;
     let rows = (class.q() as u128).checked_pow(seen as u32);
@@ -179,14 +197,19 @@ fn comma(symbols: &[Symbol]) -> String {
 
 /// What a code does on one input.
 #[derive(Debug, Clone, Serialize)]
-struct Walk {
-    x: Vec<Symbol>,
+pub struct Walk {
+    /// The input.
+    pub x: Vec<Symbol>,
     /// The cells it consults, and the tokens it emits there.
-    cells: Vec<usize>,
-    y: Vec<Symbol>,
-    answer: Symbol,
-    target: Symbol,
-    right: bool,
+    pub cells: Vec<usize>,
+    /// See `cells`.
+    pub y: Vec<Symbol>,
+    /// The last token.
+    pub answer: Symbol,
+    /// The fold.
+    pub target: Symbol,
+    /// Whether they are the same.
+    pub right: bool,
 }
 
 impl Walk {

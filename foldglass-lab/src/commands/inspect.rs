@@ -55,18 +55,29 @@ impl InspectArgs {
             let written = replace(path, LABEL, drawing.as_bytes());
             written.map_err(|source| StudyError::write(path, source))?;
         }
-        let mut stream = Stream::new(settings.seed, 0);
+        let defence = anatomy::defence(&code, self.class.allowance())?;
+        let inspected = inspect(code, self.most_inputs, settings.seed, defence);
         Ok(Inspected {
-            reward: count::reward(&code),
-            steps: anatomy::steps(&code),
-            aliasing: anatomy::aliasing(&code),
-            product: anatomy::product(&code),
-            defence: anatomy::defence(&code, self.class.allowance())?,
-            answers: anatomy::answers(&code, self.most_inputs, &mut stream),
             shown: self.wrong,
             svg: self.svg.as_ref().map(|path| path.display().to_string()),
-            code,
+            ..inspected
         })
+    }
+}
+
+/// Takes a code apart, with all inputs where there are at most so many, else as many drawn by the seed.
+pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> Inspected {
+    let mut stream = Stream::new(seed, 0);
+    Inspected {
+        reward: count::reward(&code),
+        steps: anatomy::steps(&code),
+        aliasing: anatomy::aliasing(&code),
+        product: anatomy::product(&code),
+        defence,
+        answers: anatomy::answers(&code, most_inputs, &mut stream),
+        shown: 0,
+        svg: None,
+        code,
     }
 }
 
@@ -133,7 +144,8 @@ impl Inspected {
         json!({"length": step.length, "t": step.t, "aliases": step.aliases(), "tokens": tokens})
     }
 
-    fn json(&self) -> Value {
+    /// All of it.
+    pub fn json(&self) -> Value {
         let answers = &self.answers;
         let causes: Vec<Value> = (answers.causes.iter())
             .map(|(&cause, count)| {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass_study::{PointSummary, Registry, gather, summarize};
+use foldglass_study::{Gathered, PointSummary, Registry, gather, summarize};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +16,8 @@ use crate::error::Error;
 use crate::flags::nearest;
 use crate::output::{Report, counted};
 use crate::reproduce::write_whole;
-use picture::{Curve, Picture};
+pub use picture::Curve;
+use picture::Picture;
 
 /// The flags of `plot`.
 #[derive(Debug, Args)]
@@ -54,73 +55,114 @@ impl PlotArgs {
     /// Reads the records and draws them.
     pub fn run(&self, _: &Settings) -> Result<Plotted, Error> {
         let found = gather(&self.directories)?;
-        let points = summarize(&found.records, &Registry::default(), self.of.as_deref());
-        if points.is_empty() {
-            return Err(unknown_result(&found.records, self.of.as_deref()));
-        }
-        let points = self.of_classes(points)?;
-        let against = self.parameter(&points)?;
-        let curves = curves(&points, &against);
-        let quantity = points[0].quantity.clone();
-        let name = found.manifest.study.name;
-        let picture = Picture::new(&name, &quantity, &against, &curves).map_err(Error::Usage)?;
-        let beside = || self.directories[0].join(format!("{quantity}.svg"));
+        let of = self.of.as_deref();
+        let drawn = draw(&found, of, self.against.as_deref(), &self.class)?;
+        let beside = || self.directories[0].join(format!("{}.svg", drawn.quantity));
         let svg = self.out.clone().unwrap_or_else(beside);
-        write_whole(&svg, picture.draw().as_bytes())?;
+        write_whole(&svg, drawn.svg.as_bytes())?;
         Ok(Plotted {
             svg,
-            against,
-            curves: curves.len(),
-            points: curves.iter().map(|curve| curve.points.len()).sum(),
-            quantity,
+            curves: drawn.curves.len(),
+            points: drawn.curves.iter().map(|curve| curve.points.len()).sum(),
+            against: drawn.against,
+            quantity: drawn.quantity,
             seed: found.manifest.study.seed,
         })
     }
+}
 
-    fn of_classes(&self, points: Vec<PointSummary>) -> Result<Vec<PointSummary>, Error> {
-        let mut known: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
-        known.dedup();
-        for class in &self.class {
-            if !known.contains(&&class[..]) {
-                return Err(unknown("--class", class, &known));
-            }
-        }
-        let own = |point: &PointSummary| self.class.is_empty() || self.class.contains(&point.class);
-        Ok(points.into_iter().filter(own).collect())
-    }
-
+/// A quantity of records, drawn against a parameter.
+pub struct Drawn {
+    /// As SVG.
+    pub svg: String,
+    /// Its width and height.
+    pub size: [f64; 2],
+    /// The result that is drawn.
+    pub quantity: String,
     /// The parameter along the axis.
-    fn parameter(&self, points: &[PointSummary]) -> Result<String, Error> {
-        let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
-        for point in points {
-            for (name, value) in point.parameters.iter() {
-                let Some(number) = value.as_f64() else {
-                    continue;
-                };
-                match values.iter_mut().find(|(known, _)| known == name) {
-                    Some((_, list)) if list.contains(&number) => {}
-                    Some((_, list)) => list.push(number),
-                    None => values.push((name, vec![number])),
-                }
-            }
-        }
-        let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
-        match &self.against {
-            Some(name) if names.contains(&&name[..]) => Ok(name.clone()),
-            Some(name) => Err(unknown("--against", name, &names)),
-            // The first of those with equally many.
-            None => (values.iter().rev())
-                .max_by_key(|(_, list)| list.len())
-                .map(|(name, _)| (*name).to_owned())
-                .ok_or_else(|| {
-                    Error::Usage(
-                        "the points of this study differ in no number: there is nothing to draw \
-                                  against; `summary` has their table"
-                            .to_owned(),
-                    )
-                }),
+    pub against: String,
+    /// What is drawn.
+    pub curves: Vec<Curve>,
+    /// By curve and point: where it is in the drawing; none where the axis has no place for it.
+    pub places: Vec<Vec<Option<[f64; 2]>>>,
+}
+
+/// Draws records: of all classes, or of some.
+pub fn draw(
+    found: &Gathered,
+    of: Option<&str>,
+    against: Option<&str>,
+    classes: &[String],
+) -> Result<Drawn, Error> {
+    let points = summarize(&found.records, &Registry::default(), of);
+    if points.is_empty() {
+        return Err(unknown_result(&found.records, of));
+    }
+    let points = of_classes(points, classes)?;
+    let against = parameter(&points, against)?;
+    let curves = curves(&points, &against);
+    let quantity = points[0].quantity.clone();
+    let name = &found.manifest.study.name;
+    let picture = Picture::new(name, &quantity, &against, &curves).map_err(Error::Usage)?;
+    let (svg, places) = (picture.draw(), picture.places());
+    Ok(Drawn {
+        svg,
+        size: picture.size(),
+        places,
+        quantity,
+        against,
+        curves,
+    })
+}
+
+fn of_classes(points: Vec<PointSummary>, classes: &[String]) -> Result<Vec<PointSummary>, Error> {
+    let mut known: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
+    known.dedup();
+    for class in classes {
+        if !known.contains(&&class[..]) {
+            return Err(unknown("--class", class, &known));
         }
     }
+    let own = |point: &PointSummary| classes.is_empty() || classes.contains(&point.class);
+    Ok(points.into_iter().filter(own).collect())
+}
+
+/// The parameter along the axis.
+fn parameter(points: &[PointSummary], against: Option<&str>) -> Result<String, Error> {
+    let values = numbers(points);
+    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    match against {
+        Some(name) if names.contains(&name) => Ok(name.to_owned()),
+        Some(name) => Err(unknown("--against", name, &names)),
+        // The first of those with equally many.
+        None => (values.iter().rev())
+            .max_by_key(|(_, list)| list.len())
+            .map(|(name, _)| (*name).to_owned())
+            .ok_or_else(|| {
+                Error::Usage(
+                    "the points of this study differ in no number: there is nothing to draw \
+                              against; `summary` has their table"
+                        .to_owned(),
+                )
+            }),
+    }
+}
+/// The parameters that are numbers, with their values.
+pub fn numbers(points: &[PointSummary]) -> Vec<(&str, Vec<f64>)> {
+    let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
+    for point in points {
+        for (name, value) in point.parameters.iter() {
+            let Some(number) = value.as_f64() else {
+                continue;
+            };
+            match values.iter_mut().find(|(known, _)| known == name) {
+                Some((_, list)) if list.contains(&number) => {}
+                Some((_, list)) => list.push(number),
+                None => values.push((name, vec![number])),
+            }
+        }
+    }
+    values
 }
 
 fn unknown(flag: &str, name: &str, known: &[&str]) -> Error {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
-use foldglass::{ClassSpec, Reward};
-use foldglass_study::Error as StudyError;
+use foldglass::{Allowance, Class, ClassSpec, Observer, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
+use foldglass_study::{ClassWords, Error as StudyError};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -24,6 +24,7 @@ use crate::output::{Report, Stream};
 use crate::progress::Terminal;
 use crate::report::{Cell, Table};
 use drawing::Drawing;
+pub use drawing::{Sketch, Spot};
 
 /// The flags of `tree`.
 #[derive(Debug, Args)]
@@ -74,7 +75,7 @@ impl TreeArgs {
         if let Some((path, mut file)) = svg {
             let drawing = Drawing {
                 tree: &tree,
-                title: self.title()?,
+                title: title(&self.class.words()?),
                 orbits: self.orbits,
                 max_leaves: self.max_leaves,
             };
@@ -88,23 +89,47 @@ impl TreeArgs {
             exported,
         })
     }
+}
 
-    /// The class in words.
-    fn title(&self) -> Result<String, Error> {
-        let words = self.class.words()?;
-        let lengths: Vec<String> = words.lengths.iter().map(usize::to_string).collect();
-        let [past, future] = words.window;
-        let mut title = format!(
-            "{}, T = {}, inputs {}, window ({past},{future})",
-            words.task,
-            lengths.join(", "),
-            words.inputs,
-        );
-        if words.memory > 1 {
-            title += &format!(", {} tokens remembered", words.memory);
-        }
-        Ok(title + if words.tied { ", tied" } else { "" })
+/// The class in words.
+fn title(words: &ClassWords) -> String {
+    let lengths: Vec<String> = words.lengths.iter().map(usize::to_string).collect();
+    let [past, future] = words.window;
+    let mut title = format!(
+        "{}, T = {}, inputs {}, window ({past},{future})",
+        words.task,
+        lengths.join(", "),
+        words.inputs,
+    );
+    if words.memory > 1 {
+        title += &format!(", {} tokens remembered", words.memory);
     }
+    title + if words.tied { ", tied" } else { "" }
+}
+
+/// A class flooded and drawn, with up to so many leaves.
+pub fn flood(
+    class: &Class,
+    words: &ClassWords,
+    max_leaves: usize,
+    allowance: Allowance,
+    observer: &dyn Observer,
+) -> Result<(Flooded, Sketch), Error> {
+    let levels = Levels::new(class, Nodes::Codes, allowance, observer).map_err(refuse)?;
+    let tree = levels.tree(observer).map_err(refuse)?;
+    let drawing = Drawing {
+        tree: &tree,
+        title: title(words),
+        orbits: false,
+        max_leaves,
+    };
+    let sketch = drawing.sketch();
+    let flooded = Flooded {
+        tree,
+        orbits: false,
+        exported: None,
+    };
+    Ok((flooded, sketch))
 }
 
 fn refuse(error: TreeError) -> Error {
@@ -148,7 +173,8 @@ fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Err
 
 /// A tree, and what was written of it.
 pub struct Flooded {
-    tree: Tree,
+    /// The tree.
+    pub tree: Tree,
     orbits: bool,
     exported: Option<Exported>,
 }

@@ -134,6 +134,26 @@ impl ClassArgs {
         self.max_memory.unwrap_or_else(max_memory::available)
     }
 
+    /// The memory that `--max-memory` allows, where it is given.
+    pub fn most_memory(&self) -> Option<Allowance> {
+        self.max_memory
+    }
+
+    /// Whether any flag states a class.
+    pub fn is_given(&self) -> bool {
+        let Self {
+            task,
+            lengths,
+            window,
+            tied,
+            memory,
+            inputs,
+            max_memory: _,
+        } = self;
+        let values = task.is_some() || lengths.is_some() || window.is_some();
+        values || *tied || memory.is_some() || inputs.is_some()
+    }
+
     /// The class in words.
     pub fn words(&self) -> Result<ClassWords, Error> {
         let (Some(task), Some(Lengths(lengths))) = (&self.task, &self.lengths) else {

@@ -6,6 +6,7 @@ use foldglass::class::CellKey;
 use foldglass::{Class, Symbol};
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
+use serde::Serialize;
 
 use super::ways::Ways;
 use super::{DrawnCode, Walk};
@@ -155,6 +156,11 @@ impl<'a> Picture<'a> {
 
     /// The picture as SVG.
     pub fn draw(&self) -> String {
+        self.sketch().svg
+    }
+
+    /// The picture, and where the cells are in it.
+    pub fn sketch(&self) -> Sketch {
         let widest = self.panels.iter().map(Panel::width).fold(0.0, f64::max);
         let in_line = (((WIDTH + GAP) / (widest + GAP)) as usize).clamp(1, self.panels.len());
         let explained = self.explanation();
@@ -168,13 +174,16 @@ impl<'a> Picture<'a> {
         let height = heights.iter().sum::<f64>() + GAP * heights.len() as f64 + bottom;
         let mut scene = Scene::new(width.max(words), height);
         scene.background_color = Some("#ffffff".to_owned());
+        let mut cells = Vec::new();
         let (mut y, mut number) = (GAP, 0);
         for (line, height) in lines.zip(&heights) {
             for (place, panel) in line.iter().enumerate() {
                 let at = [GAP + place as f64 * (widest + GAP), y];
                 let letter = (b'a' + (number % 26) as u8) as char;
                 let name = (self.panels.len() > 1).then_some(letter);
-                Placed { panel, at }.write(&mut scene, name);
+                let placed = Placed { panel, at };
+                placed.write(&mut scene, name);
+                cells.extend(placed.spots());
                 number += 1;
             }
             y += height + GAP;
@@ -183,7 +192,11 @@ impl<'a> Picture<'a> {
             let place = [GAP, y + 10.0 + 16.0 * n as f64];
             text(&mut scene, place, TextAnchor::Start, SMALL, line);
         }
-        SvgBackend.render_scene(&scene)
+        Sketch {
+            svg: SvgBackend.render_scene(&scene),
+            size: [scene.width, scene.height],
+            cells,
+        }
     }
 
     fn explanation(&self) -> Vec<String> {
@@ -212,6 +225,27 @@ impl<'a> Picture<'a> {
             format!("Dashed edges: all inputs; {pale}. On the right the answer."),
         ]
     }
+}
+
+/// A picture that is more than looked at.
+pub struct Sketch {
+    /// As SVG.
+    pub svg: String,
+    /// Its width and height.
+    pub size: [f64; 2],
+    /// Its cells.
+    pub cells: Vec<Spot>,
+}
+
+/// Where a cell is drawn.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Spot {
+    cell: usize,
+    /// The step, counted from 1.
+    t: usize,
+    x: f64,
+    y: f64,
+    r: f64,
 }
 
 /// x or y at a distance from t, the distance below the line.
@@ -358,14 +392,29 @@ impl Placed<'_> {
         }
     }
 
+    /// By step, the cells of the panel.
+    fn steps(&self) -> Vec<std::ops::Range<usize>> {
+        let lengths = self.class().task().lengths();
+        let which = lengths.iter().position(|&n| n == self.panel.length);
+        cells(self.class(), which.unwrap_or(0))
+    }
+
+    fn spots(&self) -> Vec<Spot> {
+        let steps = self.steps().into_iter().enumerate();
+        let spot = |step: usize, cell: usize| {
+            let [x, y] = self.cell(step, cell);
+            let (t, r) = (step + 1, self.panel.radius());
+            Spot { cell, t, x, y, r }
+        };
+        steps
+            .flat_map(|(step, cells)| cells.map(move |cell| (step, cell)))
+            .map(|(step, cell)| spot(step, cell))
+            .collect()
+    }
+
     fn write_cells(&self, scene: &mut Scene) {
         let (panel, class) = (self.panel, self.class());
-        let which = class
-            .task()
-            .lengths()
-            .iter()
-            .position(|&n| n == panel.length);
-        for (step, cells) in cells(class, which.unwrap_or(0)).into_iter().enumerate() {
+        for (step, cells) in self.steps().into_iter().enumerate() {
             for cell in cells {
                 let middle = self.cell(step, cell);
                 let reached = panel.ways.reached[step].contains(&cell);

@@ -94,6 +94,40 @@ impl<'a> Picture<'a> {
         shown.map(point).collect()
     }
 
+    /// The ends of the axes.
+    fn axes(&self) -> [[f64; 2]; 2] {
+        let points = || self.curves.iter().flat_map(|curve| self.points(curve));
+        let x = ends(points().map(|point| [point.x, point.x]), 0.04);
+        let y = ends(points().map(|point| height(&point)), 0.06);
+        [x, y]
+    }
+
+    /// Its width and height.
+    pub fn size(&self) -> [f64; 2] {
+        [WIDTH, HEIGHT + BELOW]
+    }
+
+    /// By curve and point: where it is; none where the axis has no place for it.
+    pub fn places(&self) -> Vec<Vec<Option<[f64; 2]>>> {
+        let [left, right, top, bottom] = MARGINS;
+        let [x, y] = self.axes();
+        let along = |value: f64, [low, high]: [f64; 2]| (value - low) / (high - low);
+        let place = |(at, found): &(f64, PointSummary)| {
+            let shown = !self.logarithmic || *at > 0.0;
+            let at = if self.logarithmic { at.log10() } else { *at };
+            shown.then(|| {
+                [
+                    left + (WIDTH - left - right) * along(at, x),
+                    HEIGHT - bottom - (HEIGHT - top - bottom) * along(found.mean, y),
+                ]
+            })
+        };
+        let curves = self.curves.iter();
+        curves
+            .map(|curve| curve.points.iter().map(place).collect())
+            .collect()
+    }
+
     /// The drawing as SVG.
     pub fn draw(&self) -> String {
         let curves: Vec<Vec<Point>> = self.curves.iter().map(|curve| self.points(curve)).collect();
@@ -109,9 +143,7 @@ impl<'a> Picture<'a> {
             };
             plots.extend(curve_named(points, look, named));
         }
-        let all = || curves.iter().flatten();
-        let x = ends(all().map(|point| [point.x, point.x]), 0.04);
-        let y = ends(all().map(height), 0.06);
+        let [x, y] = self.axes();
         let mut scene = render_multiple(plots, self.layout(x, y));
         scene.height += BELOW;
         let [left, ..] = MARGINS;

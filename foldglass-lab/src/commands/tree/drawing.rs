@@ -48,6 +48,35 @@ struct Places {
     root: Option<usize>,
 }
 
+impl Places {
+    /// How far leaves are apart, in pixels.
+    fn spacing(&self) -> f64 {
+        let [left, right, ..] = MARGINS;
+        ((WIDTH - left - right) / self.leaves.max(1) as f64).min(SPACING)
+    }
+}
+
+/// A drawing that is more than looked at.
+pub struct Sketch {
+    /// As SVG.
+    pub svg: String,
+    /// Its width and height.
+    pub size: [f64; 2],
+    /// Its leaves.
+    pub leaves: Vec<Spot>,
+}
+
+/// The upper end of a leaf's line.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// The leaf's number.
+    pub leaf: usize,
+    /// From the left.
+    pub x: f64,
+    /// From the top.
+    pub y: f64,
+}
+
 /// The rewards that the axis spans.
 struct Axis {
     low: f64,
@@ -57,6 +86,11 @@ struct Axis {
 impl Drawing<'_> {
     /// The drawing as SVG.
     pub fn draw(&self) -> String {
+        self.sketch().svg
+    }
+
+    /// The drawing, and where the leaves are in it.
+    pub fn sketch(&self) -> Sketch {
         let places = self.places();
         let axis = self.axis(&places);
         let mut scene = Scene::new(WIDTH, HEIGHT);
@@ -64,7 +98,25 @@ impl Drawing<'_> {
         write_axis(&mut scene, &axis);
         self.write_tree(&mut scene, &places, &axis);
         self.write_caption(&mut scene, places.leaves);
-        SvgBackend.render_scene(&scene)
+        let spot = |leaf: usize| {
+            let x = self.x(&places, leaf);
+            let y = axis.place(self.reward(leaf));
+            Spot { leaf, x, y }
+        };
+        let leaves = (0..self.tree.leaves.len()).filter(|&leaf| places.drawn[leaf]);
+        Sketch {
+            svg: SvgBackend.render_scene(&scene),
+            size: [WIDTH, HEIGHT],
+            leaves: leaves.map(spot).collect(),
+        }
+    }
+
+    /// From the left, in pixels.
+    fn x(&self, places: &Places, number: usize) -> f64 {
+        let [left, right, ..] = MARGINS;
+        let (width, spacing) = (WIDTH - left - right, places.spacing());
+        let start = left + (width - spacing * places.leaves as f64) / 2.0;
+        start + spacing * places.x[number]
     }
 
     fn reward(&self, number: usize) -> f64 {
@@ -206,11 +258,9 @@ impl Drawing<'_> {
     }
 
     fn write_tree(&self, scene: &mut Scene, places: &Places, axis: &Axis) {
-        let [left, right, _, bottom] = MARGINS;
-        let width = WIDTH - left - right;
-        let spacing = (width / places.leaves.max(1) as f64).min(SPACING);
-        let start = left + (width - spacing * places.leaves as f64) / 2.0;
-        let x = |number: usize| start + spacing * places.x[number];
+        let [.., bottom] = MARGINS;
+        let spacing = places.spacing();
+        let x = |number: usize| self.x(places, number);
         let y = |number: usize| axis.place(self.reward(number));
         let stroke = if spacing < 8.0 { 1.0 } else { 1.6 };
         let mut branch = |from: usize, to: f64| {

@@ -76,9 +76,15 @@ impl Workers {
         counter
     }
 
-    /// The most codes to look at in one go.
+    /// The most codes to look at in one go. In a tied class a reward may need a pass over all steps.
     pub(in crate::landscape) fn together(&self) -> usize {
-        let rewards = self.class.cells() * self.class.q();
+        let class = &self.class;
+        let passes = if class.shape().tied {
+            class.task().longest()
+        } else {
+            1
+        };
+        let rewards = class.cells() * class.q() * passes;
         (TOGETHER / rewards).clamp(self.counters.len(), MOST_TOGETHER)
     }
 

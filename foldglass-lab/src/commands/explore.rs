@@ -1,0 +1,168 @@
+//! Opens the landscape in a browser: a code to change cell by cell, dynamics, ways out, records.
+
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use foldglass::ClassSpec;
+use foldglass_study::tables::Source;
+use serde::Serialize;
+
+use crate::cli::Invocation;
+use crate::error::Error;
+use crate::explore::{Directory, End, Explorer, Given, Known, Times, check_cells, serve};
+use crate::flags::table::one_code;
+use crate::flags::{ClassArgs, seconds};
+use crate::output::{Report, write};
+use crate::progress::say;
+
+/// The flags of `explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// Show the records in this directory: of a study, as `run` writes it, or of a fleet, also while
+    /// `train --out` trains it
+    #[arg(value_name = "DIR", conflicts_with = "code")]
+    directory: Option<PathBuf>,
+    /// Begin with this code: a code file, FILE#N for one of several, - for stdin
+    #[arg(short, long, value_name = "FILE")]
+    code: Option<Source>,
+    /// The port to listen at, on 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "N", value_parser = port, allow_negative_numbers = true)]
+    port: Option<u16>,
+    /// Only print the address, open no browser
+    #[arg(long)]
+    no_open: bool,
+    /// End when no page has been open for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
+    idle: Duration,
+    /// Go on without pages, until Ctrl-C
+    #[arg(long, conflicts_with = "idle")]
+    stay: bool,
+    /// Stop a computation that a page asked for after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
+    longest: Duration,
+    /// Refuse a request whose head, or whose body, has not come after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
+    patience: Duration,
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    let number = crate::flags::whole(text).filter(|&port: &u16| port > 0);
+    number.ok_or(format!("a port from 1 to {} is needed", u16::MAX))
+}
+
+/// Where the page is.
+#[derive(Serialize)]
+struct Address {
+    address: String,
+    port: u16,
+    #[serde(skip)]
+    class: Option<ClassSpec>,
+}
+
+impl Report for Address {
+    fn class(&self) -> Option<ClassSpec> {
+        self.class.clone()
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", self.address)
+    }
+}
+
+impl ExploreArgs {
+    /// Prints the address, opens it, and answers until it is over.
+    pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
+        let given = self.given(invocation.settings.seed)?;
+        let class = given.class.as_ref().map(|known| known.class.spec());
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port.unwrap_or(0)));
+        let listener = listener.map_err(|error| match self.port {
+            Some(port) => Error::Usage(format!(
+                "--port {port}: {error}; without it a free one is taken"
+            )),
+            None => Error::Failed(format!("no port of 127.0.0.1 can be listened at: {error}")),
+        })?;
+        let port = listener
+            .local_addr()
+            .map_err(|error| Error::Failed(error.to_string()))?
+            .port();
+        let times = Times {
+            idle: self.idle,
+            stay: self.stay,
+            reading: self.patience,
+            computing: self.longest,
+        };
+        let explorer = Explorer::new(port, given, times, self.class.most_memory())?;
+        let address = Address {
+            address: explorer.address(),
+            port,
+            class,
+        };
+        write(&address, invocation, out)?;
+        if !self.no_open && !open(&address.address) {
+            say("open the address in a browser of this machine");
+        }
+        let end = serve(listener, Arc::new(explorer))?;
+        say(match end {
+            End::Interrupted => "explore ended: stopped by Ctrl-C",
+            End::NoPage => "explore ended: no page was open any more (--stay goes on)",
+            End::NeverOpened => "explore ended: no page was opened (--stay goes on)",
+        });
+        Ok(())
+    }
+
+    /// What the page begins with.
+    fn given(&self, seed: u64) -> Result<Given, Error> {
+        let mut given = Given::default();
+        if let Some(path) = &self.directory {
+            given.directory = Some(Directory::open(path.clone())?);
+        }
+        if let Some(source) = &self.code {
+            let (class, code) = one_code(source, &self.class, seed)?;
+            let file = source.path.display().to_string();
+            given.class = Some(Known::of(class, &file));
+            given.code = Some(code);
+        } else if self.class.is_given() {
+            let words = self.class.words()?;
+            given.class = Some(Known::new(self.class.class(seed)?, words));
+        }
+        if let Some(known) = &given.class {
+            check_cells(&known.class).map_err(|refusal| Error::Usage(refusal.to_string()))?;
+        }
+        Ok(given)
+    }
+}
+
+/// Opens the address in the user's browser; says whether there is a way to.
+fn open(address: &str) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let (program, seen) = if cfg!(target_os = "macos") {
+        ("open", true)
+    } else {
+        ("xdg-open", set("DISPLAY") || set("WAYLAND_DISPLAY"))
+    };
+    if !seen {
+        return false;
+    }
+    let mut command = Command::new(program);
+    command
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else {
+        return false;
+    };
+    // It may stay as long as the browser does.
+    std::thread::spawn(move || child.wait());
+    true
+}

@@ -1,0 +1,205 @@
+//! Looks at a code: its exact reward, what every change of one cell does to it, visits, values, wrong
+//! answers (paper, sections 2.2 and 4, App. A).
+
+use std::cmp::Ordering;
+
+use foldglass::anatomy::Defence;
+use foldglass::count::Counter;
+use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::command::{self, CODE, File};
+use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
+use crate::commands::inspect::inspect;
+use crate::error::Error;
+use crate::explore::deadline::Deadline;
+use crate::explore::refusal::Refusal;
+
+#[derive(Serialize)]
+pub struct Looked {
+    reward: Exact,
+    /// 1 less the reward.
+    shortfall: Exact,
+    numerator: Whole,
+    denominator: String,
+    status: Status,
+    /// How many changes of one cell do what.
+    changes: Changes,
+    /// By cell and token, q a cell: the numerator after the change less the one now.
+    delta: Vec<Whole>,
+    visits: Vec<f64>,
+    /// d(c)Q(c,a), q a cell.
+    values: Vec<f64>,
+    unvisited: Vec<usize>,
+    wrong: Option<WrongCount>,
+    command: String,
+    code_file: File,
+}
+
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+struct Changes {
+    raise: usize,
+    keep: usize,
+    lower: usize,
+}
+
+#[derive(Serialize)]
+struct Status {
+    kind: &'static str,
+    words: String,
+}
+
+/// How many inputs are answered wrongly, where all are equally likely.
+#[derive(Serialize)]
+struct WrongCount {
+    count: String,
+    of: String,
+}
+
+/// What every change of one cell does to the numerator, and how many do what.
+fn changes(
+    counter: &mut Counter,
+    code: &Code,
+    deadline: &Deadline,
+) -> Result<(Changes, Vec<Whole>), Refusal> {
+    let (q, cells) = (code.class().q(), code.class().cells());
+    let (now, wholes) = (counter.reward(), Wholes::up_to(counter.denominator()));
+    let mut changes = Changes::default();
+    let mut delta = Vec::with_capacity(cells * q);
+    let mut rewards = vec![0; q];
+    for cell in 0..cells {
+        deadline.check("counting all changes")?;
+        counter.rewards(cell, &mut rewards);
+        for (action, &reward) in rewards.iter().enumerate() {
+            delta.push(wholes.of(reward as i128 - now as i128));
+            if action == usize::from(code.action(cell)) {
+                continue;
+            }
+            match reward.cmp(&now) {
+                Ordering::Greater => changes.raise += 1,
+                Ordering::Equal => changes.keep += 1,
+                Ordering::Less => changes.lower += 1,
+            }
+        }
+    }
+    Ok((changes, delta))
+}
+
+/// Looks at a code.
+pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
+    let (_, code) = ask.code(asked)?;
+    let class = code.class();
+    let (q, cells) = (class.q(), class.cells());
+    let counter = Counter::new(code.clone(), ask.explorer.allowance);
+    let mut counter = counter.map_err(Error::from)?;
+    let (now, denominator) = (counter.reward(), counter.denominator());
+    let (changes, delta) = changes(&mut counter, &code, &ask.deadline)?;
+    let mut evaluator = Evaluator::new(class, ask.explorer.allowance).map_err(Error::from)?;
+    evaluator.evaluate(&Policy::deterministic(&code));
+    let (mut visits, mut values) = (vec![0.0; cells], vec![0.0; cells * q]);
+    evaluator.visits_into(&mut visits);
+    evaluator.values_into(&mut values);
+    let reward = Reward::new(now, denominator);
+    Ok(Looked {
+        shortfall: Exact::from(&Reward::new(denominator - now, denominator)),
+        numerator: Wholes::up_to(denominator).of(now as i128),
+        denominator: denominator.to_string(),
+        status: status(&reward, changes),
+        reward: Exact::from(&reward),
+        changes,
+        delta,
+        unvisited: (0..cells).filter(|&cell| visits[cell] == 0.0).collect(),
+        visits: rounded(visits, asked.digits),
+        values: rounded(values, asked.digits),
+        wrong: wrong_count(&code, now, denominator),
+        command: command::line(["eval", "--code", CODE, "--list"]),
+        code_file: command::code_file(&code),
+    })
+}
+
+fn status(reward: &Reward, changes: Changes) -> Status {
+    let Changes { raise, keep, .. } = changes;
+    let (kind, words) = match (raise, keep) {
+        _ if reward.is_one() => (
+            "global maximum",
+            "every input is answered rightly".to_owned(),
+        ),
+        (0, 0) => (
+            "trap",
+            "a strict local maximum below 1: every change of one cell lowers the reward".to_owned(),
+        ),
+        (0, keep) => (
+            "on a shelf",
+            format!(
+                "a local maximum below 1: no change of one cell raises the reward, {keep} keep it; certify \
+                 says whether a way along them leads up"
+            ),
+        ),
+        (raise, _) => (
+            "not a maximum",
+            format!("changes of one cell that raise the reward: {raise}"),
+        ),
+    };
+    Status { kind, words }
+}
+
+fn wrong_count(code: &Code, now: u128, denominator: u128) -> Option<WrongCount> {
+    let task = code.class().task();
+    let counted = task.lengths().len() == 1 && *task.inputs().law() == InputLaw::Uniform;
+    counted.then(|| WrongCount {
+        count: (denominator - now).to_string(),
+        of: denominator.to_string(),
+    })
+}
+
+/// The wrong inputs that are listed.
+const LISTED: usize = 64;
+
+/// The inputs that are rolled out, as `inspect` has it where nothing else is said, and the steps of rollouts
+/// that a page may ask for.
+const MOST_INPUTS: usize = 200_000;
+const MOST_STEPS: usize = 100_000_000;
+
+/// The states of rollouts, as cells times symbols squared, that a page may ask for.
+const MOST_STATES: usize = 10_000_000;
+
+/// Takes a code apart, as `inspect` does; of long inputs, fewer are rolled out.
+pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
+    let (_, code) = ask.code(asked)?;
+    let class = code.class();
+    if class.cells() * class.q() * class.q() > MOST_STATES {
+        return Err(Refusal::unable(format!(
+            "{} is too large to be taken apart in a page",
+            class.spec()
+        ))
+        .help("foldglass inspect --code code.json"));
+    }
+    // A symbol that does not matter is tried at every place of every input.
+    let steps = |&length: &usize| length * length * class.q();
+    let steps: usize = class.task().lengths().iter().map(steps).sum();
+    let most_inputs = (MOST_STEPS / steps).clamp(1, MOST_INPUTS);
+    let mut found = inspect(code.clone(), most_inputs, 0, Defence::default()).json();
+    let list = found["wrong_inputs"].as_array_mut().map(|list| {
+        list.truncate(LISTED);
+        std::mem::take(list)
+    });
+    let most = most_inputs.to_string();
+    let mut words = vec!["inspect", "--code", CODE];
+    if most_inputs != MOST_INPUTS {
+        words.extend(["--most-inputs", &most]);
+    }
+    let part = |key: &str| found[key].clone();
+    Ok(json!({
+        "count": part("wrong"),
+        "of": part("inputs"),
+        "sampled": part("sampled"),
+        "list": list,
+        "causes": part("causes"),
+        "ignored": part("ignored"),
+        "steps": part("steps"),
+        "aliasing": part("aliasing"),
+        "command": command::line(words),
+        "code_file": command::code_file(&code),
+    }))
+}

@@ -1,0 +1,327 @@
+//! Shows the records of the directory that the program was given: points, runs, their codes, and the
+//! curves of a fleet while it trains (paper, section 5 and G.5).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use foldglass::{Code, Symbol};
+use foldglass_study::{Fields, Gathered, Record, Registry, gather, read_lines, summarize};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Ask, command};
+use crate::commands::plot;
+use crate::error::Error;
+use crate::explore::classes::{Known, check_cells};
+use crate::explore::explorer::{Directory, Kind};
+use crate::explore::refusal::Refusal;
+
+/// The most points, runs of a point and points of a fleet's curve that are told of.
+const POINTS: usize = 2000;
+const RUNS: usize = 1000;
+const CURVE: usize = 2000;
+
+/// The most bytes of records that are read.
+const BYTES: u64 = 512 << 20;
+
+impl Ask<'_> {
+    fn directory(&self, kind: Kind) -> Result<&Directory, Refusal> {
+        let directory = self.explorer.directory.as_ref();
+        directory
+            .filter(|directory| directory.kind == kind)
+            .ok_or_else(|| {
+                let what = match kind {
+                    Kind::Study => "a study",
+                    Kind::Fleet => "a fleet",
+                };
+                Refusal::unable(format!(
+                    "explore was not started with the directory of {what}"
+                ))
+                .help("foldglass explore DIR")
+            })
+    }
+
+    fn gathered(&self) -> Result<(&Directory, Gathered), Refusal> {
+        let directory = self.directory(Kind::Study)?;
+        check_bytes(&directory.path)?;
+        let found = gather(std::slice::from_ref(&directory.path)).map_err(Error::from)?;
+        Ok((directory, found))
+    }
+}
+
+fn check_bytes(directory: &Path) -> Result<(), Refusal> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let sizes = entries
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|data| data.len());
+    if sizes.sum::<u64>() <= BYTES {
+        return Ok(());
+    }
+    Err(
+        Refusal::unable(format!("the directory holds more than {BYTES} bytes"))
+            .help("foldglass summary and foldglass plot read it"),
+    )
+}
+
+/// What the directory holds.
+pub fn list(ask: &Ask<'_>) -> Result<Value, Refusal> {
+    match &ask.explorer.directory {
+        None => Ok(json!({ "kind": null })),
+        Some(directory) if directory.kind == Kind::Fleet => fleet(directory),
+        Some(_) => study(ask),
+    }
+}
+
+fn study(ask: &Ask<'_>) -> Result<Value, Refusal> {
+    let (directory, found) = ask.gathered()?;
+    let registry = Registry::default();
+    let points = summarize(&found.records, &registry, None);
+    let parameters: Vec<Value> = plot::numbers(&points)
+        .into_iter()
+        .map(|(name, values)| json!({ "name": name, "values": values }))
+        .collect();
+    let mut quantities: Vec<&str> = Vec::new();
+    for (name, value) in found.records.iter().flat_map(|record| &record.result) {
+        if value.is_number() && !quantities.contains(&&name[..]) {
+            quantities.push(name);
+        }
+    }
+    let mut classes: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
+    classes.dedup();
+    let shown = directory.path.display().to_string();
+    Ok(json!({
+        "kind": "study",
+        "name": found.manifest.study.name,
+        "done": found.records.len(),
+        "missing": found.missing.to_string(),
+        "damaged": found.damaged,
+        "classes": classes,
+        "parameters": parameters,
+        "quantities": quantities,
+        "points": points.iter().take(POINTS).collect::<Vec<_>>(),
+        "command": command::line(["summary", &shown]),
+    }))
+}
+
+/// The curves of a fleet, as far as they have come.
+fn fleet(directory: &Directory) -> Result<Value, Refusal> {
+    check_bytes(&directory.path)?;
+    let mut curves: BTreeMap<u64, Curve> = BTreeMap::new();
+    let path = directory.path.join("curves.jsonl");
+    let damaged = if path.exists() {
+        read_lines(&path, |_, line: Map<String, Value>| {
+            let model = line.get("model").and_then(Value::as_u64).unwrap_or(0);
+            curves.entry(model).or_default().push(line);
+            Ok(())
+        })
+        .map_err(Error::from)?
+    } else {
+        0
+    };
+    let curves: Vec<Value> = curves
+        .into_iter()
+        .map(|(model, curve)| curve.told(model))
+        .collect();
+    Ok(json!({
+        "kind": "fleet",
+        "name": directory.path.file_name().map(|name| name.to_string_lossy()),
+        "finished": directory.path.join("models.json").exists(),
+        "damaged": damaged,
+        "quantities": QUANTITIES,
+        "curves": curves,
+    }))
+}
+
+/// What a point of a curve holds beside its step.
+const QUANTITIES: [&str; 6] = [
+    "gate",
+    "length",
+    "sampled",
+    "entropy",
+    "loss",
+    "gradient_norm",
+];
+
+/// A model and its points; of many, every so manieth.
+#[derive(Default)]
+struct Curve {
+    model: Map<String, Value>,
+    points: Vec<Vec<Value>>,
+}
+
+impl Curve {
+    fn push(&mut self, line: Map<String, Value>) {
+        let part = |key: &str| line.get(key).cloned().unwrap_or(Value::Null);
+        let point = std::iter::once("step").chain(QUANTITIES).map(part);
+        self.points.push(point.collect());
+        if self.model.is_empty() {
+            for key in ["task", "c", "learning_rate", "seed"] {
+                self.model.insert(key.to_owned(), part(key));
+            }
+        }
+    }
+
+    fn told(self, model: u64) -> Value {
+        let every = self.points.len().div_ceil(CURVE).max(1);
+        let last = self.points.len().saturating_sub(1);
+        let kept = self.points.into_iter().enumerate();
+        let kept = kept
+            .filter(|(n, _)| n % every == 0 || *n == last)
+            .map(|(_, point)| point);
+        let mut told = self.model;
+        told.insert("model".to_owned(), model.into());
+        told.insert("points".to_owned(), kept.collect::<Vec<_>>().into());
+        Value::Object(told)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlotAsked {
+    quantity: Option<String>,
+    against: Option<String>,
+    /// Only these classes.
+    #[serde(default)]
+    classes: Vec<String>,
+}
+
+/// Draws a quantity against a parameter.
+pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
+    let (directory, found) = ask.gathered()?;
+    let (of, against) = (asked.quantity.as_deref(), asked.against.as_deref());
+    let drawn = plot::draw(&found, of, against, &asked.classes)?;
+    let mut points = Vec::new();
+    for (curve, places) in drawn.curves.iter().zip(&drawn.places) {
+        for ((x, summary), at) in curve.points.iter().zip(places) {
+            points.push(json!({
+                "curve": curve.name,
+                "x": x,
+                "y": summary.mean,
+                "low": summary.low,
+                "high": summary.high,
+                "n": summary.runs,
+                "at_one": summary.at_one,
+                "at": at,
+                "point": {
+                    "class": summary.class,
+                    "method": summary.method,
+                    "parameters": summary.parameters,
+                },
+            }));
+        }
+    }
+    let shown = directory.path.display().to_string();
+    let mut words = vec![
+        "plot",
+        &shown,
+        "--of",
+        &drawn.quantity,
+        "--against",
+        &drawn.against,
+    ];
+    asked
+        .classes
+        .iter()
+        .for_each(|class| words.extend(["--class", class]));
+    let [width, height] = drawn.size;
+    Ok(json!({
+        "command": command::line(words),
+        "svg": drawn.svg,
+        "width": width,
+        "height": height,
+        "quantity": drawn.quantity,
+        "against": drawn.against,
+        "points": points,
+    }))
+}
+
+/// A point, as a plot tells of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointAsked {
+    class: String,
+    method: String,
+    parameters: Fields,
+}
+
+/// The runs of a point.
+pub fn point(ask: &Ask<'_>, asked: &PointAsked) -> Result<Value, Refusal> {
+    let (_, found) = ask.gathered()?;
+    let own = |record: &&Record| {
+        record.class_id == asked.class
+            && record.dynamics == asked.method
+            && record.parameters == asked.parameters
+    };
+    let runs: Vec<&Record> = found.records.iter().filter(own).collect();
+    if runs.is_empty() {
+        return Err(Refusal::unable("the study has no run at such a point"));
+    }
+    let row = |record: &&Record| {
+        let short = |(_, value): &(&String, &Value)| !value.is_array() && !value.is_object();
+        let values: Map<String, Value> = (record.result.iter())
+            .filter(short)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        json!({
+            "id": record.id,
+            "run": record.run,
+            "values": values,
+            "has_code": tokens(record).is_some(),
+        })
+    };
+    Ok(json!({
+        "count": runs.len(),
+        "runs": runs.iter().take(RUNS).map(row).collect::<Vec<_>>(),
+    }))
+}
+
+/// The code that a record keeps.
+fn tokens(record: &Record) -> Option<&Vec<Value>> {
+    let kept = ["actions", "greedy"].iter();
+    kept.filter_map(|key| record.result.get(*key))
+        .find_map(Value::as_array)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunAsked {
+    id: String,
+}
+
+/// One run: its class, its results and the code it kept.
+pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
+    let (_, found) = ask.gathered()?;
+    let record = found.records.iter().find(|record| record.id == asked.id);
+    let record =
+        record.ok_or_else(|| Refusal::unable(format!("the study has no run `{}`", asked.id)))?;
+    let class = record
+        .class
+        .lay_out(ask.explorer.allowance)
+        .map_err(Error::from)?;
+    check_cells(&class)?;
+    let code = tokens(record).map(|tokens| {
+        let tokens: Vec<i64> = tokens.iter().filter_map(Value::as_i64).collect();
+        Code::new(&class, &tokens).map_err(|error| Refusal::unable(error.to_string()))
+    });
+    let code = code.transpose()?;
+    let known = ask
+        .explorer
+        .classes
+        .give(Known::of(class, &format!("{}.json", record.class_id)));
+    let actions: Option<&[Symbol]> = code.as_ref().map(Code::actions);
+    Ok(json!({
+        "id": record.id,
+        "class": known.flags,
+        "code": actions,
+        "kind": record.kind,
+        "parameters": record.parameters,
+        "settings": record.settings,
+        // Seeds of points have 64 bits, more than numbers of JavaScript hold.
+        "seed": record.seed.to_string(),
+        "run": record.run,
+        "command": code.as_ref().map(|_| command::line(["eval", "--code", command::CODE])),
+        "code_file": code.as_ref().map(command::code_file),
+        "help": code.is_none().then_some("the study keeps no codes: keep_code = true in its dynamics does"),
+    }))
+}

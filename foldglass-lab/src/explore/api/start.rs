@@ -1,0 +1,109 @@
+//! Gives codes to begin with: random, folding, constant, or a trap (paper, sections 2.2 and G.6).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldglass::chain::{Chains, Kernel, Order, Settings, random_code};
+use foldglass::claim::Finding;
+use foldglass::escape;
+use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::{Class, Code, Stream, Symbol};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Ask, command};
+use crate::explore::classes::Known;
+use crate::explore::refusal::Refusal;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartAsked {
+    class: Vec<String>,
+    how: How,
+    #[serde(default)]
+    seed: u64,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum How {
+    Random,
+    Ground,
+    Constant,
+    Trap,
+}
+
+/// Gives a code.
+pub fn start(ask: &Ask<'_>, asked: &StartAsked) -> Result<Value, Refusal> {
+    let known = ask.class(&asked.class)?;
+    let class = &known.class;
+    let code = match asked.how {
+        // The code that chain 0 of the seed starts from.
+        How::Random => random_code(class, &mut Stream::new(asked.seed, 0)),
+        How::Ground => fold(class),
+        How::Constant => Code::from_fn(class, |_| (asked.seed % class.q() as u64) as Symbol),
+        How::Trap => trap(ask, &known, asked.seed)?,
+    };
+    Ok(json!({ "code": code.actions(), "code_file": command::code_file(&code) }))
+}
+
+/// The code that folds: it emits x_1, then B[y, x].
+fn fold(class: &Class) -> Code {
+    let past = class.shape().window.past;
+    Code::from_fn(class, |cell| {
+        let key = class.key(cell);
+        let x = key.x[past].expect("a window shows x_t");
+        let before = key.y.last().copied().flatten();
+        before.map_or(x, |y| class.task().square().multiply(y, x))
+    })
+}
+
+/// Walks that are made at most, their sweeps, and the codes of a shelf that are searched at most.
+const WALKS: u64 = 400;
+const SWEEPS: usize = 60;
+const SHELF: usize = 2000;
+/// How long it is looked for.
+const LOOKING: Duration = Duration::from_secs(3);
+
+/// A code from which no way of neutral changes leads up: where walks at zero temperature end, searched.
+fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
+    let (class, allowance) = (&known.class, ask.explorer.allowance);
+    if escape::assumptions(class).is_ok() {
+        return Err(Refusal::unable(
+            "this class has no traps: from every code a way leads up that never lowers the reward (theorem \
+             4.1)",
+        )
+        .help("a tied class has traps, and so have correlated inputs, such as --inputs markov:9/10"));
+    }
+    let failed = |error: &dyn std::fmt::Display| Refusal::unable(error.to_string());
+    let settings = Settings {
+        kernel: Kernel::HeatBath,
+        order: Order::of(class),
+    };
+    let deadline = ask.deadline.within(LOOKING);
+    let mut workers = Workers::new(class, 1, allowance).map_err(|error| failed(&error))?;
+    for number in 0..WALKS {
+        deadline.check("looking for a trap")?;
+        let mut walk = Chains::new(class, settings, seed, number..number + 1, allowance)
+            .map_err(|error| failed(&error))?;
+        for _ in 0..SWEEPS {
+            walk.sweep(&[0.0]);
+        }
+        if walk.reward(0) == walk.denominator() {
+            continue;
+        }
+        let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
+        search.explore(&mut workers, &deadline);
+        if !search.is_over() {
+            continue;
+        }
+        let verdict = search.finish().verdict;
+        if matches!(verdict.finding, Finding::Certified { .. }) {
+            return Ok(verdict.start);
+        }
+    }
+    Err(Refusal::unable(format!(
+        "none of {WALKS} walks at zero temperature ended in a trap whose shelf has up to {SHELF} codes"
+    ))
+    .help("another seed, or another class"))
+}

@@ -1,0 +1,227 @@
+//! Leads codes out: escape paths, searches of shelves, the barrier tree (paper, thm. 4.1, App. E and G.6).
+
+use std::cmp::Ordering;
+
+use foldglass::claim::{self, Kind};
+use foldglass::{Class, Code, Reward, escape as library};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::command::{self, CODE};
+use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
+use crate::commands::certify as certify_command;
+use crate::commands::tree::{Spot, flood};
+use crate::error::Error;
+use crate::explore::refusal::Refusal;
+
+/// A move of a path, with what it is for.
+#[derive(Serialize)]
+struct Move {
+    cell: usize,
+    from: u16,
+    to: u16,
+    reward: Exact,
+    stage: Option<String>,
+    #[serde(rename = "for")]
+    purpose: &'static str,
+}
+
+/// What a move is for: what the theorem says, or what it does to the reward.
+fn purpose(kind: Option<Kind>, change: Ordering) -> &'static str {
+    match kind {
+        Some(Kind::Consolidate) => {
+            "the cell takes the token that is best for the state it leads to: one token for each state"
+        }
+        Some(Kind::Prepare) => {
+            "no input consults this cell yet: it is set for a state that will be led here"
+        }
+        Some(Kind::Reroute) => {
+            "a state leaves the token that it shares with another for one of its own"
+        }
+        Some(Kind::Finish) => "a cell of the last step takes the right answer",
+        Some(Kind::Neutral) => "the reward stays what it is",
+        Some(Kind::Raise) => "the reward rises",
+        None => match change {
+            Ordering::Less => "the reward falls: this is a part of the barrier",
+            Ordering::Equal => "the reward stays what it is",
+            Ordering::Greater => "the reward rises",
+        },
+    }
+}
+
+/// The moves of a path from a reward.
+fn moves(start: &Reward, list: &[claim::Move]) -> Vec<Move> {
+    let before = std::iter::once(start).chain(list.iter().map(|m| &m.reward));
+    let one = |(m, before): (&claim::Move, &Reward)| Move {
+        cell: m.cell,
+        from: m.from,
+        to: m.to,
+        reward: Exact::from(&m.reward),
+        stage: m.kind.map(|kind| kind.to_string()),
+        purpose: purpose(m.kind, m.reward.cmp(before)),
+    };
+    list.iter().zip(before).map(one).collect()
+}
+
+/// Leads a code to reward 1.
+pub fn escape(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
+    let (_, code) = ask.code(asked)?;
+    library::assumptions(code.class()).map_err(|error| {
+        Refusal::unable(error.to_string()).help("certify searches the shelf of a code of any class")
+    })?;
+    let path = library::escape(&code, ask.explorer.allowance);
+    let path = path.map_err(|error| Refusal::unable(error.to_string()))?;
+    Ok(json!({
+        "start_reward": Exact::from(&path.start_reward),
+        "reward": Exact::from(&path.reward),
+        "moves": moves(&path.start_reward, &path.moves),
+        "most_moves": library::most_moves(code.class().q(), code.class().task().longest()).to_string(),
+        "command": command::line(["escape", "--code", CODE, "--list"]),
+        "code_file": command::code_file(&code),
+    }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CertifyAsked {
+    class: Vec<String>,
+    code: Vec<i64>,
+    /// The most codes of the shelf to search.
+    #[serde(default = "cap")]
+    cap: usize,
+    /// Whether the way out over a barrier is searched too.
+    #[serde(default)]
+    barrier: bool,
+}
+
+fn cap() -> usize {
+    100_000
+}
+
+/// The largest cap.
+const MOST_CAP: usize = 1_000_000;
+
+/// Searches the shelf of a code.
+pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
+    let known = ask.class(&asked.class)?;
+    let code = code_of(&known, &asked.code)?;
+    if !(1..=MOST_CAP).contains(&asked.cap) {
+        return Err(Refusal::unable(format!(
+            "cap {}: a whole number from 1 to {MOST_CAP} is needed",
+            asked.cap
+        )));
+    }
+    let allowance = ask.explorer.allowance;
+    let line = certify_command::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
+    let cap = asked.cap.to_string();
+    let mut words = vec!["certify", "--code", CODE, "--cap", &cap];
+    if asked.barrier {
+        words.push("--barrier");
+    }
+    let mut told = serde_json::to_value(&line).map_err(|e| Refusal::new(500, e.to_string()))?;
+    let over = asked.barrier && ask.deadline.is_over();
+    told["stopped"] = (over || told.get("interrupted").is_some()).into();
+    told["path"] = json!(line.path().map(|path| moves(line.reward(), path)));
+    told["way_out"] = json!(line.way_out().map(|way| moves(line.reward(), &way.moves)));
+    told["words"] = words_of(&told, asked.cap).into();
+    told["command"] = command::line(words).into();
+    told["code_file"] = json!(command::code_file(&code));
+    Ok(told)
+}
+
+fn words_of(told: &Value, cap: usize) -> String {
+    let (verdict, shelf) = (told["verdict"].as_str().unwrap_or(""), &told["shelf"]);
+    let stopped = told["stopped"].as_bool().unwrap_or(false);
+    let more = if stopped {
+        ", when its time was over"
+    } else {
+        ""
+    };
+    match verdict {
+        "optimal" => "the reward is 1: there is nothing higher".to_owned(),
+        "certified" => format!(
+            "a trap: all {shelf} codes of its shelf were searched, and none has a neighbour that is higher"
+        ),
+        "escapes" => {
+            "not a trap: a way of changes that keep the reward leads to one that raises it"
+                .to_owned()
+        }
+        _ => format!(
+            "not decided: no way up was found among {shelf} codes of its shelf (at most {cap} are searched{more})"
+        ),
+    }
+}
+
+/// The most codes that are flooded.
+const MOST_CODES: u128 = 1 << 22;
+
+/// Refuses a class of too many codes for a tree.
+pub fn check_codes(class: &Class) -> Result<(), String> {
+    let exponent = u32::try_from(class.cells()).ok();
+    let codes = exponent.and_then(|cells| (class.q() as u128).checked_pow(cells));
+    if codes.is_some_and(|codes| codes <= MOST_CODES) {
+        return Ok(());
+    }
+    Err(format!(
+        "a tree is made of all codes, here {}^{}: a page floods up to {MOST_CODES}",
+        class.q(),
+        class.cells()
+    ))
+}
+
+/// The most leaves that are drawn and told of.
+const MOST_LEAVES: usize = 200;
+
+/// Floods a small class.
+pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
+    let known = ask.class(&asked.class)?;
+    check_codes(&known.class)
+        .map_err(|error| Refusal::unable(error).help("such as --task parity --lengths 4"))?;
+    let flooded = flood(
+        &known.class,
+        &known.words,
+        MOST_LEAVES,
+        ask.explorer.allowance,
+        &ask.deadline,
+    );
+    let (flooded, sketch) = flooded.map_err(|error| match error {
+        Error::Stopped(_) => Refusal::new(
+            503,
+            "the flood takes longer than a page may ask for: it was stopped",
+        ),
+        other => other.into(),
+    })?;
+    let [width, height] = sketch.size;
+    let tree = &flooded.tree;
+    let leaf = |spot: &Spot| {
+        let leaf = &tree.leaves[spot.leaf];
+        json!({
+            "id": spot.leaf,
+            "reward": Exact::from(&tree.reward(leaf.reward)),
+            "size": leaf.shelf.to_string(),
+            "barrier": leaf.barrier.map(|barrier| Exact::from(&tree.reward(barrier))),
+            "steepest": leaf.steepest.to_string(),
+            "random": leaf.random,
+            "code": Code::actions(&leaf.code),
+            "x": spot.x,
+            "y": spot.y,
+        })
+    };
+    let saddles = (tree.leaves.len()..)
+        .zip(&tree.saddles)
+        .map(|(id, saddle)| {
+            let reward = Exact::from(&tree.reward(saddle.reward));
+            json!({ "id": id, "reward": reward, "children": saddle.children })
+        });
+    let line = ["tree", "--svg", "tree.svg"].into_iter().map(str::to_owned);
+    Ok(json!({
+        "svg": sketch.svg,
+        "width": width,
+        "height": height,
+        "codes": tree.codes.to_string(),
+        "leaf_count": tree.leaves.len(),
+        "leaves": sketch.leaves.iter().map(leaf).collect::<Vec<_>>(),
+        "saddles": saddles.take(10 * MOST_LEAVES).collect::<Vec<_>>(),
+        "command": command::line(line.chain(known.flags.iter().cloned())),
+    }))
+}

@@ -1,0 +1,313 @@
+//! Lays out the classes that pages name by the flags of the command line, and keeps a few of them.
+//!
+//! A page reads no file: a task or a law from a file is known only where the program was started with it
+//! or a record of its directory has it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use clap::{CommandFactory, FromArgMatches, Parser};
+use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
+use foldglass_study::ClassWords;
+
+use super::explorer::lock;
+use super::limits;
+use super::refusal::Refusal;
+use crate::cli::one_line;
+use crate::flags::ClassArgs;
+
+/// A class and the flags that name it.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub class: Class,
+    pub words: ClassWords,
+    pub flags: Vec<String>,
+}
+
+impl Known {
+    /// A class in words.
+    pub fn new(class: Class, words: ClassWords) -> Known {
+        let flags = flags(&words);
+        Known {
+            class,
+            words,
+            flags,
+        }
+    }
+
+    /// A class by what it is made of, in words where its square and law have names.
+    pub fn of(class: Class, file: &str) -> Known {
+        let words = words(&class.spec(), file);
+        Known::new(class, words)
+    }
+}
+
+/// The classes that pages have asked for.
+#[derive(Default)]
+pub struct Classes {
+    /// Those of files, which are never forgotten.
+    given: Mutex<Vec<Arc<Known>>>,
+    recent: Mutex<VecDeque<Arc<Known>>>,
+}
+
+#[derive(Parser)]
+#[command(name = "class", no_binary_name = true, disable_help_flag = true)]
+struct Flags {
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+/// The most words of a class, and the most bytes of one.
+const WORDS: usize = 32;
+const WORD: usize = 400;
+
+impl Classes {
+    /// Makes a class known that needs files.
+    pub fn give(&self, known: Known) -> Arc<Known> {
+        let mut given = lock(&self.given);
+        if let Some(same) = given.iter().find(|old| old.flags == known.flags) {
+            return same.clone();
+        }
+        given.push(Arc::new(known));
+        given[given.len() - 1].clone()
+    }
+
+    /// The class that flags name.
+    pub fn find(&self, flags: &[String], allowance: Allowance) -> Result<Arc<Known>, Refusal> {
+        if let Some(known) = self.known(flags) {
+            return Ok(known);
+        }
+        let words = read(flags)?;
+        let normal = self::flags(&words);
+        if let Some(known) = self.known(&normal) {
+            return Ok(known);
+        }
+        let known = Arc::new(lay_out(words, allowance)?);
+        let mut recent = lock(&self.recent);
+        recent.push_front(known.clone());
+        recent.truncate(limits::CLASSES);
+        Ok(known)
+    }
+
+    fn known(&self, flags: &[String]) -> Option<Arc<Known>> {
+        let same = |known: &&Arc<Known>| known.flags == flags;
+        let given = lock(&self.given).iter().find(same).cloned();
+        given.or_else(|| lock(&self.recent).iter().find(same).cloned())
+    }
+}
+
+/// Reads the flags of a class.
+fn read(flags: &[String]) -> Result<ClassWords, Refusal> {
+    if flags.len() > WORDS || flags.iter().any(|word| word.len() > WORD) {
+        return Err(Refusal::unable(format!(
+            "a class has at most {WORDS} words of {WORD} letters"
+        )));
+    }
+    if let Some(other) = flags.iter().find(|word| word.starts_with("--max-memory")) {
+        return Err(Refusal::unable(format!("{other}: a page sets no limit")));
+    }
+    let matches = Flags::command().try_get_matches_from(flags);
+    let read = matches.and_then(|matches| Flags::from_arg_matches(&matches));
+    let read = read.map_err(|error| {
+        Refusal::unable(one_line(&error.to_string()))
+            .help("the flags of a class, such as --task quasigroup --lengths 8 --window 0,0")
+    })?;
+    Ok(read.class.words()?)
+}
+
+fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
+    if is_file(&words) {
+        return Err(Refusal::unable("a page reads no file").help(
+            "start foldglass explore with these class flags, or with a code file of the class",
+        ));
+    }
+    check(&words)?;
+    let spec = words.spec("".as_ref(), 0).map_err(crate::Error::from)?;
+    let class = spec.lay_out(allowance).map_err(crate::Error::from)?;
+    check_cells(&class)?;
+    Ok(Known::new(class, words))
+}
+
+/// Refuses a class that is too large for a page.
+pub fn check_cells(class: &Class) -> Result<(), Refusal> {
+    if class.cells() <= limits::CELLS && class.q() as u128 <= limits::SYMBOLS {
+        return Ok(());
+    }
+    Err(Refusal::unable(format!(
+        "{} has {} cells of {} symbols: a page shows up to {} cells of {} symbols",
+        class.spec(),
+        class.cells(),
+        class.q(),
+        limits::CELLS,
+        limits::SYMBOLS
+    )))
+}
+
+fn is_file(words: &ClassWords) -> bool {
+    let task = words.task.starts_with("file:") || words.task.ends_with(".json");
+    task || words.inputs.starts_with("product:")
+}
+
+/// Refuses, by its words alone, what would take long to lay out.
+fn check(words: &ClassWords) -> Result<(), Refusal> {
+    let order = order(&words.task);
+    if order > limits::SYMBOLS {
+        return Err(Refusal::unable(format!(
+            "--task {}: a page shows up to {} symbols",
+            words.task,
+            limits::SYMBOLS
+        )));
+    }
+    let longest = words.lengths.iter().max().copied().unwrap_or(0);
+    if longest > limits::STEPS || words.lengths.len() > limits::LENGTHS {
+        return Err(Refusal::unable(format!(
+            "--lengths: a page shows up to {} lengths of up to {} steps",
+            limits::LENGTHS,
+            limits::STEPS
+        )));
+    }
+    Ok(())
+}
+
+/// At least the number of symbols of a task that has one, without making its table.
+fn order(task: &str) -> u128 {
+    let factor = |text: &str| {
+        let (name, rest) = text.trim().split_once(':').unwrap_or((text, ""));
+        let number = rest.split(':').next().unwrap_or("");
+        let n = number.trim().parse::<u128>().unwrap_or(1);
+        match name {
+            "s" | "a" => (1..=n.min(40))
+                .fold(1u128, u128::saturating_mul)
+                .div_ceil(2),
+            "d" => n.saturating_mul(2),
+            _ => n,
+        }
+    };
+    let factors = task.split(['*', 'x']).map(factor);
+    factors.fold(1, u128::saturating_mul)
+}
+
+/// The flags of a class, those of defaults left out.
+pub fn flags(words: &ClassWords) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut put = |flag: &str, value: String| flags.extend([flag.to_owned(), value]);
+    let lengths: Vec<String> = words.lengths.iter().map(usize::to_string).collect();
+    put("--task", words.task.clone());
+    put("--lengths", lengths.join(","));
+    let [past, future] = words.window;
+    if [past, future] != [0, 0] {
+        put("--window", format!("{past},{future}"));
+    }
+    if words.memory != 1 {
+        put("--memory", words.memory.to_string());
+    }
+    if words.inputs != "uniform" {
+        put("--inputs", words.inputs.clone());
+    }
+    if words.tied {
+        flags.push("--tied".to_owned());
+    }
+    flags
+}
+
+/// A class in words; a square or a law without a name is one of a file.
+fn words(spec: &ClassSpec, file: &str) -> ClassWords {
+    let window = spec.shape.window;
+    let inputs = match &spec.inputs {
+        foldglass::InputLaw::Product(_) => format!("product:{file}"),
+        law => law.to_string(),
+    };
+    let task = name(&spec.square).unwrap_or_else(|| format!("file:{file}"));
+    let words = ClassWords::new(&task, &spec.lengths)
+        .window(window.past, window.future)
+        .tied(spec.shape.tied)
+        .inputs(&inputs);
+    ClassWords {
+        memory: spec.shape.memory,
+        ..words
+    }
+}
+
+/// The name of a square.
+fn name(square: &LatinSquare) -> Option<String> {
+    let q = square.q();
+    let mut names = vec![
+        "parity".to_owned(),
+        "quasigroup".to_owned(),
+        format!("z:{q}"),
+    ];
+    names.extend(
+        [
+            "s:3",
+            "q8",
+            "a:4",
+            "s:4",
+            "z:2*z:2",
+            "z:2*z:3",
+            "z:2*z:2*z:2",
+        ]
+        .map(str::to_owned),
+    );
+    names.push(format!("d:{}", q / 2));
+    let is = |name: &String| LatinSquare::named(name, 0).is_ok_and(|known| known == *square);
+    names
+        .into_iter()
+        .filter(|name| order(name) <= q as u128)
+        .find(is)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(flags: &str) -> Result<Arc<Known>, Refusal> {
+        let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
+        Classes::default().find(&flags, Allowance::default())
+    }
+
+    #[test]
+    fn flags_are_put_in_one_form() {
+        let known =
+            find("--lengths 4 -w 0,1 --task z:3 --memory 2 --tied --inputs markov:9/10").unwrap();
+        let form = "--task z:3 --lengths 4 --window 0,1 --memory 2 --inputs markov:9/10 --tied";
+        assert_eq!(known.flags.join(" "), form);
+        assert_eq!(find(form).unwrap().class, known.class);
+        assert_eq!(Known::of(known.class.clone(), "x.json").flags, known.flags);
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_it_is_made() {
+        for bad in [
+            "--task z:4 --lengths 1000000000",
+            "--task z:60000 --lengths 2",
+            "--task s:12 --lengths 2",
+            "--task z:30*z:30 --lengths 2",
+            "--task random:5000 --lengths 2",
+            "--task z:2 --lengths 30 --window 500,500",
+            "--task z:5 --lengths 8 --memory 9",
+            "--task file:/etc/passwd --lengths 2",
+            "--task /etc/hosts.json --lengths 2",
+            "--task z:2 --lengths 2 --inputs product:/etc/passwd",
+            "--task z:2 --lengths 2 --max-memory 1TB",
+            "--task z:2 --lengths 2 --json",
+            "--task z:2",
+            "--help",
+        ] {
+            let refusal = find(bad).map(|known| known.flags.clone()).expect_err(bad);
+            assert_eq!(refusal.status, 422, "{bad}: {refusal:?}");
+        }
+    }
+
+    #[test]
+    fn squares_without_a_name_are_of_a_file() {
+        let spec = find("--task random:5:3 --lengths 3").unwrap().class.spec();
+        assert_eq!(words(&spec, "mine.json").task, "file:mine.json");
+        for name in ["parity", "quasigroup", "z:7", "s:3", "d:5", "z:2*z:2"] {
+            let spec = find(&format!("--task {name} --lengths 2"))
+                .unwrap()
+                .class
+                .spec();
+            assert_eq!(words(&spec, "").task, name);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Stops a computation when its time is over, its client is gone or the server ends.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use foldglass::watch::{Observer, Progress};
+
+use super::refusal::Refusal;
+use crate::progress::Host;
+
+/// How long a computation may go on.
+#[derive(Debug, Clone)]
+pub struct Deadline {
+    end: Instant,
+    /// Set when nobody waits for the answer any more, and when the server ends.
+    abandoned: Arc<AtomicBool>,
+    closing: Arc<AtomicBool>,
+}
+
+impl Deadline {
+    /// From now on.
+    pub fn after(time: Duration, abandoned: Arc<AtomicBool>, closing: Arc<AtomicBool>) -> Deadline {
+        Deadline {
+            end: Instant::now() + time,
+            abandoned,
+            closing,
+        }
+    }
+
+    /// The same, or an earlier one.
+    pub fn within(&self, time: Duration) -> Deadline {
+        Deadline {
+            end: self.end.min(Instant::now() + time),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        let told = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        told(&self.abandoned) || told(&self.closing) || Instant::now() >= self.end
+    }
+
+    /// Refuses to go on when it is over.
+    pub fn check(&self, what: &str) -> Result<(), Refusal> {
+        if self.is_over() {
+            return Err(Refusal::new(
+                503,
+                format!("{what} takes longer than a page may ask for: it was stopped"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Deadline {
+    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+        if self.is_over() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+impl Host for Deadline {}

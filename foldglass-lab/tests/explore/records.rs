@@ -1,0 +1,152 @@
+//! Shows a study's records and a fleet's curves as the commands that read them do.
+
+use serde_json::{Value, json};
+
+use crate::server::Server;
+use crate::support::{Scratch, words};
+
+const STUDY: &str = r#"
+name = "small"
+seed = 5
+
+[[class]]
+id = "p"
+task = "parity"
+lengths = 4
+inputs = "markov:9/10"
+
+[[dynamics]]
+kind = "chain"
+kernel = "metropolis"
+tau = [0.001, 0.01, 0.1]
+runs = 6
+sweeps = 50
+keep_code = true
+"#;
+
+#[test]
+fn a_study_is_plotted_and_its_runs_opened() {
+    let scratch = Scratch::new();
+    scratch.file("s.toml", STUDY);
+    scratch.run(&["run", "s.toml"]);
+    let server = Server::begin(scratch.path(), &["small"]);
+    let hello = server.ask("hello", &json!({})).good();
+    assert_eq!(
+        hello["directory"],
+        json!({"name": "small", "kind": "study"})
+    );
+    let records = server.ask("records", &json!({})).good();
+    let summary = scratch.json(&["summary", "small"]);
+    assert_eq!(records["points"], summary["points"]);
+    assert_eq!(
+        (&records["done"], &records["missing"]),
+        (&json!(18), &json!("0"))
+    );
+    let plot = server
+        .ask(
+            "records/plot",
+            &json!({"quantity": "mean_reward", "against": "tau"}),
+        )
+        .good();
+    let line = plot["command"].as_str().unwrap().to_owned();
+    scratch.run(&[&words(&line)[1..], &["--out", "here.svg"]].concat());
+    assert_eq!(plot["svg"].as_str().unwrap(), scratch.read("here.svg"));
+    let points = plot["points"].as_array().unwrap();
+    assert_eq!(points.len(), 3);
+    for point in points {
+        check_point(&server, point);
+    }
+    check_places(&plot);
+    let wrong = server
+        .ask("records/plot", &json!({"quantity": "reword"}))
+        .refused(422);
+    assert!(wrong.contains("is reward meant"), "{wrong}");
+    for id in ["", "p/chain/tau=1/0", "../../etc/passwd"] {
+        server.ask("records/run", &json!({"id": id})).refused(422);
+    }
+}
+
+fn check_point(server: &Server, point: &Value) {
+    let runs = server.ask("records/point", &point["point"]).good();
+    assert_eq!((&runs["count"], &point["n"]), (&json!(6), &json!(6)));
+    let values = runs["runs"].as_array().unwrap().iter();
+    let values: Vec<f64> = values
+        .map(|run| run["values"]["mean_reward"].as_f64().unwrap())
+        .collect();
+    let mean = values.iter().sum::<f64>() / 6.0;
+    assert!((mean - point["y"].as_f64().unwrap()).abs() < 1e-12);
+    let one = &runs["runs"][2];
+    assert_eq!(one["has_code"], true);
+    let run = server.ask("records/run", &json!({"id": one["id"]})).good();
+    let look = server
+        .ask("look", &json!({"class": run["class"], "code": run["code"]}))
+        .good();
+    assert_eq!(look["reward"]["text"], one["values"]["reward_exact"]);
+}
+
+/// The markers of the drawing are where the points are said to be.
+fn check_places(plot: &Value) {
+    let svg = plot["svg"].as_str().unwrap();
+    for point in plot["points"].as_array().unwrap() {
+        let at = [&point["at"][0], &point["at"][1]].map(|at| at.as_f64().unwrap());
+        let numbers = |key: &str| -> Vec<f64> {
+            let mark = format!(" {key}=\"");
+            let parts = svg.split(&mark).skip(1);
+            parts
+                .filter_map(|part| part.split('"').next()?.parse().ok())
+                .collect()
+        };
+        let near = |list: Vec<f64>, value: f64| list.iter().any(|x| (x - value).abs() < 0.6);
+        assert!(
+            near(numbers("cx"), at[0]) && near(numbers("cy"), at[1]),
+            "{at:?}: {svg}"
+        );
+    }
+}
+
+#[test]
+fn a_fleet_shows_its_curves_as_far_as_they_have_come() {
+    let scratch = Scratch::new();
+    let train = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
+                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 60 --record-every 10 --models 2 \
+                 --out fleet";
+    scratch.run(&words(train)).success();
+    let server = Server::begin(scratch.path(), &["fleet"]);
+    let told = server.ask("records", &json!({})).good();
+    assert_eq!(
+        (&told["kind"], &told["finished"]),
+        (&json!("fleet"), &json!(true))
+    );
+    let curves = told["curves"].as_array().unwrap();
+    assert_eq!(curves.len(), 2);
+    let lines = scratch.read("fleet/curves.jsonl");
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for (model, curve) in curves.iter().enumerate() {
+        let own: Vec<&Value> = lines.iter().filter(|line| line["model"] == model).collect();
+        let points = curve["points"].as_array().unwrap();
+        assert!(points.len() == own.len() && !own.is_empty());
+        for (point, line) in points.iter().zip(own) {
+            assert_eq!((&point[0], &point[1]), (&line["step"], &line["gate"]));
+        }
+        assert_eq!(curve["task"], "parity");
+    }
+    // While it is trained, the last line may be half there.
+    let path = scratch.path().join("fleet/curves.jsonl");
+    let half = scratch.read("fleet/curves.jsonl");
+    std::fs::write(&path, &half[..half.len() - 20]).unwrap();
+    std::fs::remove_file(scratch.path().join("fleet/models.json")).unwrap();
+    let told = server.ask("records", &json!({})).good();
+    assert_eq!(
+        (&told["finished"], &told["damaged"]),
+        (&json!(false), &json!(0))
+    );
+    assert!(
+        server
+            .ask("records/plot", &json!({}))
+            .refused(422)
+            .contains("of a study")
+    );
+}

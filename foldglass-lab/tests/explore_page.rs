@@ -1,0 +1,578 @@
+//! Walks through every feature of `foldglass explore` in a real browser, with mouse and keys.
+//!
+//! What the page says of a code is compared with a slow evaluation of its own. With
+//! `FOLDGLASS_SCREENSHOTS=DIR` a picture of every view at every width is written there.
+#![cfg(unix)]
+
+#[path = "explore_page/slow.rs"]
+mod slow;
+mod support;
+#[path = "explore_page/walk.rs"]
+mod walk;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use support::Scratch;
+use support::chromium::{self, Chromium};
+use walk::{Ending, Server, Walk, foldglass};
+
+#[test]
+fn every_feature_of_the_page_works_in_a_real_browser() {
+    let Some(browser) = chromium::installed() else {
+        eprintln!("skipped: no browser; install the package chromium to run this test");
+        return;
+    };
+    let scratch = Scratch::new("explore");
+    let study = "name = \"mine\"\nseed = 3\n[[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 4\n\
+                 [[dynamics]]\nkind = \"cavi\"\ntau = [1e-6, 1e-3, 1e-2]\nruns = 4\niterations = 30\nkeep_code = true\n";
+    fs::write(scratch.0.join("study.toml"), study).unwrap();
+    foldglass(&["run", "study.toml", "--quiet"], &scratch.0);
+    let server = Server::start(&["mine"], &scratch.0);
+    let screenshots = std::env::var_os("FOLDGLASS_SCREENSHOTS").map(PathBuf::from);
+    let mut walk = Walk {
+        browser: Chromium::start(browser, &scratch.0),
+        address: server.address.clone(),
+        visited: Vec::new(),
+        downloads: scratch.0.join("downloads"),
+        screenshots,
+        refused: 0,
+    };
+    walk.browser.download_to(&walk.downloads);
+    walk.browser.size(1280, 900);
+    // A click finds its place only when nothing glides.
+    walk.browser.prefer(&[STILL]);
+    tour(&mut walk);
+    code(&mut walk);
+    chooser(&mut walk);
+    ways_out(&mut walk);
+    dynamics(&mut walk);
+    records(&mut walk);
+    address(&mut walk);
+    large(&mut walk);
+    latency(&mut walk, "--task z:5 --lengths 8", 50.0);
+    latency(
+        &mut walk,
+        "--task quasigroup --lengths 7 --window 0,3",
+        200.0,
+    );
+    names(&mut walk);
+    looks(&mut walk);
+    fleet(&mut walk, &scratch.0);
+    quiet(&walk);
+}
+
+/// What a reader asks for who wants nothing to move.
+const STILL: (&str, &str) = ("prefers-reduced-motion", "reduce");
+
+/// A tour on first opening, which can be gone through, skipped and opened again.
+fn tour(walk: &mut Walk) {
+    let address = format!("{}#class=--task+parity+--lengths+5&view=code", walk.address);
+    walk.browser.open(&address);
+    walk.browser
+        .wait_for("document.getElementById('tour').open");
+    walk.screenshot("tour");
+    for stop in 2..=6 {
+        walk.browser.click("#tour-next");
+        walk.wait_for_text("tour-count", &format!("{stop} of 6"));
+    }
+    walk.browser.click("#tour-next");
+    walk.browser
+        .wait_for("!document.getElementById('tour').open");
+    walk.browser.click("#tour-open");
+    walk.browser
+        .wait_for("document.getElementById('tour').open");
+    walk.browser.key("Escape");
+    walk.browser
+        .wait_for("!document.getElementById('tour').open");
+}
+
+/// The code: changes, undo and redo, keys, an input's rollout, wrong answers, drawing and grid.
+fn code(walk: &mut Walk) {
+    walk.browser
+        .wait_for("document.querySelectorAll('.spot').length === 18");
+    walk.compare();
+    let before = walk.code();
+    walk.browser.click(".spot[data-cell='9']");
+    walk.compare();
+    let changed = walk.code();
+    assert_eq!(
+        changed.iter().zip(&before).filter(|(a, b)| a != b).count(),
+        1
+    );
+    assert_ne!(changed[9], before[9]);
+    walk.browser.evaluate("document.activeElement.blur()");
+    walk.browser.key(&before[9].to_string());
+    walk.compare();
+    assert_eq!(walk.code(), before, "a digit is for the chosen cell");
+    walk.browser.key("u");
+    walk.compare();
+    walk.browser.key("e");
+    walk.browser.key("ArrowRight");
+    let here = "Number(document.activeElement.dataset.cell)";
+    let right = walk.browser.evaluate(here).as_u64().unwrap() as usize;
+    assert_eq!(right, 13, "the cell of the next step");
+    let other = 1 - changed[right];
+    walk.browser.key(&other.to_string());
+    walk.compare();
+    assert_eq!(walk.code()[right], other);
+    walk.browser.key("u");
+    walk.compare();
+    assert_eq!(walk.code(), changed);
+    walk.browser.chord("z", 2);
+    walk.compare();
+    assert_eq!(walk.code(), before);
+    walk.browser.key("r");
+    walk.browser.chord("Z", 2 | 8);
+    walk.compare();
+    assert_eq!(walk.code()[right], other);
+    rollouts(walk);
+    walk.browser.evaluate("(() => { const one = document.getElementById('shade'); one.value = 'visits'; one.dispatchEvent(new Event('change')); })()");
+    walk.browser
+        .wait_for("document.querySelectorAll('#stage .spot.shaded').length === 18");
+    walk.browser.evaluate("(() => { const one = document.getElementById('shade'); one.value = ''; one.dispatchEvent(new Event('change')); })()");
+    walk.browser.key("d");
+    walk.browser
+        .wait_for("document.querySelectorAll('.c').length === 18");
+    walk.compare();
+    walk.screenshot("code-grid");
+    walk.browser.key("d");
+    walk.browser.write("#input", "1 0 0 1 1");
+    walk.browser.key("Enter");
+    walk.browser
+        .wait_for("document.querySelector('#rollout .verdict')");
+    walk.take_all(&["code.svg", "code.json", "rollout.json", "wrong.json"]);
+    walk.browser.click("#start-ground");
+    walk.wait_for_text("status", "global maximum");
+    walk.compare();
+    assert_eq!(walk.text("reward"), "1");
+    walk.browser.click("#start-trap");
+    walk.wait_for_text("notice", "no traps");
+    walk.refused += 1;
+    walk.browser.click("#start-random");
+    walk.wait_for_text("status", "maximum");
+    walk.compare();
+}
+
+fn rollouts(walk: &mut Walk) {
+    let code = walk.code();
+    walk.browser.key("i");
+    walk.browser.write("#input", "01011");
+    walk.browser.key("Enter");
+    walk.browser
+        .wait_for("document.querySelectorAll('#rollout tbody tr').length === 5");
+    let steps: Vec<usize> = slow::cells(&code, 0b11010);
+    for cell in &steps {
+        walk.browser.wait_for(&format!(
+            "document.querySelector('.spot.path[data-cell=\"{cell}\"]')"
+        ));
+    }
+    assert_eq!(walk.count(".spot.path"), 5);
+    let said = if slow::is_right(&code, 0b11010) {
+        "right"
+    } else {
+        "right would be"
+    };
+    walk.wait_for_text("rollout", said);
+    walk.screenshot("code-input");
+    walk.browser.click("#wrong button.input");
+    walk.wait_for_text("rollout", "right would be");
+    walk.browser.write("#input", "0101");
+    walk.browser.key("Enter");
+    walk.browser
+        .wait_for("document.getElementById('input-error').textContent.length > 10");
+    walk.refused += 1;
+    walk.browser.click("#input-none");
+    walk.browser
+        .wait_for("document.querySelectorAll('.spot.path').length === 0");
+    walk.browser.evaluate("document.activeElement.blur()");
+}
+
+/// A class chosen by hand; what is wrong is said in the server's words.
+fn chooser(walk: &mut Walk) {
+    walk.browser.key("c");
+    walk.browser
+        .wait_for("document.getElementById('class-dialog').open");
+    walk.browser.write("#class-lengths", "4");
+    walk.browser.write("#class-inputs", "markov:11/10");
+    walk.browser.key("Enter");
+    walk.wait_for_text("class-error", "11/10");
+    walk.refused += 1;
+    walk.screenshot("class");
+    walk.browser.write("#class-inputs", "markov:9/10");
+    walk.browser
+        .evaluate("document.getElementById('class-how').value = 'trap'");
+    walk.browser.click("#class-form button[type=submit]");
+    walk.wait_for_text("class-words", "markov:9/10");
+    walk.settle();
+    assert_eq!(walk.text("reward"), "9/10");
+}
+
+/// A trap certified with its barrier, the tree, the escape of a code that is none.
+fn ways_out(walk: &mut Walk) {
+    walk.browser.key("]");
+    walk.browser.key("]");
+    walk.browser
+        .wait_for("document.body.dataset.view === 'ways'");
+    walk.browser.click("#certify-barrier");
+    walk.browser.click("#certify-find");
+    walk.wait_for_text("certify-words", "certified");
+    walk.wait_for_text("certify-words", "1/25");
+    assert!(
+        walk.text("commands").contains("foldglass certify"),
+        "{}",
+        walk.text("commands")
+    );
+    walk.browser.click("#tree-find");
+    walk.browser
+        .wait_for("document.querySelectorAll('#tree-picture .leaf').length > 1");
+    walk.take_all(&["certify.json", "tree.svg", "tree.json"]);
+    walk.browser
+        .evaluate("document.querySelector('.leaf').focus()");
+    walk.browser.key("ArrowRight");
+    walk.browser.key("Enter");
+    walk.wait_for_text("notice", "Leaf");
+    walk.browser.click(".leaf");
+    walk.wait_for_text("stage-reward", "J = 1");
+    walk.screenshot("ways-tree");
+    walk.class("--task parity --lengths 5", "ways");
+    walk.browser.click("#escape-find");
+    walk.browser
+        .wait_for("document.querySelectorAll('#escape-body .move').length > 0");
+    walk.browser.evaluate("document.activeElement.blur()");
+    walk.browser.key("n");
+    walk.wait_for_text("escape-body", "Move 1 of");
+    walk.browser.key("n");
+    walk.browser.key("p");
+    walk.wait_for_text("escape-body", "Move 1 of");
+    walk.screenshot("ways-escape");
+    walk.browser.key(" ");
+    let last = "[...document.querySelectorAll('#escape-body .move')].every((one) => one.parentElement.classList.contains('done'))";
+    walk.browser.wait_for(last);
+    walk.wait_for_text("stage-reward", "J = 1");
+    walk.take_all(&["escape.json"]);
+    walk.browser.key("u");
+    walk.wait_for_text("ways-now", "not a maximum");
+}
+
+/// A chain and CAVI side by side.
+fn dynamics(walk: &mut Walk) {
+    walk.browser.click("#tab-dynamics");
+    walk.wait_for_text("chain-words", "sweep 0");
+    walk.wait_for_text("cavi-words", "sweep 0");
+    walk.browser.key(".");
+    walk.wait_for_text("chain-words", "sweep 1:");
+    walk.wait_for_text("cavi-words", "sweep 1:");
+    walk.browser.write("#tau", "0.05");
+    let slider = walk
+        .browser
+        .evaluate("Number(document.getElementById('tau-slider').value)");
+    assert!(
+        (slider.as_f64().unwrap() - 0.05_f64.log10()).abs() < 0.06,
+        "{slider}"
+    );
+    walk.browser.evaluate("document.activeElement.blur()");
+    walk.browser.key(" ");
+    walk.browser.wait_for(
+        "Number(document.getElementById('chain-words').textContent.match(/[0-9]+/)[0]) > 20",
+    );
+    walk.browser.evaluate("(() => { const one = document.getElementById('tau-slider'); one.value = -1; one.dispatchEvent(new Event('input')); })()");
+    assert_eq!(
+        walk.browser
+            .evaluate("document.getElementById('tau').value"),
+        "0.1"
+    );
+    walk.wait_for_text("dynamics-note", "tau was changed");
+    walk.browser.key(" ");
+    walk.wait_for_text("play", "Play");
+    assert_eq!(walk.count("#dynamics-plot .curve"), 2);
+    assert!(
+        walk.count("#cavi-field .shaded") == 18,
+        "the policy as shades"
+    );
+    assert_eq!(walk.count("#commands code"), 2);
+    assert_eq!(walk.count("#command-files button"), 2);
+    walk.screenshot("dynamics");
+    walk.take_all(&[
+        "reward-against-sweeps.svg",
+        "reward-against-sweeps.json",
+        "chain.svg",
+        "chain.json",
+        "cavi.svg",
+        "cavi.json",
+    ]);
+    walk.browser.click("#reset");
+    walk.wait_for_text("chain-words", "sweep 0");
+    walk.browser.click("#resets");
+    walk.wait_for_text("commands", "--resets 0.02,10,100");
+    walk.browser.evaluate("(() => { const one = document.getElementById('kernel'); one.value = 'heat-bath'; one.dispatchEvent(new Event('change')); })()");
+    walk.wait_for_text("commands", "--kernel heat-bath");
+    small_for_ever(walk);
+}
+
+/// An hour of playing keeps no more points than a screen has, and leaves no nodes behind.
+fn small_for_ever(walk: &mut Walk) {
+    let points = walk.browser.evaluate(
+        "(async () => { const { Plot } = await import(new URL('app/plot.js', document.baseURI)); \
+         const plot = new Plot(document.createElement('div'), { x: '', y: '', label: '', unit: true }); \
+         plot.setLines(['a']); \
+         for (let n = 0; n < 33000; n += 1) { plot.extend(0, [[5 * n, 0], [5 * n + 1, 1], [5 * n + 2, 0.5]]); } \
+         const { points } = plot.lines[0]; return [points.length, points[0][0], points[points.length - 1][0]]; })()",
+    );
+    assert!(points[0].as_u64().unwrap() <= 1600, "{points}");
+    assert_eq!(points[1], 0);
+    assert_eq!(points[2], 5 * 32999 + 2, "{points}");
+    let count = "document.getElementsByTagName('*').length";
+    walk.browser.evaluate("document.activeElement.blur()");
+    walk.browser
+        .evaluate("document.getElementById('sweeps').value = '500'");
+    let before = walk.browser.evaluate(count).as_u64().unwrap();
+    walk.browser.key(" ");
+    walk.browser.wait_for("Number(document.getElementById('chain-words').textContent.replace(',', '').match(/[0-9]+/)[0]) > 4000");
+    walk.browser.key(" ");
+    let after = walk.browser.evaluate(count).as_u64().unwrap();
+    assert!(after < before + 60, "{before} nodes became {after}");
+}
+
+/// A study: a point opens its runs, a run its code.
+fn records(walk: &mut Walk) {
+    walk.browser.click("#tab-records");
+    walk.browser
+        .wait_for("document.querySelectorAll('#records-plot .point').length === 3");
+    assert!(
+        walk.text("commands").contains("foldglass plot"),
+        "{}",
+        walk.text("commands")
+    );
+    walk.browser
+        .evaluate("document.querySelector('.point').focus()");
+    walk.browser.key("Enter");
+    walk.browser
+        .wait_for("document.querySelectorAll('#runs tbody tr').length === 4");
+    walk.screenshot("records");
+    walk.take_all(&["records.svg", "records.json", "runs.json"]);
+    walk.browser.click("#runs button");
+    walk.browser
+        .wait_for("document.body.dataset.view === 'code'");
+    walk.wait_for_text("class-words", "T = 4");
+    walk.settle();
+}
+
+/// A fleet in training: its curves grow while one looks.
+fn fleet(walk: &mut Walk, directory: &Path) {
+    let flags = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
+                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 100000000 --record-every 50 --models 2 \
+                 --checkpoint-every 1 --out fleet --quiet --threads 1";
+    let _training = Ending::start(flags, directory);
+    let start = Instant::now();
+    while !directory.join("fleet/curves.jsonl").exists() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "nothing is trained"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let server = Server::start(&["fleet"], directory);
+    let before = std::mem::replace(&mut walk.address, server.address.clone());
+    walk.visited.push(before);
+    walk.browser.open(&server.address);
+    walk.browser
+        .wait_for("document.getElementById('tour').open");
+    walk.browser.click("#tour-skip");
+    walk.browser
+        .wait_for("document.body.dataset.view === 'records'");
+    walk.wait_for_text("fleet-state", "in training");
+    assert_eq!(walk.count("#records-plot .curve"), 2);
+    let first = walk.text("records-words");
+    let other = format!("document.getElementById('records-words').textContent !== {first:?}");
+    walk.browser.wait_for(&other);
+    walk.screenshot("fleet");
+    walk.take_all(&["records.svg", "records.json"]);
+}
+
+/// The address brings class, code and view back.
+fn address(walk: &mut Walk) {
+    walk.class("--task parity --lengths 5", "code");
+    walk.browser.click(".spot[data-cell='4']");
+    walk.compare();
+    let code = walk.code();
+    walk.browser.click("#tab-ways");
+    std::thread::sleep(Duration::from_millis(500));
+    let address = walk.browser.evaluate("location.href");
+    walk.browser.click("#share");
+    walk.browser
+        .wait_for("!document.getElementById('notice').hidden");
+    walk.browser.open("about:blank");
+    walk.browser.open(address.as_str().unwrap());
+    walk.browser
+        .wait_for("document.body.dataset.view === 'ways'");
+    walk.settle();
+    assert_eq!(walk.code(), code);
+    assert!(
+        walk.browser
+            .evaluate("document.getElementById('tour').open")
+            == false,
+        "the tour comes once"
+    );
+    walk.browser.click("#tab-code");
+    walk.compare();
+}
+
+/// A class too large to draw is a grid, a step at a time; tied classes and several lengths are drawn.
+fn large(walk: &mut Walk) {
+    walk.class("--task quasigroup --lengths 7 --window 0,3", "code");
+    walk.browser
+        .wait_for("document.querySelectorAll('.c').length === 3125");
+    walk.browser.click(".grid-bar button:last-of-type");
+    walk.browser
+        .wait_for("document.querySelectorAll('.c').length < 3125");
+    walk.screenshot("large");
+    walk.class("--task parity --lengths 3,4 --tied", "code");
+    walk.browser
+        .wait_for("document.querySelectorAll('.spot').length > 18");
+}
+
+/// How long the server takes to answer a change, and the page to show everything about it: medians of seven.
+fn latency(walk: &mut Walk, flags: &str, target: f64) {
+    walk.class(flags, "code");
+    let cell = "document.querySelector('[data-spot].raise, [data-spot].keep')";
+    walk.browser.wait_for(cell);
+    walk.browser.evaluate(&format!("{cell}.focus()"));
+    let (mut answered, mut shown) = (Vec::new(), Vec::new());
+    for _ in 0..7 {
+        walk.browser
+            .evaluate("performance.clearMeasures(), performance.clearResourceTimings()");
+        let token = walk
+            .browser
+            .evaluate("Number(document.activeElement.textContent.slice(0, 1))");
+        let next = (token.as_u64().unwrap() + 1) % 5;
+        walk.browser.key(&next.to_string());
+        walk.browser
+            .wait_for("performance.getEntriesByName('cell-change').length");
+        let times = walk.browser.evaluate(
+            "[performance.getEntriesByType('resource').find((one) => one.name.endsWith('/api/look')).duration, \
+             performance.getEntriesByName('cell-change')[0].duration]",
+        );
+        answered.push(times[0].as_f64().unwrap());
+        shown.push(times[1].as_f64().unwrap());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let median = |times: &mut Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let [answered, shown] = [&mut answered, &mut shown].map(median);
+    eprintln!(
+        "{flags}: a change is answered in {answered:.0} ms and shown whole after {shown:.0} ms (medians of 7; \
+         target {target} ms in a release build)"
+    );
+    // The machine may be busy, and a debug build is slower.
+    assert!(shown < 5.0 * target, "{shown}");
+}
+
+/// Everything that can be used has a name.
+fn names(walk: &mut Walk) {
+    walk.class("--task parity --lengths 5", "code");
+    walk.browser.call("Accessibility.enable", json!({}));
+    for view in ["code", "ways", "dynamics", "records"] {
+        walk.browser.click(&format!("#tab-{view}"));
+        let tree = walk.browser.call("Accessibility.getFullAXTree", json!({}));
+        let roles = [
+            "button",
+            "textbox",
+            "slider",
+            "checkbox",
+            "combobox",
+            "tab",
+            "spinbutton",
+            "link",
+        ];
+        let unnamed = tree["nodes"].as_array().unwrap().iter().filter(|node| {
+            let role = node["role"]["value"].as_str().unwrap_or("");
+            node["ignored"] == false
+                && roles.contains(&role)
+                && node["name"]["value"]
+                    .as_str()
+                    .unwrap_or("")
+                    .trim()
+                    .is_empty()
+        });
+        let unnamed: Vec<String> = unnamed.map(Value::to_string).collect();
+        assert!(unnamed.is_empty(), "{view}: {unnamed:?}");
+    }
+    walk.browser.call("Accessibility.disable", json!({}));
+    walk.browser.key("?");
+    walk.browser
+        .wait_for("document.getElementById('help').open");
+    walk.screenshot("help");
+    walk.browser.key("Escape");
+}
+
+/// Nothing is wider than the page at any width, dark and light.
+fn looks(walk: &mut Walk) {
+    for width in [390, 1280, 2560] {
+        walk.browser
+            .size(width, if width == 390 { 844 } else { 1200 });
+        for scheme in ["light", "dark"] {
+            walk.browser
+                .prefer(&[STILL, ("prefers-color-scheme", scheme)]);
+            for view in ["code", "dynamics", "ways", "records"] {
+                walk.browser.click(&format!("#tab-{view}"));
+                std::thread::sleep(Duration::from_millis(60));
+                let wide = walk.browser.evaluate(
+                    "[document.documentElement.scrollWidth, [...document.querySelectorAll('body *')].filter((element) => { \
+                     const box = element.getBoundingClientRect(); \
+                     return box.width > 0 && box.right > innerWidth + 1 && !element.closest('.field, .scroll, .paper, .commands, .skip'); \
+                     }).slice(0, 4).map((element) => element.outerHTML.slice(0, 120))]",
+                );
+                assert!(
+                    wide[0].as_u64().unwrap() <= u64::from(width),
+                    "{view} at {width}: {wide}"
+                );
+                assert_eq!(wide[1], json!([]), "{view} at {width}");
+                walk.screenshot(&format!("{view}-{width}-{scheme}"));
+            }
+            let ground = walk
+                .browser
+                .evaluate("getComputedStyle(document.body).backgroundColor");
+            let dark = ground == "rgb(20, 24, 28)";
+            assert_eq!(dark, scheme == "dark", "{ground}");
+        }
+    }
+    walk.browser
+        .prefer(&[STILL, ("prefers-color-scheme", "light")]);
+    walk.browser.key("t");
+    let ground = walk
+        .browser
+        .evaluate("getComputedStyle(document.body).backgroundColor");
+    assert_eq!(ground, "rgb(20, 24, 28)", "the switch goes over the system");
+    walk.browser.click("#tab-code");
+    let moving = "parseFloat(getComputedStyle(document.querySelector('.disc')).transitionDuration)";
+    assert_eq!(walk.browser.evaluate(moving), 0);
+    walk.browser.prefer(&[]);
+    assert!(walk.browser.evaluate(moving).as_f64() > Some(0.0));
+}
+
+/// The console said nothing but what was refused on purpose, and nobody else was asked.
+fn quiet(walk: &Walk) {
+    let is_refusal = |line: &&String| line.contains("422") && line.contains("/api/");
+    let (refusals, others): (Vec<&String>, Vec<&String>) =
+        walk.browser.complaints.iter().partition(is_refusal);
+    assert_eq!(others, Vec::<&String>::new());
+    assert_eq!(refusals.len(), walk.refused, "{refusals:?}");
+    let own = |address: &&String| {
+        let known = walk.visited.iter().chain([&walk.address]);
+        known.into_iter().any(|known| address.starts_with(known))
+            || address.starts_with("blob:http://127.0.0.1")
+            || *address == "about:blank"
+    };
+    let foreign: Vec<&String> = walk
+        .browser
+        .requests
+        .iter()
+        .filter(|one| !own(one))
+        .collect();
+    assert_eq!(foreign, Vec::<&String>::new());
+}
