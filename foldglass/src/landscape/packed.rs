@@ -20,10 +20,20 @@ impl Packing {
         (cells <= (128 / bits) as usize).then_some(Packing { bits })
     }
 
+    /// The bits of so many actions.
+    pub fn bits(self, cells: usize) -> u32 {
+        self.bits * cells as u32
+    }
+
     /// The first cell is the lowest digit.
     pub fn pack(self, actions: &[Symbol]) -> Packed {
-        let digits = actions.iter().rev();
-        digits.fold(0, |code, &action| code << self.bits | Packed::from(action))
+        self.pack_all(actions.iter().copied())
+    }
+
+    /// The same of actions that are made one by one.
+    pub fn pack_all(self, actions: impl DoubleEndedIterator<Item = Symbol>) -> Packed {
+        let digits = actions.rev();
+        digits.fold(0, |code, action| code << self.bits | Packed::from(action))
     }
 
     pub fn unpack(self, code: Packed, actions: &mut [Symbol]) {
