@@ -131,6 +131,17 @@ struct Part {
     /// The rungs of the stretch before this one are set.
     begun: usize,
     code: Packed,
+    /// Of the codes of the other rungs, those whose number has this rest when it is divided.
+    rest: usize,
+    divisor: usize,
+}
+
+impl Part {
+    /// Whether the next code of its rungs is its own.
+    fn has(&self, number: &mut usize) -> bool {
+        *number += 1;
+        *number % self.divisor == self.rest
+    }
 }
 
 /// What all visits of the codes of a class share.
@@ -149,6 +160,8 @@ struct Frame {
 pub struct Survey {
     frame: Frame,
     width: Width,
+    /// The most steps whose prefixes are merged.
+    most: usize,
 }
 
 /// A census of the codes of a class, cut into parts that can be counted in any order.
@@ -181,11 +194,14 @@ macro_rules! with {
 
 /// About how many parts there are where there are enough codes, and the most codes of one, should no
 /// action of the last rung be better than another.
-const PARTS: f64 = 4096.0;
+const PARTS: f64 = 16_384.0;
 const PART: f64 = 2_097_152.0;
 
 /// The most parts of a stretch, about; each takes some bytes.
 const MOST_PARTS: f64 = 262_144.0;
+
+/// The most codes of which each part of a class counts some.
+const MOST_DIVIDED: f64 = 10_000.0;
 
 /// Codes that a walker keeps in mind.
 const KEPT: usize = 1 << 21;
@@ -250,7 +266,11 @@ impl Survey {
             tracker: tracker(class),
             splits: shape.memory == 1 && class.task().lengths().len() == 1,
         };
-        Ok(Survey { frame, width })
+        Ok(Survey {
+            frame,
+            width,
+            most: usize::MAX,
+        })
     }
 
     /// The class.
@@ -268,10 +288,23 @@ impl Survey {
         (KEPT * 2 * 32 + beginnings::KEPT * beginnings::KEPT_BYTES) as u128
     }
 
+    /// Merges the prefixes of so many steps at most. A census of other steps has other parts.
+    pub fn at_most(self, steps: usize) -> Survey {
+        Survey {
+            most: steps,
+            ..self
+        }
+    }
+
     /// Merges prefixes, of as many steps as there is room for; the more, the faster the census. None
     /// when it was stopped.
     pub fn merged(self, room: Allowance, tally: &Tally<'_>) -> Option<Census> {
         let frame = self.frame;
+        let room = Room {
+            bytes: room.0 as f64,
+            links: MOST_LINKS,
+            steps: self.most,
+        };
         let tables = if self.width == Width::Narrow {
             Tables::Narrow(Merged::new(&frame, room, tally)?)
         } else {
@@ -290,12 +323,8 @@ impl Survey {
 }
 
 impl<W: Whole + Ord> Merged<W> {
-    fn new(frame: &Frame, room: Allowance, tally: &Tally<'_>) -> Option<Merged<W>> {
+    fn new(frame: &Frame, room: Room, tally: &Tally<'_>) -> Option<Merged<W>> {
         let rungs = Rungs::new(&frame.class);
-        let room = Room {
-            bytes: room.0 as f64,
-            links: MOST_LINKS,
-        };
         let prefixes = Prefixes::new(&rungs, frame.packing, frame.splits, room, tally)?;
         Some(Merged { rungs, prefixes })
     }
@@ -325,9 +354,9 @@ impl Census {
         })
     }
 
-    /// The bytes that merged prefixes take.
+    /// The most bytes that prefixes took while they were merged.
     pub fn bytes(&self) -> u128 {
-        with!(self, tables => tables.prefixes.levels.iter().map(|level| level.bytes()).sum())
+        with!(self, tables => tables.prefixes.most_bytes as u128)
     }
 
     /// A visitor of parts, for one thread; it remembers from one to the next what saves it time. Now
@@ -420,7 +449,7 @@ impl Frame {
         let part = (all / PARTS).clamp((most / 512.0).max(16.0), most);
         let mut begun = stretch.first;
         let mut codes: Vec<Packed> = vec![0];
-        while begun < stretch.end && size(begun..stretch.end) > part {
+        while begun < stretch.end && size(begun..stretch.end) > part.max(MOST_DIVIDED) {
             let longer = f64::from(classes) * codes.len() as f64 * size(begun..begun + 1);
             if longer >= MOST_PARTS {
                 break;
@@ -428,15 +457,26 @@ impl Frame {
             codes = self.longer(rungs, stretch, begun, &codes);
             begun += 1;
         }
-        let together = (part / size(begun..stretch.end)).clamp(1.0, f64::from(u32::MAX)) as u32;
+        let left = size(begun..stretch.end);
+        let together = (part / left).clamp(1.0, f64::from(u32::MAX)) as u32;
+        // All codes are gone through for each rest, so that there must not be too many.
+        let divisor = if left <= MOST_DIVIDED {
+            (left / part).ceil().max(1.0) as usize
+        } else {
+            1
+        };
         for first in (0..classes).step_by(together as usize) {
-            parts.extend(codes.iter().map(|&code| Part {
+            let part = |(&code, rest): (&Packed, usize)| Part {
                 aim,
                 stretch,
                 classes: first..classes.min(first.saturating_add(together)),
                 begun,
                 code,
-            }));
+                rest,
+                divisor,
+            };
+            let each = codes.iter().flat_map(|code| (0..divisor).map(move |rest| (code, rest)));
+            parts.extend(each.map(part));
         }
     }
 

@@ -56,6 +56,8 @@ pub(super) struct Level<W> {
 /// All levels whose prefixes are merged.
 pub(super) struct Prefixes<W> {
     pub levels: Vec<Level<W>>,
+    /// What they took at most while they were made, and had every link led to a class of its own.
+    pub most_bytes: f64,
 }
 
 /// What merging may take.
@@ -65,6 +67,8 @@ pub(super) struct Room {
     pub bytes: f64,
     /// The most links of a level: where there are more, visiting what follows is no slower.
     pub links: f64,
+    /// The most steps.
+    pub steps: usize,
 }
 
 /// How many classes are gone on from between two questions whether to stop.
@@ -132,20 +136,21 @@ impl<W: Whole + Ord> Prefixes<W> {
     ) -> Option<Prefixes<W>> {
         let seen = Seen::new(rungs);
         let mut levels = vec![Level::start(&seen)];
-        let mut taken = 0.0;
-        for t in 0..rungs.rungs.len().saturating_sub(2) {
+        let mut most_bytes = 0.0f64;
+        for t in 0..rungs.rungs.len().saturating_sub(2).min(room.steps) {
             let rung = &rungs.rungs[t];
             let links = levels[t].classes() as f64 * rung.codes(rungs.q);
-            taken += links * Merge::bytes_each(&seen, t + 1);
-            let fits = packing.bits(rung.cells.len()) <= u32::BITS && links <= room.links;
-            if !fits || taken > room.bytes {
+            let kept: f64 = levels.iter().map(|level| level.bytes() as f64).sum();
+            let bytes = kept + links * Merge::bytes_each(&seen, t + 1);
+            let packs = packing.bits(rung.cells.len()) <= u32::BITS;
+            if !packs || links > room.links || bytes > room.bytes {
                 break;
             }
+            most_bytes = most_bytes.max(bytes);
             let merge = Merge::new(rungs, packing, &seen, t);
             levels.push(merge.go_on(&levels[t], forgets, tally)?);
-            taken = levels.iter().map(|level| level.bytes() as f64).sum();
         }
-        Some(Prefixes { levels })
+        Some(Prefixes { levels, most_bytes })
     }
 
     /// The number of steps that are merged.
@@ -182,10 +187,10 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
     /// The most bytes that a link takes while its level is made, its class included.
     fn bytes_each(seen: &Seen<W>, level: usize) -> f64 {
         let (places, row) = (seen.layouts[level].places.len(), seen.prefixes[level].len());
-        // Growing lists have up to twice the room that they need, and thrice while they move.
-        let class = 3 * ((places + 1) * size_of::<W>() + size_of::<u128>() + 4);
-        let links = 3 * size_of::<(u32, Link)>() + size_of::<Link>();
-        Table::<W>::bytes(row, 1.0) + (class + links) as f64
+        let class = (places + 1) * size_of::<W>() + size_of::<u128>() + 4;
+        let links = size_of::<(u32, Link)>() + size_of::<Link>();
+        // Lists that grow have half as much again.
+        Table::<W>::bytes_each(row) + 1.5 * (class + links) as f64
     }
 
     fn new(rungs: &'a Rungs<W>, packing: Packing, seen: &'a Seen<W>, number: usize) -> Self {

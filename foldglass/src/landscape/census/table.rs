@@ -19,11 +19,9 @@ impl<W: Whole> Table<W> {
         }
     }
 
-    /// The most bytes that so many rows take, those on the way to a larger table included.
-    pub fn bytes(width: usize, rows: f64) -> f64 {
-        // Twice to four times as many slots as rows, and half as many again while they grow; rows
-        // are moved to twice their room.
-        rows * (6.0 * 4.0 + 3.0 * (width * size_of::<W>()) as f64)
+    /// The most bytes that a row takes: with two to four slots, and half as much again as it grows.
+    pub fn bytes_each(width: usize) -> f64 {
+        16.0 + 1.5 * (width * size_of::<W>()) as f64
     }
 
     fn len(&self) -> usize {

@@ -77,9 +77,9 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
             Aim::Codes => self.codes(part),
             Aim::Endings => {
                 let (mut descent, weight) = self.census.ending(self.rungs, part);
-                let first = part.stretch.first;
+                let (first, mut number) = (part.stretch.first, 0);
                 descent.descend(part.begun, weight, &mut |descent, weight| {
-                    if !self.is_stopped() {
+                    if part.has(&mut number) && !self.is_stopped() {
                         self.ending(descent, first, weight);
                     }
                 });
@@ -101,8 +101,9 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
             let mut descent = Descent::new(rungs, part.stretch, &actions, &nothing);
             descent.start_from(&level.layout, level.weights(class));
             let weight = descent.begin(part.begun);
+            let mut number = 0;
             descent.descend(part.begun, weight, &mut |descent, weight| {
-                if !self.is_stopped() {
+                if part.has(&mut number) && !self.is_stopped() {
                     self.leaf(class, descent, weight);
                 }
             });
