@@ -14,6 +14,7 @@ use foldglass::{ClassSpec, Reward};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
+use foldglass_study::parallel::threads;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -66,7 +67,9 @@ impl TreeArgs {
         let svg = self.svg.as_ref().map(create).transpose()?;
         let vienna = self.vienna.as_ref().map(create).transpose()?;
         let observer = Terminal::new();
-        let levels = Levels::new(&class, nodes, self.class.allowance(), &observer);
+        let threads = threads(settings.threads, usize::MAX);
+        let allowance = self.class.allowance();
+        let levels = Levels::new(&class, nodes, threads, allowance, &observer);
         let levels = levels.map_err(refuse)?;
         let exported = vienna.map(|(path, file)| export(&levels, &path, file));
         let exported = exported.transpose()?;

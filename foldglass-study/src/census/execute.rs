@@ -63,7 +63,10 @@ impl CensusPlan {
             .bytes()
             .max(options.barrier_cap as u128 * BARRIER_BYTES);
         let room = options.allowance.0.saturating_sub(each) / 2;
-        let (what, rest) = ("a thread of a census", Allowance(options.allowance.0 - room));
+        let (what, rest) = (
+            "a thread of a census",
+            Allowance(options.allowance.0 - room),
+        );
         let threads = fitting(options.threads, what, Some(each), rest)?;
         Ok(CensusPlan {
             survey,

@@ -475,7 +475,9 @@ impl Frame {
                 rest,
                 divisor,
             };
-            let each = codes.iter().flat_map(|code| (0..divisor).map(move |rest| (code, rest)));
+            let each = codes
+                .iter()
+                .flat_map(|code| (0..divisor).map(move |rest| (code, rest)));
             parts.extend(each.map(part));
         }
     }

@@ -183,7 +183,9 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
                 longer.extend(columns.iter().map(|column| {
                     let added = column.beta.iter().zip(&given).zip(&right);
                     Column {
-                        beta: added.map(|((&b, &given), &right)| b + given - right).collect(),
+                        beta: added
+                            .map(|((&b, &given), &right)| b + given - right)
+                            .collect(),
                         earned: column.earned + one.earned,
                         ways: column.ways,
                     }

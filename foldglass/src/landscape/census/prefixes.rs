@@ -252,18 +252,16 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
     }
 
     /// Comes to a class.
-    fn come(
-        &mut self,
-        descent: &Descent<'_, W>,
-        earned: W,
-        weight: u128,
-        from: u32,
-        told: bool,
-    ) {
+    fn come(&mut self, descent: &Descent<'_, W>, earned: W, weight: u128, from: u32, told: bool) {
         let naming = self.name(&descent.alpha, earned);
         let (class, new) = self.table.number(&self.best_row);
         if new {
-            rename(self.layout, &descent.alpha, &self.names[naming], &mut self.renamed);
+            rename(
+                self.layout,
+                &descent.alpha,
+                &self.names[naming],
+                &mut self.renamed,
+            );
             self.level.weights.extend_from_slice(&self.renamed);
             self.level.earned.push(earned);
             self.level.multiplicities.push(0);
@@ -272,7 +270,9 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
         let actions = &descent.actions[self.rung.cells.clone()];
         let forgetting = told && self.number > 0 && forgets(self.rung, &descent.actions);
         let names = &self.names[naming];
-        let action = self.packing.pack_all(actions.iter().map(|&a| names[a as usize])) as u32;
+        let action = self
+            .packing
+            .pack_all(actions.iter().map(|&a| names[a as usize])) as u32;
         if forgetting {
             let forgetting = Forgetting { class, action };
             if !self.level.forgetting.contains(&forgetting) {
@@ -333,7 +333,11 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
 /// The weights at the places of a level when its newest tokens have other names.
 fn rename<W: Whole>(layout: &Layout, alpha: &[W], names: &[Symbol], renamed: &mut [W]) {
     let q = names.len();
-    for (places, renamed) in layout.places.chunks_exact(q).zip(renamed.chunks_exact_mut(q)) {
+    for (places, renamed) in layout
+        .places
+        .chunks_exact(q)
+        .zip(renamed.chunks_exact_mut(q))
+    {
         for (&place, &name) in places.iter().zip(names) {
             renamed[name as usize] = alpha[place as usize];
         }

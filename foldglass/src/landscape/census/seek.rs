@@ -9,10 +9,10 @@
 //! whatever it is. An ending, the code from the last such step on, is therefore searched once, behind
 //! steps that track the fold.
 
+use super::Trap;
 use super::descent::{Descent, namings};
 use super::visit::{Leaf, Visit};
 use super::walker::Search;
-use super::Trap;
 use crate::count::weight::Whole;
 use crate::landscape::packed::relabel;
 use crate::quasigroup::Symbol;
@@ -94,7 +94,13 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
                 packing.unpack(forgetting.action.into(), &mut code[rung.cells.clone()]);
                 let ways = namings(rung, &code, rungs.q) * self.census.codes_before(rung);
                 let weight = candidate.weight * ways;
-                self.search(&code, Candidate { weight, ..candidate });
+                self.search(
+                    &code,
+                    Candidate {
+                        weight,
+                        ..candidate
+                    },
+                );
             }
         }
         for link in prefixes.levels[level].links(class) {
@@ -112,7 +118,10 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
             }
             rung.give_back(&mut self.beginnings.beta, &rungs.right, actions);
             let weight = candidate.weight * namings(rung, actions, rungs.q);
-            let candidate = Candidate { weight, ..candidate };
+            let candidate = Candidate {
+                weight,
+                ..candidate
+            };
             self.go_back(level - 1, link.from, actions, candidate);
         }
     }

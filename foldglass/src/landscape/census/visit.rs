@@ -160,8 +160,7 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         };
         let mut maxima = false;
         for column in choices {
-            self.last
-                .write(*token, column, &mut self.beginnings.beta);
+            self.last.write(*token, column, &mut self.beginnings.beta);
             let (reward, weight) = (reward + column.earned, weight * column.ways);
             maxima |= self.choose(leaf, actions, rest, reward, weight);
         }
