@@ -25,6 +25,8 @@
 mod beginnings;
 mod descent;
 mod last;
+#[cfg(test)]
+mod plain;
 mod prefixes;
 mod seek;
 mod seen;

@@ -360,3 +360,37 @@ fn orders(q: usize, all: bool) -> Vec<Vec<Symbol>> {
     }
     orders
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Allowance, Class, InputLaw, LatinSquare, Shape, Task, Unwatched};
+
+    /// The worked example of docs/landscape.md.
+    #[test]
+    fn two_steps_of_parity_have_three_classes_of_4_16_and_44_prefixes() {
+        let square = LatinSquare::cyclic(2).unwrap();
+        let task = Task::new(square, &InputLaw::Uniform, &[4]).unwrap();
+        let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+        let rungs = Rungs::<i64>::new(&class);
+        let packing = Packing::new(2, class.cells()).unwrap();
+        let tally = Tally::new(&Unwatched, "parts", None);
+        let room = Room {
+            bytes: f64::INFINITY,
+            links: f64::INFINITY,
+            steps: usize::MAX,
+        };
+        let prefixes = Prefixes::new(&rungs, packing, true, room, &tally).unwrap();
+        let of = |level: usize| {
+            let mut counts = prefixes.levels[level].multiplicities.clone();
+            counts.sort_unstable();
+            counts
+        };
+        assert_eq!((of(1), of(2)), (vec![2, 2], vec![4, 16, 44]));
+        assert_eq!(prefixes.steps(), 2);
+        // The constant prefix leads nowhere else, and links that forget are kept by their actions.
+        let level = &prefixes.levels[2];
+        let links: usize = (0..3).map(|class| level.links(class).len()).sum();
+        assert_eq!((links, level.forgetting.len()), (12, 2));
+    }
+}
