@@ -112,8 +112,9 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
             }
             let cells = rung.cells.clone();
             actions[cells.clone()].copy_from_slice(&self.beginnings.actions[cells]);
+            // Before the first step there is one prefix, and its shelf is searched anyway.
             let start = (&before.layout, before.weights(link.from));
-            if self.walker.is_free_behind(level - 1, start, actions) {
+            if level > 1 && self.walker.is_free_behind(level - 1, start, actions) {
                 continue;
             }
             rung.give_back(&mut self.beginnings.beta, &rungs.right, actions);
@@ -137,12 +138,14 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
         }
         // The first rung of an ending is changed to all tokens.
         self.last.solve(alpha, actions, last > first + 1);
-        if self.is_free(alpha, actions) {
-            return;
-        }
         let rung = &self.rungs.rungs[last];
         let settled = rung.settled(alpha);
         let mut earned = Some(self.last.take_first(actions));
+        // All solutions earn the same, and the shelf of the optima may be very large.
+        let optimal = earned.map(|sum| settled + sum) == Some(self.rungs.whole);
+        if optimal || self.is_free(alpha, actions) {
+            return;
+        }
         while let Some(sum) = earned {
             if self.is_stopped() {
                 return;

@@ -26,8 +26,10 @@ pub(super) enum Search {
 /// How many codes are looked at between two questions whether to stop.
 const STOP_EVERY: usize = 1024;
 
-/// Passes over all rungs before a shelf is searched in earnest.
+/// Passes over all rungs before a shelf is searched in earnest, and over those behind a class of
+/// prefixes before it is taken apart.
 const STRAYING: usize = 32;
+const STRAYING_BEHIND: usize = 3;
 
 /// Walks from code to code, up to the names of tokens.
 pub(super) struct Walker<'a, W> {
@@ -105,7 +107,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
     /// best actions: these are as many neutral changes in a row. A pass from the first rung to the
     /// last takes the action of the code that tracks the fold where it can, to show later rungs what
     /// there is to know; one back takes any by chance.
-    fn strays(&mut self, first: usize) -> bool {
+    fn strays(&mut self, first: usize, passes: usize) -> bool {
         // Any numbers will do; those of a code are always the same.
         let code = self.census.packing.pack(&self.actions);
         let mut chance = code as u64 ^ (code >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15;
@@ -115,7 +117,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         for rung in walked.iter().rev() {
             rung.give_back(&mut self.beta, &rungs.right, &self.actions);
         }
-        for _ in 0..STRAYING {
+        for _ in 0..passes {
             let mut is_free = false;
             for rung in walked {
                 rung.clear(&mut self.alpha, rungs.q);
@@ -186,7 +188,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         self.actions[..start].fill(0);
         self.actions[start..].copy_from_slice(&actions[start..]);
         layout.write(weights, &mut self.alpha);
-        self.strays(first)
+        self.strays(first, STRAYING_BEHIND)
     }
 
     /// Whether no code of the shelf can be raised.
@@ -196,7 +198,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         }
         self.census.packing.unpack(code, &mut self.actions);
         self.alpha[0] = W::of_i128(1);
-        if self.strays(0) {
+        if self.strays(0, STRAYING) {
             return Search::Free;
         }
         let mut shelf = vec![code];
