@@ -60,15 +60,16 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
         }
     }
 
-    /// What earlier steps see of beta. Empty where they see nothing.
-    fn seen(&self, level: usize) -> Vec<W> {
+    /// What earlier steps see of beta; none where they see nothing, and nothing ended before.
+    fn seen(&self, level: usize) -> Option<Vec<W>> {
         let level = &self.prefixes.levels[level];
         let see = |sight| level.layout.product(sight, &self.beta);
         let mut seen: Vec<W> = level.sights.iter().map(see).collect();
         let one_length = self.census.class.task().lengths().len() == 1;
         if one_length && seen.iter().all(|number| *number == W::zero()) {
-            seen.clear();
-        } else if one_length && self.tolerance == W::zero() {
+            return None;
+        }
+        if one_length && self.tolerance == W::zero() {
             let common = seen.iter().fold(0, |common, number| {
                 gcd(common, number.to_i128().unsigned_abs())
             });
@@ -76,7 +77,7 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
                 *number = W::of_i128(number.to_i128() / common as i128);
             }
         }
-        seen
+        Some(seen)
     }
 
     /// The number of prefixes of a class that beta leaves unraised.
@@ -84,10 +85,9 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
         if level == 0 {
             return 1;
         }
-        let seen = self.seen(level);
-        if seen.is_empty() {
+        let Some(seen) = self.seen(level) else {
             return self.prefixes.levels[level].multiplicities[class as usize];
-        }
+        };
         let asked = Asked {
             level: level as u32,
             class,

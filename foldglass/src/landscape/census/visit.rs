@@ -3,9 +3,10 @@
 use super::beginnings::Beginnings;
 use super::descent::{Descent, forgets};
 use super::last::{Column, Given, Last};
+use super::parts::{Aim, Part};
 use super::prefixes::Prefixes;
 use super::walker::{Search, Walker};
-use super::{Aim, Count, Frame, Part};
+use super::{Count, Frame};
 use crate::count::weight::Whole;
 use crate::landscape::packed::Packed;
 use crate::landscape::rungs::Rungs;
