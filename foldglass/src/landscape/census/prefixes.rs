@@ -346,17 +346,17 @@ fn rename<W: Whole>(layout: &Layout, alpha: &[W], names: &[Symbol], renamed: &mu
 
 /// All orders of q tokens, their own first; only that one where they are not all tried.
 fn orders(q: usize, all: bool) -> Vec<Vec<Symbol>> {
-    let own: Vec<Symbol> = (0..q as Symbol).collect();
-    let mut orders = vec![own];
-    while all {
-        let mut next = orders[orders.len() - 1].clone();
-        let Some(i) = (1..q).rev().find(|&i| next[i - 1] < next[i]) else {
-            break;
-        };
-        let j = (i..q).rev().find(|&j| next[j] > next[i - 1]).unwrap_or(i);
-        next.swap(i - 1, j);
-        next[i..].reverse();
-        orders.push(next);
+    let mut order: Vec<Symbol> = (0..q as Symbol).collect();
+    let mut orders = vec![order.clone()];
+    if !all {
+        return orders;
+    }
+    // From each to the next in the dictionary.
+    while let Some(i) = (1..q).rev().find(|&i| order[i - 1] < order[i]) {
+        let larger = (i..q).rev().find(|&j| order[j] > order[i - 1]);
+        order.swap(i - 1, larger.expect("that at i is"));
+        order[i..].reverse();
+        orders.push(order.clone());
     }
     orders
 }
