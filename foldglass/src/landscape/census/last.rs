@@ -297,19 +297,30 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
             forgetting &= cells.all(|cell| given.actions[cell] == action);
             column.push(action);
         }
-        let filled = self.filled(given, optimal, &column);
-        let power = |n: u128| n.pow(spare.len() as u32);
-        Fills {
-            good: power(filled.good),
-            forgetting: (forgetting && filled.column_is_good).into(),
-            all_are_good: filled.good == filled.all,
+        let mut fills = Fills {
+            good: 1,
+            forgetting: forgetting.into(),
+            all_are_good: true,
+        };
+        // Where a length ends at the rung before, spare tokens are not alike: one may be right.
+        for &token in spare {
+            let filled = self.filled(given, token, optimal, &column);
+            fills.good *= filled.good;
+            fills.forgetting *= u128::from(filled.column_is_good);
+            fills.all_are_good &= filled.good == filled.all;
         }
+        fills
     }
 
     /// The ways to fill the cells of one spare token.
-    fn filled(&self, given: Given<'_, W>, optimal: bool, column: &[Symbol]) -> Filled {
+    fn filled(
+        &self,
+        given: Given<'_, W>,
+        token: Symbol,
+        optimal: bool,
+        column: &[Symbol],
+    ) -> Filled {
         let (q, rung, before) = (self.rungs.q, self.rung(), self.before());
-        let token = self.spare[0];
         let cells = rung.cells.clone().filter(|&c| newest(rung, c, q) == token);
         let cells: Vec<usize> = cells.collect();
         let all = (q as u128).pow(cells.len() as u32);
