@@ -32,10 +32,19 @@ use vector::{Lane, Portable};
 #[derive(Clone, Copy)]
 struct Shared(*mut f64);
 
+impl Shared {
+    fn place(self) -> *mut f64 {
+        self.0
+    }
+}
+
 // SAFETY: it only says where; who follows it answers for the rest.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
+
+/// Some pieces, their weights, whether to add, the message and bbar.
+type BringBack = unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64);
 
 /// The loops compiled for one kind of machine, which is the one this runs on: `available` makes no
 /// others. Each is unsafe to call with buffers that its work's `check` refuses.
@@ -48,7 +57,7 @@ pub(crate) struct Kernels {
     backward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
     backward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
     send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
-    bring_back: unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64),
+    bring_back: BringBack,
     soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
 }
 
@@ -195,12 +204,11 @@ impl Kernels {
         work.check_forward(&given, scratch, post);
         let to = Shared(post.as_mut_ptr());
         work.each_panel(scratch, |panel, _| {
-            let to = to;
             // SAFETY: just checked, and the machine has the instructions; panels write to lanes of their own.
             unsafe {
                 match panel.width {
-                    4 => (self.forward_4)(work, panel, given, to.0),
-                    _ => (self.forward_8)(work, panel, given, to.0),
+                    4 => (self.forward_4)(work, panel, given, to.place()),
+                    _ => (self.forward_8)(work, panel, given, to.place()),
                 }
             }
         });
@@ -246,10 +254,9 @@ impl Kernels {
         work.check(weights, post, message);
         let to = Shared(message.as_mut_ptr());
         work.each_part(|pieces| {
-            let to = to;
             // SAFETY: just checked, and the machine has the instructions; parts write to places of
             // their own.
-            unsafe { (self.send)(work, pieces, weights, post, to.0) }
+            unsafe { (self.send)(work, pieces, weights, post, to.place()) }
         });
     }
 
@@ -266,9 +273,8 @@ impl Kernels {
         work.check(weights, bbar, message);
         let to = Shared(bbar.as_mut_ptr());
         work.each_part(|pieces| {
-            let to = to;
             // SAFETY: as in `send`.
-            unsafe { (self.bring_back)(work, pieces, weights, add, message, to.0) }
+            unsafe { (self.bring_back)(work, pieces, weights, add, message, to.place()) }
         });
     }
 

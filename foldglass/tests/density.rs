@@ -12,7 +12,7 @@ use common::{Problem, problems};
 use dashu_int::UBig;
 use foldglass::class::{Class, Shape, Window};
 use foldglass::inputs::InputLaw;
-use foldglass::landscape::census::{Count, Demands, Survey};
+use foldglass::landscape::census::{Count, Survey};
 use foldglass::memory::Allowance;
 use foldglass::thermo::density::{DensityError, DensityOfStates, Plan};
 use foldglass::thermo::parity::Parity;
@@ -144,13 +144,8 @@ fn parity_has_its_closed_form() {
 fn census_optimal(class: &Class) -> UBig {
     let survey = Survey::new(class, &Reward::ZERO, Allowance::default()).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
-    let (mut all, mut demands) = (Count::default(), Demands::default());
-    for ending in 0..survey.endings() {
-        let (count, demanded) = survey.visitor(&tally).ending(ending).unwrap();
-        all += count;
-        demands += demanded;
-    }
-    let census = survey.learned(demands);
+    let census = survey.merged(Allowance::default(), &tally).unwrap();
+    let mut all = Count::default();
     let mut visitor = census.visitor(&tally);
     (0..census.parts()).for_each(|part| all += visitor.part(part).unwrap());
     all.optimal.into()

@@ -13,8 +13,17 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+/// The tree, which is the same to the bit on any number of threads.
 fn tree(class: &Class, nodes: Nodes) -> Tree {
-    Tree::new(class, nodes, Allowance::default()).unwrap()
+    let tree = Tree::new(class, nodes, Allowance::default()).unwrap();
+    for threads in [2, 5] {
+        let levels = Levels::new(class, nodes, threads, Allowance::default(), &Unwatched).unwrap();
+        assert!(
+            levels.tree(&Unwatched).unwrap() == tree,
+            "{threads} threads"
+        );
+    }
+    tree
 }
 
 /// The actions of a code, as [`All`] numbers it.
@@ -310,9 +319,9 @@ fn an_observer_can_stop_a_flood() {
         heard.lock().unwrap().push(progress.done);
         ControlFlow::Break(())
     };
-    let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &stop);
+    let levels = Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &stop);
     assert_eq!(levels.err(), Some(TreeError::Stopped));
-    let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &Unwatched).unwrap();
+    let levels = Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &Unwatched).unwrap();
     assert_eq!(levels.tree(&stop), Err(TreeError::Stopped));
     let codes = 1 << 18;
     let heard = heard.into_inner().unwrap();
@@ -332,7 +341,7 @@ fn an_observer_hears_of_every_visit_to_every_code() {
             heard.lock().unwrap().push((progress.done, progress.all));
             ControlFlow::Continue(())
         };
-        let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &observer).unwrap();
+        let levels = Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &observer).unwrap();
         let nodes = u64::from(levels.nodes());
         let first = heard.lock().unwrap().last().unwrap().0;
         levels.tree(&observer).unwrap();
@@ -354,7 +363,8 @@ fn an_observer_hears_of_every_visit_to_every_code() {
 fn barriers_is_told_the_alphabets_that_it_packs_and_warned_of_energies_too_fine_for_it() {
     let graph = |task: &str, law: &InputLaw, length: usize| {
         let class = class(task, law, &[length], Shape::untied(0, 0));
-        let levels = Levels::new(&class, Nodes::Codes, Allowance::default(), &Unwatched).unwrap();
+        let levels =
+            Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &Unwatched).unwrap();
         let vienna = levels.vienna().unwrap();
         (vienna.graph(), vienna.is_exact())
     };
@@ -385,7 +395,7 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
         let length = if q == 2 { 4 } else { 1 };
         let class = class(task, &law, &[length], Shape::untied(0, 0));
         let allowance = Allowance::default();
-        let levels = Levels::new(&class, Nodes::Codes, allowance, &Unwatched).unwrap();
+        let levels = Levels::new(&class, Nodes::Codes, 2, allowance, &Unwatched).unwrap();
         let vienna = levels.vienna().unwrap();
         let mut file = Vec::new();
         vienna.write(&mut file).unwrap();
@@ -414,7 +424,7 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
             );
         }
         assert!(seen.into_iter().all(|seen| seen));
-        let orbits = Levels::new(&class, Nodes::Orbits, allowance, &Unwatched).unwrap();
+        let orbits = Levels::new(&class, Nodes::Orbits, 2, allowance, &Unwatched).unwrap();
         assert_eq!(
             orbits.vienna().is_some(),
             length == 1,

@@ -112,29 +112,28 @@ impl EnumerateArgs {
             barrier_cap: self.barrier_cap,
         };
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
-        let (parts, bytes) = (plan.parts(), plan.bytes);
-        let time = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
+        let said = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
         Ok(Share {
-            parts,
-            seconds: time.seconds,
-            memory_bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            parts: said.parts,
+            seconds: said.seconds,
+            memory_bytes: u64::try_from(said.bytes).unwrap_or(u64::MAX),
         })
     }
 
     /// Tries some parts out.
     fn forecast(&self, plan: CensusPlan) -> Result<Done, Error> {
         let (cells, codes) = (plan.survey().class().cells(), plan.survey().codes());
-        let (parts, threads, bytes) = (plan.parts(), plan.threads, plan.bytes);
-        let time = forecast(plan, self.shard, &Terminal::new());
-        let time = time.ok_or_else(stopped_trial)?;
+        let threads = plan.threads;
+        let said = forecast(plan, self.shard, &Terminal::new());
+        let said = said.ok_or_else(stopped_trial)?;
         Ok(Done::Forecast {
             cells,
             codes: codes.to_string(),
-            parts,
+            parts: said.parts,
             threads,
-            memory_bytes: bytes.to_string(),
-            seconds: time.seconds,
-            at_least: time.at_least,
+            memory_bytes: said.bytes.to_string(),
+            seconds: said.seconds,
+            at_least: said.at_least,
         })
     }
 
@@ -157,6 +156,11 @@ impl EnumerateArgs {
                 shard: self.shard.label(),
                 out: self.out.clone().unwrap_or_default(),
             }),
+            Counted::Unbegun => Err(Error::Stopped(
+                "stopped while prefixes were merged, before anything was counted: the same command \
+                 goes on"
+                    .to_owned(),
+            )),
             Counted::Stopped { parts, of } => Err(Error::Stopped(match &self.out {
                 Some(out) => format!(
                     "stopped: {parts} of {of} parts are recorded in {}; the same command goes on \
@@ -216,7 +220,7 @@ enum Done {
     Forecast {
         cells: usize,
         codes: String,
-        /// Parts to count, sets of endings included.
+        /// Parts to count.
         parts: usize,
         threads: usize,
         /// The most that all threads take, the traps and their shelves aside.

@@ -13,6 +13,7 @@ use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
 use foldglass::{Allowance, Class, ClassSpec, Observer, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
+use foldglass_study::parallel::threads;
 use foldglass_study::{ClassWords, Error as StudyError};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
@@ -67,7 +68,9 @@ impl TreeArgs {
         let svg = self.svg.as_ref().map(create).transpose()?;
         let vienna = self.vienna.as_ref().map(create).transpose()?;
         let observer = Terminal::new();
-        let levels = Levels::new(&class, nodes, self.class.allowance(), &observer);
+        let threads = threads(settings.threads, usize::MAX);
+        let allowance = self.class.allowance();
+        let levels = Levels::new(&class, nodes, threads, allowance, &observer);
         let levels = levels.map_err(refuse)?;
         let exported = vienna.map(|(path, file)| export(&levels, &path, file));
         let exported = exported.transpose()?;
@@ -115,7 +118,7 @@ pub fn flood(
     allowance: Allowance,
     observer: &dyn Observer,
 ) -> Result<(Flooded, Sketch), Error> {
-    let levels = Levels::new(class, Nodes::Codes, allowance, observer).map_err(refuse)?;
+    let levels = Levels::new(class, Nodes::Codes, 1, allowance, observer).map_err(refuse)?;
     let tree = levels.tree(observer).map_err(refuse)?;
     let drawing = Drawing {
         tree: &tree,

@@ -104,7 +104,14 @@ fn one(flood: &Flood, work: &Work<'_>) -> Result<BasinRecord, Error> {
         TreeError::Stopped => stopped(),
         error => Error::Failed(error.to_string()),
     };
-    let levels = Levels::new(&class, Nodes::Orbits, work.means.allowance, work.observer);
+    let means = &work.means;
+    let levels = Levels::new(
+        &class,
+        Nodes::Orbits,
+        means.threads,
+        means.allowance,
+        work.observer,
+    );
     let tree = levels
         .map_err(failed)?
         .tree(work.observer)

@@ -122,7 +122,7 @@ fn shards_together_are_the_whole_on_any_number_of_threads() {
 #[test]
 fn an_enumeration_killed_at_any_moment_goes_on() {
     let scratch = Scratch::new();
-    let args = parity("10", &["--out", "parts", "--json"]);
+    let args = parity("11", &["--out", "parts", "--json"]);
     let path = scratch.path().join("parts/parts.jsonl");
     let size = || fs::metadata(&path).map_or(0, |data| data.len());
     for kill in 0..4 {
@@ -130,7 +130,7 @@ fn an_enumeration_killed_at_any_moment_goes_on() {
         let mut command = scratch.command(&args);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // It has recorded something more than its endings.
+        // It has recorded something.
         while size() < before + 1000 && child.try_wait().unwrap().is_none() {
             sleep(Duration::from_millis(1));
         }
@@ -144,9 +144,32 @@ fn an_enumeration_killed_at_any_moment_goes_on() {
         content.extend(b"{\"part\":1,\"opt");
         fs::write(&path, content).unwrap();
     }
-    let found = scratch.json(&parity("10", &["--out", "parts"]));
-    assert_eq!(found["local_maxima"], "9002957312");
-    assert_eq!(found["traps"], "35328");
+    let found = scratch.json(&parity("11", &["--out", "parts"]));
+    assert_eq!(found["local_maxima"], "236206695424");
+    assert_eq!(found["traps"], "128000");
+}
+
+#[test]
+fn the_memory_allowed_shows_in_the_parts_and_in_nothing_else() {
+    let scratch = Scratch::new();
+    let whole = scratch.report(&parity("9", &[]));
+    // A thread takes nearly all that is allowed here: few steps are merged.
+    let little = ["--max-memory", "289MiB", "--barrier-cap", "1000"];
+    let out = ["--out", "parts", "--shard", "1/2"];
+    scratch
+        .run(&parity("9", &[&little[..], &out].concat()))
+        .success();
+    // With more memory, what was begun goes on as it was begun.
+    let found = scratch.report(&parity("9", &["--out", "parts"]));
+    assert_eq!(found, whole);
+    scratch.run(&parity("9", &["--out", "merged"])).success();
+    let less = scratch.run(&parity("9", &[&little[..], &["--out", "merged"]].concat()));
+    assert_eq!(less.code, Some(2));
+    assert!(
+        less.errors.contains("allow as much as then"),
+        "{}",
+        less.errors
+    );
 }
 
 #[test]

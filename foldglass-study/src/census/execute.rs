@@ -1,15 +1,15 @@
 //! Counts the parts that are not counted yet, on several threads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use foldglass::landscape::census::{Census, Count, Demands, Survey};
+use foldglass::landscape::census::{Census, Count, Survey};
 use foldglass::watch::{Observer, Tally};
 use foldglass::{Allowance, Class, Reward};
 
+use super::PartRecord;
 use super::store::{CensusManifest, Parts, Store, sum};
-use super::{Part, PartRecord};
 use crate::error::Error;
 use crate::parallel::{fitting, in_order};
 use crate::plan::Shard;
@@ -38,7 +38,7 @@ const BARRIER_BYTES: u128 = 128;
 /// Finished parts are written this often.
 const WRITTEN_EVERY: Duration = Duration::from_millis(200);
 
-/// A census that is prepared: how many codes and parts, how many threads, how much memory.
+/// A census that is prepared: how many codes, how many threads, how much memory.
 pub struct CensusPlan {
     survey: Survey,
     tolerance: Reward,
@@ -47,6 +47,8 @@ pub struct CensusPlan {
     /// The most bytes that they take, the traps and their shelves aside: first they visit codes,
     /// then they find barriers.
     pub bytes: u128,
+    /// What is left for merged prefixes.
+    room: Allowance,
 }
 
 impl CensusPlan {
@@ -60,13 +62,18 @@ impl CensusPlan {
         let each = survey
             .bytes()
             .max(options.barrier_cap as u128 * BARRIER_BYTES);
-        let what = "a thread of a census";
-        let threads = fitting(options.threads, what, Some(each), options.allowance)?;
+        let room = options.allowance.0.saturating_sub(each) / 2;
+        let (what, rest) = (
+            "a thread of a census",
+            Allowance(options.allowance.0 - room),
+        );
+        let threads = fitting(options.threads, what, Some(each), rest)?;
         Ok(CensusPlan {
             survey,
             tolerance: tolerance.clone(),
             threads,
             bytes: each * threads as u128,
+            room: Allowance(room),
         })
     }
 
@@ -75,14 +82,22 @@ impl CensusPlan {
         &self.survey
     }
 
-    /// The survey alone.
-    pub(super) fn into_survey(self) -> Survey {
-        self.survey
+    /// Merges prefixes; none when it was stopped.
+    pub(super) fn merged(self, observer: &dyn Observer) -> Option<Census> {
+        let tally = Tally::new(observer, "parts", None);
+        self.survey.merged(self.room, &tally)
     }
 
-    /// All parts, the sets of endings included.
-    pub fn parts(&self) -> usize {
-        self.survey.endings() + self.survey.parts()
+    /// Cuts the census as the records of a directory have it, if it has some.
+    fn like(self, out: Option<&Path>) -> Result<CensusPlan, Error> {
+        let Some(out) = out.filter(|out| CensusManifest::is_in(out)) else {
+            return Ok(self);
+        };
+        let steps = CensusManifest::read(out)?.merged();
+        Ok(CensusPlan {
+            survey: self.survey.at_most(steps),
+            ..self
+        })
     }
 }
 
@@ -92,6 +107,8 @@ pub enum Counted {
     Whole(Box<Census>, Count),
     /// The shard is counted, and other shards are missing.
     Shard,
+    /// It was stopped while prefixes were merged, before it counted anything.
+    Unbegun,
     /// It was stopped when so many parts were counted; the same call goes on where records are kept.
     Stopped {
         /// Parts of the shard that are counted, now or before.
@@ -107,63 +124,46 @@ pub fn count(
     options: &CensusOptions,
     observer: &dyn Observer,
 ) -> Result<Counted, Error> {
-    let manifest = CensusManifest::new(&plan.survey, &plan.tolerance);
+    let (threads, tolerance) = (plan.threads, plan.tolerance.clone());
+    let plan = plan.like(options.out.as_deref())?;
+    let Some(census) = plan.merged(observer) else {
+        return Ok(Counted::Unbegun);
+    };
     let (store, parts) = match &options.out {
         Some(out) => {
+            let manifest = CensusManifest::new(&census, &tolerance);
             let (store, parts) = Store::open(out, &manifest, options.shard, observer)?;
             (Some(store), parts)
         }
         None => (None, Parts::new()),
     };
-    let (all, endings) = (plan.parts(), plan.survey.endings());
     let mut taking = Taking {
-        threads: plan.threads,
+        threads,
         parts,
         store,
     };
-    // Every shard needs what all endings demand.
-    let mine = |number: &usize| *number < endings || is_mine(options.shard, number - endings);
-    let wanted: Vec<usize> = (0..all).filter(mine).collect();
-    let todo = |taking: &Taking, range: std::ops::Range<usize>| -> Vec<usize> {
-        let left = wanted
-            .iter()
-            .copied()
-            .filter(|number| range.contains(number));
+    let all = 0..census.parts();
+    let wanted: Vec<usize> = all.filter(|&part| is_mine(options.shard, part)).collect();
+    let todo = |taking: &Taking| -> Vec<usize> {
+        let left = wanted.iter().copied();
         left.filter(|number| !taking.parts.contains_key(number))
             .collect()
     };
-    // Whoever reads of parts, in the progress or when it was stopped, reads of the same ones.
-    let counted = |taking: &Taking| wanted.len() - todo(taking, 0..all).len();
+    let list = todo(&taking);
     let tally = Tally::new(observer, "parts", Some(wanted.len() as u64));
-    let tally = tally.since(counted(&taking) as u64);
-    let stopped = |taking: &Taking| Counted::Stopped {
-        parts: counted(taking),
-        of: wanted.len(),
-    };
-    let list = todo(&taking, 0..endings);
-    taking.endings(&plan.survey, &list, &tally)?;
-    if !todo(&taking, 0..endings).is_empty() {
-        return Ok(stopped(&taking));
+    let tally = tally.since((wanted.len() - list.len()) as u64);
+    taking.take(&census, &list, &tally)?;
+    let left = todo(&taking).len();
+    if left > 0 {
+        return Ok(Counted::Stopped {
+            parts: wanted.len() - left,
+            of: wanted.len(),
+        });
     }
-    let mut demands = Demands::default();
-    for part in taking
-        .parts
-        .values()
-        .filter_map(|part| part.demands.clone())
-    {
-        demands += part;
-    }
-    let census = plan.survey.learned(demands);
-    let list = todo(&taking, endings..all);
-    taking.others(&census, endings, &list, &tally)?;
-    if !todo(&taking, endings..all).is_empty() {
-        return Ok(stopped(&taking));
-    }
-    if taking.parts.len() < all {
+    if taking.parts.len() < census.parts() {
         return Ok(Counted::Shard);
     }
-    let (count, _) = sum(taking.parts);
-    Ok(Counted::Whole(Box::new(census), count))
+    Ok(Counted::Whole(Box::new(census), sum(taking.parts)))
 }
 
 fn is_mine(shard: Shard, number: usize) -> bool {
@@ -178,46 +178,10 @@ struct Taking {
 }
 
 impl Taking {
-    /// Visits sets of endings; those that were stopped stay out.
-    fn endings(&mut self, survey: &Survey, list: &[usize], tally: &Tally<'_>) -> Result<(), Error> {
-        let visitors = Pool::new(|| survey.visitor(tally));
-        let job = |number| {
-            visitors.with(tally, |visitor| {
-                let (count, demands) = visitor.ending(number)?;
-                let demands = Some(demands);
-                Some(Part { count, demands })
-            })
-        };
-        self.take(list, job)
-    }
-
-    /// Counts the other parts; those that were stopped stay out.
-    fn others(
-        &mut self,
-        census: &Census,
-        endings: usize,
-        list: &[usize],
-        tally: &Tally<'_>,
-    ) -> Result<(), Error> {
+    /// Counts parts on all threads, and keeps them as they come; those that were stopped stay out.
+    fn take(&mut self, census: &Census, list: &[usize], tally: &Tally<'_>) -> Result<(), Error> {
         let visitors = Pool::new(|| census.visitor(tally));
-        let job = |number: usize| {
-            visitors.with(tally, |visitor| {
-                let count = visitor.part(number - endings)?;
-                Some(Part {
-                    count,
-                    demands: None,
-                })
-            })
-        };
-        self.take(list, job)
-    }
-
-    /// Does parts on all threads, and keeps them as they come.
-    fn take(
-        &mut self,
-        list: &[usize],
-        job: impl Fn(usize) -> Option<Part> + Sync,
-    ) -> Result<(), Error> {
+        let job = |number| visitors.with(tally, |visitor| visitor.part(number));
         let (mut waiting, mut written) = (Vec::new(), Instant::now());
         let Taking {
             threads,
@@ -227,17 +191,17 @@ impl Taking {
         in_order(
             *threads,
             list.len(),
-            |n| Ok(job(list[n]).map(|part| (list[n], part))),
-            |(number, part)| {
+            |n| Ok(job(list[n]).map(|count| (list[n], count))),
+            |(number, count)| {
                 if let Some(store) = store.as_mut() {
-                    waiting.push(PartRecord::new(number, &part));
+                    waiting.push(PartRecord::new(number, &count));
                     if written.elapsed() > WRITTEN_EVERY {
                         store.keep(&waiting)?;
                         waiting.clear();
                         written = Instant::now();
                     }
                 }
-                parts.insert(number, part);
+                parts.insert(number, count);
                 Ok(())
             },
         )?;

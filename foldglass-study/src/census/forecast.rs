@@ -4,59 +4,51 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foldglass::landscape::census::Demands;
 use foldglass::watch::{Observer, Progress, Tally};
 
 use super::execute::CensusPlan;
 use crate::plan::Shard;
 
-/// How long sets of endings are tried out, and then other parts.
-const TRIAL: Duration = Duration::from_millis(500);
+/// How long parts are tried out, and the most that one of each layer may take.
+const TRIAL: Duration = Duration::from_secs(2);
+const LONGEST_TRIAL: Duration = Duration::from_secs(10);
 
 /// How long a census would take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CensusForecast {
+    /// The parts.
+    pub parts: usize,
+    /// The most bytes that all threads take, the traps and their shelves aside.
+    pub bytes: u128,
     /// The seconds of all threads together, the barriers of the traps aside.
     pub seconds: f64,
     /// Whether it may well take longer: a part was not finished in the time it was tried for, or not
-    /// all endings were visited.
+    /// all layers were tried.
     pub at_least: bool,
 }
 
-/// Visits some of the endings and some of the parts, evenly spread over all of them, for about a
-/// second. None when it was stopped.
+/// Merges prefixes, and then counts some of the parts for some seconds. None when it was stopped.
 ///
-/// What all endings demand of a beginning is known only when all are visited. Where they are too
-/// many for that, a beginning is held against what some demand, and takes longer in truth.
+/// The first parts take longest: behind prefixes that know little, many actions are as good as
+/// others. So parts lie in layers, each as large as all before it, and every layer is tried.
 pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Option<CensusForecast> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = plan.threads.min(cores) as f64;
-    let survey = plan.into_survey();
-    let mut demands = Demands::default();
-    let endings = {
-        let clock = Clock::new(observer);
-        let tally = Tally::new(&clock, "parts", None);
-        let mut visitor = survey.visitor(&tally);
-        let mut visit = |number| {
-            let (_, demanded) = visitor.ending(number)?;
-            demands += demanded;
-            Some(())
-        };
-        Trial::of(survey.endings(), &clock, &mut visit)?
-    };
-    let census = survey.learned(demands);
-    let parts = {
-        let clock = Clock::new(observer);
-        let tally = Tally::new(&clock, "parts", None);
-        let mut visitor = census.visitor(&tally);
-        let mut visit = |number| visitor.part(number).map(drop);
-        Trial::of(census.parts(), &clock, &mut visit)?
-    };
-    let seconds = endings.seconds() + parts.seconds() / shard.of as f64;
-    let longest = endings.longest.max(parts.longest).as_secs_f64();
+    let bytes = plan.bytes;
+    let begun = Instant::now();
+    let census = plan.merged(observer)?;
+    let merging = begun.elapsed().as_secs_f64();
+    let clock = Clock::new(observer);
+    let tally = Tally::new(&clock, "parts", None);
+    let mut visitor = census.visitor(&tally);
+    let mut visit = |number| visitor.part(number).map(drop);
+    let trial = Trial::of(census.parts(), &clock, &mut visit)?;
+    let counting = trial.seconds() / shard.of as f64 / threads;
     Some(CensusForecast {
-        seconds: (seconds / threads).max(longest),
-        at_least: endings.tried < endings.all || parts.unfinished,
+        parts: census.parts(),
+        bytes: bytes + census.bytes(),
+        seconds: merging + counting.max(trial.longest.as_secs_f64()),
+        at_least: trial.unfinished,
     })
 }
 
@@ -72,7 +64,7 @@ impl<'a> Clock<'a> {
     fn new(observer: &'a dyn Observer) -> Clock<'a> {
         Clock {
             observer,
-            until: Instant::now() + TRIAL,
+            until: Instant::now() + LONGEST_TRIAL,
             stopped: AtomicBool::new(false),
         }
     }
@@ -96,46 +88,100 @@ impl Observer for Clock<'_> {
     }
 }
 
-/// Parts that were tried out.
-#[derive(Default)]
-struct Trial {
-    all: usize,
+/// Parts of one layer, and those of them that were tried out.
+struct Layer {
+    parts: std::ops::Range<usize>,
     tried: usize,
     time: Duration,
+}
+
+impl Layer {
+    /// The seconds of all on one thread.
+    fn seconds(&self) -> f64 {
+        self.time.as_secs_f64() / self.tried.max(1) as f64 * self.parts.len() as f64
+    }
+
+    /// The part to try next.
+    fn next(&self) -> Option<usize> {
+        let number = spread(self.parts.len()).nth(self.tried);
+        number.map(|number| self.parts.start + number)
+    }
+}
+
+/// Parts that were tried out.
+struct Trial {
+    layers: Vec<Layer>,
     longest: Duration,
-    /// Whether the time was over in the middle of one, which counts as tried.
+    /// Whether the time was over in the middle of one, which counts as tried, or before one of each
+    /// layer.
     unfinished: bool,
 }
 
 impl Trial {
-    /// Visits parts until all are visited or the time is over. None when it was stopped.
+    /// Visits a part of each layer, then others of the layers that say most about the whole, until
+    /// the time is over. None when it was stopped.
     fn of(
         all: usize,
         clock: &Clock<'_>,
         visit: &mut dyn FnMut(usize) -> Option<()>,
     ) -> Option<Trial> {
+        let begun = Instant::now();
         let mut trial = Trial {
-            all,
-            ..Trial::default()
+            layers: layers(all),
+            longest: Duration::ZERO,
+            unfinished: false,
         };
-        for number in spread(all) {
-            let begun = Instant::now();
+        while let Some((layer, number)) = trial.choose() {
+            let new = trial.layers[layer].tried == 0;
+            if !new && begun.elapsed() > TRIAL {
+                break;
+            }
+            let start = Instant::now();
             trial.unfinished = visit(number).is_none();
-            let took = begun.elapsed();
-            trial.tried += 1;
-            trial.time += took;
+            let took = start.elapsed();
+            trial.layers[layer].tried += 1;
+            trial.layers[layer].time += took;
             trial.longest = trial.longest.max(took);
             if trial.unfinished || clock.is_over() {
                 break;
             }
         }
+        trial.unfinished |= trial.layers.iter().any(|layer| layer.tried == 0);
         (!clock.stopped.load(Ordering::Relaxed)).then_some(trial)
+    }
+
+    /// The first layer of which nothing is known; else that whose time is the least certain.
+    fn choose(&self) -> Option<(usize, usize)> {
+        let unsure = |layer: &Layer| match layer.tried {
+            0 => f64::INFINITY,
+            tried => layer.seconds() / tried as f64,
+        };
+        let left = self.layers.iter().enumerate();
+        let left = left.filter_map(|(n, layer)| Some((n, layer.next()?, unsure(layer))));
+        let best = left.reduce(|best, next| if next.2 > best.2 { next } else { best });
+        best.map(|(layer, number, _)| (layer, number))
     }
 
     /// The seconds of all on one thread.
     fn seconds(&self) -> f64 {
-        self.time.as_secs_f64() / self.tried.max(1) as f64 * self.all as f64
+        self.layers.iter().map(Layer::seconds).sum()
     }
+}
+
+/// The first part, the second, the next two, the next four, and so on.
+fn layers(all: usize) -> Vec<Layer> {
+    let mut layers = Vec::new();
+    let mut start = 0;
+    while start < all {
+        let end = all.min((start * 2).max(start + 1));
+        layers.push(Layer {
+            parts: start..end,
+            tried: 0,
+            time: Duration::ZERO,
+        });
+        start = end;
+    }
+    layers
 }
 
 /// All numbers below `all`, each once; those that come first lie evenly among them.
@@ -199,6 +245,18 @@ mod tests {
             assert!(order.into_iter().eq(0..all), "{all}");
         }
         assert_eq!(spread(0).count(), 0);
+    }
+
+    #[test]
+    fn layers_hold_every_part_once_and_each_is_as_large_as_all_before_it() {
+        for all in [0, 1, 2, 3, 10, 4096, 5000] {
+            let layers = layers(all);
+            let parts: Vec<usize> = layers.iter().flat_map(|l| l.parts.clone()).collect();
+            assert!(parts.into_iter().eq(0..all), "{all}");
+            for layer in layers.iter().skip(1).rev().skip(1) {
+                assert_eq!(layer.parts.len(), layer.parts.start.max(1));
+            }
+        }
     }
 
     /// A census of which all parts are tried takes what they took, give or take the machine's noise.

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use foldglass::class::ClassSpec;
-use foldglass::landscape::census::{Census, Count, Demands, Survey};
-use foldglass::watch::Observer;
+use foldglass::landscape::census::{Census, Count, Survey};
+use foldglass::watch::{Observer, Tally, Unwatched};
 use foldglass::{Allowance, Reward};
 use serde::{Deserialize, Serialize};
 
-use super::{Part, PartRecord};
+use super::PartRecord;
 use crate::disk::replace;
 use crate::error::Error;
 use crate::journal::{self, Journal};
@@ -25,9 +25,9 @@ pub struct CensusManifest {
     foldglass: String,
     class: ClassSpec,
     tolerance: Reward,
-    /// Sets of endings.
-    endings: usize,
-    /// All parts, the sets of endings included.
+    /// The steps whose prefixes are merged.
+    merged: usize,
+    /// All parts.
     parts: usize,
 }
 
@@ -35,17 +35,22 @@ const FILE: &str = "census.json";
 
 impl CensusManifest {
     /// Of a census of this version.
-    pub fn new(survey: &Survey, tolerance: &Reward) -> CensusManifest {
+    pub fn new(census: &Census, tolerance: &Reward) -> CensusManifest {
         CensusManifest {
             foldglass: VERSION.to_owned(),
-            class: survey.class().spec(),
+            class: census.class().spec(),
             tolerance: tolerance.clone(),
-            endings: survey.endings(),
-            parts: survey.endings() + survey.parts(),
+            merged: census.merged_steps(),
+            parts: census.parts(),
         }
     }
 
-    /// All parts, the sets of endings included.
+    /// The steps whose prefixes are merged.
+    pub fn merged(&self) -> usize {
+        self.merged
+    }
+
+    /// All parts.
     pub fn parts(&self) -> usize {
         self.parts
     }
@@ -90,34 +95,30 @@ impl CensusManifest {
                 "its census was begun by foldglass {}, and this is {}: choose another directory",
                 there.foldglass, self.foldglass
             )
-        } else {
+        } else if (&there.class, &there.tolerance) != (&self.class, &self.tolerance) {
             "it holds the census of another class or tolerance: choose another directory".to_owned()
+        } else {
+            format!(
+                "its census was begun with the prefixes of {} steps merged, and there is memory for \
+                 those of {}: allow as much as then, or choose another directory",
+                there.merged, self.merged
+            )
         };
         Err(Error::study(directory, problem))
     }
 
-    /// The survey that it describes, and its tolerance.
-    pub fn survey(
-        &self,
-        directory: &Path,
-        allowance: Allowance,
-    ) -> Result<(Survey, Reward), Error> {
+    /// The census that it describes, to measure barriers: its own parts are not needed for that.
+    fn census(&self, allowance: Allowance) -> Result<Census, Error> {
         let class = self.class.lay_out(allowance)?;
         let survey = Survey::new(&class, &self.tolerance, allowance)?;
-        let parts = survey.endings() + survey.parts();
-        if parts != self.parts {
-            let problem = format!(
-                "it counts {} parts, and this version cuts the class into {parts}",
-                self.parts
-            );
-            return Err(Error::study(directory, problem));
-        }
-        Ok((survey, self.tolerance.clone()))
+        let tally = Tally::new(&Unwatched, "parts", None);
+        let census = survey.at_most(0).merged(allowance, &tally);
+        Ok(census.expect("nobody stops it"))
     }
 }
 
 /// Parts by number.
-pub(super) type Parts = BTreeMap<usize, Part>;
+pub(super) type Parts = BTreeMap<usize, Count>;
 
 /// A directory in which a census, or a shard of one, is recorded.
 pub(super) struct Store {
@@ -157,11 +158,7 @@ fn read(
     for path in journal::files(directory, "parts")? {
         damaged += journal::read(&path, |_, record: PartRecord| {
             let known = record.part < manifest.parts;
-            let is_ending = record.part < manifest.endings;
-            let part = record
-                .part()
-                .filter(|part| known && part.demands.is_some() == is_ending);
-            let Some(part) = part else {
+            let Some(part) = record.count().filter(|_| known) else {
                 let problem = format!("a line of {} is of no part of this census", path.display());
                 return Err(Error::Failed(problem));
             };
@@ -193,7 +190,7 @@ pub fn collect(
     observer: &dyn Observer,
 ) -> Result<(Census, Reward, Count), Error> {
     let manifest = CensusManifest::read(&directories[0])?;
-    let (survey, tolerance) = manifest.survey(&directories[0], allowance)?;
+    let census = manifest.census(allowance)?;
     let mut parts = Parts::new();
     for directory in directories {
         if CensusManifest::read(directory)? != manifest {
@@ -211,18 +208,14 @@ pub fn collect(
             manifest.parts
         )));
     }
-    let (count, demands) = sum(parts);
-    Ok((survey.learned(demands), tolerance, count))
+    Ok((census, manifest.tolerance, sum(parts)))
 }
 
 /// All parts together.
-pub(super) fn sum(parts: Parts) -> (Count, Demands) {
-    let (mut count, mut demands) = (Count::default(), Demands::default());
-    for part in parts.into_values() {
-        count += part.count;
-        if let Some(more) = part.demands {
-            demands += more;
-        }
+pub(super) fn sum(parts: Parts) -> Count {
+    let mut sum = Count::default();
+    for count in parts.into_values() {
+        sum += count;
     }
-    (count, demands)
+    sum
 }

@@ -1,7 +1,7 @@
 //! Times complete censuses of correlated parity: every code, every trap, the barriers of all shelves.
 
 use crate::{Held, median_time};
-use foldglass::landscape::census::{Count, Demands, Survey};
+use foldglass::landscape::census::{Count, Survey};
 use foldglass::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Unwatched, exact};
 use std::collections::BTreeSet;
@@ -96,18 +96,9 @@ fn traps(count: &Count) -> u128 {
 fn take(class: &Class, threads: usize) -> Count {
     let survey = Survey::new(class, &Reward::ZERO, Allowance::default()).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
-    let (mut all, mut demands) = (Count::default(), Demands::default());
-    let endings = share(
-        threads,
-        survey.endings(),
-        || survey.visitor(&tally),
-        |visitor, ending| visitor.ending(ending).expect("nobody stops it"),
-    );
-    for (count, demanded) in endings {
-        all += count;
-        demands += demanded;
-    }
-    let census = survey.learned(demands);
+    let census = survey.merged(Allowance::default(), &tally);
+    let census = census.expect("nobody stops it");
+    let mut all = Count::default();
     let parts = share(
         threads,
         census.parts(),

@@ -1,8 +1,11 @@
-//! Visits every code of an untied class: optima, local maxima, traps, barriers (paper, App. G.6).
+//! Counts every code of an untied class: optima, local maxima, traps, barriers (paper, App. G.6).
 //!
 //! **Relabelling.** The tokens of a step that no length ends at can be renamed without changing any
 //! reward (App. D). Codes are visited in one order of the names only, tokens named as the cells of
 //! their step first emit them; each stands for as many codes as its used tokens have other names.
+//!
+//! **Merging.** Prefixes that no later step can tell apart by the weights they send on are one
+//! prefix with a multiplicity. What follows is visited once for all of them.
 //!
 //! **The last step** is not searched: given all others, a code that no change of the last step
 //! raises takes a best action at each of its cells. The other steps are checked from the last to
@@ -10,24 +13,30 @@
 //! before emits are not searched either: they matter only to a change to that token, and the ways to
 //! fill them are counted.
 //!
-//! **Forgetting.** When the actions of a step r do not depend on the token before it, no change
-//! before r has any effect. Most local maxima are of this kind. Let r be the last such step.
-//! Whether the code is a local maximum depends on the steps from r on (its *ending*), and on the
-//! earlier ones only by the weights that arrive at the cells of r. So endings are visited first;
-//! what one demands of these weights, the reward at r not to be raised, is kept once for all
-//! endings that demand the same. Then the beginnings are visited, and each is held against all
-//! demands. A beginning may forget too, at a step r' < r; then all that is before r' counts at once.
-//! All codes of one ending are on one shelf, so whether they are traps is asked once for an ending.
+//! **Beginnings.** Where what follows a prefix is not raised, the prefixes of its class that are not
+//! raised either are counted: they depend on what follows by its weights beta only, and that up to
+//! what earlier steps can tell apart.
 //!
-//! This needs a memory of one token and a single length; elsewhere no code is taken to forget.
+//! **Forgetting.** When the actions of a step r do not depend on the token before it, no change
+//! before r has any effect. All codes of one ending, from the last such step on, are on one shelf,
+//! so whether they are traps is asked once for an ending. This needs a memory of one token and a
+//! single length; elsewhere no code is taken to forget.
 
-mod demands;
+mod beginnings;
 mod descent;
+mod last;
+mod parts;
+#[cfg(test)]
+mod plain;
+mod prefixes;
+mod seek;
+mod seen;
+mod table;
 mod visit;
 mod walker;
 
-use super::packed::{Packed, Packing};
-use super::rungs::Rungs;
+use super::packed::Packing;
+use super::rungs::{Rung, Rungs};
 use crate::class::Class;
 use crate::count::weight::{Whole, Width};
 use crate::exact::Reward;
@@ -37,13 +46,12 @@ use crate::quasigroup::Symbol;
 use crate::watch::Tally;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
-use descent::{Descent, Stretch};
-use std::ops::{AddAssign, Range};
+use parts::Part;
+use prefixes::{Prefixes, Room};
+use std::ops::AddAssign;
 use thiserror::Error;
 use visit::Visit;
 use walker::Walker;
-
-pub use demands::Demands;
 
 /// A class whose codes cannot all be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -107,27 +115,6 @@ impl AddAssign for Count {
     }
 }
 
-/// What is done with the codes of a stretch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Aim {
-    /// With the last rung solved, they are codes none of whose rungs forgets.
-    Codes,
-    /// They are the beginnings of codes whose last forgetting rung is the next.
-    Beginnings,
-    /// With the last rung solved, they are endings.
-    Endings,
-}
-
-/// Some codes of a stretch.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    aim: Aim,
-    stretch: Stretch,
-    /// The rungs of the stretch before this one are set.
-    begun: usize,
-    code: Packed,
-}
-
 /// What all visits of the codes of a class share.
 struct Frame {
     class: Class,
@@ -136,52 +123,57 @@ struct Frame {
     tolerance: u128,
     /// The code that tracks the fold.
     tracker: Vec<Symbol>,
-    tables: Tables,
-    endings: Vec<Part>,
-    parts: Vec<Part>,
+    /// Whether codes that forget are told apart.
+    splits: bool,
 }
 
-/// A census in preparation: its endings are visited first, and [`Survey::learned`] makes a
-/// [`Census`] of what they demand.
-pub struct Survey(Frame);
+/// A census in preparation: [`Survey::merged`] makes a [`Census`] of it.
+pub struct Survey {
+    frame: Frame,
+    width: Width,
+    /// The most steps whose prefixes are merged.
+    most: usize,
+}
 
 /// A census of the codes of a class, cut into parts that can be counted in any order.
 pub struct Census {
     frame: Frame,
-    demands: Demands,
+    tables: Tables,
+    parts: Vec<Part>,
+}
+
+/// The steps of a class, and its prefixes.
+struct Merged<W> {
+    rungs: Rungs<W>,
+    prefixes: Prefixes<W>,
 }
 
 enum Tables {
-    Narrow(Rungs<i64>),
-    Wide(Rungs<i128>),
+    Narrow(Merged<i64>),
+    Wide(Merged<i128>),
 }
 
 /// Evaluates an expression with the tables of either width.
 macro_rules! with {
-    ($frame:expr, $rungs:ident => $body:expr) => {
-        match &$frame.tables {
-            Tables::Narrow($rungs) => $body,
-            Tables::Wide($rungs) => $body,
+    ($census:expr, $tables:ident => $body:expr) => {
+        match &$census.tables {
+            Tables::Narrow($tables) => $body,
+            Tables::Wide($tables) => $body,
         }
     };
 }
 
-/// About how many parts there are where there are enough codes, and the most codes of one, should no
-/// action of the last rung be better than another.
-const PARTS: f64 = 4096.0;
-const PART: f64 = 2_097_152.0;
-
-/// The most parts of a stretch, about; each takes some bytes.
-const MOST_PARTS: f64 = 262_144.0;
-
 /// Codes that a walker keeps in mind.
 const KEPT: usize = 1 << 21;
+
+/// The most links of a level of merged prefixes.
+const MOST_LINKS: f64 = 8_388_608.0;
 
 impl Survey {
     /// Prepares the census of a class; a change of the reward by up to `tolerance` counts as none.
     ///
     /// ```
-    /// use foldglass::landscape::census::{Count, Demands, Survey};
+    /// use foldglass::landscape::census::{Count, Survey};
     /// use foldglass::watch::{Tally, Unwatched};
     /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Reward, Shape, exact};
     /// let spec = ClassSpec {
@@ -191,15 +183,8 @@ impl Survey {
     /// let class = spec.lay_out(Allowance::default()).unwrap();
     /// let survey = Survey::new(&class, &Reward::ZERO, Allowance::default()).unwrap();
     /// let tally = Tally::new(&Unwatched, "parts", None);
-    /// let (mut all, mut demands) = (Count::default(), Demands::default());
-    /// let mut visitor = survey.visitor(&tally);
-    /// for ending in 0..survey.endings() {
-    ///     let (count, demanded) = visitor.ending(ending).unwrap();
-    ///     all += count;
-    ///     demands += demanded;
-    /// }
-    /// drop(visitor);
-    /// let census = survey.learned(demands);
+    /// let census = survey.merged(Allowance::default(), &tally).unwrap();
+    /// let mut all = Count::default();
     /// let mut visitor = census.visitor(&tally);
     /// (0..census.parts()).for_each(|part| all += visitor.part(part).unwrap());
     /// assert_eq!((all.optimal, all.local_maxima), (8, 648));
@@ -212,8 +197,8 @@ impl Survey {
         tolerance: &Reward,
         allowance: Allowance,
     ) -> Result<Survey, CensusError> {
-        let (q, cells) = (class.q(), class.cells());
-        if class.shape().tied {
+        let (q, cells, shape) = (class.q(), class.cells(), class.shape());
+        if shape.tied {
             return Err(CensusError::Tied);
         }
         // Every count is at most the number of codes, so none of them overflows.
@@ -221,74 +206,87 @@ impl Survey {
         let packing = counted.and_then(|_| Packing::new(q, cells));
         let packing = packing.ok_or(CensusError::TooMany { cells, q })?;
         let denominator = class.task().denominator();
-        let allowed = |size: Option<u128>| allowance.check("a census", size);
-        let tables = match Width::of(&denominator) {
-            Width::Narrow => {
-                allowed(Rungs::<i64>::bytes(class))?;
-                Tables::Narrow(Rungs::new(class))
-            }
-            Width::Wide => {
-                allowed(Rungs::<i128>::bytes(class))?;
-                Tables::Wide(Rungs::new(class))
-            }
+        let width = Width::of(&denominator);
+        let size = match width {
+            Width::Narrow => Rungs::<i64>::bytes(class),
+            Width::Wide => Rungs::<i128>::bytes(class),
             Width::Unbounded => {
                 let bits = denominator.bit_len();
                 return Err(CensusError::TooFine { bits });
             }
         };
+        allowance.check("a census", size)?;
         // No change is larger than 1, and what is no larger than that fits where weights do.
         let tolerance = tolerance.over(&denominator).min(denominator);
         let tolerance = u128::try_from(tolerance).expect("the denominator has at most 126 bits");
-        let mut frame = Frame {
+        let frame = Frame {
             class: class.clone(),
             packing,
             tolerance,
             tracker: tracker(class),
-            tables,
-            endings: Vec::new(),
-            parts: Vec::new(),
+            splits: shape.memory == 1 && class.task().lengths().len() == 1,
         };
-        with!(frame, rungs => (frame.endings, frame.parts) = frame.plan(rungs));
-        Ok(Survey(frame))
+        Ok(Survey {
+            frame,
+            width,
+            most: usize::MAX,
+        })
     }
 
     /// The class.
     pub fn class(&self) -> &Class {
-        &self.0.class
+        &self.frame.class
     }
 
     /// The number of codes.
     pub fn codes(&self) -> UBig {
-        UBig::from(self.0.class.q()).pow(self.0.class.cells())
-    }
-
-    /// The number of sets of endings.
-    pub fn endings(&self) -> usize {
-        self.0.endings.len()
-    }
-
-    /// The number of parts that the census will have.
-    pub fn parts(&self) -> usize {
-        self.0.parts.len()
+        UBig::from(self.frame.class.q()).pow(self.frame.class.cells())
     }
 
     /// The most bytes that a visitor takes, beyond the traps it finds and the shelf it searches.
     pub fn bytes(&self) -> u128 {
-        KEPT as u128 * 2 * 32
+        (KEPT * 2 * 32 + beginnings::KEPT * beginnings::KEPT_BYTES) as u128
     }
 
-    /// A visitor of endings, for one thread; it remembers from one to the next what saves it time.
-    /// Now and then it asks whether to stop.
-    pub fn visitor<'a>(&'a self, tally: &'a Tally<'a>) -> EndingVisitor<'a> {
-        EndingVisitor(Either::new(&self.0, None, tally))
-    }
-
-    /// The census, once all endings are visited: `demands` are those of all of them together.
-    pub fn learned(self, demands: Demands) -> Census {
-        Census {
-            frame: self.0,
-            demands,
+    /// Merges the prefixes of so many steps at most. A census of other steps has other parts.
+    pub fn at_most(self, steps: usize) -> Survey {
+        Survey {
+            most: steps,
+            ..self
         }
+    }
+
+    /// Merges prefixes, of as many steps as there is room for; the more, the faster the census. None
+    /// when it was stopped.
+    pub fn merged(self, room: Allowance, tally: &Tally<'_>) -> Option<Census> {
+        let frame = self.frame;
+        let room = Room {
+            bytes: room.0 as f64,
+            links: MOST_LINKS,
+            steps: self.most,
+        };
+        let tables = if self.width == Width::Narrow {
+            Tables::Narrow(Merged::new(&frame, room, tally)?)
+        } else {
+            Tables::Wide(Merged::new(&frame, room, tally)?)
+        };
+        let parts = match &tables {
+            Tables::Narrow(tables) => frame.plan(tables),
+            Tables::Wide(tables) => frame.plan(tables),
+        };
+        Some(Census {
+            frame,
+            tables,
+            parts,
+        })
+    }
+}
+
+impl<W: Whole + Ord> Merged<W> {
+    fn new(frame: &Frame, room: Room, tally: &Tally<'_>) -> Option<Merged<W>> {
+        let rungs = Rungs::new(&frame.class);
+        let prefixes = Prefixes::new(&rungs, frame.packing, frame.splits, room, tally)?;
+        Some(Merged { rungs, prefixes })
     }
 }
 
@@ -300,26 +298,57 @@ impl Census {
 
     /// The number of parts.
     pub fn parts(&self) -> usize {
-        self.frame.parts.len()
+        self.parts.len()
+    }
+
+    /// The number of steps whose prefixes are merged.
+    pub fn merged_steps(&self) -> usize {
+        with!(self, tables => tables.prefixes.steps())
+    }
+
+    /// The prefixes of so many steps that are told apart: by number of steps, from none on.
+    pub fn prefixes(&self) -> Vec<usize> {
+        with!(self, tables => {
+            let levels = tables.prefixes.levels.iter();
+            levels.map(|level| level.classes()).collect()
+        })
+    }
+
+    /// The most bytes that prefixes took while they were merged.
+    pub fn bytes(&self) -> u128 {
+        with!(self, tables => tables.prefixes.most_bytes as u128)
     }
 
     /// A visitor of parts, for one thread; it remembers from one to the next what saves it time. Now
     /// and then it asks whether to stop.
     pub fn visitor<'a>(&'a self, tally: &'a Tally<'a>) -> PartVisitor<'a> {
-        PartVisitor(Either::new(&self.frame, Some(&self.demands), tally))
+        let either = match &self.tables {
+            Tables::Narrow(Merged { rungs, prefixes }) => {
+                Either::Narrow(Box::new(Visit::new(&self.frame, rungs, prefixes, tally)))
+            }
+            Tables::Wide(Merged { rungs, prefixes }) => {
+                Either::Wide(Box::new(Visit::new(&self.frame, rungs, prefixes, tally)))
+            }
+        };
+        PartVisitor {
+            parts: &self.parts,
+            either,
+        }
     }
 
     /// The escape barrier of a shelf: the least, over all paths to a higher reward, of the largest
     /// drop below its own. None if more than `cap` codes had to be visited to know it, or if it was
     /// to stop.
     pub fn barrier(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
-        with!(self.frame, rungs => Walker::new(&self.frame, rungs, tally).barrier(shelf, cap))
+        let frame = &self.frame;
+        with!(self, tables => Walker::new(frame, &tables.rungs, tally).barrier(shelf, cap))
     }
 
     /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
     /// change. None as for [`Census::barrier`].
     pub fn largest_loss(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
-        with!(self.frame, rungs => Walker::new(&self.frame, rungs, tally).largest_loss(shelf, cap))
+        let frame = &self.frame;
+        with!(self, tables => Walker::new(frame, &tables.rungs, tally).largest_loss(shelf, cap))
     }
 
     /// The reward, or the difference of two, of a numerator.
@@ -336,93 +365,10 @@ impl Census {
 }
 
 impl Frame {
-    /// Cuts the work into sets of endings and parts.
-    fn plan<W: Whole>(&self, rungs: &Rungs<W>) -> (Vec<Part>, Vec<Part>) {
-        let last = rungs.rungs.len() - 1;
-        let splits = self.class.shape().memory == 1 && self.class.task().lengths().len() == 1;
-        let stretch = |first: usize, end: usize| Stretch { first, end, splits };
-        let (mut endings, mut parts) = (Vec::new(), Vec::new());
-        self.cut(rungs, Aim::Codes, stretch(0, last), &mut parts);
-        for r in (1..=last).filter(|_| splits) {
-            // The last rung is solved, unless it is the one that forgets.
-            let end = if r == last { r + 1 } else { last };
-            self.cut(rungs, Aim::Endings, stretch(r, end), &mut endings);
-            for first in 0..r {
-                self.cut(rungs, Aim::Beginnings, stretch(first, r), &mut parts);
-            }
-        }
-        (endings, parts)
-    }
-
-    fn cut<W: Whole>(&self, rungs: &Rungs<W>, aim: Aim, stretch: Stretch, parts: &mut Vec<Part>) {
-        let mut list = vec![Part {
-            aim,
-            stretch,
-            begun: stretch.first,
-            code: 0,
-        }];
-        let size = |range: Range<usize>| -> f64 {
-            let rungs = rungs.rungs[range].iter();
-            rungs.map(|rung| rung.codes(self.class.q())).product()
-        };
-        let last = rungs.rungs.len() - 1;
-        let most = (PART / size(last..last + 1)).max(16.0);
-        let part = (size(0..last) / PARTS).clamp((most / 512.0).max(16.0), most);
-        let too_long = |list: &[Part]| {
-            let begun = list[0].begun;
-            let longer = || list.len() as f64 * size(begun..begun + 1);
-            begun < stretch.end && size(begun..stretch.end) > part && longer() < MOST_PARTS
-        };
-        while too_long(&list) {
-            let begun = list[0].begun;
-            let mut longer = Vec::new();
-            for part in &list {
-                let short = Part {
-                    stretch: Stretch {
-                        end: begun + 1,
-                        ..stretch
-                    },
-                    ..*part
-                };
-                let (mut descent, _) = self.descent(rungs, &short);
-                descent.descend(begun, 1, &mut |descent, _| {
-                    longer.push(Part {
-                        begun: begun + 1,
-                        code: self.packing.pack(&descent.actions),
-                        ..*part
-                    });
-                });
-            }
-            list = longer;
-        }
-        parts.extend(list);
-    }
-
-    /// The descent of a part where it begins, and the number of codes this stands for. What is
-    /// before its stretch tracks the fold.
-    fn descent<'a, W: Whole>(&self, rungs: &'a Rungs<W>, part: &Part) -> (Descent<'a, W>, u128) {
-        let mut alpha = rungs.alpha();
-        rungs.pass_forward(&mut alpha, &self.tracker, 0);
-        let first = rungs.rungs[part.stretch.first].cells.start;
-        let begun = rungs.rungs[..part.begun]
-            .last()
-            .map_or(0, |rung| rung.cells.end);
-        let mut actions = vec![0; self.class.cells()];
-        self.packing.unpack(part.code, &mut actions);
-        let mut code = self.tracker.clone();
-        if begun > first {
-            code[first..begun].copy_from_slice(&actions[first..begun]);
-        }
-        let mut descent = Descent::new(rungs, part.stretch, &code, &alpha);
-        let weight = descent.begin(part.begun);
-        (descent, weight)
-    }
-
     /// How many codes the rungs before one have.
-    fn codes_before<W: Whole>(&self, rungs: &Rungs<W>, rung: usize) -> u128 {
-        let cells = rungs.rungs[rung].cells.start as u32;
+    fn codes_before<W: Whole>(&self, rung: &Rung<W>) -> u128 {
         (self.class.q() as u128)
-            .checked_pow(cells)
+            .checked_pow(rung.cells.start as u32)
             .expect("all codes are numbered in 128 bits")
     }
 }
@@ -438,44 +384,15 @@ fn tracker(class: &Class) -> Vec<Symbol> {
     (0..class.cells()).map(action).collect()
 }
 
-/// Visits the endings of a census, on one thread.
-pub struct EndingVisitor<'a>(Either<'a>);
-
 /// Counts the parts of a census, on one thread.
-pub struct PartVisitor<'a>(Either<'a>);
+pub struct PartVisitor<'a> {
+    parts: &'a [Part],
+    either: Either<'a>,
+}
 
 enum Either<'a> {
-    Narrow(&'a Frame, Visit<'a, i64>),
-    Wide(&'a Frame, Visit<'a, i128>),
-}
-
-impl<'a> Either<'a> {
-    fn new(frame: &'a Frame, demands: Option<&'a Demands>, tally: &'a Tally<'a>) -> Either<'a> {
-        match &frame.tables {
-            Tables::Narrow(rungs) => {
-                Either::Narrow(frame, Visit::new(frame, demands, rungs, tally))
-            }
-            Tables::Wide(rungs) => Either::Wide(frame, Visit::new(frame, demands, rungs, tally)),
-        }
-    }
-
-    fn visit(&mut self, part: impl Fn(&'a Frame) -> &'a Part) -> Option<(Count, Demands)> {
-        match self {
-            Either::Narrow(frame, visit) => visit.part(part(frame)),
-            Either::Wide(frame, visit) => visit.part(part(frame)),
-        }
-    }
-}
-
-impl EndingVisitor<'_> {
-    /// Visits a set of endings: what it demands, and the optima and traps it decides. None when it
-    /// was stopped.
-    ///
-    /// # Panics
-    /// If there is no such set.
-    pub fn ending(&mut self, number: usize) -> Option<(Count, Demands)> {
-        self.0.visit(|frame| &frame.endings[number])
-    }
+    Narrow(Box<Visit<'a, i64>>),
+    Wide(Box<Visit<'a, i128>>),
 }
 
 impl PartVisitor<'_> {
@@ -485,7 +402,10 @@ impl PartVisitor<'_> {
     /// # Panics
     /// If there is no such part.
     pub fn part(&mut self, number: usize) -> Option<Count> {
-        let found = self.0.visit(|frame| &frame.parts[number]);
-        found.map(|(count, _)| count)
+        let part = &self.parts[number];
+        match &mut self.either {
+            Either::Narrow(visit) => visit.part(part),
+            Either::Wide(visit) => visit.part(part),
+        }
     }
 }

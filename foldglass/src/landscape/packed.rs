@@ -20,10 +20,20 @@ impl Packing {
         (cells <= (128 / bits) as usize).then_some(Packing { bits })
     }
 
+    /// The bits of so many actions.
+    pub fn bits(self, cells: usize) -> u32 {
+        self.bits * cells as u32
+    }
+
     /// The first cell is the lowest digit.
     pub fn pack(self, actions: &[Symbol]) -> Packed {
-        let digits = actions.iter().rev();
-        digits.fold(0, |code, &action| code << self.bits | Packed::from(action))
+        self.pack_all(actions.iter().copied())
+    }
+
+    /// The same of actions that are made one by one.
+    pub fn pack_all(self, actions: impl DoubleEndedIterator<Item = Symbol>) -> Packed {
+        let digits = actions.rev();
+        digits.fold(0, |code, action| code << self.bits | Packed::from(action))
     }
 
     pub fn unpack(self, code: Packed, actions: &mut [Symbol]) {
@@ -44,42 +54,63 @@ pub(super) fn relabel<W: Whole>(
     old: &mut Vec<Symbol>,
 ) {
     let (q, steps) = (rungs.q, &rungs.rungs);
-    let mut names = [Symbol::MAX; 128];
+    let mut names = [Symbol::MAX; MOST_TOKENS];
     let names = &mut names[..q];
     for (r, rung) in steps.iter().enumerate().filter(|(_, rung)| rung.relabels) {
-        names.fill(Symbol::MAX);
-        let mut next = 0;
-        let mut name = |names: &mut [Symbol], token: usize| {
-            if names[token] == Symbol::MAX {
-                names[token] = next;
-                next += 1;
-            }
-        };
-        for &action in &actions[rung.cells.clone()] {
-            name(names, action as usize);
-        }
-        (0..q).for_each(|token| name(names, token));
-        if names
-            .iter()
-            .enumerate()
-            .all(|(token, &n)| token == n as usize)
-        {
+        if name_in_order(&mut actions[rung.cells.clone()], names) {
             continue;
-        }
-        for action in &mut actions[rung.cells.clone()] {
-            *action = names[*action as usize];
         }
         // A token is the lowest digit of the next step's histories, then the second, and so on.
         let mut unit = 1;
         for reader in steps[r + 1..].iter().take(memory) {
-            old.clear();
-            old.extend_from_slice(&actions[reader.cells.clone()]);
-            for (i, &action) in old.iter().enumerate() {
-                let token = i % reader.histories / unit % q;
-                let to = i - token * unit + names[token] as usize * unit;
-                actions[reader.cells.start + to] = action;
-            }
+            let actions = &mut actions[reader.cells.clone()];
+            read_renamed(actions, reader.histories, unit, names, old);
             unit *= q;
         }
+    }
+}
+
+/// The most tokens that are named.
+pub(super) const MOST_TOKENS: usize = 128;
+
+/// Renames the actions of a step in the order in which they come, the tokens that are not among them
+/// following in their own; says whether all keep their names. `names` are the new ones by token.
+pub(super) fn name_in_order(actions: &mut [Symbol], names: &mut [Symbol]) -> bool {
+    names.fill(Symbol::MAX);
+    let mut next = 0;
+    let mut name = |names: &mut [Symbol], token: usize| {
+        if names[token] == Symbol::MAX {
+            names[token] = next;
+            next += 1;
+        }
+    };
+    for &action in &*actions {
+        name(names, action as usize);
+    }
+    (0..names.len()).for_each(|token| name(names, token));
+    let mut all = names.iter().enumerate();
+    if all.all(|(token, &name)| token == name as usize) {
+        return true;
+    }
+    for action in actions {
+        *action = names[*action as usize];
+    }
+    false
+}
+
+/// Moves the actions of a step to the histories in which a token has its new name. `unit` is what
+/// the token counts in a history, `old` room for the actions.
+pub(super) fn read_renamed(
+    actions: &mut [Symbol],
+    histories: usize,
+    unit: usize,
+    names: &[Symbol],
+    old: &mut Vec<Symbol>,
+) {
+    old.clear();
+    old.extend_from_slice(actions);
+    for (i, &action) in old.iter().enumerate() {
+        let token = i % histories / unit % names.len();
+        actions[i - token * unit + names[token] as usize * unit] = action;
     }
 }

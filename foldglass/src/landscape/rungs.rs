@@ -47,6 +47,11 @@ impl<W: Whole> Rung<W> {
         &self.flows[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
+    /// The places that a cell reads.
+    pub fn reads(&self, cell: usize) -> impl Iterator<Item = u32> {
+        self.flows(cell).iter().map(|flow| flow.from)
+    }
+
     /// Lets alpha pass a cell.
     #[inline]
     pub fn send(&self, alpha: &mut [W], cell: usize, action: Symbol) {
@@ -111,25 +116,37 @@ impl<W: Whole> Rung<W> {
         }
     }
 
-    /// By state that flows through a cell: its weight, times how much more it earns with one action
-    /// than with another.
-    pub fn advantage(&self, beta: &[W], cell: usize, with: Symbol, than: Symbol) -> Vec<i128> {
-        let place = |flow: &Flow<W>, action| flow.to as usize + action as usize * self.stride;
-        let more = |flow: &Flow<W>| beta[place(flow, with)] - beta[place(flow, than)];
-        let flows = self.flows(cell).iter();
-        flows
-            .map(|flow| (flow.weight * more(flow)).to_i128())
-            .collect()
+    /// The places that its tokens lead to: those of one successor together, by token.
+    pub fn places(&self, q: usize) -> Vec<u32> {
+        let mut first: Vec<u32> = self.flows.iter().map(|flow| flow.to).collect();
+        first.sort_unstable();
+        first.dedup();
+        let tokens = |&to: &u32| (0..q).map(move |token| to + (token * self.stride) as u32);
+        first.iter().flat_map(tokens).collect()
     }
 
-    /// The sum of alpha over the states that flow through a cell, times a factor for each.
+    /// Whether no other action of a cell earns more than its own by more than `tolerance`; actions
+    /// in `except` are not asked for.
     #[inline]
-    pub fn arriving(&self, alpha: &[W], cell: usize, factors: &[W]) -> W {
-        let mut sum = W::zero();
-        for (flow, &factor) in self.flows(cell).iter().zip(factors) {
-            sum += alpha[flow.from as usize] * factor;
-        }
-        sum
+    pub fn is_unraised(
+        &self,
+        alpha: &[W],
+        beta: &[W],
+        actions: &[Symbol],
+        tolerance: W,
+        q: usize,
+        except: &[Symbol],
+    ) -> bool
+    where
+        W: Ord,
+    {
+        self.cells.clone().all(|cell| {
+            let now = self.earned(alpha, beta, cell, actions[cell]) + tolerance;
+            let others = (0..q as Symbol).filter(|&a| a != actions[cell] && !except.contains(&a));
+            others
+                .into_iter()
+                .all(|action| self.earned(alpha, beta, cell, action) <= now)
+        })
     }
 
     /// About how many codes its cells have, up to the names of tokens.

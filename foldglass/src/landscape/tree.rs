@@ -25,6 +25,7 @@ mod flood;
 mod joins;
 mod levels;
 mod numbering;
+mod pipeline;
 mod rewards;
 mod vienna;
 
@@ -145,7 +146,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Floods a class.
+    /// Floods a class on one thread; [`Levels`] takes more.
     ///
     /// ```
     /// use foldglass::landscape::tree::{Nodes, Tree};
@@ -162,7 +163,7 @@ impl Tree {
     /// assert_eq!(tree.reward(trap.barrier.unwrap()).to_string(), "1/25");
     /// ```
     pub fn new(class: &Class, nodes: Nodes, allowance: Allowance) -> Result<Tree, TreeError> {
-        Levels::new(class, nodes, allowance, &Unwatched)?.tree(&Unwatched)
+        Levels::new(class, nodes, 1, allowance, &Unwatched)?.tree(&Unwatched)
     }
 
     /// The class.

@@ -1,7 +1,7 @@
 //! Visits every code of a small class, by the definitions.
 
 use foldglass::exact::parse;
-use foldglass::landscape::census::{Census, Count, Demands, Survey};
+use foldglass::landscape::census::{Census, Count, Survey};
 use foldglass::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Unwatched};
 use std::collections::{BinaryHeap, HashSet};
@@ -145,13 +145,8 @@ pub fn census(class: &Class, tolerance: &str) -> (Census, Count) {
     let tolerance = tolerance.parse().unwrap();
     let survey = Survey::new(class, &tolerance, Allowance::default()).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
-    let (mut all, mut demands) = (Count::default(), Demands::default());
-    for ending in 0..survey.endings() {
-        let (count, demanded) = survey.visitor(&tally).ending(ending).unwrap();
-        all += count;
-        demands += demanded;
-    }
-    let census = survey.learned(demands);
+    let census = survey.merged(Allowance::default(), &tally).unwrap();
+    let mut all = Count::default();
     let mut visitor = census.visitor(&tally);
     for part in 0..census.parts() {
         all += visitor.part(part).unwrap();

@@ -3,6 +3,7 @@
 //! Tokens are named in the order in which the cells of their step first emit them. A code with k
 //! names in a step stands for q! / (q - k)! codes: those in which they have other names.
 
+use super::seen::Layout;
 use crate::count::weight::Whole;
 use crate::landscape::rungs::{Rung, Rungs};
 use crate::quasigroup::Symbol;
@@ -10,12 +11,13 @@ use crate::quasigroup::Symbol;
 /// Which rungs are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// The first rung. Unless it is 0, its actions do not depend on the token before.
+    /// The first rung.
     pub first: usize,
     /// The rung after the last.
     pub end: usize,
-    /// Whether forgetting codes are told apart: then no rung after the first forgets.
-    pub splits: bool,
+    /// Whether it is an ending: the actions of the first rung do not depend on the token before, and
+    /// those of the others do.
+    pub ending: bool,
 }
 
 /// The code so far, with alpha.
@@ -30,6 +32,22 @@ pub(super) struct Descent<'a, W> {
 pub(super) fn forgets<W: Whole>(rung: &Rung<W>, actions: &[Symbol]) -> bool {
     let mut windows = actions[rung.cells.clone()].chunks_exact(rung.histories);
     windows.all(|window| window.iter().all(|&action| action == window[0]))
+}
+
+/// How many codes differ from the actions of a rung in the names of its tokens.
+pub(super) fn namings<W: Whole>(rung: &Rung<W>, actions: &[Symbol], q: usize) -> u128 {
+    if !rung.relabels {
+        return 1;
+    }
+    let mut known = 0u128;
+    let mut ways = 1;
+    for &action in &actions[rung.cells.clone()] {
+        if known >> action & 1 == 0 {
+            ways *= (q as u32 - known.count_ones()) as u128;
+            known |= 1 << action;
+        }
+    }
+    ways
 }
 
 impl<'a, W: Whole> Descent<'a, W> {
@@ -52,19 +70,19 @@ impl<'a, W: Whole> Descent<'a, W> {
         descent
     }
 
+    /// Starts from other weights at the level before the stretch, when nothing has passed it.
+    pub fn start_from(&mut self, layout: &Layout, weights: &[W]) {
+        layout.write(weights, &mut self.alpha);
+    }
+
     /// Lets alpha pass the rungs of the stretch before `begun`, whose actions are set, and says how
     /// many codes they stand for.
     pub fn begin(&mut self, begun: usize) -> u128 {
         let mut weight = 1;
         for rung in &self.rungs.rungs[self.stretch.first..begun] {
-            let mut used = 0;
+            weight *= namings(rung, &self.actions, self.rungs.q);
             for cell in rung.cells.clone() {
-                let action = self.actions[cell];
-                if rung.relabels && action as usize == used {
-                    weight *= (self.rungs.q - used) as u128;
-                    used += 1;
-                }
-                rung.send(&mut self.alpha, cell, action);
+                rung.send(&mut self.alpha, cell, self.actions[cell]);
             }
         }
         weight
@@ -72,12 +90,11 @@ impl<'a, W: Whole> Descent<'a, W> {
 
     /// Visits every code of the rungs from `rung` on, with the number of codes it stands for.
     pub fn descend(&mut self, rung: usize, weight: u128, visit: &mut impl FnMut(&mut Self, u128)) {
-        match rung == self.stretch.end {
-            true => visit(self, weight),
-            false => {
-                let first = self.rungs.rungs[rung].cells.start;
-                self.choose(rung, first, 0, weight, visit);
-            }
+        if rung == self.stretch.end {
+            visit(self, weight);
+        } else {
+            let first = self.rungs.rungs[rung].cells.start;
+            self.choose(rung, first, 0, weight, visit);
         }
     }
 
@@ -92,19 +109,20 @@ impl<'a, W: Whole> Descent<'a, W> {
         let rungs = self.rungs;
         let rung = &rungs.rungs[number];
         if cell == rung.cells.end {
-            let skipped = self.stretch.splits && number > self.stretch.first;
+            let skipped = self.stretch.ending && number > self.stretch.first;
             if !(skipped && forgets(rung, &self.actions)) {
                 self.descend(number + 1, weight, visit);
             }
             return;
         }
-        let forgetting = number == self.stretch.first && number > 0;
+        let forgetting = self.stretch.ending && number == self.stretch.first;
         let cells = cell..cell + if forgetting { rung.histories } else { 1 };
         let named = if rung.relabels { used } else { rungs.q };
         for action in 0..(named + 1).min(rungs.q) {
-            let (used, weight) = match action == named {
-                true => (used + 1, weight * (rungs.q - named) as u128),
-                false => (used, weight),
+            let (used, weight) = if action == named {
+                (used + 1, weight * (rungs.q - named) as u128)
+            } else {
+                (used, weight)
             };
             for cell in cells.clone() {
                 self.actions[cell] = action as Symbol;

@@ -3,6 +3,7 @@
 //! Codes that differ in the names of their tokens only are one code here: relabelling keeps all
 //! rewards, so a path from one is a path from the other.
 
+use super::seen::Layout;
 use super::{Frame, KEPT};
 use crate::count::weight::Whole;
 use crate::landscape::packed::{Packed, relabel};
@@ -25,8 +26,10 @@ pub(super) enum Search {
 /// How many codes are looked at between two questions whether to stop.
 const STOP_EVERY: usize = 1024;
 
-/// Passes over all rungs before a shelf is searched in earnest.
+/// Passes over all rungs before a shelf is searched in earnest, and over those behind a class of
+/// prefixes before it is taken apart.
 const STRAYING: usize = 32;
+const STRAYING_BEHIND: usize = 3;
 
 /// Walks from code to code, up to the names of tokens.
 pub(super) struct Walker<'a, W> {
@@ -96,23 +99,27 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         true
     }
 
-    /// Whether a short walk over the shelf comes to a code that can be raised. The cells of a rung
-    /// earn apart from each other, so that all of them may take another of their best actions: these
-    /// are as many neutral changes in a row. A pass from the first rung to the last takes the action
-    /// of the code that tracks the fold where it can, to show later rungs what there is to know; one
-    /// back takes any by chance.
-    fn strays(&mut self, code: Packed) -> bool {
-        self.census.packing.unpack(code, &mut self.actions);
+    /// Whether a short walk over the shelf of a code, that changes no rung before `first`, comes to
+    /// a code that can be raised. Alpha at the level `first` is that of the code, and the actions
+    /// from there on are.
+    ///
+    /// The cells of a rung earn apart from each other, so that all of them may take another of their
+    /// best actions: these are as many neutral changes in a row. A pass from the first rung to the
+    /// last takes the action of the code that tracks the fold where it can, to show later rungs what
+    /// there is to know; one back takes any by chance.
+    fn strays(&mut self, first: usize, passes: usize) -> bool {
         // Any numbers will do; those of a code are always the same.
+        let code = self.census.packing.pack(&self.actions);
         let mut chance = code as u64 ^ (code >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15;
         let rungs = self.rungs;
-        self.rungs.pass_forward(&mut self.alpha, &self.actions, 0);
-        for rung in rungs.rungs.iter().rev() {
+        rungs.pass_forward(&mut self.alpha, &self.actions, first);
+        let walked = &rungs.rungs[first..];
+        for rung in walked.iter().rev() {
             rung.give_back(&mut self.beta, &rungs.right, &self.actions);
         }
-        for _ in 0..STRAYING {
+        for _ in 0..passes {
             let mut is_free = false;
-            for rung in &rungs.rungs {
+            for rung in walked {
                 rung.clear(&mut self.alpha, rungs.q);
                 for cell in rung.cells.clone() {
                     let tracking = self.census.tracker[cell];
@@ -122,7 +129,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
                     rung.send(&mut self.alpha, cell, self.actions[cell]);
                 }
             }
-            for rung in rungs.rungs.iter().rev() {
+            for rung in walked.iter().rev() {
                 for cell in rung.cells.clone() {
                     let equals = self.best(rung, cell, |_, equals| {
                         chance ^= chance << 13;
@@ -169,12 +176,29 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         Some(equals)
     }
 
+    /// Whether a short walk that changes the rungs from `first` on comes to a code that can be
+    /// raised. They have these actions, behind a prefix of these weights.
+    pub fn is_free_behind(
+        &mut self,
+        first: usize,
+        (layout, weights): (&Layout, &[W]),
+        actions: &[Symbol],
+    ) -> bool {
+        let start = self.rungs.rungs[first].cells.start;
+        self.actions[..start].fill(0);
+        self.actions[start..].copy_from_slice(&actions[start..]);
+        layout.write(weights, &mut self.alpha);
+        self.strays(first, STRAYING_BEHIND)
+    }
+
     /// Whether no code of the shelf can be raised.
     pub fn trapped(&mut self, code: Packed) -> Search {
         if let Some(&shelf) = self.trapped.get(&code) {
             return Search::Trapped(shelf);
         }
-        if self.strays(code) {
+        self.census.packing.unpack(code, &mut self.actions);
+        self.alpha[0] = W::of_i128(1);
+        if self.strays(0, STRAYING) {
             return Search::Free;
         }
         let mut shelf = vec![code];

@@ -1,16 +1,22 @@
 //! Goes from a code to its neighbours, and climbs at random (paper, App. G.6).
 
 use super::levels::Levels;
+use super::pipeline::in_order;
 use super::{Pace, TreeError};
-use crate::landscape::packed::relabel;
+use crate::landscape::packed::{name_in_order, read_renamed};
 use crate::quasigroup::Symbol;
+use std::ops::Range;
 
 /// Stands on a code.
 pub(super) struct Walker<'a> {
     levels: &'a Levels,
     actions: Vec<Symbol>,
+    /// By span: what it adds to the number of the code.
+    parts: Vec<u32>,
+    /// The code that a change leads to, from the step of the change on.
     changed: Vec<Symbol>,
     room: Vec<Symbol>,
+    names: Vec<Symbol>,
 }
 
 impl<'a> Walker<'a> {
@@ -19,8 +25,10 @@ impl<'a> Walker<'a> {
         Walker {
             levels,
             actions: vec![0; cells],
+            parts: vec![0; levels.numbering.spans.len()],
             changed: vec![0; cells],
             room: Vec::new(),
+            names: vec![0; levels.numbering.q],
         }
     }
 
@@ -30,8 +38,11 @@ impl<'a> Walker<'a> {
     pub fn visit(&mut self, node: u32, mut take: impl FnMut(u32)) -> u128 {
         let numbering = &self.levels.numbering;
         let weight = numbering.write(node, &mut self.actions);
+        for (span, part) in numbering.spans.iter().zip(&mut self.parts) {
+            *part = numbering.part(span, &self.actions).unwrap_or(0);
+        }
         let actions = 0..numbering.q as Symbol;
-        for span in &numbering.spans {
+        for (number, span) in numbering.spans.iter().enumerate() {
             if !span.named {
                 for cell in span.cells.clone() {
                     let (old, unit) = (self.actions[cell], numbering.unit(cell, numbering.q));
@@ -42,15 +53,14 @@ impl<'a> Walker<'a> {
                 }
                 continue;
             }
-            let part = numbering.part(span, &self.actions);
-            let others = node - part.expect("tokens are named in order");
+            let others = node - self.parts[number];
             for cell in span.cells.clone() {
                 let old = self.actions[cell];
                 for action in actions.clone().filter(|&action| action != old) {
                     self.actions[cell] = action;
                     take(match numbering.part(span, &self.actions) {
                         Some(part) => others + part,
-                        None => self.renamed(),
+                        None => self.renamed(node, number),
                     });
                 }
                 self.actions[cell] = old;
@@ -59,18 +69,59 @@ impl<'a> Walker<'a> {
         weight
     }
 
-    /// The node of the code, its tokens not being named in order.
-    fn renamed(&mut self) -> u32 {
-        let rungs = self
-            .levels
+    /// The node of the code, the tokens of a span not being named in order. Spans before it keep
+    /// their names, and so do those behind it from where no names have changed.
+    fn renamed(&mut self, node: u32, changed: usize) -> u32 {
+        let levels = self.levels;
+        let (numbering, q) = (&levels.numbering, levels.numbering.q);
+        let rungs = levels
             .rungs
             .as_ref()
             .expect("tokens are named in untied classes");
-        self.changed.copy_from_slice(&self.actions);
-        let memory = self.levels.class.shape().memory;
-        relabel(rungs, memory, &mut self.changed, &mut self.room);
-        self.levels.numbering.number(&self.changed)
+        let cells = numbering.spans[changed].cells.clone();
+        self.changed[cells.clone()].copy_from_slice(&self.actions[cells]);
+        let mut number = node - self.parts[changed];
+        // Spans from the changed one up to here may have other actions now.
+        let mut end = changed + 1;
+        let mut next = changed;
+        while next < end {
+            let span = &numbering.spans[next];
+            let actions = &mut self.changed[span.cells.clone()];
+            if span.named && !name_in_order(actions, &mut self.names) {
+                let mut unit = 1;
+                let readers = next + 1..numbering.spans.len();
+                for reader in readers.take(levels.class.shape().memory) {
+                    let cells = numbering.spans[reader].cells.clone();
+                    if reader >= end {
+                        self.changed[cells.clone()].copy_from_slice(&self.actions[cells.clone()]);
+                        number -= self.parts[reader];
+                        end = reader + 1;
+                    }
+                    let histories = rungs.rungs[reader].histories;
+                    let (actions, names) = (&mut self.changed[cells], &self.names);
+                    read_renamed(actions, histories, unit, names, &mut self.room);
+                    unit *= q;
+                }
+            }
+            let part = numbering.part(span, &self.changed);
+            number += part.expect("tokens are named in order");
+            next += 1;
+        }
+        number
     }
+}
+
+/// Nodes that are gone through in one job.
+pub(super) const NODES: usize = 4096;
+
+/// What random ascent does with some nodes.
+struct Raises {
+    nodes: Range<usize>,
+    weights: Vec<u128>,
+    /// By node: where its raises end; the first begin at 0.
+    ends: Vec<u32>,
+    /// The nodes that changes lead to which raise the reward.
+    to: Vec<u32>,
 }
 
 /// Where random ascent ends: the codes expected on each leaf, and on none. `ends` is where each node
@@ -82,30 +133,63 @@ pub(super) fn random(
     pace: &mut Pace<'_>,
 ) -> Result<(Vec<f64>, f64), TreeError> {
     let level = &levels.level;
-    let mut walker = Walker::new(levels);
+    let order = levels.members(0..levels.rewards.len());
     let (mut on_leaves, mut stuck) = (vec![0.0; leaves], 0.0);
     // What came from below.
     let mut mass = vec![0.0; level.len()];
-    let mut raises = Vec::new();
-    for &node in levels.members(0..levels.rewards.len()).iter().rev() {
-        let here = level[node as usize];
-        raises.clear();
-        let weight = walker.visit(node, |to| {
-            if level[to as usize] < here {
-                raises.push(to);
+    let jobs = order.len().div_ceil(NODES);
+    let job = |walker: &mut Walker<'_>, number: usize| {
+        // The lowest reward first.
+        let end = order.len() - number * NODES;
+        raises(levels, walker, end.saturating_sub(NODES)..end)
+    };
+    in_order(
+        levels.threads,
+        jobs,
+        || Walker::new(levels),
+        job,
+        |raises| {
+            let mut start = 0;
+            let nodes = order[raises.nodes.clone()].iter().rev();
+            for (n, &node) in nodes.enumerate() {
+                let end = raises.ends[n] as usize;
+                let to = &raises.to[start..end];
+                start = end;
+                let all = raises.weights[n] as f64 + mass[node as usize];
+                if to.is_empty() {
+                    *on_leaves
+                        .get_mut(ends[node as usize] as usize)
+                        .unwrap_or(&mut stuck) += all;
+                }
+                let share = all / to.len() as f64;
+                for &to in to {
+                    mass[to as usize] += share;
+                }
             }
-        });
-        let all = weight as f64 + mass[node as usize];
-        if raises.is_empty() {
-            *on_leaves
-                .get_mut(ends[node as usize] as usize)
-                .unwrap_or(&mut stuck) += all;
-        }
-        let share = all / raises.len() as f64;
-        for &to in &raises {
-            mass[to as usize] += share;
-        }
-        pace.visited(1)?;
-    }
+            pace.visited(raises.nodes.len() as u64)
+        },
+    )?;
     Ok((on_leaves, stuck))
+}
+
+/// The raises of some nodes, the last first.
+fn raises(levels: &Levels, walker: &mut Walker<'_>, nodes: Range<usize>) -> Raises {
+    let level = &levels.level;
+    let order = &levels.members(0..levels.rewards.len())[nodes.clone()];
+    let (mut weights, mut ends, mut to) = (Vec::new(), Vec::new(), Vec::new());
+    for &node in order.iter().rev() {
+        let here = level[node as usize];
+        weights.push(walker.visit(node, |next| {
+            if level[next as usize] < here {
+                to.push(next);
+            }
+        }));
+        ends.push(to.len() as u32);
+    }
+    Raises {
+        nodes,
+        weights,
+        ends,
+        to,
+    }
 }

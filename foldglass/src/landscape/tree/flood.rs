@@ -1,57 +1,47 @@
 //! Lets the water fall, level by level, and joins what comes up (paper, App. G.6).
 
-use super::climb::Walker;
+use super::climb::{NODES, Walker};
 use super::joins::{Joins, NEW};
 use super::levels::Levels;
+use super::pipeline::in_order;
 use super::{Leaf, Pace, Stuck, Tree, TreeError};
 use crate::policy::Code;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where a node ends that is on no leaf.
 const NOWHERE: u32 = u32::MAX;
 
-/// Components of the nodes above the water.
+/// Components of the nodes above the water. Any thread may ask for a root while one joins: a node
+/// that was in the component of another stays in it, and what is found is at least on the way up.
 struct Components {
-    parent: Vec<u32>,
-    /// By root: its branch of the tree.
-    branch: Vec<u32>,
+    parent: Vec<AtomicU32>,
 }
 
 impl Components {
     fn new(nodes: u32) -> Components {
         Components {
-            parent: (0..nodes).collect(),
-            branch: vec![NEW; nodes as usize],
+            parent: (0..nodes).map(AtomicU32::new).collect(),
         }
     }
 
     #[inline]
-    fn root(&mut self, mut node: u32) -> u32 {
-        while self.parent[node as usize] != node {
-            let above = self.parent[self.parent[node as usize] as usize];
-            self.parent[node as usize] = above;
+    fn root(&self, mut node: u32) -> u32 {
+        loop {
+            let parent = self.parent[node as usize].load(Ordering::Relaxed);
+            if parent == node {
+                return node;
+            }
+            let above = self.parent[parent as usize].load(Ordering::Relaxed);
+            if above != parent {
+                self.parent[node as usize].store(above, Ordering::Relaxed);
+            }
             node = above;
         }
-        node
     }
 
-    /// Joins `node` to the component of `root`; gives the root of both.
-    #[inline]
-    fn join(&mut self, root: u32, node: u32, level: u32, joins: &mut Joins) -> u32 {
-        let other = self.root(node);
-        if other == root {
-            return root;
-        }
-        let (a, b) = (self.branch[root as usize], self.branch[other as usize]);
-        let branch = if a == b { a } else { joins.meet(a, b, level) };
-        // What has been up for long is large: it stays the root.
-        let (into, from) = if a == NEW {
-            (other, root)
-        } else {
-            (root, other)
-        };
-        self.parent[from as usize] = into;
-        self.branch[into as usize] = branch;
-        into
+    fn hang(&self, root: u32, into: u32) {
+        self.parent[root as usize].store(into, Ordering::Relaxed);
     }
 }
 
@@ -63,63 +53,186 @@ pub(super) struct Flood {
     stuck: Stuck,
 }
 
-pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeError> {
+/// What the neighbours of some nodes are.
+struct Neighbours {
+    nodes: Range<usize>,
+    /// By node.
+    found: Vec<Found>,
+    /// The components, by a member of each, that the nodes touch.
+    touched: Vec<u32>,
+}
+
+struct Found {
+    /// The codes it stands for.
+    weight: u128,
+    /// The neighbour of the highest reward, the first of several; itself if none is higher.
+    best: u32,
+    /// Where its components end; those of the first node begin at 0.
+    end: u32,
+}
+
+/// Goes through the neighbours of some nodes.
+fn look(
+    levels: &Levels,
+    components: &Components,
+    walker: &mut Walker<'_>,
+    nodes: Range<usize>,
+) -> Neighbours {
     let level = &levels.level;
-    let mut walker = Walker::new(levels);
-    let mut components = Components::new(levels.nodes());
-    let mut flood = Flood {
-        joins: Joins::default(),
-        ends: vec![NOWHERE; level.len()],
-        leaves: Vec::new(),
-        stuck: Stuck::default(),
+    let order = &levels.members(0..levels.rewards.len())[nodes.clone()];
+    let mut found = Vec::with_capacity(order.len());
+    let mut touched: Vec<u32> = Vec::new();
+    for &node in order {
+        let here = level[node as usize];
+        let (mut best, mut best_level) = (node, here);
+        let first = touched.len();
+        let weight = walker.visit(node, |to| {
+            let there = level[to as usize];
+            if there > here {
+                return;
+            }
+            if there < best_level {
+                (best, best_level) = (to, there);
+            }
+            // Of one component one member is enough.
+            let root = components.root(to);
+            if !touched[first..].contains(&root) {
+                touched.push(root);
+            }
+        });
+        let end = touched.len() as u32;
+        found.push(Found { weight, best, end });
+    }
+    Neighbours {
+        nodes,
+        found,
+        touched,
+    }
+}
+
+pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeError> {
+    let components = Components::new(levels.nodes());
+    let mut water = Water {
+        levels,
+        components: &components,
+        branch: vec![NEW; levels.level.len()],
+        flood: Flood {
+            joins: Joins::default(),
+            ends: vec![NOWHERE; levels.level.len()],
+            leaves: Vec::new(),
+            stuck: Stuck::default(),
+        },
+        here: 0,
+        maxima: Vec::new(),
     };
-    // Nodes of a level that no change raises, with the codes they stand for.
-    let mut maxima: Vec<(u32, u128)> = Vec::new();
-    for here in 0..levels.rewards.len() as u32 {
-        maxima.clear();
-        for &node in levels.members(here as usize..here as usize + 1) {
-            let mut root = components.root(node);
-            let (mut best, mut best_level) = (node, here);
-            let weight = walker.visit(node, |to| {
-                let there = level[to as usize];
-                if there > here {
-                    return;
-                }
-                if there < best_level {
-                    (best, best_level) = (to, there);
-                }
-                root = components.join(root, to, here, &mut flood.joins);
-            });
-            if best == node {
-                maxima.push((node, weight));
+    let nodes = levels.level.len();
+    let job = |walker: &mut Walker<'_>, number: usize| {
+        let start = number * NODES;
+        look(levels, &components, walker, start..nodes.min(start + NODES))
+    };
+    let jobs = nodes.div_ceil(NODES);
+    in_order(
+        levels.threads,
+        jobs,
+        || Walker::new(levels),
+        job,
+        |next| {
+            water.fall(&next);
+            pace.visited(next.nodes.len() as u64)
+        },
+    )?;
+    water.settle();
+    Ok(water.flood)
+}
+
+/// The water as it falls: joins nodes in their order.
+struct Water<'a> {
+    levels: &'a Levels,
+    components: &'a Components,
+    /// By root: the branch of the tree.
+    branch: Vec<u32>,
+    flood: Flood,
+    /// The level it is at.
+    here: u32,
+    /// Nodes of the level that no change raises, with the codes they stand for.
+    maxima: Vec<(u32, u128)>,
+}
+
+impl Water<'_> {
+    fn fall(&mut self, next: &Neighbours) {
+        let all = 0..self.levels.rewards.len();
+        let nodes = &self.levels.members(all)[next.nodes.clone()];
+        let mut start = 0;
+        for (&node, found) in nodes.iter().zip(&next.found) {
+            let here = self.levels.level[node as usize];
+            if here > self.here {
+                self.settle();
+                self.here = here;
+            }
+            let end = found.end as usize;
+            let mut root = self.components.root(node);
+            for &touched in &next.touched[start..end] {
+                root = self.join(root, touched);
+            }
+            start = end;
+            if found.best == node {
+                self.maxima.push((node, found.weight));
             } else {
-                let end = flood.ends[best as usize];
-                flood.ends[node as usize] = end;
-                flood.came_to(end, weight);
+                let end = self.flood.ends[found.best as usize];
+                self.flood.ends[node as usize] = end;
+                self.flood.came_to(end, found.weight);
             }
-            pace.visited(1)?;
         }
-        let first = flood.leaves.len();
-        for &(node, weight) in &maxima {
-            let root = components.root(node);
-            let branch = &mut components.branch[root as usize];
+    }
+
+    /// Joins `node` to the component of `root`; gives the root of both.
+    #[inline]
+    fn join(&mut self, root: u32, node: u32) -> u32 {
+        let other = self.components.root(node);
+        if other == root {
+            return root;
+        }
+        let (a, b) = (self.branch[root as usize], self.branch[other as usize]);
+        let joins = &mut self.flood.joins;
+        let branch = if a == b {
+            a
+        } else {
+            joins.meet(a, b, self.here)
+        };
+        // What has been up for long is large: it stays the root.
+        let (into, from) = if a == NEW {
+            (other, root)
+        } else {
+            (root, other)
+        };
+        self.components.hang(from, into);
+        self.branch[into as usize] = branch;
+        into
+    }
+
+    /// All nodes of the level are joined: its maxima are on leaves or stuck.
+    fn settle(&mut self) {
+        let first = self.flood.leaves.len();
+        for (node, weight) in std::mem::take(&mut self.maxima) {
+            let root = self.components.root(node);
+            let branch = &mut self.branch[root as usize];
             if *branch == NEW {
-                *branch = flood.appear(levels, here, node);
+                *branch = self.flood.appear(self.levels, self.here, node);
             }
-            let end = flood
+            let end = self
+                .flood
                 .joins
                 .leaf(*branch)
                 .filter(|&leaf| leaf as usize >= first);
             match end {
-                Some(leaf) => flood.leaves[leaf as usize].shelf += weight,
-                None => flood.stuck.maxima += weight,
+                Some(leaf) => self.flood.leaves[leaf as usize].shelf += weight,
+                None => self.flood.stuck.maxima += weight,
             }
             let end = end.unwrap_or(NOWHERE);
-            flood.ends[node as usize] = end;
-            flood.came_to(end, weight);
+            self.flood.ends[node as usize] = end;
+            self.flood.came_to(end, weight);
         }
     }
-    Ok(flood)
 }
 
 impl Flood {

@@ -1,6 +1,8 @@
 //! Sorts all codes of a class by their reward (paper, App. G.6).
 
+use super::climb::NODES;
 use super::numbering::{Numbering, Span};
+use super::pipeline::in_order;
 use super::{Nodes, Pace, Tree, TreeError, climb, flood, rewards};
 use crate::class::Class;
 use crate::landscape::rungs::Rungs;
@@ -21,6 +23,7 @@ pub struct Levels {
     /// Of an untied class.
     pub(super) rungs: Option<Rungs<i64>>,
     pub(super) numbering: Numbering,
+    pub(super) threads: usize,
     /// By level.
     pub(super) rewards: Vec<u64>,
     /// By level: where its nodes begin in `order`; one more entry ends the last.
@@ -37,10 +40,11 @@ impl Levels {
         Numbering::size(class.q(), &spans(class, nodes))
     }
 
-    /// Computes all rewards: a third of all visits.
+    /// Computes all rewards: a third of all visits. Everything is the same on any number of threads.
     pub fn new(
         class: &Class,
         nodes: Nodes,
+        threads: usize,
         allowance: Allowance,
         observer: &dyn Observer,
     ) -> Result<Levels, TreeError> {
@@ -70,19 +74,22 @@ impl Levels {
                 Some(Rungs::<i64>::new(class))
             }
         };
+        let each = NODES as u128 * neighbours(class);
+        let threads = threads.clamp(1, 1.max((rest.0 / each.max(1)) as usize / 4));
         let numbering = Numbering::new(class.q(), spans);
         let mut rewards = Vec::with_capacity(size as usize);
         let pace = &mut Pace::new(observer, size as u64, 0);
         match &rungs {
-            Some(rungs) => rewards::untied(rungs, &numbering, &mut rewards, pace)?,
-            None => rewards::any(class, &mut rewards, rest, pace)?,
+            Some(rungs) => rewards::untied(rungs, &numbering, threads, &mut rewards, pace)?,
+            None => rewards::any(class, threads, &mut rewards, rest, pace)?,
         }
-        let (values, level) = rank(rewards);
+        let (values, level) = rank(rewards, threads)?;
         let (starts, order) = sort(&level, values.len());
         Ok(Levels {
             class: class.clone(),
             rungs,
             numbering,
+            threads,
             rewards: values,
             starts,
             level,
@@ -147,16 +154,48 @@ fn spans(class: &Class, nodes: Nodes) -> Vec<Span> {
     spans
 }
 
+/// The bytes that a node takes while its neighbours are known: one after the other, and a count.
+fn neighbours(class: &Class) -> u128 {
+    (4 * class.cells() * (class.q() - 1) + 32) as u128
+}
+
 /// The rewards that occur, the highest first, and the level of each node.
-fn rank(rewards: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
-    let mut values = rewards.clone();
+fn rank(rewards: Vec<u64>, threads: usize) -> Result<(Vec<u64>, Vec<u32>), TreeError> {
+    let some: Vec<&[u64]> = rewards.chunks(RANKED).collect();
+    let mut values: Vec<u64> = Vec::new();
+    let occurring = |(): &mut (), number: usize| {
+        let mut values = some[number].to_vec();
+        values.sort_unstable_by(|a, b| b.cmp(a));
+        values.dedup();
+        values
+    };
+    let no_tools = || ();
+    let mut most = 4 * RANKED;
+    in_order(threads, some.len(), no_tools, occurring, |more| {
+        values.extend(more);
+        // What many chunks have in common is kept once.
+        if values.len() > most {
+            values.sort_unstable_by(|a, b| b.cmp(a));
+            values.dedup();
+            most = most.max(2 * values.len());
+        }
+        Ok(())
+    })?;
     values.sort_unstable_by(|a, b| b.cmp(a));
     values.dedup();
     values.shrink_to_fit();
+    let mut levels = Vec::with_capacity(rewards.len());
     let level = |reward: &u64| values.partition_point(|value| value > reward) as u32;
-    let levels = rewards.iter().map(level).collect();
-    (values, levels)
+    let ranked = |(): &mut (), number: usize| some[number].iter().map(level).collect::<Vec<u32>>();
+    in_order(threads, some.len(), no_tools, ranked, |more| {
+        levels.extend(more);
+        Ok(())
+    })?;
+    Ok((values, levels))
 }
+
+/// How many rewards are sorted at once.
+const RANKED: usize = 1 << 18;
 
 /// Where each level begins, and the nodes by level.
 fn sort(level: &[u32], levels: usize) -> (Vec<u32>, Vec<u32>) {

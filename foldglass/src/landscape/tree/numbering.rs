@@ -76,6 +76,12 @@ impl Numbering {
         self.units[cell * (self.q + 1) + used]
     }
 
+    /// How many codes have their first spans in common.
+    pub fn after(&self, spans: usize) -> usize {
+        let ways = Numbering::size(self.q, &self.spans[spans..]);
+        ways.expect("codes are numbered") as usize
+    }
+
     #[inline]
     fn used(&self, span: &Span) -> usize {
         if span.named { 0 } else { self.q }
@@ -94,17 +100,6 @@ impl Numbering {
             used += usize::from(action == used);
         }
         Some(sum)
-    }
-
-    /// The number of a code.
-    ///
-    /// # Panics
-    /// If its tokens are not named in order.
-    pub fn number(&self, actions: &[Symbol]) -> u32 {
-        let parts = self.spans.iter().map(|span| self.part(span, actions));
-        parts
-            .map(|part| part.expect("tokens are named in order"))
-            .sum()
     }
 
     /// Writes the code of a number, and says how many codes it stands for: those in which its
@@ -150,6 +145,16 @@ fn ways(q: usize, span: &Span) -> Vec<Vec<Option<u128>>> {
 mod tests {
     use super::*;
 
+    fn number(numbering: &Numbering, code: &[Symbol]) -> u32 {
+        let parts = numbering
+            .spans
+            .iter()
+            .map(|span| numbering.part(span, code));
+        parts
+            .map(|part| part.expect("tokens are named in order"))
+            .sum()
+    }
+
     fn spans(named: [bool; 3]) -> Vec<Span> {
         let cells = [0..2, 2..5, 5..8];
         let span = |(cells, named)| Span { cells, named };
@@ -165,7 +170,7 @@ mod tests {
                 let (mut code, mut last, mut codes) = (vec![0; 8], Vec::new(), 0);
                 for number in 0..size as u32 {
                     codes += numbering.write(number, &mut code);
-                    assert_eq!(numbering.number(&code), number);
+                    assert_eq!(self::number(&numbering, &code), number);
                     assert!(code > last, "{q} {named:?}");
                     last.clone_from(&code);
                 }

@@ -1,46 +1,82 @@
 //! Computes the rewards of all codes, in the order of their numbers (paper, section 2.2 and App. A).
 
 use super::numbering::Numbering;
+use super::pipeline::in_order;
 use super::{Pace, TreeError};
 use crate::class::Class;
-use crate::count::Counter;
+use crate::count::{CountError, Counter};
 use crate::landscape::rungs::Rungs;
 use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
 
+/// About how many nodes a job has.
+const JOB: usize = 32_768;
+
 /// Of an untied class: alpha is carried from cell to cell, and what the cells of the last step earn
-/// is added up.
+/// is added up. Codes that begin with the same steps are one job.
 pub(super) fn untied(
     rungs: &Rungs<i64>,
     numbering: &Numbering,
+    threads: usize,
     rewards: &mut Vec<u64>,
     pace: &mut Pace<'_>,
 ) -> Result<(), TreeError> {
-    let last = rungs.rungs.last().map_or(0, |rung| rung.cells.len());
-    let mut descent = Descent {
-        rungs,
-        numbering,
-        alpha: rungs.alpha(),
-        earned: vec![0; last * rungs.q],
-        rewards,
-        pace,
+    let last = rungs.rungs.len() - 1;
+    let nodes = numbering.after(0);
+    // The steps that the codes of a job have in common.
+    let common = (0..last)
+        .find(|&n| numbering.after(n) <= JOB)
+        .unwrap_or(last);
+    let each = numbering.after(common);
+    let job = |descent: &mut Descent<'_>, number: usize| {
+        descent.rewards.clear();
+        descent.begin(common, (number * each) as u32);
+        std::mem::take(&mut descent.rewards)
     };
-    descent.descend(0)
+    let tools = || Descent::new(rungs, numbering);
+    in_order(threads, nodes / each, tools, job, |some| {
+        rewards.extend_from_slice(&some);
+        pace.visited(some.len() as u64)
+    })
 }
 
-struct Descent<'a, 'b> {
+struct Descent<'a> {
     rungs: &'a Rungs<i64>,
     numbering: &'a Numbering,
     alpha: Vec<i64>,
+    actions: Vec<Symbol>,
     /// By cell of the last rung and action.
     earned: Vec<i64>,
-    rewards: &'a mut Vec<u64>,
-    pace: &'a mut Pace<'b>,
+    rewards: Vec<u64>,
 }
 
-impl Descent<'_, '_> {
-    fn descend(&mut self, number: usize) -> Result<(), TreeError> {
+impl<'a> Descent<'a> {
+    fn new(rungs: &'a Rungs<i64>, numbering: &'a Numbering) -> Descent<'a> {
+        let last = rungs.rungs.last().map_or(0, |rung| rung.cells.len());
+        Descent {
+            rungs,
+            numbering,
+            alpha: rungs.alpha(),
+            actions: vec![0; numbering.cells],
+            earned: vec![0; last * rungs.q],
+            rewards: Vec::new(),
+        }
+    }
+
+    /// Adds the rewards of all codes that have the first steps in common with a node.
+    fn begin(&mut self, common: usize, node: u32) {
+        self.numbering.write(node, &mut self.actions);
+        self.alpha = self.rungs.alpha();
+        for rung in &self.rungs.rungs[..common] {
+            for cell in rung.cells.clone() {
+                rung.send(&mut self.alpha, cell, self.actions[cell]);
+            }
+        }
+        self.descend(common);
+    }
+
+    fn descend(&mut self, number: usize) {
         let rungs = self.rungs;
         let rung = &rungs.rungs[number];
         if number + 1 < rungs.rungs.len() {
@@ -57,17 +93,11 @@ impl Descent<'_, '_> {
                 *earned = rung.earned(&self.alpha, &rungs.right, cell, action as Symbol);
             }
         }
-        let before = self.rewards.len();
-        add_up(
-            &self.earned,
-            rungs.q,
-            rung.settled(&self.alpha),
-            self.rewards,
-        );
-        self.pace.visited((self.rewards.len() - before) as u64)
+        let settled = rung.settled(&self.alpha);
+        add_up(&self.earned, rungs.q, settled, &mut self.rewards);
     }
 
-    fn choose(&mut self, number: usize, cell: usize, used: usize) -> Result<(), TreeError> {
+    fn choose(&mut self, number: usize, cell: usize, used: usize) {
         let rungs = self.rungs;
         let rung = &rungs.rungs[number];
         if cell == rung.cells.end {
@@ -75,11 +105,9 @@ impl Descent<'_, '_> {
         }
         for action in 0..(used + 1).min(rungs.q) {
             rung.send(&mut self.alpha, cell, action as Symbol);
-            let went = self.choose(number, cell + 1, used + usize::from(action == used));
+            self.choose(number, cell + 1, used + usize::from(action == used));
             rung.recall(&mut self.alpha, cell, action as Symbol);
-            went?;
         }
-        Ok(())
     }
 }
 
@@ -94,24 +122,53 @@ fn add_up(earned: &[i64], q: usize, sum: i64, sums: &mut Vec<u64>) {
     }
 }
 
-/// Of any class, all codes: a counter goes from each to the next.
+/// Of any class, all codes: a counter goes from each to the next. Codes that begin with the same
+/// actions are one job.
 pub(super) fn any(
     class: &Class,
+    threads: usize,
     rewards: &mut Vec<u64>,
     allowance: Allowance,
     pace: &mut Pace<'_>,
 ) -> Result<(), TreeError> {
-    let (q, last) = (class.q(), class.cells() - 1);
-    let mut counter = Counter::new(Code::from_fn(class, |_| 0), allowance)?;
+    let (q, cells) = (class.q(), class.cells());
+    // The cells that differ within a job, one of them at least.
+    let mut left = 1;
+    while left < cells && q.pow(left as u32 + 1) <= JOB {
+        left += 1;
+    }
+    let each = q.pow(left as u32);
+    let nodes = q.pow(cells as u32);
+    let allowance = allowance.shared(threads);
+    let job = |(): &mut (), number: usize| {
+        let digit = |cell: usize| number / q.pow((cells - left - 1 - cell) as u32) % q;
+        let action = |cell| if cell < cells - left { digit(cell) } else { 0 };
+        let code = Code::from_fn(class, |cell| action(cell) as Symbol);
+        Ok(some(Counter::new(code, allowance)?, cells - left, each))
+    };
+    let take = |some: Result<Vec<u64>, CountError>| {
+        let some = some?;
+        rewards.extend_from_slice(&some);
+        pace.visited(some.len() as u64)
+    };
+    in_order(threads, nodes / each, || (), job, take)
+}
+
+/// The rewards of all codes that differ from that of a counter in the cells from `first` on.
+fn some(mut counter: Counter, first: usize, codes: usize) -> Vec<u64> {
+    let (q, last) = (
+        counter.code().class().q(),
+        counter.code().class().cells() - 1,
+    );
+    let mut rewards = Vec::with_capacity(codes);
     let mut row = vec![0; q];
     loop {
         counter.rewards(last, &mut row);
         let fits = |&reward: &u128| u64::try_from(reward).expect("the denominator has 62 bits");
         rewards.extend(row.iter().map(fits));
-        pace.visited(q as u64)?;
         let action = |cell| counter.code().action(cell) as usize;
-        let Some(cell) = (0..last).rev().find(|&cell| action(cell) + 1 < q) else {
-            return Ok(());
+        let Some(cell) = (first..last).rev().find(|&cell| action(cell) + 1 < q) else {
+            return rewards;
         };
         let next = action(cell) + 1;
         counter.set(cell, next as Symbol);

@@ -1,0 +1,166 @@
+//! Counts the prefixes of a class that a suffix leaves unraised (paper, App. G.6).
+//!
+//! Let N(C, beta) be the number of prefixes of class C none of whose steps is raised by a single
+//! change, where what follows earns beta. The last step of a prefix is not raised where that holds of
+//! the weights before it and beta; the others are not raised where it holds of the rest and of the
+//! beta that the last step gives back. So N(C, beta) is a sum over the links of C, and it is known
+//! for all beta that earlier steps cannot tell apart, where no length has ended before: for all
+//! multiples of beta too.
+
+use super::Frame;
+use super::descent::namings;
+use super::prefixes::Prefixes;
+use crate::count::weight::Whole;
+use crate::landscape::rungs::Rungs;
+use crate::quasigroup::Symbol;
+use dashu_int::UBig;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Of a count that is known: level, class, and what earlier steps see of beta.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Asked<W> {
+    level: u32,
+    class: u32,
+    seen: Vec<W>,
+}
+
+/// Counts that are kept.
+pub(super) const KEPT: usize = 1 << 20;
+
+/// About the bytes of one.
+pub(super) const KEPT_BYTES: usize = 160;
+
+/// Counts, and remembers.
+pub(super) struct Beginnings<'a, W> {
+    census: &'a Frame,
+    rungs: &'a Rungs<W>,
+    prefixes: &'a Prefixes<W>,
+    tolerance: W,
+    /// At the places of a level: of the class that is gone on from.
+    alpha: Vec<W>,
+    /// At the places of every level from the asked one on: what the suffix earns.
+    pub beta: Vec<W>,
+    /// Those of the rung that was gone back by.
+    pub actions: Vec<Symbol>,
+    known: HashMap<Asked<W>, u128>,
+}
+
+impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
+    pub fn new(census: &'a Frame, rungs: &'a Rungs<W>, prefixes: &'a Prefixes<W>) -> Self {
+        Beginnings {
+            census,
+            rungs,
+            prefixes,
+            tolerance: W::of(&UBig::from(census.tolerance)),
+            alpha: vec![W::zero(); rungs.right.len()],
+            beta: rungs.beta(),
+            actions: vec![0; census.class.cells()],
+            known: HashMap::new(),
+        }
+    }
+
+    /// What earlier steps see of beta; none where they see nothing, and nothing ended before.
+    fn seen(&self, level: usize) -> Option<Vec<W>> {
+        let level = &self.prefixes.levels[level];
+        let see = |sight| level.layout.product(sight, &self.beta);
+        let mut seen: Vec<W> = level.sights.iter().map(see).collect();
+        let one_length = self.census.class.task().lengths().len() == 1;
+        if one_length && seen.iter().all(|number| *number == W::zero()) {
+            return None;
+        }
+        if one_length && self.tolerance == W::zero() {
+            let common = seen.iter().fold(0, |common, number| {
+                gcd(common, number.to_i128().unsigned_abs())
+            });
+            for number in &mut seen {
+                *number = W::of_i128(number.to_i128() / common as i128);
+            }
+        }
+        Some(seen)
+    }
+
+    /// The number of prefixes of a class that beta leaves unraised.
+    pub fn count(&mut self, level: usize, class: u32) -> u128 {
+        if level == 0 {
+            return 1;
+        }
+        let Some(seen) = self.seen(level) else {
+            return self.prefixes.levels[level].multiplicities[class as usize];
+        };
+        let asked = Asked {
+            level: level as u32,
+            class,
+            seen,
+        };
+        if let Some(&count) = self.known.get(&asked) {
+            return count;
+        }
+        let count = self.by_links(level, class) + self.by_forgetting(level, class);
+        if self.known.len() >= KEPT {
+            self.known.clear();
+        }
+        self.known.insert(asked, count);
+        count
+    }
+
+    /// Those that come by links.
+    fn by_links(&mut self, level: usize, class: u32) -> u128 {
+        let (prefixes, rungs) = (self.prefixes, self.rungs);
+        let rung = &rungs.rungs[level - 1];
+        let mut sum = 0;
+        for link in prefixes.levels[level].links(class) {
+            if !self.follows(level, link.from, link.action) {
+                continue;
+            }
+            let ways = namings(rung, &self.actions, rungs.q);
+            rung.give_back(&mut self.beta, &rungs.right, &self.actions);
+            sum += ways * self.count(level - 1, link.from);
+        }
+        sum
+    }
+
+    /// Those whose last step forgets: what is before it may be anything that leaves it unraised.
+    fn by_forgetting(&mut self, level: usize, class: u32) -> u128 {
+        let (prefixes, rungs) = (self.prefixes, self.rungs);
+        let mut sum = 0;
+        for forgetting in &prefixes.levels[level].forgetting {
+            if forgetting.class != class {
+                continue;
+            }
+            let before = &prefixes.levels[level - 1];
+            let mut unraised = 0;
+            for from in 0..before.classes() as u32 {
+                if self.follows(level, from, forgetting.action) {
+                    unraised += before.multiplicities[from as usize];
+                }
+            }
+            sum += unraised * namings(&rungs.rungs[level - 1], &self.actions, rungs.q);
+        }
+        sum
+    }
+
+    /// Goes back by the rung before a level: whether it is not raised.
+    pub fn follows(&mut self, level: usize, from: u32, action: u32) -> bool {
+        let (rung, before) = (
+            &self.rungs.rungs[level - 1],
+            &self.prefixes.levels[level - 1],
+        );
+        let packing = self.census.packing;
+        packing.unpack(action.into(), &mut self.actions[rung.cells.clone()]);
+        before.layout.write(before.weights(from), &mut self.alpha);
+        let (alpha, beta) = (&self.alpha, &self.beta);
+        rung.is_unraised(
+            alpha,
+            beta,
+            &self.actions,
+            self.tolerance,
+            self.rungs.q,
+            &[],
+        )
+    }
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,184 @@
+//! Seeks the traps among the local maxima (paper, App. G.6).
+//!
+//! Local maxima are counted by classes of prefixes, but whether one is a trap depends on its whole
+//! shelf. So the ways to come to a class are followed back, as far as the codes are local maxima.
+//! After every step back a short walk over the shelf changes the steps behind the prefix only: what
+//! it comes to, it comes to for all prefixes of the class.
+//!
+//! Where a step does not depend on the token before it, all that is before it is on one shelf,
+//! whatever it is. An ending, the code from the last such step on, is therefore searched once, behind
+//! steps that track the fold.
+
+use super::Trap;
+use super::descent::{Descent, namings};
+use super::visit::{Leaf, Visit};
+use super::walker::Search;
+use crate::count::weight::Whole;
+use crate::landscape::packed::relabel;
+use crate::quasigroup::Symbol;
+use std::hash::Hash;
+
+/// A code that may be a trap, and the codes it stands for.
+#[derive(Clone, Copy)]
+struct Candidate<W> {
+    reward: W,
+    weight: u128,
+}
+
+impl<W: Whole + Ord + Hash> Visit<'_, W> {
+    /// Seeks among all solutions of the last rung.
+    pub fn seek_all(&mut self, leaf: &Leaf<'_, W>, actions: &mut [Symbol]) {
+        let level = self.prefixes.steps();
+        let rung = &self.rungs.rungs[self.rungs.rungs.len() - 1];
+        let mut earned = Some(self.last.take_first(actions));
+        while let Some(sum) = earned {
+            if self.is_stopped() {
+                return;
+            }
+            let reward = leaf.settled + sum;
+            rung.give_back(&mut self.beginnings.beta, &self.rungs.right, actions);
+            let is_below = reward != self.rungs.whole;
+            if is_below && self.is_unraised(leaf.alpha, actions, level) {
+                self.seek(leaf, actions, reward);
+            }
+            earned = self.last.take_next(actions);
+        }
+    }
+
+    /// Seeks among the prefixes of a class; the rest of the code is not raised, and beta is its own.
+    pub fn seek(&mut self, leaf: &Leaf<'_, W>, actions: &mut [Symbol], reward: W) {
+        let level = self.prefixes.steps();
+        if self.forgets_after(level, actions) || self.beginnings.count(level, leaf.class) == 0 {
+            return;
+        }
+        let weight = leaf.weight * self.trapping_fills(leaf.alpha, actions);
+        if weight > 0 {
+            self.go_back(level, leaf.class, actions, Candidate { reward, weight });
+        }
+    }
+
+    /// The ways to fill spare cells so that the last rung does not forget; none where one of them
+    /// raises the reward, for all of them are on one shelf.
+    fn trapping_fills(&self, alpha: &[W], actions: &[Symbol]) -> u128 {
+        let fills = self.last.fills(self.given(alpha, actions), false);
+        let left_out = if self.census.splits && self.rungs.rungs.len() > 1 {
+            fills.forgetting
+        } else {
+            0
+        };
+        if fills.all_are_good {
+            fills.good - left_out
+        } else {
+            0
+        }
+    }
+
+    /// Follows the ways back from a class; `actions` are those behind it, beta what they earn.
+    fn go_back(
+        &mut self,
+        level: usize,
+        class: u32,
+        actions: &mut [Symbol],
+        candidate: Candidate<W>,
+    ) {
+        if level == 0 {
+            return self.search(actions, candidate);
+        }
+        let (prefixes, rungs) = (self.prefixes, self.rungs);
+        let (rung, before) = (&rungs.rungs[level - 1], &prefixes.levels[level - 1]);
+        for forgetting in &prefixes.levels[level].forgetting {
+            if forgetting.class == class {
+                let mut code = self.census.tracker.clone();
+                code[rung.cells.end..].copy_from_slice(&actions[rung.cells.end..]);
+                let packing = self.census.packing;
+                packing.unpack(forgetting.action.into(), &mut code[rung.cells.clone()]);
+                let ways = namings(rung, &code, rungs.q) * self.census.codes_before(rung);
+                let weight = candidate.weight * ways;
+                self.search(
+                    &code,
+                    Candidate {
+                        weight,
+                        ..candidate
+                    },
+                );
+            }
+        }
+        for link in prefixes.levels[level].links(class) {
+            if self.is_stopped() {
+                return;
+            }
+            if !self.beginnings.follows(level, link.from, link.action) {
+                continue;
+            }
+            let cells = rung.cells.clone();
+            actions[cells.clone()].copy_from_slice(&self.beginnings.actions[cells]);
+            // Before the first step there is one prefix, and its shelf is searched anyway.
+            let start = (&before.layout, before.weights(link.from));
+            if level > 1 && self.walker.is_free_behind(level - 1, start, actions) {
+                continue;
+            }
+            rung.give_back(&mut self.beginnings.beta, &rungs.right, actions);
+            let weight = candidate.weight * namings(rung, actions, rungs.q);
+            let candidate = Candidate {
+                weight,
+                ..candidate
+            };
+            self.go_back(level - 1, link.from, actions, candidate);
+        }
+    }
+
+    /// Seeks among the endings with these actions from their first rung on, up to the last.
+    pub fn ending(&mut self, descent: &mut Descent<W>, first: usize, weight: u128) {
+        let Descent { alpha, actions, .. } = descent;
+        let last = self.rungs.rungs.len() - 1;
+        let weight = weight * self.census.codes_before(&self.rungs.rungs[first]);
+        if first == last {
+            let reward = self.rungs.reward(alpha);
+            return self.search(actions, Candidate { reward, weight });
+        }
+        // The first rung of an ending is changed to all tokens.
+        self.last.solve(alpha, actions, last > first + 1);
+        let rung = &self.rungs.rungs[last];
+        let settled = rung.settled(alpha);
+        let mut earned = Some(self.last.take_first(actions));
+        // All solutions earn the same, and the shelf of the optima may be very large.
+        let optimal = earned.map(|sum| settled + sum) == Some(self.rungs.whole);
+        if optimal || self.is_free(alpha, actions) {
+            return;
+        }
+        while let Some(sum) = earned {
+            if self.is_stopped() {
+                return;
+            }
+            rung.give_back(&mut self.beginnings.beta, &self.rungs.right, actions);
+            if self.is_unraised(alpha, actions, first + 1) {
+                let weight = weight * self.trapping_fills(alpha, actions);
+                let reward = settled + sum;
+                self.search(actions, Candidate { reward, weight });
+            }
+            earned = self.last.take_next(actions);
+        }
+    }
+
+    /// Searches the shelf of a code.
+    fn search(&mut self, actions: &[Symbol], candidate: Candidate<W>) {
+        let Candidate { reward, weight } = candidate;
+        if weight == 0 || reward == self.rungs.whole {
+            return;
+        }
+        let mut named = actions.to_vec();
+        let memory = self.census.class.shape().memory;
+        relabel(self.rungs, memory, &mut named, &mut Vec::new());
+        let code = self.census.packing.pack(&named);
+        match self.walker.trapped(code) {
+            Search::Free => {}
+            Search::Stopped => self.stopped = true,
+            Search::Trapped(shelf) => self.count.traps.push(Trap {
+                reward: reward.to_u128(),
+                shelf,
+                code,
+                weight,
+            }),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Finds out what the steps after a prefix can tell of it, and the steps before a suffix of that
+//! (paper, App. A).
+//!
+//! The weights alpha that a prefix sends on matter to a change of a later step only by what two
+//! suffixes earn differently: by alpha * (beta - beta'). The differences of all suffixes span a
+//! space, and two prefixes whose weights have the same product with a basis of it cannot be told
+//! apart by any change after them. The same holds of suffixes, with the differences of the weights
+//! of prefixes.
+//!
+//! Both spaces are found step by step. If V is that of the suffixes after a step and b the weights of
+//! one of them, then the suffixes that have this step too differ by what the step gives back of V and
+//! of b: for one choice of all its actions, and for each that differs from it in one cell.
+//!
+//! Parity with Markov inputs has 8 states (x, s, y), and suffixes differ by multiples of 4 vectors
+//! only: where the bit s is 0, a token earns what it does not earn where s is 1, so a prefix is seen
+//! by alpha(x, 0, y) - alpha(x, 1, y).
+
+use crate::count::weight::Whole;
+use crate::landscape::rungs::{Rung, Rungs};
+use crate::quasigroup::Symbol;
+use dashu_ratio::RBig;
+
+/// A linear function of the weights at the places of a level.
+pub(super) type Sight<W> = Vec<W>;
+
+/// The places after a number of steps.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    /// Those of one state together, by its newest token.
+    pub places: Vec<u32>,
+}
+
+/// By level, the number of steps done: where it is, and what is seen there.
+pub(super) struct Seen<W> {
+    pub layouts: Vec<Layout>,
+    /// Of prefixes, by later steps: first what the suffix of actions 0 earns.
+    pub prefixes: Vec<Vec<Sight<W>>>,
+    /// Of suffixes, by earlier steps.
+    pub suffixes: Vec<Vec<Sight<W>>>,
+}
+
+/// The most places whose spaces are worth finding: each is seen by itself where there are more.
+const MOST_PLACES: usize = 64;
+
+impl<W: Whole> Seen<W> {
+    pub fn new(rungs: &Rungs<W>) -> Seen<W> {
+        let start = Layout { places: vec![0] };
+        let after = rungs.rungs.iter().map(|rung| Layout {
+            places: rung.places(rungs.q),
+        });
+        let layouts: Vec<Layout> = [start].into_iter().chain(after).collect();
+        Seen {
+            prefixes: prefixes(rungs, &layouts),
+            suffixes: suffixes(rungs, &layouts),
+            layouts,
+        }
+    }
+}
+
+impl Layout {
+    pub fn read<W: Whole>(&self, all: &[W]) -> Vec<W> {
+        self.places.iter().map(|&p| all[p as usize]).collect()
+    }
+
+    #[inline]
+    pub fn write<W: Whole>(&self, values: &[W], all: &mut [W]) {
+        for (&place, &value) in self.places.iter().zip(values) {
+            all[place as usize] = value;
+        }
+    }
+
+    /// The product of a sight and the weights at the places.
+    #[inline]
+    pub fn product<W: Whole>(&self, sight: &Sight<W>, all: &[W]) -> W {
+        let mut sum = W::zero();
+        for (&place, &factor) in self.places.iter().zip(sight) {
+            sum += all[place as usize] * factor;
+        }
+        sum
+    }
+
+    /// A sight of each place alone.
+    fn each<W: Whole>(&self) -> Vec<Sight<W>> {
+        let size = self.places.len();
+        let unit = |n: usize| {
+            let mut sight = vec![W::zero(); size];
+            sight[n] = W::of_i128(1);
+            sight
+        };
+        (0..size).map(unit).collect()
+    }
+}
+
+/// The actions 0 of all cells, then every choice that differs from it in one cell of a rung.
+fn single_changes<W: Whole>(rung: &Rung<W>, q: usize, mut take: impl FnMut(&[Symbol])) {
+    let mut actions = vec![0; rung.cells.end];
+    take(&actions);
+    for cell in rung.cells.clone() {
+        for action in 1..q as Symbol {
+            actions[cell] = action;
+            take(&actions);
+        }
+        actions[cell] = 0;
+    }
+}
+
+/// What later steps see of prefixes.
+fn prefixes<W: Whole>(rungs: &Rungs<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
+    let nowhere = vec![W::zero(); rungs.right.len()];
+    // What the suffix of actions 0 earns, at every level.
+    let zeros = vec![0; rungs.rungs.last().map_or(0, |rung| rung.cells.end)];
+    let mut plain = rungs.beta();
+    for rung in rungs.rungs.iter().rev() {
+        rung.give_back(&mut plain, &rungs.right, &zeros);
+    }
+    let mut basis: Vec<Sight<W>> = Vec::new();
+    let mut all: Vec<Vec<Sight<W>>> = vec![Vec::new()];
+    for (level, rung) in rungs.rungs.iter().enumerate().rev() {
+        let (before, after) = (&layouts[level], &layouts[level + 1]);
+        let mut span = Span::new(before);
+        single_changes(rung, rungs.q, |actions| {
+            let mut beta = plain.clone();
+            rung.give_back(&mut beta, &rungs.right, actions);
+            let changed = before.read(&beta).into_iter().zip(before.read(&plain));
+            span.add(changed.map(|(changed, plain)| changed - plain).collect());
+            for sight in &basis {
+                let mut beta = nowhere.clone();
+                after.write(sight, &mut beta);
+                rung.give_back(&mut beta, &nowhere, actions);
+                span.add(before.read(&beta));
+            }
+        });
+        basis = span.basis;
+        let earned = before.read(&plain);
+        all.push([vec![earned], basis.clone()].concat());
+    }
+    all.reverse();
+    all
+}
+
+/// What earlier steps see of suffixes.
+fn suffixes<W: Whole>(rungs: &Rungs<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
+    let nowhere = vec![W::zero(); rungs.right.len()];
+    let zeros = vec![0; rungs.rungs.last().map_or(0, |rung| rung.cells.end)];
+    let mut plain = rungs.alpha();
+    rungs.pass_forward(&mut plain, &zeros, 0);
+    let mut basis: Vec<Sight<W>> = Vec::new();
+    let mut all = vec![Vec::new()];
+    for (level, rung) in rungs.rungs.iter().enumerate() {
+        let (before, after) = (&layouts[level], &layouts[level + 1]);
+        let mut span = Span::new(after);
+        let pass = |weights: &[W], actions: &[Symbol]| {
+            let mut alpha = nowhere.clone();
+            before.write(weights, &mut alpha);
+            for cell in rung.cells.clone() {
+                rung.send(&mut alpha, cell, actions[cell]);
+            }
+            after.read(&alpha)
+        };
+        let start = before.read(&plain);
+        let unchanged = after.read(&plain);
+        single_changes(rung, rungs.q, |actions| {
+            let changed = pass(&start, actions).into_iter().zip(&unchanged);
+            span.add(changed.map(|(changed, &plain)| changed - plain).collect());
+            for sight in &basis {
+                span.add(pass(sight, actions));
+            }
+        });
+        basis = span.basis;
+        all.push(basis.clone());
+    }
+    all
+}
+
+/// Vectors that are independent, and all that they span.
+struct Span<W> {
+    basis: Vec<Sight<W>>,
+    /// The same space in rows that are zero at the pivots of those before, with their pivots.
+    rows: Vec<(usize, Vec<RBig>)>,
+    /// Whether nothing is left out of it.
+    whole: bool,
+}
+
+impl<W: Whole> Span<W> {
+    /// Nothing; or everything, where there are too many places.
+    fn new(layout: &Layout) -> Span<W> {
+        let whole = layout.places.len() > MOST_PLACES;
+        Span {
+            basis: if whole { layout.each() } else { Vec::new() },
+            rows: Vec::new(),
+            whole,
+        }
+    }
+
+    /// Adds a vector, unless it is in the span.
+    fn add(&mut self, vector: Sight<W>) {
+        if self.whole || vector.iter().all(|number| *number == W::zero()) {
+            return;
+        }
+        let number = |number: &W| RBig::from(number.to_i128());
+        let mut rest: Vec<RBig> = vector.iter().map(number).collect();
+        for (pivot, row) in &self.rows {
+            if rest[*pivot].is_zero() {
+                continue;
+            }
+            let factor = rest[*pivot].clone() / row[*pivot].clone();
+            for (rest, row) in rest.iter_mut().zip(row) {
+                if !row.is_zero() {
+                    *rest -= factor.clone() * row.clone();
+                }
+            }
+        }
+        let Some(pivot) = rest.iter().position(|number| !number.is_zero()) else {
+            return;
+        };
+        self.rows.push((pivot, rest));
+        self.basis.push(vector);
+        self.whole = self.basis.len() == self.basis[0].len();
+    }
+}
