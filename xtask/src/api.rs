@@ -103,11 +103,14 @@ fn items(text: &str) -> Vec<(String, String, String)> {
 
 /// The methods of a type's page, without those of the traits that it implements.
 fn methods(page: &str) -> BTreeSet<String> {
-    let own = page
-        .split("id=\"trait-implementations\"")
-        .next()
-        .unwrap_or_default();
-    let own = own.split("id=\"deref-methods").next().unwrap_or_default();
+    let foreign = [
+        "id=\"trait-implementations\"",
+        "id=\"synthetic-implementations\"",
+        "id=\"blanket-implementations\"",
+        "id=\"deref-methods",
+    ];
+    let ends = foreign.iter().filter_map(|part| page.find(part));
+    let own = &page[..ends.min().unwrap_or(page.len())];
     let mut methods = BTreeSet::new();
     for key in [
         "id=\"method.",
