@@ -27,13 +27,20 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
         Environment(environment()),
         "pip install ./foldglass-py, pytest",
         |venv| venv.install(["--force-reinstall".as_ref(), package.as_os_str()]),
-        args,
+        (args, Output::AsItComes),
     )
 }
 
 /// Tests the package with the extension that the tests of the workspace have built.
 pub fn after_tests(environment: Environment) -> Result<(), Failure> {
-    test(environment, "the extension as built, pytest", stage, &[])
+    let how = "the extension as built, pytest";
+    test(environment, how, stage, (&[], Output::InOnePiece))
+}
+
+/// When what pytest says is shown: other steps may write meanwhile.
+enum Output {
+    AsItComes,
+    InOnePiece,
 }
 
 /// Installs the package and runs its tests.
@@ -41,7 +48,7 @@ fn test(
     environment: Environment,
     how: &str,
     install: impl FnOnce(&Venv) -> Result<(), String>,
-    args: &[String],
+    (args, output): (&[String], Output),
 ) -> Result<(), Failure> {
     let start = Instant::now();
     let venv = match environment.0 {
@@ -60,7 +67,14 @@ fn test(
         pytest.current_dir(root().join("foldglass-py"));
         pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
         pytest.args(["--pyargs", "foldglass", "tests"]);
-        let status = pytest.args(args).status();
+        let status = match output {
+            Output::AsItComes => pytest.args(args).status(),
+            Output::InOnePiece => pytest.args(args).output().map(|output| {
+                eprint!("{}", String::from_utf8_lossy(&output.stdout));
+                eprint!("{}", String::from_utf8_lossy(&output.stderr));
+                output.status
+            }),
+        };
         match status.map_err(|error| error.to_string())? {
             status if status.success() => Ok(()),
             status => Err(format!("pytest: {status}")),

@@ -54,6 +54,9 @@ pub fn run() -> Result<(), Failure> {
     for step in [LINTS, tests] {
         step.run()?;
     }
+    // It waits for others' processes most of its time, as attacks do.
+    let python =
+        std::thread::spawn(|| python::after_tests(python.join().expect("it does not panic")));
     let options = attack::Options::default().after_tests();
     eprintln!("== attacks: {}", options.line());
     attack::run(&options)?;
@@ -62,8 +65,7 @@ pub fn run() -> Result<(), Failure> {
     }
     api::compare(false)?;
     page::run()?;
-    let python = python.join().expect("it does not panic");
-    python::after_tests(python)?;
+    python.join().expect("it does not panic")?;
     // The one step that needs a tool compiled: on a slow machine it would be what goes beyond CI's limit.
     if start.elapsed() < PATIENCE {
         book::run()?;

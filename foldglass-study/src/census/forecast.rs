@@ -88,22 +88,25 @@ impl Observer for Clock<'_> {
     }
 }
 
-/// Parts of one layer, and those of them that were tried out.
+/// Parts of one layer, and what those of them took that were tried out.
 struct Layer {
     parts: std::ops::Range<usize>,
-    tried: usize,
-    time: Duration,
+    tried: Vec<f64>,
 }
 
 impl Layer {
-    /// The seconds of all on one thread.
+    /// The seconds of all on one thread. What the first ones learned is remembered for the others: those that
+    /// are not tried take what the later half of the tried ones took.
     fn seconds(&self) -> f64 {
-        self.time.as_secs_f64() / self.tried.max(1) as f64 * self.parts.len() as f64
+        let later = &self.tried[self.tried.len() / 2..];
+        let each = later.iter().sum::<f64>() / later.len().max(1) as f64;
+        let left = self.parts.len() - self.tried.len();
+        self.tried.iter().sum::<f64>() + each * left as f64
     }
 
     /// The part to try next.
     fn next(&self) -> Option<usize> {
-        let number = spread(self.parts.len()).nth(self.tried);
+        let number = spread(self.parts.len()).nth(self.tried.len());
         number.map(|number| self.parts.start + number)
     }
 }
@@ -132,27 +135,26 @@ impl Trial {
             unfinished: false,
         };
         while let Some((layer, number)) = trial.choose() {
-            let new = trial.layers[layer].tried == 0;
+            let new = trial.layers[layer].tried.is_empty();
             if !new && begun.elapsed() > TRIAL {
                 break;
             }
             let start = Instant::now();
             trial.unfinished = visit(number).is_none();
             let took = start.elapsed();
-            trial.layers[layer].tried += 1;
-            trial.layers[layer].time += took;
+            trial.layers[layer].tried.push(took.as_secs_f64());
             trial.longest = trial.longest.max(took);
             if trial.unfinished || clock.is_over() {
                 break;
             }
         }
-        trial.unfinished |= trial.layers.iter().any(|layer| layer.tried == 0);
+        trial.unfinished |= trial.layers.iter().any(|layer| layer.tried.is_empty());
         (!clock.stopped.load(Ordering::Relaxed)).then_some(trial)
     }
 
     /// The first layer of which nothing is known; else that whose time is the least certain.
     fn choose(&self) -> Option<(usize, usize)> {
-        let unsure = |layer: &Layer| match layer.tried {
+        let unsure = |layer: &Layer| match layer.tried.len() {
             0 => f64::INFINITY,
             tried => layer.seconds() / tried as f64,
         };
@@ -176,8 +178,7 @@ fn layers(all: usize) -> Vec<Layer> {
         let end = all.min((start * 2).max(start + 1));
         layers.push(Layer {
             parts: start..end,
-            tried: 0,
-            time: Duration::ZERO,
+            tried: Vec::new(),
         });
         start = end;
     }

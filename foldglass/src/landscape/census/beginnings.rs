@@ -44,6 +44,8 @@ pub(super) struct Beginnings<'a, W> {
     /// Those of the rung that was gone back by.
     pub actions: Vec<Symbol>,
     known: HashMap<Asked<W>, u128>,
+    /// Rungs gone back by: most of the work.
+    pub followed: u64,
 }
 
 impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
@@ -57,6 +59,7 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
             beta: rungs.beta(),
             actions: vec![0; census.class.cells()],
             known: HashMap::new(),
+            followed: 0,
         }
     }
 
@@ -146,6 +149,7 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
             &self.rungs.rungs[level - 1],
             &self.prefixes.levels[level - 1],
         );
+        self.followed += 1;
         let packing = self.census.packing;
         packing.unpack(action.into(), &mut self.actions[rung.cells.clone()]);
         before.layout.write(before.weights(from), &mut self.alpha);

@@ -72,7 +72,7 @@ pub(super) struct Room {
 }
 
 /// How many classes are gone on from between two questions whether to stop.
-const STOP_EVERY: usize = 1024;
+const STOP_EVERY: usize = 16;
 
 /// The most tokens of which all names are tried.
 const MOST_NAMED: usize = 6;

@@ -23,6 +23,8 @@ pub(super) struct Visit<'a, W> {
     pub prefixes: &'a Prefixes<W>,
     tally: &'a Tally<'a>,
     pub stopped: bool,
+    /// The rungs gone back by at which it asks again.
+    ask_again: u64,
     solved: u64,
     pub tolerance: W,
     pub last: Last<'a, W>,
@@ -35,6 +37,9 @@ pub(super) struct Visit<'a, W> {
 
 /// How many solutions of the last rung are counted between two questions whether to stop.
 const STOP_EVERY: u64 = 4096;
+
+/// Rungs gone back by between them, a hundredth of a second of work.
+const FOLLOWED_EVERY: u64 = 1 << 15;
 
 /// A code up to the last rung but one.
 pub(super) struct Leaf<'a, W> {
@@ -61,6 +66,7 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
             prefixes,
             tally,
             stopped: false,
+            ask_again: FOLLOWED_EVERY,
             solved: 0,
             tolerance,
             last: Last::new(rungs, tolerance),
@@ -114,8 +120,13 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
     /// Now and then asks whether to stop.
     pub fn is_stopped(&mut self) -> bool {
         self.solved += 1;
-        if self.solved.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
+        let followed = self.beginnings.followed;
+        let is_time = self.solved.is_multiple_of(STOP_EVERY) || followed >= self.ask_again;
+        if is_time && self.tally.add(0).is_break() {
             self.stopped = true;
+        }
+        if is_time {
+            self.ask_again = followed + FOLLOWED_EVERY;
         }
         self.stopped
     }
