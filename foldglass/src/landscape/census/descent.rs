@@ -7,6 +7,7 @@ use super::seen::Layout;
 use crate::count::weight::Whole;
 use crate::landscape::rungs::{Rung, Rungs};
 use crate::quasigroup::Symbol;
+use std::ops::ControlFlow;
 
 /// Which rungs are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,13 +89,19 @@ impl<'a, W: Whole> Descent<'a, W> {
         weight
     }
 
-    /// Visits every code of the rungs from `rung` on, with the number of codes it stands for.
-    pub fn descend(&mut self, rung: usize, weight: u128, visit: &mut impl FnMut(&mut Self, u128)) {
+    /// Visits every code of the rungs from `rung` on, with the number of codes it stands for, until one
+    /// says that it is enough; alpha is as before.
+    pub fn descend(
+        &mut self,
+        rung: usize,
+        weight: u128,
+        visit: &mut impl FnMut(&mut Self, u128) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if rung == self.stretch.end {
-            visit(self, weight);
+            visit(self, weight)
         } else {
             let first = self.rungs.rungs[rung].cells.start;
-            self.choose(rung, first, 0, weight, visit);
+            self.choose(rung, first, 0, weight, visit)
         }
     }
 
@@ -104,16 +111,16 @@ impl<'a, W: Whole> Descent<'a, W> {
         cell: usize,
         used: usize,
         weight: u128,
-        visit: &mut impl FnMut(&mut Self, u128),
-    ) {
+        visit: &mut impl FnMut(&mut Self, u128) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let rungs = self.rungs;
         let rung = &rungs.rungs[number];
         if cell == rung.cells.end {
             let skipped = self.stretch.ending && number > self.stretch.first;
-            if !(skipped && forgets(rung, &self.actions)) {
-                self.descend(number + 1, weight, visit);
+            if skipped && forgets(rung, &self.actions) {
+                return ControlFlow::Continue(());
             }
-            return;
+            return self.descend(number + 1, weight, visit);
         }
         let forgetting = self.stretch.ending && number == self.stretch.first;
         let cells = cell..cell + if forgetting { rung.histories } else { 1 };
@@ -128,10 +135,12 @@ impl<'a, W: Whole> Descent<'a, W> {
                 self.actions[cell] = action as Symbol;
                 rung.send(&mut self.alpha, cell, action as Symbol);
             }
-            self.choose(number, cells.end, used, weight, visit);
+            let goes_on = self.choose(number, cells.end, used, weight, visit);
             for cell in cells.clone() {
                 rung.recall(&mut self.alpha, cell, action as Symbol);
             }
+            goes_on?;
         }
+        ControlFlow::Continue(())
     }
 }

@@ -9,7 +9,7 @@ use super::{Frame, Merged};
 use crate::count::weight::Whole;
 use crate::landscape::packed::Packed;
 use crate::landscape::rungs::Rungs;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// What is done with the codes of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,8 +150,9 @@ impl Frame {
         for &code in codes {
             self.packing.unpack(code, &mut actions);
             let mut descent = Descent::new(rungs, short, &actions, &nothing);
-            descent.descend(begun, 1, &mut |descent, _| {
+            let _ = descent.descend(begun, 1, &mut |descent, _| {
                 longer.push(self.packing.pack(&descent.actions));
+                ControlFlow::Continue(())
             });
         }
         longer

@@ -12,6 +12,7 @@ use crate::{Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Window
 use dashu_ratio::RBig;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// What a census says, its traps by reward and shelf.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ fn plain(class: &Class, tolerance: &Reward) -> Said {
     let mut descent = Descent::new(&rungs, stretch, &vec![0; class.cells()], &start);
     let mut said = Said::default();
     let limit = frame.tolerance as i128;
-    descent.descend(0, 1, &mut |descent, weight| {
+    let _ = descent.descend(0, 1, &mut |descent, weight| {
         let (alpha, actions) = (&descent.alpha, &descent.actions);
         let mut beta = rungs.beta();
         let mut raised = false;
@@ -54,6 +55,7 @@ fn plain(class: &Class, tolerance: &Reward) -> Said {
                 *said.traps.entry((beta[0] as u128, shelf)).or_default() += weight;
             }
         }
+        ControlFlow::Continue(())
     });
     said
 }

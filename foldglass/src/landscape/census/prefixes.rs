@@ -17,6 +17,7 @@ use crate::landscape::packed::Packing;
 use crate::landscape::rungs::{Rung, Rungs};
 use crate::quasigroup::Symbol;
 use crate::watch::Tally;
+use std::ops::ControlFlow;
 
 /// How a class is come to.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +74,9 @@ pub(super) struct Room {
 
 /// How many classes are gone on from between two questions whether to stop.
 const STOP_EVERY: usize = 16;
+
+/// How many codes of a step are come to from a class between them.
+const COME_EVERY: usize = 1 << 14;
 
 /// The most tokens of which all names are tried.
 const MOST_NAMED: usize = 6;
@@ -244,9 +248,19 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
                 earned += descent.alpha[place as usize] * self.rungs.right[place as usize];
             }
             let multiplicity = from.multiplicities[class as usize];
-            descent.descend(self.number, multiplicity, &mut |descent, weight| {
+            let mut came = 0usize;
+            let all = descent.descend(self.number, multiplicity, &mut |descent, weight| {
                 self.come(descent, earned, weight, class, told);
+                came += 1;
+                if came.is_multiple_of(COME_EVERY) {
+                    tally.add(0)
+                } else {
+                    ControlFlow::Continue(())
+                }
             });
+            if all.is_break() {
+                return None;
+            }
         }
         Some(self.finish())
     }

@@ -16,6 +16,7 @@ use dashu_int::UBig;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem::take;
+use std::ops::ControlFlow;
 
 pub(super) struct Visit<'a, W> {
     pub census: &'a Frame,
@@ -85,10 +86,11 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
             Aim::Endings => {
                 let (mut descent, weight) = self.census.ending(self.rungs, part);
                 let (first, mut number) = (part.stretch.first, 0);
-                descent.descend(part.begun, weight, &mut |descent, weight| {
-                    if part.has(&mut number) && !self.is_stopped() {
+                let _ = descent.descend(part.begun, weight, &mut |descent, weight| {
+                    if part.has(&mut number) && !self.stopped {
                         self.ending(descent, first, weight);
                     }
+                    self.goes_on()
                 });
             }
         }
@@ -109,11 +111,20 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
             descent.start_from(&level.layout, level.weights(class));
             let weight = descent.begin(part.begun);
             let mut number = 0;
-            descent.descend(part.begun, weight, &mut |descent, weight| {
-                if part.has(&mut number) && !self.is_stopped() {
+            let _ = descent.descend(part.begun, weight, &mut |descent, weight| {
+                if part.has(&mut number) && !self.stopped {
                     self.leaf(class, descent, weight);
                 }
+                self.goes_on()
             });
+        }
+    }
+
+    fn goes_on(&mut self) -> ControlFlow<()> {
+        if self.is_stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 
