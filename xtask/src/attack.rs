@@ -90,6 +90,14 @@ impl Options {
         }
     }
 
+    /// The same for fewer seconds, where there is no more time.
+    pub fn in_haste(self) -> Options {
+        Options {
+            seconds: self.seconds.min(15),
+            ..self
+        }
+    }
+
     /// Reads the flags.
     pub fn parse(args: &[String]) -> Result<Options, Failure> {
         let mut options = Options::default();

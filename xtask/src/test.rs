@@ -41,7 +41,7 @@ const DOCUMENTATION: Step = Step {
     env: &[("RUSTDOCFLAGS", "-D warnings")],
 };
 
-/// After so long the book is left to `cargo xtask book`.
+/// After so long attacks are shorter, and the book is left to `cargo xtask book`.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Runs `cargo xtask test`.
@@ -57,7 +57,10 @@ pub fn run() -> Result<(), Failure> {
     // It waits for others' processes most of its time, as attacks do.
     let python =
         std::thread::spawn(|| python::after_tests(python.join().expect("it does not panic")));
-    let options = attack::Options::default().after_tests();
+    let mut options = attack::Options::default().after_tests();
+    if start.elapsed() > PATIENCE {
+        options = options.in_haste();
+    }
     eprintln!("== attacks: {}", options.line());
     attack::run(&options)?;
     for step in [DOC_TESTS, DOCUMENTATION] {
