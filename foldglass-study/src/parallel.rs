@@ -22,10 +22,14 @@ pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
 
 /// Does something that may use several threads, as an evaluation of a wide class does, on so many.
 pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    match (threads, pool.build()) {
-        (2.., Ok(pool)) => pool.install(work),
-        _ => work(),
+    if threads < 2 {
+        return work();
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    match pool {
+        Ok(pool) => pool.install(work),
+        // No more threads to be had: it is done all the same.
+        Err(_) => work(),
     }
 }
 
