@@ -39,7 +39,11 @@ impl EvalArgs {
             CodeOrPolicy::Code(code) => (Policy::deterministic(&code), Some(code)),
             CodeOrPolicy::Policy(policy) => (policy, None),
         };
-        let most = if evaluator.uses_threads() { usize::MAX } else { 1 };
+        let most = if evaluator.uses_threads() {
+            usize::MAX
+        } else {
+            1
+        };
         let threads = threads(settings.threads, most);
         let expected = on_threads(threads, || evaluator.evaluate(&policy));
         let exact = code.as_ref().map(count::reward);
