@@ -1,8 +1,6 @@
 //! Compares the search of shelves with one over whole codes, rewarded by the definition.
 
-#[path = "common/neighbours.rs"]
-mod neighbours;
-
+use crate::common::neighbours::neighbours;
 use foldglass::claim::{Finding, Kind, Move, Node};
 use foldglass::count::Counter;
 use foldglass::count::reference::reward_by_rollouts;
@@ -12,7 +10,6 @@ use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
     Unwatched,
 };
-use neighbours::neighbours;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Mutex;

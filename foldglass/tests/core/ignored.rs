@@ -1,9 +1,6 @@
 //! Compares the positions that codes ignore with the rollouts of all inputs.
 
-#[allow(dead_code)]
-mod common;
-
-use common::problems;
+use crate::common::problems;
 use foldglass::landscape::ignored::ignored;
 use foldglass::{Class, Code, LatinSquare, Stream, Symbol};
 use proptest::prelude::*;

@@ -1,10 +1,6 @@
 //! Compares the flood around a code, and the check of what it claims, with visiting every code.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-#[path = "common/all.rs"]
-mod all;
-
-use all::{All, census, class, markov, with_a_hole};
+use crate::common::all::{All, census, class, markov, with_a_hole};
 use foldglass::check::verdict::{Effort, Settings, VerdictError, check};
 use foldglass::claim::{Finding, Standing, Verdict, WayOut};
 use foldglass::landscape::barrier::{check_cap, way_out};

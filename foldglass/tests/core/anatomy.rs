@@ -1,10 +1,6 @@
 //! Compares the anatomy of codes with what every input says, by the definitions.
 
-#[path = "common/mod.rs"]
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use common::problems;
+use crate::common::problems;
 use foldglass::anatomy::{aliasing, answers, consulted, defence, product};
 use foldglass::count::reference::reward_by_rollouts;
 use foldglass::{Allowance, Class, ClassSpec, Code, LatinSquare, Shape, Stream, Symbol};

@@ -1,10 +1,6 @@
 //! eq:family against its definitions: complete codes, penalties, the walk and both ends.
 
-#[path = "common/all.rs"]
-#[allow(dead_code)]
-mod all;
-
-use all::All;
+use crate::common::all::All;
 use foldglass::exact::parse;
 use foldglass::stats::Summary;
 use foldglass::thermo::family::{

@@ -1,9 +1,7 @@
 //! Compares the check of verdicts with a plain one, on true verdicts and on all that differ from
 //! them in one number.
 
-#[path = "common/neighbours.rs"]
-mod neighbours;
-
+use crate::common::neighbours::neighbours;
 use foldglass::check::verdict::{Checked, Effort, Settings, VerdictError, check};
 use foldglass::claim::{Finding, Kind, Move, Node, Verdict};
 use foldglass::count::reference::reward_by_rollouts;
@@ -13,7 +11,6 @@ use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
     Unwatched,
 };
-use neighbours::neighbours;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 

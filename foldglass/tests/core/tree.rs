@@ -1,9 +1,6 @@
 //! Compares the barrier tree with what visiting every code of small classes says.
 
-#[path = "common/all.rs"]
-mod all;
-
-use all::{All, census, class, markov, product, with_a_hole};
+use crate::common::all::{All, census, class, markov, product, with_a_hole};
 use foldglass::exact::parse;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
 use foldglass::memory::{Bytes, TooLarge};

@@ -1,9 +1,6 @@
 //! Compares the census with all codes of small classes, one by one.
 
-#[path = "common/all.rs"]
-mod all;
-
-use all::{All, census, class, markov, product, with_a_hole};
+use crate::common::all::{All, census, class, markov, product, with_a_hole};
 use foldglass::landscape::census::{CensusError, Survey};
 use foldglass::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Unwatched, Window};

@@ -1,10 +1,6 @@
 //! Holds estimates of free energies to closed forms and brute force, and the RLVR loss to its bound.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-#[path = "common/all.rs"]
-mod all;
-
-use all::{All, class, markov};
+use crate::common::all::{All, class, markov};
 use foldglass::cavi;
 use foldglass::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
 use foldglass::class::{Class, Shape};

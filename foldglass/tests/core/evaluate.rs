@@ -1,8 +1,6 @@
 //! Compares the evaluation of policies with sums over every input and token sequence.
 
-mod common;
-
-use common::{brute_force, problems, rows_from};
+use crate::common::{brute_force, problems, rows_from};
 use foldglass::{Allowance, Class, Evaluator, Policy};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -48,7 +46,7 @@ proptest! {
         // left their share at the nodes where they ended.
         let mut alone = Vec::new();
         for &length in &problem.lengths {
-            let single = common::Problem { lengths: vec![length], ..problem.clone() };
+            let single = crate::common::Problem { lengths: vec![length], ..problem.clone() };
             let mut law = single.clone();
             if let foldglass::inputs::InputLaw::Product(rows) = &mut law.law {
                 rows.truncate(length);

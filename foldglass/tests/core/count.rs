@@ -1,9 +1,6 @@
 //! Compares the counts of rewards with the definition, one rollout after the other.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use common::{Problem, Rational, problems};
+use crate::common::{Problem, Rational, problems};
 use foldglass::count::reference::reward_by_rollouts;
 use foldglass::count::{self, CountError, Counter, Regime, reward};
 use foldglass::exact::parse;

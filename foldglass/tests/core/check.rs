@@ -1,9 +1,6 @@
 //! Compares what the checker counts with the definition, one rollout after the other.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use common::problems;
+use crate::common::problems;
 use foldglass::check::{CheckError, Rollouts, bytes};
 use foldglass::count::Counter;
 use foldglass::count::reference::reward_by_rollouts;

@@ -1,9 +1,6 @@
 //! Holds overlaps of codes to their definition, input by input and code by code.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use common::{Problem, Rational, exact_inputs, problems};
+use crate::common::{Problem, Rational, exact_inputs, problems};
 use foldglass::chain::random_code;
 use foldglass::gauge::{Freedom, Overlap, Overlaps, Part, Relabelling, agreement};
 use foldglass::thermo::overlap::{BINS, EveryCode, ExactError, Sampling, sample};

@@ -1,9 +1,6 @@
 //! Holds relabellings to what they are: a group that leaves every answer alone.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use common::{exact_inputs, problems};
+use crate::common::{exact_inputs, problems};
 use foldglass::gauge::{
     Freedom, GaugeError, Relabelling, agreement, canonical, links, relabelling_between,
 };
@@ -13,7 +10,7 @@ use foldglass::{
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-type Rational = common::Rational;
+type Rational = crate::common::Rational;
 
 fn class(q: usize, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::random(q, 1).unwrap();

@@ -1,9 +1,6 @@
 //! Holds the regulators of RLVR to their objective, summed input by input and token by token.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use common::{Problem, brute_force, problems, rows_from};
+use crate::common::{Problem, brute_force, problems, rows_from};
 use foldglass::cavi::{Convention, PriorError, Quench, Rule, Runs, Settings};
 use foldglass::chain::Schedule;
 use foldglass::{Allowance, Class, InputLaw, Policy, Shape};

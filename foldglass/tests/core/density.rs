@@ -1,14 +1,8 @@
 //! Compares densities of states with a visit of every code, with parity's closed form and with the
 //! census.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-#[path = "common/all.rs"]
-mod all;
-#[allow(dead_code, reason = "every test binary uses its own part")]
-mod common;
-
-use all::{All, class, markov, product, with_a_hole};
-use common::{Problem, problems};
+use crate::common::all::{All, class, markov, product, with_a_hole};
+use crate::common::{Problem, problems};
 use dashu_int::UBig;
 use foldglass::class::{Class, Shape, Window};
 use foldglass::inputs::InputLaw;

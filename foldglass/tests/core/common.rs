@@ -1,5 +1,8 @@
 //! Generates random small classes and evaluates them input by input, as the definitions say.
 
+pub mod all;
+pub mod neighbours;
+
 use foldglass::class::CellKey;
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};
 use proptest::prelude::*;

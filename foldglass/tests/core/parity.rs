@@ -1,10 +1,6 @@
 //! Holds the closed form of parity to plain enumeration, to exact integers and to CAVI.
 
-#[allow(dead_code, reason = "every test binary uses its own part")]
-#[path = "common/all.rs"]
-mod all;
-
-use all::{All, class};
+use crate::common::all::{All, class};
 use dashu_int::UBig;
 use foldglass::cavi::{Rule, Runs, Settings, State};
 use foldglass::class::{Class, Shape};
