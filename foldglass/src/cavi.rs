@@ -74,11 +74,13 @@ pub struct Runs {
     /// Logits, kept for the gradient rule alone.
     logits: Vec<f64>,
     streams: Vec<Stream>,
-    /// Where each cell of replica 0 lies in a table of cells.
-    places: Vec<u32>,
+    /// By place in a table of cells: which of all tosses decides, run by run and cell by cell; behind them
+    /// all comes one for idle lanes.
+    tosses: Vec<u32>,
     /// By group: its first node, the last that the way back comes to.
     first_nodes: Vec<usize>,
     mask: Vec<u8>,
+    /// Random bytes, and tosses made of them.
     bytes: Vec<u8>,
     done: usize,
 }
@@ -236,9 +238,13 @@ impl Runs {
         );
         let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
         let table = Table::zeros(class, passes.planes.clone());
-        let places = (0..class.cells())
-            .map(|cell| table.place(cell, 0).cell as u32)
-            .collect();
+        let mut tosses = vec![(streams.len() * class.cells()) as u32; passes.planes.cell_entries];
+        for run in 0..streams.len() {
+            for cell in 0..class.cells() {
+                let place = table.place(cell, run).cell;
+                tosses[place] = (run * class.cells() + cell) as u32;
+            }
+        }
         let mut first_nodes = vec![usize::MAX; class.groups().len()];
         for (n, node) in class.nodes().iter().enumerate() {
             first_nodes[node.group] = first_nodes[node.group].min(n);
@@ -253,9 +259,9 @@ impl Runs {
             regulator: Regulator::new(class, &settings, &passes.planes),
             rewards: vec![0.0; streams.len()],
             mask: vec![0; passes.planes.cell_entries],
-            bytes: vec![0; class.cells()],
+            bytes: vec![0; streams.len() * class.cells() + 1],
             logits,
-            places,
+            tosses,
             first_nodes,
             table,
             passes,

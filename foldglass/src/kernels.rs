@@ -17,8 +17,10 @@ mod sums;
 mod vector;
 mod visits;
 
+use crate::class::PANEL;
 pub(crate) use aligned::Aligned;
 use panel::Panel;
+use product::Product;
 pub(crate) use routes::{Columns, Piece, Routes};
 pub(crate) use soften::Soften;
 use std::ops::Range;
@@ -43,60 +45,27 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-/// Some pieces, their weights, whether to add, the message and bbar.
-type BringBack = unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64);
-
-/// The loops compiled for one kind of machine, which is the one this runs on: `available` makes no
-/// others. Each is unsafe to call with buffers that its work's `check` refuses.
+/// The loops over panels, compiled for one kind of vectors. Each is unsafe to call with buffers that its
+/// work's `check` refuses, with a panel that the vectors do not divide, and where the machine has none of
+/// these vectors.
 #[derive(Clone, Copy)]
-pub(crate) struct Kernels {
-    forward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut [f64]),
-    forward_4: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
-    forward_8: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
-    backward_alone: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], &mut Results<'_>),
-    backward_4: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
-    backward_8: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
-    send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
-    bring_back: BringBack,
+struct Loops {
+    forward: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
+    backward: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
+    product: unsafe fn(&Product, *const f64, *const f64, *mut f64),
     soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
 }
 
-macro_rules! kernels {
-    ($wide:ty, $narrow:ty $(, $features:literal)?) => {{
+/// Compiles the loops over panels.
+macro_rules! loops {
+    ($v:ty $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward_alone(
-            work: &Sums,
-            panel: Panel,
-            given: Given<'_>,
-            scratch: &mut [f64],
-            post: &mut [f64],
-        ) {
+        unsafe fn forward(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.forward_alone::<$wide, $narrow>(panel, given, scratch, post) }
+            unsafe { work.forward_panel::<$v>(panel, given, post) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward_4(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
-            // SAFETY: as above.
-            unsafe { work.forward_panel::<$narrow, 4>(panel, given, post) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn forward_8(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
-            // SAFETY: as above.
-            unsafe { work.forward_panel::<$wide, 8>(panel, given, post) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn backward_alone(
-            work: &Sums,
-            panel: Panel,
-            given: Given<'_>,
-            scratch: &mut [f64],
-            results: &mut Results<'_>,
-        ) {
-            // SAFETY: as above.
-            unsafe { work.backward_alone::<$wide, $narrow>(panel, given, scratch, results) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn backward_4(
+        unsafe fn backward(
             work: &Sums,
             panel: Panel,
             given: Given<'_>,
@@ -104,19 +73,33 @@ macro_rules! kernels {
             to: Targets,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward_panel::<$narrow, 4>(panel, given, scratch, to) }
+            unsafe { work.backward_panel::<$v>(panel, given, scratch, to) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn backward_8(
-            work: &Sums,
-            panel: Panel,
-            given: Given<'_>,
-            scratch: &mut [f64],
-            to: Targets,
-        ) {
+        unsafe fn product(work: &Product, a: *const f64, b: *const f64, c: *mut f64) {
             // SAFETY: as above.
-            unsafe { work.backward_panel::<$wide, 8>(panel, given, scratch, to) }
+            unsafe { work.run::<$v>(a, b, c) }
         }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.run::<$v>(values, mask, policy) }
+        }
+        Loops { forward, backward, product, soften }
+    }};
+}
+
+/// The loops over pieces of a message, as unsafe to call.
+#[derive(Clone, Copy)]
+struct Carriers {
+    send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
+    /// Some pieces, their weights, whether to add, the message and bbar.
+    bring_back: unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64),
+}
+
+/// Compiles the loops over pieces, for vectors of four.
+macro_rules! carriers {
+    ($v:ty $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         unsafe fn send(
             work: &Routes,
@@ -125,8 +108,8 @@ macro_rules! kernels {
             post: &[f64],
             message: *mut f64,
         ) {
-            // SAFETY: as above.
-            unsafe { work.send::<$narrow>(pieces, weights, post, message) }
+            // SAFETY: the caller's, and the features are those of the vectors.
+            unsafe { work.send::<$v>(pieces, weights, post, message) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn bring_back(
@@ -138,16 +121,45 @@ macro_rules! kernels {
             bbar: *mut f64,
         ) {
             // SAFETY: as above.
-            unsafe { work.bring_back::<$narrow>(pieces, weights, add, message, bbar) }
+            unsafe { work.bring_back::<$v>(pieces, weights, add, message, bbar) }
         }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
-            // SAFETY: as above.
-            unsafe { work.run::<$wide, $narrow>(values, mask, policy) }
-        }
-        Kernels { forward_alone, forward_4, forward_8, backward_alone, backward_4, backward_8, send, bring_back, soften }
+        Carriers { send, bring_back }
     }};
 }
+
+/// The loops for one kind of machine, which is the one this runs on: `available` makes no others.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernels {
+    /// For panels of eight lanes, and for narrower ones.
+    wide: Loops,
+    narrow: Loops,
+    carriers: Carriers,
+}
+
+#[cfg(target_arch = "x86_64")]
+const AVX512: Kernels = Kernels {
+    wide: loops!(Avx512, "avx512f,avx512vl,avx2,fma"),
+    ..AVX2
+};
+
+#[cfg(target_arch = "x86_64")]
+const AVX2: Kernels = {
+    let loops = loops!(Avx2, "avx2,fma");
+    Kernels {
+        wide: loops,
+        narrow: loops,
+        carriers: carriers!(Avx2, "avx2,fma"),
+    }
+};
+
+const PORTABLE: Kernels = {
+    let loops = loops!(Portable);
+    Kernels {
+        wide: loops,
+        narrow: loops,
+        carriers: carriers!(Portable),
+    }
+};
 
 /// The threads that a step may use: those of the rayon pool it is called in, or the caller's alone.
 fn threads() -> usize {
@@ -185,14 +197,23 @@ impl Kernels {
         #[cfg(target_arch = "x86_64")]
         {
             if has_avx512() {
-                list.push(kernels!(Avx512, Avx2, "avx512f,avx512vl,avx2,fma"));
+                list.push(AVX512);
             }
             if has_avx2() {
-                list.push(kernels!(Avx2, Avx2, "avx2,fma"));
+                list.push(AVX2);
             }
         }
-        list.push(kernels!(Portable, Portable));
+        list.push(PORTABLE);
         list
+    }
+
+    /// The loops for panels of some width.
+    fn loops(&self, width: usize) -> &Loops {
+        if width < PANEL {
+            &self.narrow
+        } else {
+            &self.wide
+        }
     }
 
     /// Computes post of a step from alpha and the policy; `given.bbar` is not read.
@@ -205,16 +226,11 @@ impl Kernels {
         let to = Shared(post.as_mut_ptr());
         work.each_panel(scratch, |panel, _| {
             // SAFETY: just checked, and the machine has the instructions; panels write to lanes of their own.
-            unsafe {
-                match panel.width {
-                    4 => (self.forward_4)(work, panel, given, to.place()),
-                    _ => (self.forward_8)(work, panel, given, to.place()),
-                }
-            }
+            unsafe { (self.loops(panel.width).forward)(work, panel, given, to.place()) }
         });
         if let Some(panel) = work.alone() {
             // SAFETY: just checked, and the machine has the instructions.
-            unsafe { (self.forward_alone)(work, panel, given, scratch, post) }
+            unsafe { self.forward_alone(work, panel, given, scratch, post) }
         }
     }
 
@@ -235,16 +251,11 @@ impl Kernels {
         work.each_panel(scratch, |panel, scratch| {
             // SAFETY: just checked, and the machine has the instructions; panels write to lanes and
             // cells of their own.
-            unsafe {
-                match panel.width {
-                    4 => (self.backward_4)(work, panel, given, scratch, to),
-                    _ => (self.backward_8)(work, panel, given, scratch, to),
-                }
-            }
+            unsafe { (self.loops(panel.width).backward)(work, panel, given, scratch, to) }
         });
         if let Some(panel) = work.alone() {
             // SAFETY: just checked, and the machine has the instructions.
-            unsafe { (self.backward_alone)(work, panel, given, scratch, &mut results) }
+            unsafe { self.backward_alone(work, panel, given, scratch, &mut results) }
         }
     }
 
@@ -256,7 +267,7 @@ impl Kernels {
         work.each_part(|pieces| {
             // SAFETY: just checked, and the machine has the instructions; parts write to places of
             // their own.
-            unsafe { (self.send)(work, pieces, weights, post, to.place()) }
+            unsafe { (self.carriers.send)(work, pieces, weights, post, to.place()) }
         });
     }
 
@@ -274,7 +285,7 @@ impl Kernels {
         let to = Shared(bbar.as_mut_ptr());
         work.each_part(|pieces| {
             // SAFETY: as in `send`.
-            unsafe { (self.bring_back)(work, pieces, weights, add, message, to.place()) }
+            unsafe { (self.carriers.bring_back)(work, pieces, weights, add, message, to.place()) }
         });
     }
 
@@ -286,6 +297,6 @@ impl Kernels {
     pub fn soften(&self, work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
         work.check(values, mask, policy);
         // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.soften)(work, values, mask, policy) }
+        unsafe { (self.loops(work.width).soften)(work, values, mask, policy) }
     }
 }

@@ -43,25 +43,25 @@ impl Runs {
         }
         let coin = Coin::new(share);
         for replica in 0..self.streams.len() {
-            let mut bytes = std::mem::take(&mut self.bytes);
+            let mut bytes = vec![0; self.table.class.cells()];
             self.streams[replica].fill(&mut bytes);
             for (cell, &byte) in bytes.iter().enumerate() {
                 if coin.toss(byte, &mut self.streams[replica]) {
                     self.redraw(cell, replica);
                 }
             }
-            self.bytes = bytes;
         }
     }
 
     /// Draws the mask, each run's from its own stream in the order of the cells.
     fn choose(&mut self, coin: Coin) {
-        for (replica, stream) in self.streams.iter_mut().enumerate() {
-            stream.fill(&mut self.bytes);
-            coin.toss_all(&mut self.bytes, stream);
-            for (&yes, &place) in self.bytes.iter().zip(&self.places) {
-                self.mask[place as usize + replica] = yes;
-            }
+        let cells = self.table.class.cells();
+        for (bytes, stream) in self.bytes.chunks_exact_mut(cells).zip(&mut self.streams) {
+            stream.fill(bytes);
+            coin.toss_all(bytes, stream);
+        }
+        for (mask, &toss) in self.mask.iter_mut().zip(&self.tosses) {
+            *mask = self.bytes[toss as usize];
         }
     }
 

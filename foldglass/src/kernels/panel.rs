@@ -46,6 +46,8 @@ struct Sources {
 /// is not wanted is not to be followed.
 #[derive(Clone, Copy)]
 struct Streams {
+    /// Lanes of the panel.
+    width: usize,
     alpha: *const f64,
     policy: *const f64,
     /// Weighed bbar: by column, the rows of the tile.
@@ -93,7 +95,7 @@ macro_rules! by_rows {
     };
     (! $v:ty, $self:ident, $run:ident, $r:literal, $n:literal, [$($mode:tt),*], ($($argument:expr),*)) => {
         // SAFETY: the caller's.
-        unsafe { $self.$run::<$v, W, $r, $n, $($mode),*>($($argument),*) }
+        unsafe { $self.$run::<$v, $r, $n, $($mode),*>($($argument),*) }
     };
 }
 
@@ -106,7 +108,7 @@ impl Sums {
 
     /// Where the rows of a panel from a state on start, in a history.
     #[inline(always)]
-    fn places<const W: usize>(&self, at: Panel, history: usize, state: usize) -> Places {
+    fn places(&self, at: Panel, history: usize, state: usize) -> Places {
         let Extent {
             terms,
             states,
@@ -115,8 +117,8 @@ impl Sums {
         } = self.extent;
         let vectors = history * terms * self.weight_rows.len();
         Places {
-            entry: at.cells * self.extent.actions + vectors * W,
-            cell: at.cells + history * terms * entering * W,
+            entry: at.cells * self.extent.actions + vectors * at.width,
+            cell: at.cells + history * terms * entering * at.width,
             alpha: (history * terms * states + state) * self.extent.lanes.row + at.lane,
             post: (history * states + state) * self.post_state() + at.lane,
         }
@@ -125,9 +127,9 @@ impl Sums {
     /// Computes post of a panel.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::forward`, checked; the machine has the instructions; W is the width of the panel, and that of `V` divides it.
+    /// The buffers are those of `Kernels::forward`, checked; the machine has the instructions; the width of `V` divides that of the panel.
     #[inline(always)]
-    pub(super) unsafe fn forward_panel<V: Lane, const W: usize>(
+    pub(super) unsafe fn forward_panel<V: Lane>(
         &self,
         at: Panel,
         given: Given<'_>,
@@ -137,7 +139,7 @@ impl Sums {
         for history in 0..self.extent.histories {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
-                let places = self.places::<W>(at, history, state);
+                let places = self.places(at, history, state);
                 by_rows!(
                     forward,
                     V,
@@ -156,7 +158,7 @@ impl Sums {
     /// # Safety
     /// As for `forward_panel`, and the R rows from the places on are rows of the step.
     #[inline(always)]
-    unsafe fn forward_rows<V: Lane, const W: usize, const R: usize, const C: usize>(
+    unsafe fn forward_rows<V: Lane, const R: usize, const C: usize>(
         &self,
         at: Panel,
         places: Places,
@@ -167,20 +169,23 @@ impl Sums {
         let mut column = 0;
         while column < all {
             let whole = all - column >= C;
-            for lane in (0..W).step_by(V::WIDTH) {
+            for lane in (0..at.width).step_by(V::WIDTH) {
                 // SAFETY: the tile lies within the step, whose size the buffers have.
                 unsafe {
                     let from = Sources {
                         alpha: given.alpha.as_ptr().add(places.alpha + lane),
-                        policy: given.policy.as_ptr().add(places.entry + column * W + lane),
+                        policy: given
+                            .policy
+                            .as_ptr()
+                            .add(places.entry + column * at.width + lane),
                         weights: given.weights.as_ptr().add(at.lane + lane),
                         weight_rows: self.weight_rows.as_ptr().add(column),
                     };
                     let to = post.add(places.post + column * row + lane);
                     if whole {
-                        self.forward_tile::<V, W, R, C>(from, to);
+                        self.forward_tile::<V, R, C>(at.width, from, to);
                     } else {
-                        self.forward_tile::<V, W, R, 1>(from, to);
+                        self.forward_tile::<V, R, 1>(at.width, from, to);
                     }
                 }
             }
@@ -193,13 +198,15 @@ impl Sums {
     /// # Safety
     /// All rows, columns and terms lie within the buffers, and the machine has the instructions.
     #[inline(always)]
-    unsafe fn forward_tile<V: Lane, const W: usize, const R: usize, const C: usize>(
+    unsafe fn forward_tile<V: Lane, const R: usize, const C: usize>(
         &self,
+        width: usize,
         from: Sources,
         to: *mut f64,
     ) {
         let row = self.extent.lanes.row;
-        let (next_states, next_columns) = (self.extent.states * row, self.weight_rows.len() * W);
+        let (next_states, next_columns) =
+            (self.extent.states * row, self.weight_rows.len() * width);
         let (mut alpha, mut policy) = (from.alpha, from.policy);
         // SAFETY: the caller's.
         unsafe {
@@ -210,7 +217,7 @@ impl Sums {
                     *left = V::load(alpha.add(r * row));
                 }
                 for c in 0..C {
-                    let right = V::load(policy.add(c * W));
+                    let right = V::load(policy.add(c * width));
                     for (sum, left) in sum.iter_mut().zip(&left) {
                         sum[c] = left.fma(right, sum[c]);
                     }
@@ -231,9 +238,9 @@ impl Sums {
     /// Computes values, message and visits of a panel, as far as they are wanted.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions; W is the width of the panel, and that of `V` divides it.
+    /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions; the width of `V` divides that of the panel.
     #[inline(always)]
-    pub(super) unsafe fn backward_panel<V: Lane, const W: usize>(
+    pub(super) unsafe fn backward_panel<V: Lane>(
         &self,
         at: Panel,
         given: Given<'_>,
@@ -245,7 +252,7 @@ impl Sums {
         for history in 0..self.extent.histories {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
-                let places = self.places::<W>(at, history, state);
+                let places = self.places(at, history, state);
                 // What later rows give adds to what the first gave.
                 let add = to.add || state > 0;
                 // [values, message, add]: constants of the loops.
@@ -279,7 +286,6 @@ impl Sums {
     #[inline(always)]
     unsafe fn backward_rows<
         V: Lane,
-        const W: usize,
         const R: usize,
         const K: usize,
         const VALUES: bool,
@@ -300,17 +306,18 @@ impl Sums {
             ..
         } = self.extent;
         let [values, message] = [to.values, to.message].map(|to| to.unwrap_or(null_mut()));
-        for lane in (0..W).step_by(V::WIDTH) {
+        for lane in (0..at.width).step_by(V::WIDTH) {
             // SAFETY: rows, columns and lanes are those of the step, whose size the buffers have.
             unsafe { self.weigh::<V, R>(places.post + lane, at.lane + lane, given, scratch) };
             let mut k = 0;
             while k < terms {
                 let alpha = places.alpha + k * states * self.extent.lanes.row + lane;
-                let entry = places.entry + k * self.weight_rows.len() * W + lane;
+                let entry = places.entry + k * self.weight_rows.len() * at.width + lane;
                 let whole = terms - k >= K;
                 // SAFETY: as above.
                 unsafe {
                     let streams = Streams {
+                        width: at.width,
                         alpha: given.alpha.as_ptr().add(alpha),
                         policy: given.policy.as_ptr().add(entry),
                         bbar: scratch.as_ptr(),
@@ -318,13 +325,14 @@ impl Sums {
                         message: message.wrapping_add(alpha),
                     };
                     if whole {
-                        self.backward_terms::<V, W, R, K, VALUES, MESSAGE, ADD>(streams);
+                        self.backward_terms::<V, R, K, VALUES, MESSAGE, ADD>(streams);
                     } else {
-                        self.backward_terms::<V, W, R, 1, VALUES, MESSAGE, ADD>(streams);
+                        self.backward_terms::<V, R, 1, VALUES, MESSAGE, ADD>(streams);
                     }
                     if let Some(visits) = to.visits {
-                        let cell = places.cell + k * entering * W + lane;
-                        self.visit::<V, W>(Visit {
+                        let cell = places.cell + k * entering * at.width + lane;
+                        self.visit::<V>(Visit {
+                            width: at.width,
                             rows: R,
                             terms: if whole { K } else { 1 },
                             alpha: streams.alpha,
@@ -377,7 +385,6 @@ impl Sums {
     #[inline(always)]
     unsafe fn backward_terms<
         V: Lane,
-        const W: usize,
         const R: usize,
         const K: usize,
         const VALUES: bool,
@@ -404,7 +411,7 @@ impl Sums {
                 }
             }
             for j in 0..columns {
-                terms.column::<W, VALUES, MESSAGE, ADD>(at, j, columns);
+                terms.column::<VALUES, MESSAGE, ADD>(at, j, columns);
             }
             if MESSAGE {
                 for (k, message) in terms.message.iter().enumerate() {
@@ -429,7 +436,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
     /// # Safety
     /// As for `Sums::backward_terms`.
     #[inline(always)]
-    unsafe fn column<const W: usize, const VALUES: bool, const MESSAGE: bool, const ADD: bool>(
+    unsafe fn column<const VALUES: bool, const MESSAGE: bool, const ADD: bool>(
         &mut self,
         at: Streams,
         j: usize,
@@ -441,7 +448,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
             let mut right = [V::splat(0.0); K];
             let mut sum = [V::splat(0.0); K];
             for k in 0..K {
-                let place = (k * columns + j) * W;
+                let place = (k * columns + j) * at.width;
                 if MESSAGE {
                     right[k] = V::load(at.policy.add(place));
                 }
@@ -462,7 +469,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
             }
             if VALUES {
                 for (k, sum) in sum.iter().enumerate() {
-                    sum.store(at.values.add((k * columns + j) * W));
+                    sum.store(at.values.add((k * columns + j) * at.width));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Does the sums of a step for a lane that is alone in its panel, with vectors over entering symbols
 //! and actions (paper, App. A); see `sums`.
 
+use super::Kernels;
 use super::panel::Panel;
 use super::sums::{Extent, Given, LEAST_MESSAGE, Results, Sums};
 use super::vector::Lane;
@@ -9,9 +10,10 @@ use crate::class::PANEL;
 
 /// C(i, j) = sum over x of A(i, x) B(x, j): B and C have vectors over j.
 #[derive(Debug, Clone, Copy)]
-struct Product {
+pub(super) struct Product {
+    /// Of C, as are columns; terms are the values of x.
     rows: usize,
-    columns: usize,
+    pub columns: usize,
     terms: usize,
     /// Distances between rows and terms of A, terms of B, rows of C.
     a_row: usize,
@@ -23,55 +25,58 @@ struct Product {
 }
 
 impl Product {
+    /// Does whole vectors of columns, two at a time. The columns left are the last of a vector that begins
+    /// before them, whose others come out as they are once more; or they go one by one.
+    ///
     /// # Safety
     /// All rows, columns and terms lie within A, B and C, and the machine has the instructions.
     #[inline(always)]
-    unsafe fn run<Wide: Lane, Narrow: Lane>(&self, a: *const f64, b: *const f64, c: *mut f64) {
+    pub unsafe fn run<V: Lane>(&self, a: *const f64, b: *const f64, c: *mut f64) {
+        let mut column = 0;
         // SAFETY: the caller's.
         unsafe {
-            let column = self.some_columns::<Wide>(0, a, b, c);
-            let column = self.some_columns::<Narrow>(column, a, b, c);
-            self.some_columns::<f64>(column, a, b, c);
+            while self.columns - column >= 2 * V::WIDTH {
+                self.tiles::<V, 2>(column, a, b, c);
+                column += 2 * V::WIDTH;
+            }
+            if self.columns - column >= V::WIDTH {
+                self.tiles::<V, 1>(column, a, b, c);
+                column += V::WIDTH;
+            }
+            if column < self.columns && column > 0 && !self.add {
+                self.tiles::<V, 1>(self.columns - V::WIDTH, a, b, c);
+            } else {
+                (column..self.columns).for_each(|column| self.tiles::<f64, 1>(column, a, b, c));
+            }
         }
     }
 
-    /// Does the columns from `column` on as far as vectors fit, and returns where they end.
+    /// Does C vectors of columns of all rows.
     ///
     /// # Safety
-    /// As for `run`.
+    /// As for `run`, and the columns are those of C.
     #[inline(always)]
-    unsafe fn some_columns<V: Lane>(
+    unsafe fn tiles<V: Lane, const C: usize>(
         &self,
         column: usize,
         a: *const f64,
         b: *const f64,
         c: *mut f64,
-    ) -> usize {
-        let mut column = column;
-        while self.columns - column >= V::WIDTH {
-            let vectors = ((self.columns - column) / V::WIDTH).min(2);
-            for row in (0..self.rows).step_by(5) {
-                // SAFETY: the rows and columns of the tile are within those of C.
-                unsafe {
-                    let (a, b) = (a.add(row * self.a_row), b.add(column));
-                    let c = c.add(row * self.c_row + column);
-                    match ((self.rows - row).min(5), vectors) {
-                        (1, 1) => self.tile::<V, 1, 1>(a, b, c),
-                        (2, 1) => self.tile::<V, 2, 1>(a, b, c),
-                        (3, 1) => self.tile::<V, 3, 1>(a, b, c),
-                        (4, 1) => self.tile::<V, 4, 1>(a, b, c),
-                        (_, 1) => self.tile::<V, 5, 1>(a, b, c),
-                        (1, _) => self.tile::<V, 1, 2>(a, b, c),
-                        (2, _) => self.tile::<V, 2, 2>(a, b, c),
-                        (3, _) => self.tile::<V, 3, 2>(a, b, c),
-                        (4, _) => self.tile::<V, 4, 2>(a, b, c),
-                        _ => self.tile::<V, 5, 2>(a, b, c),
-                    }
+    ) {
+        for row in (0..self.rows).step_by(5) {
+            // SAFETY: the rows and columns of the tile are within those of C.
+            unsafe {
+                let (a, b) = (a.add(row * self.a_row), b.add(column));
+                let c = c.add(row * self.c_row + column);
+                match self.rows - row {
+                    1 => self.tile::<V, 1, C>(a, b, c),
+                    2 => self.tile::<V, 2, C>(a, b, c),
+                    3 => self.tile::<V, 3, C>(a, b, c),
+                    4 => self.tile::<V, 4, C>(a, b, c),
+                    _ => self.tile::<V, 5, C>(a, b, c),
                 }
             }
-            column += vectors * V::WIDTH;
         }
-        column
     }
 
     /// # Safety
@@ -127,6 +132,8 @@ pub(super) struct Alone {
 
 /// The parts of scratch.
 struct Parts<'a> {
+    /// By j.
+    weights: &'a mut [f64],
     /// post or weighted bbar, by s and j.
     post: &'a mut [f64],
     /// Weighted bbar by j and s, and the message by k and s.
@@ -147,13 +154,15 @@ impl Alone {
 
     /// What the matrices take.
     pub fn size(&self) -> usize {
-        self.states * self.columns + self.padded * (self.columns + self.terms)
+        self.columns + self.states * self.columns + self.padded * (self.columns + self.terms)
     }
 
     fn parts<'a>(&self, scratch: &'a mut [f64]) -> Parts<'a> {
-        let (post, rest) = scratch.split_at_mut(self.states * self.columns);
+        let (weights, rest) = scratch.split_at_mut(self.columns);
+        let (post, rest) = rest.split_at_mut(self.states * self.columns);
         let (turned, rest) = rest.split_at_mut(self.padded * self.columns);
         Parts {
+            weights,
             post,
             turned,
             message: &mut rest[..self.padded * self.terms],
@@ -203,40 +212,67 @@ impl Alone {
     }
 }
 
-impl Sums {
+impl Parts<'_> {
+    /// Lists the weights of entering symbols for each of their actions; `weights` start at the lane.
+    fn list_weights(&mut self, extent: &Extent, weights: &[f64]) {
+        let symbols = self.weights.chunks_exact_mut(extent.actions);
+        for (to, &weight) in symbols.zip(weights.iter().step_by(extent.lanes.row)) {
+            to.fill(weight);
+        }
+    }
+
+    /// Weighs bbar, by s and j and by j and s; `bbar` starts at the lane.
+    fn weigh(&mut self, alone: &Alone, bbar: &[f64]) {
+        let mut from = bbar.iter().step_by(alone.row);
+        for (s, post) in self.post.chunks_exact_mut(alone.columns).enumerate() {
+            let turned = self.turned[s..].iter_mut().step_by(alone.padded);
+            let to = post.iter_mut().zip(turned).zip(&*self.weights);
+            for (((to, turned), weight), from) in to.zip(&mut from) {
+                *to = from * weight;
+                *turned = *to;
+            }
+        }
+    }
+}
+
+impl Kernels {
+    /// Multiplies with the widest vectors that the columns fill.
+    ///
+    /// # Safety
+    /// As for `Product::run`.
+    unsafe fn multiply(&self, product: &Product, a: *const f64, b: *const f64, c: *mut f64) {
+        // SAFETY: the caller's, and kernels are those of the machine.
+        unsafe { (self.loops(product.columns).product)(product, a, b, c) }
+    }
+
     /// Computes post of a lane.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::forward`, checked; the machine has the instructions.
-    #[inline(always)]
-    pub(super) unsafe fn forward_alone<Wide: Lane, Narrow: Lane>(
+    /// The buffers are those of `forward`, checked.
+    pub(super) unsafe fn forward_alone(
         &self,
+        work: &Sums,
         at: Panel,
         given: Given<'_>,
         scratch: &mut [f64],
         post: &mut [f64],
     ) {
-        let (extent, alone) = (&self.extent, Alone::new(&self.extent));
+        let (extent, alone) = (&work.extent, Alone::new(&work.extent));
         let (matrix, states) = (alone.terms * alone.columns, alone.terms * alone.states);
         let row = extent.lanes.row;
-        let parts = alone.parts(scratch);
+        let mut parts = alone.parts(scratch);
+        parts.list_weights(extent, &given.weights[at.lane..]);
         for history in 0..extent.histories {
             let alpha = &given.alpha[history * states * row + at.lane..];
             let policy = &given.policy[at.cells * extent.actions + history * matrix..][..matrix];
             let c = parts.post.as_mut_ptr();
             // SAFETY: the matrices have just these sizes.
-            unsafe {
-                let product = alone.post();
-                product.run::<Wide, Narrow>(alpha.as_ptr(), policy.as_ptr(), c);
-            }
-            let symbols = parts.post.chunks_exact(extent.actions);
-            for (n, from) in symbols.enumerate() {
-                let weight = given.weights[n % extent.entering * row + at.lane];
-                let first = history * alone.states * extent.entering + n;
-                let to = &mut post[first * extent.actions * row + at.lane..];
-                for (a, from) in from.iter().enumerate() {
-                    let value = from * weight;
-                    to[a * row] = if value >= LEAST_MESSAGE { value } else { 0.0 };
+            unsafe { self.multiply(&alone.post(), alpha.as_ptr(), policy.as_ptr(), c) };
+            let first = history * alone.states * alone.columns * row + at.lane;
+            let mut to = post[first..].iter_mut().step_by(row);
+            for from in parts.post.chunks_exact(alone.columns) {
+                for ((from, weight), to) in from.iter().zip(&*parts.weights).zip(&mut to) {
+                    *to = (from * weight).flush(LEAST_MESSAGE);
                 }
             }
         }
@@ -245,80 +281,56 @@ impl Sums {
     /// Computes values, message and visits of a lane, as far as they are wanted.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions.
-    #[inline(always)]
-    pub(super) unsafe fn backward_alone<Wide: Lane, Narrow: Lane>(
+    /// The buffers are those of `backward`, checked.
+    pub(super) unsafe fn backward_alone(
         &self,
+        work: &Sums,
         at: Panel,
         given: Given<'_>,
         scratch: &mut [f64],
         results: &mut Results<'_>,
     ) {
-        let (extent, alone) = (&self.extent, Alone::new(&self.extent));
+        let (extent, alone) = (&work.extent, Alone::new(&work.extent));
         let (matrix, states) = (alone.terms * alone.columns, alone.terms * alone.states);
         let row = extent.lanes.row;
+        let mut parts = alone.parts(scratch);
+        parts.list_weights(extent, &given.weights[at.lane..]);
         for history in 0..extent.histories {
-            let parts = alone.parts(scratch);
-            self.weigh_bbar(at, history, given, parts.post);
+            let bbar = &given.bbar[history * alone.states * alone.columns * row + at.lane..];
+            parts.weigh(&alone, bbar);
             let first = at.cells * extent.actions + history * matrix;
             let start = history * states * row + at.lane;
+            let alpha = &given.alpha[start..];
             if !results.values.is_empty() {
-                let alpha = &given.alpha[start..];
                 let values = &mut results.values[first..][..matrix];
-                let product = alone.values(results.add);
                 let (b, c) = (parts.post.as_ptr(), values.as_mut_ptr());
                 // SAFETY: the matrices have just these sizes.
-                unsafe { product.run::<Wide, Narrow>(alpha.as_ptr(), b, c) };
+                unsafe { self.multiply(&alone.values(results.add), alpha.as_ptr(), b, c) };
             }
             if !results.message.is_empty() {
-                for (s, bbar) in parts.post.chunks_exact(alone.columns).enumerate() {
-                    let turned = parts.turned[s..].iter_mut().step_by(alone.padded);
-                    turned.zip(bbar).for_each(|(to, from)| *to = *from);
-                }
                 let policy = &given.policy[first..][..matrix];
                 let (b, c) = (parts.turned.as_ptr(), parts.message.as_mut_ptr());
                 // SAFETY: the matrices have just these sizes.
-                unsafe { alone.message().run::<Wide, Narrow>(policy.as_ptr(), b, c) };
-                for (k, from) in parts.message.chunks_exact(alone.padded).enumerate() {
-                    let to = &mut results.message[start + k * alone.states * row..];
-                    let to = to.iter_mut().step_by(row);
-                    to.zip(&from[..alone.states])
-                        .for_each(|(to, from)| *to = *from);
-                }
+                unsafe { self.multiply(&alone.message(), policy.as_ptr(), b, c) };
+                let rows = parts.message.chunks_exact(alone.padded);
+                let from = rows.flat_map(|row| &row[..alone.states]);
+                let to = results.message[start..].iter_mut().step_by(row);
+                to.zip(from).for_each(|(to, from)| *to = *from);
             }
             if !results.visits.is_empty() {
                 let first = at.cells + history * alone.terms * extent.entering;
                 let visit = Visit {
+                    width: 1,
                     rows: alone.states,
                     terms: alone.terms,
-                    alpha: given.alpha[start..].as_ptr(),
+                    alpha: alpha.as_ptr(),
                     weights: given.weights[at.lane..].as_ptr(),
                     visits: results.visits[first..].as_mut_ptr(),
                     share: results.share,
                     add: results.add,
                 };
                 // SAFETY: the rows, terms and symbols are all those of the lane and the history.
-                unsafe { self.visit::<f64, 1>(visit) };
-            }
-        }
-    }
-
-    /// Copies bbar of a lane and a history, by s and j, and weighs it.
-    #[inline(always)]
-    fn weigh_bbar(&self, at: Panel, history: usize, given: Given<'_>, to: &mut [f64]) {
-        let Extent {
-            states,
-            entering,
-            actions,
-            ..
-        } = self.extent;
-        let row = self.extent.lanes.row;
-        for (n, to) in to.chunks_exact_mut(actions).enumerate() {
-            let weight = given.weights[n % entering * row + at.lane];
-            let first = (history * states * entering + n) * actions * row + at.lane;
-            let from = &given.bbar[first..];
-            for (a, to) in to.iter_mut().enumerate() {
-                *to = from[a * row] * weight;
+                unsafe { work.visit::<f64>(visit) };
             }
         }
     }

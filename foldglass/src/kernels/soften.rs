@@ -47,30 +47,10 @@ impl Soften {
     /// Updates `policy` from `values` where `mask` is 1.
     ///
     /// # Safety
-    /// `check` accepts the buffers, and the machine has the instructions of `Wide` and `Narrow`,
-    /// whose widths are 4 or 8, and 4.
+    /// `check` accepts the buffers, the machine has the instructions of `V`, and its width divides that of
+    /// the blocks, unless that is 1.
     #[inline(always)]
-    pub unsafe fn run<Wide: Lane, Narrow: Lane>(
-        &self,
-        values: &[f64],
-        mask: &[u8],
-        policy: &mut [f64],
-    ) {
-        // SAFETY: the caller's; the width of the vectors divides that of the blocks.
-        unsafe {
-            match self.width {
-                1 | 4 => self.vectors::<Narrow>(values, mask, policy),
-                _ => self.vectors::<Wide>(values, mask, policy),
-            }
-        }
-    }
-
-    /// Updates the panels with vectors of the same kind, whatever their number of actions.
-    ///
-    /// # Safety
-    /// As for `run`, and the width of `V` divides that of the blocks, unless that is 1.
-    #[inline(always)]
-    unsafe fn vectors<V: Lane>(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+    pub unsafe fn run<V: Lane>(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
         // SAFETY: the caller's.
         unsafe {
             match self.q {
@@ -85,7 +65,7 @@ impl Soften {
     }
 
     /// # Safety
-    /// As for `vectors`, and there are at most Q actions.
+    /// As for `run`, and there are at most Q actions.
     #[inline(always)]
     unsafe fn panels<V: Lane, const Q: usize>(
         &self,
@@ -98,6 +78,8 @@ impl Soften {
             // SAFETY: the caller's.
             return unsafe { self.lone_cells::<V, Q>(q, values, mask, policy) };
         }
+        // SAFETY: the caller's.
+        let rule = unsafe { self.rule::<V>() };
         let (values, policy) = (values.as_ptr(), policy.as_mut_ptr());
         for (block, mask) in mask.chunks_exact(self.width).enumerate() {
             for lane in (0..self.width).step_by(V::WIDTH) {
@@ -107,7 +89,7 @@ impl Soften {
                 unsafe {
                     let chosen = V::bytes(mask.as_ptr().add(lane));
                     let (values, policy) = (values.add(first), policy.add(first));
-                    self.cell::<V, Q>(q, self.width, chosen, values, policy);
+                    rule.cell::<Q>((q, self.width), chosen, values, policy);
                 }
             }
         }
@@ -125,6 +107,8 @@ impl Soften {
         mask: &[u8],
         policy: &mut [f64],
     ) {
+        // SAFETY: the caller's.
+        let rule = unsafe { self.rule::<V>() };
         let mut turned = [[0.0; PANEL]; Q];
         let mut turned_policy = [[0.0; PANEL]; Q];
         let cells = mask.chunks(V::WIDTH).enumerate();
@@ -142,7 +126,7 @@ impl Soften {
             // lanes.
             unsafe {
                 let (values, policy) = (turned.as_ptr().cast(), turned_policy.as_mut_ptr().cast());
-                self.cell::<V, Q>(q, PANEL, V::bytes(chosen.as_ptr()), values, policy);
+                rule.cell::<Q>((q, PANEL), V::bytes(chosen.as_ptr()), values, policy);
             }
             for lane in 0..mask.len() {
                 for action in 0..q {
@@ -152,55 +136,25 @@ impl Soften {
         }
     }
 
-    /// Updates the cells of one vector, with the number of actions known to the compiler where it is
-    /// Q.
+    /// What the update of every cell needs.
     ///
     /// # Safety
-    /// At `values` and `policy` lie q vectors, at most Q of them, `width` apart.
+    /// The machine has the instructions of `V`.
     #[inline(always)]
-    unsafe fn cell<V: Lane, const Q: usize>(
-        &self,
-        q: usize,
-        width: usize,
-        chosen: V,
-        values: *const f64,
-        policy: *mut f64,
-    ) {
-        // SAFETY: actions are below q; `chosen` shows the instructions.
-        unsafe {
-            let mut best = V::load(values);
-            for action in 1..q {
-                best = V::load(values.add(action * width)).most(best);
-            }
+    unsafe fn rule<V: Lane>(&self) -> Rule<V> {
+        // SAFETY: the caller's.
+        let all = |value: f64| unsafe { V::splat(value) };
+        Rule {
+            is_soft: self.tau > 0.0,
             // Finite also for temperatures whose inverse is not: zero times it must stay zero.
-            let cold = (1.0 / self.tau).min(f64::MAX);
-            let scale = chosen.like(if self.tau == 0.0 { 1.0 } else { cold });
-            let mut weights = [chosen; Q];
-            let mut close = false;
-            for (action, to) in weights.iter_mut().enumerate().take(q) {
-                *to = V::load(values.add(action * width)).minus(best).times(scale);
-                close |= to.any_between(-708.0, 0.0);
-            }
-            // When it is cold, actions are as good as the best or far behind: no exponential then.
-            let least = chosen.like(if self.tau == 0.0 { -self.tie } else { 0.0 });
-            let is_soft = close && self.tau > 0.0;
-            let mut sum = chosen.like(0.0);
-            for to in weights.iter_mut().take(q) {
-                *to = if is_soft {
-                    exp(*to)
-                } else {
-                    to.like(1.0).keep_if_ge(*to, least)
-                };
-                sum = sum.plus(*to);
-            }
-            let scale = sum.like(1.0).over(sum);
-            let step = chosen.times(chosen.like(self.damping));
-            for (action, weight) in weights.iter().enumerate().take(q) {
-                let place = policy.add(action * width);
-                let now = V::load(place);
-                let ahead = weight.times(scale).minus(now);
-                step.fma(ahead, now).flush(self.least).store(place);
-            }
+            scale: all(if self.tau == 0.0 {
+                1.0
+            } else {
+                (1.0 / self.tau).min(f64::MAX)
+            }),
+            tie: all(if self.tau == 0.0 { -self.tie } else { 0.0 }),
+            damping: all(self.damping),
+            least: all(self.least),
         }
     }
 
@@ -232,6 +186,75 @@ impl Soften {
     }
 }
 
+/// The constants of an update, in every lane.
+#[derive(Clone, Copy)]
+struct Rule<V> {
+    /// Whether actions that are not the best may have a share.
+    is_soft: bool,
+    /// What differences of values are multiplied by, and from where on they count as none.
+    scale: V,
+    tie: V,
+    damping: V,
+    least: V,
+}
+
+impl<V: Lane> Rule<V> {
+    /// Updates the cells of one vector, with the number of actions known to the compiler where it is
+    /// Q.
+    ///
+    /// # Safety
+    /// At `values` and `policy` lie q vectors, at most Q of them, `width` apart.
+    #[inline(always)]
+    unsafe fn cell<const Q: usize>(
+        &self,
+        (q, width): (usize, usize),
+        chosen: V,
+        values: *const f64,
+        policy: *mut f64,
+    ) {
+        let (zero, one) = (chosen.like(0.0), chosen.like(1.0));
+        // SAFETY: actions are below q; `chosen` shows the instructions.
+        unsafe {
+            let mut best = V::load(values);
+            for action in 1..q {
+                best = V::load(values.add(action * width)).most(best);
+            }
+            let mut weights = [zero; Q];
+            // How many actions are as good as the best, and how many are near enough to have a share.
+            let (mut good, mut near) = (zero, zero);
+            for (action, to) in weights.iter_mut().enumerate().take(q) {
+                let behind = V::load(values.add(action * width)).minus(best);
+                let behind = behind.times(self.scale);
+                near = near.plus(one.keep_if_ge(behind, zero.like(FAR)));
+                *to = one.keep_if_ge(behind, self.tie);
+                good = good.plus(*to);
+            }
+            let mut sum = good;
+            // When it is cold, actions are as good as the best or far behind: no exponential then.
+            if self.is_soft && near.any_above(good) {
+                sum = zero;
+                for (action, to) in weights.iter_mut().enumerate().take(q) {
+                    let behind = V::load(values.add(action * width)).minus(best);
+                    *to = exp(behind.times(self.scale));
+                    sum = sum.plus(*to);
+                }
+            }
+            let share = one.over(sum);
+            let step = chosen.times(self.damping);
+            for (action, weight) in weights.iter().enumerate().take(q) {
+                let place = policy.add(action * width);
+                let now = V::load(place);
+                let ahead = weight.times(share).minus(now);
+                let next = step.fma(ahead, now);
+                next.keep_if_ge(next, self.least).store(place);
+            }
+        }
+    }
+}
+
+/// Where e to the power of x is no longer a number like others.
+const FAR: f64 = -708.0;
+
 /// e to the power of x <= 0, to about one unit in the last place; zero below -708.
 #[inline(always)]
 fn exp<V: Lane>(x: V) -> V {
@@ -247,7 +270,7 @@ fn exp<V: Lane>(x: V) -> V {
         }
         terms
     };
-    let within = x.most(x.like(-708.0));
+    let within = x.most(x.like(FAR));
     // x = n ln 2 + r with |r| at most half of ln 2, which is subtracted in two parts.
     let magic = within.fma(x.like(std::f64::consts::LOG2_E), x.like(MAGIC));
     let n = magic.minus(x.like(MAGIC));
@@ -263,8 +286,7 @@ fn exp<V: Lane>(x: V) -> V {
     let low = r4.fma(r2.fma(sums[3], sums[2]), r2.fma(sums[1], sums[0]));
     let high = r4.fma(sums[6], r2.fma(sums[5], sums[4]));
     let sum = r4.times(r4).fma(high, low);
-    sum.times(V::power_of_two(magic))
-        .keep_if_ge(x, x.like(-708.0))
+    sum.times(V::power_of_two(magic)).keep_if_ge(x, x.like(FAR))
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub(crate) trait Lane: Copy {
     fn most(self, b: Self) -> Self;
     /// `self` where `a >= b`, else zero.
     fn keep_if_ge(self, a: Self, b: Self) -> Self;
-    /// Whether a lane is at least `low` and below `high`.
-    fn any_between(self, low: f64, high: f64) -> bool;
+    /// Whether a lane is above that of `b`.
+    fn any_above(self, b: Self) -> bool;
     /// 2 to the power of whole numbers from -1022 to 1023, each given as MAGIC plus the number.
     fn power_of_two(magic: Self) -> Self;
 
@@ -123,8 +123,8 @@ impl Lane for f64 {
         if a >= b { self } else { 0.0 }
     }
     #[inline(always)]
-    fn any_between(self, low: f64, high: f64) -> bool {
-        (low..high).contains(&self)
+    fn any_above(self, b: f64) -> bool {
+        self > b
     }
     #[inline(always)]
     fn power_of_two(magic: f64) -> f64 {
@@ -195,8 +195,8 @@ impl Lane for Portable {
         Portable::lanes(|i| self.0[i].keep_if_ge(a.0[i], b.0[i]))
     }
     #[inline(always)]
-    fn any_between(self, low: f64, high: f64) -> bool {
-        self.0.iter().any(|lane| lane.any_between(low, high))
+    fn any_above(self, b: Portable) -> bool {
+        self.0.iter().zip(b.0).any(|(a, b)| *a > b)
     }
     #[inline(always)]
     fn power_of_two(magic: Portable) -> Portable {
@@ -278,12 +278,8 @@ mod x86 {
             }
         }
         #[inline(always)]
-        fn any_between(self, low: f64, high: f64) -> bool {
-            intrinsics! {
-                let above = _mm512_cmp_pd_mask::<_CMP_GE_OQ>(self.0, _mm512_set1_pd(low));
-                let high = _mm512_set1_pd(high);
-                _mm512_mask_cmp_pd_mask::<_CMP_LT_OQ>(above, self.0, high) != 0
-            }
+        fn any_above(self, b: Self) -> bool {
+            intrinsics! { _mm512_cmp_pd_mask::<_CMP_GT_OQ>(self.0, b.0) != 0 }
         }
         #[inline(always)]
         fn power_of_two(magic: Self) -> Self {
@@ -335,12 +331,8 @@ mod x86 {
             intrinsics! { Self(_mm256_and_pd(_mm256_cmp_pd::<_CMP_GE_OQ>(a.0, b.0), self.0)) }
         }
         #[inline(always)]
-        fn any_between(self, low: f64, high: f64) -> bool {
-            intrinsics! {
-                let above = _mm256_cmp_pd::<_CMP_GE_OQ>(self.0, _mm256_set1_pd(low));
-                let below = _mm256_cmp_pd::<_CMP_LT_OQ>(self.0, _mm256_set1_pd(high));
-                _mm256_movemask_pd(_mm256_and_pd(above, below)) != 0
-            }
+        fn any_above(self, b: Self) -> bool {
+            intrinsics! { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(self.0, b.0)) != 0 }
         }
         #[inline(always)]
         fn power_of_two(magic: Self) -> Self {

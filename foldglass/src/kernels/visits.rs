@@ -7,6 +7,8 @@ use super::vector::Lane;
 /// rows of alpha, for terms k one behind the other.
 #[derive(Clone, Copy)]
 pub(super) struct Visit {
+    /// Lanes of the panel.
+    pub width: usize,
     /// States to sum over.
     pub rows: usize,
     pub terms: usize,
@@ -22,10 +24,10 @@ pub(super) struct Visit {
 
 impl Sums {
     /// # Safety
-    /// Rows, terms and symbols lie within the buffers, whose panels have W lanes, and the machine has the
+    /// Rows, terms and symbols lie within the buffers, and the machine has the
     /// instructions.
     #[inline(always)]
-    pub(super) unsafe fn visit<V: Lane, const W: usize>(&self, at: Visit) {
+    pub(super) unsafe fn visit<V: Lane>(&self, at: Visit) {
         let (row, entering) = (self.extent.lanes.row, self.extent.entering);
         for k in 0..at.terms {
             // SAFETY: the caller's.
@@ -38,7 +40,7 @@ impl Sums {
                 let sum = sum.times(V::splat(at.share));
                 for n in 0..entering {
                     let weighed = sum.times(V::load(at.weights.add(n * row)));
-                    let place = at.visits.add((k * entering + n) * W);
+                    let place = at.visits.add((k * entering + n) * at.width);
                     if at.add {
                         weighed.plus(V::load(place)).store(place);
                     } else {
