@@ -89,12 +89,14 @@ macro_rules! loops {
     }};
 }
 
+/// Some pieces, their weights, whether to add, the message and bbar.
+type BringBack = unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64);
+
 /// The loops over pieces of a message, as unsafe to call.
 #[derive(Clone, Copy)]
 struct Carriers {
     send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
-    /// Some pieces, their weights, whether to add, the message and bbar.
-    bring_back: unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64),
+    bring_back: BringBack,
 }
 
 /// Compiles the loops over pieces, for vectors of four.
