@@ -12,6 +12,7 @@ mod aligned;
 mod panel;
 mod product;
 mod routes;
+mod rows;
 mod soften;
 mod sums;
 mod vector;
@@ -22,6 +23,7 @@ pub(crate) use aligned::Aligned;
 use panel::Panel;
 use product::Product;
 pub(crate) use routes::{Columns, Piece, Routes};
+pub(crate) use rows::Rows;
 pub(crate) use soften::Soften;
 use std::ops::Range;
 use sums::Targets;
@@ -45,24 +47,29 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-/// The loops over panels, compiled for one kind of vectors. Each is unsafe to call with buffers that its
-/// work's `check` refuses, with a panel that the vectors do not divide, and where the machine has none of
-/// these vectors.
+/// The loops over panels and cells, compiled for one kind of vectors. Each is unsafe to call with buffers
+/// that its work's `check` refuses, with a panel that the vectors do not divide, and where the machine has
+/// none of these vectors.
 #[derive(Clone, Copy)]
 struct Loops {
-    forward: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
-    backward: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
+    panels: PanelLoops,
     product: unsafe fn(&Product, *const f64, *const f64, *mut f64),
     soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
 }
 
-/// Compiles the loops over panels.
-macro_rules! loops {
-    ($v:ty $(, $features:literal)?) => {{
+#[derive(Clone, Copy)]
+struct PanelLoops {
+    forward: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
+    backward: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
+}
+
+/// Compiles the loops over panels of one width, or of any where it is 0.
+macro_rules! panel_loops {
+    ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         unsafe fn forward(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.forward_panel::<$v>(panel, given, post) }
+            unsafe { work.forward_panel::<$v, $width>(panel, given, post) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn backward(
@@ -73,11 +80,18 @@ macro_rules! loops {
             to: Targets,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward_panel::<$v>(panel, given, scratch, to) }
+            unsafe { work.backward_panel::<$v, $width>(panel, given, scratch, to) }
         }
+        PanelLoops { forward, backward }
+    }};
+}
+
+/// Compiles all loops, those over panels for one width.
+macro_rules! loops {
+    ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         unsafe fn product(work: &Product, a: *const f64, b: *const f64, c: *mut f64) {
-            // SAFETY: as above.
+            // SAFETY: the caller's, and the features are those of the vectors.
             unsafe { work.run::<$v>(a, b, c) }
         }
         $(#[target_feature(enable = $features)])?
@@ -85,21 +99,23 @@ macro_rules! loops {
             // SAFETY: as above.
             unsafe { work.run::<$v>(values, mask, policy) }
         }
-        Loops { forward, backward, product, soften }
+        Loops { panels: panel_loops!($v, $width $(, $features)?), product, soften }
     }};
 }
 
 /// Some pieces, their weights, whether to add, the message and bbar.
 type BringBack = unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64);
 
-/// The loops over pieces of a message, as unsafe to call.
+/// The loops that carry numbers to other places, as unsafe to call.
 #[derive(Clone, Copy)]
 struct Carriers {
     send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
     bring_back: BringBack,
+    read_rows: unsafe fn(&Rows<'_>, &[f64], &mut [f64]),
+    write_rows: unsafe fn(&Rows<'_>, &[f64], &mut [f64], f64),
 }
 
-/// Compiles the loops over pieces, for vectors of four.
+/// Compiles the loops that carry, for vectors of four.
 macro_rules! carriers {
     ($v:ty $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
@@ -125,7 +141,17 @@ macro_rules! carriers {
             // SAFETY: as above.
             unsafe { work.bring_back::<$v>(pieces, weights, add, message, bbar) }
         }
-        Carriers { send, bring_back }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn read_rows(work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.read::<$v>(panel, rows) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn write_rows(work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
+            // SAFETY: as above.
+            unsafe { work.write::<$v>(rows, panel, least) }
+        }
+        Carriers { send, bring_back, read_rows, write_rows }
     }};
 }
 
@@ -140,22 +166,25 @@ pub(crate) struct Kernels {
 
 #[cfg(target_arch = "x86_64")]
 const AVX512: Kernels = Kernels {
-    wide: loops!(Avx512, "avx512f,avx512vl,avx2,fma"),
+    wide: loops!(Avx512, 8, "avx512f,avx512vl,avx2,fma"),
     ..AVX2
 };
 
 #[cfg(target_arch = "x86_64")]
 const AVX2: Kernels = {
-    let loops = loops!(Avx2, "avx2,fma");
+    let narrow = loops!(Avx2, 4, "avx2,fma");
     Kernels {
-        wide: loops,
-        narrow: loops,
+        wide: Loops {
+            panels: panel_loops!(Avx2, 0, "avx2,fma"),
+            ..narrow
+        },
+        narrow,
         carriers: carriers!(Avx2, "avx2,fma"),
     }
 };
 
 const PORTABLE: Kernels = {
-    let loops = loops!(Portable);
+    let loops = loops!(Portable, 0);
     Kernels {
         wide: loops,
         narrow: loops,
@@ -228,7 +257,7 @@ impl Kernels {
         let to = Shared(post.as_mut_ptr());
         work.each_panel(scratch, |panel, _| {
             // SAFETY: just checked, and the machine has the instructions; panels write to lanes of their own.
-            unsafe { (self.loops(panel.width).forward)(work, panel, given, to.place()) }
+            unsafe { (self.loops(panel.width).panels.forward)(work, panel, given, to.place()) }
         });
         if let Some(panel) = work.alone() {
             // SAFETY: just checked, and the machine has the instructions.
@@ -253,7 +282,7 @@ impl Kernels {
         work.each_panel(scratch, |panel, scratch| {
             // SAFETY: just checked, and the machine has the instructions; panels write to lanes and
             // cells of their own.
-            unsafe { (self.loops(panel.width).backward)(work, panel, given, scratch, to) }
+            unsafe { (self.loops(panel.width).panels.backward)(work, panel, given, scratch, to) }
         });
         if let Some(panel) = work.alone() {
             // SAFETY: just checked, and the machine has the instructions.
@@ -300,5 +329,19 @@ impl Kernels {
         work.check(values, mask, policy);
         // SAFETY: just checked, and the machine has the instructions.
         unsafe { (self.loops(work.width).soften)(work, values, mask, policy) }
+    }
+
+    /// Copies a panel to rows in the order of the cells.
+    pub fn read_rows(&self, work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
+        work.check(panel, rows);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.carriers.read_rows)(work, panel, rows) }
+    }
+
+    /// Copies rows in the order of the cells to a panel; what is below `least` becomes zero.
+    pub fn write_rows(&self, work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
+        work.check(panel, rows);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.carriers.write_rows)(work, rows, panel, least) }
     }
 }

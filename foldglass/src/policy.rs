@@ -264,11 +264,14 @@ impl Policy {
                 want: cells,
             });
         }
-        // What `check_row` asks, in loops without a branch; it then names what is wrong.
-        let in_range = |good, p| good & (0.0..=1.0 + ROW_TOLERANCE).contains(p);
-        let sums_to_one =
-            |good, row: &[f64]| good & ((row.iter().sum::<f64>() - 1.0).abs() <= ROW_TOLERANCE);
-        if !rows.iter().fold(true, in_range) | !rows.chunks_exact(q).fold(true, sums_to_one) {
+        let are_good = match q {
+            2 => are_distributions::<2>(rows),
+            3 => are_distributions::<3>(rows),
+            4 => are_distributions::<4>(rows),
+            5 => are_distributions::<5>(rows),
+            _ => false,
+        };
+        if !are_good {
             for (cell, row) in rows.chunks_exact(q).enumerate() {
                 check_row(q, cell, row)?;
             }
@@ -317,6 +320,19 @@ impl Policy {
             .map(|cell| self.row(cell).into_iter().map(term).sum::<f64>())
             .sum()
     }
+}
+
+/// What `check_row` asks of all rows of Q entries, without a branch. A probability above 1 has a sum above
+/// 1, and one that is no number such a sum.
+fn are_distributions<const Q: usize>(rows: &[f64]) -> bool {
+    let (rows, _) = rows.as_chunks::<Q>();
+    rows.iter().fold(true, |good, row| {
+        let least = row
+            .iter()
+            .fold(0.0, |least, &p| if p < least { p } else { least });
+        let sum = row.iter().sum::<f64>();
+        good & (least >= 0.0) & ((sum - 1.0).abs() <= ROW_TOLERANCE)
+    })
 }
 
 fn check_row(q: usize, cell: usize, row: &[f64]) -> Result<(), TableError> {

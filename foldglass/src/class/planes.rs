@@ -15,6 +15,7 @@
 
 use super::lanes::{Lanes, PANEL, Reading, Roles, Seat, Vectors};
 use super::{Class, Group, Shape};
+use crate::kernels::{Kernels, Rows};
 use std::ops::Range;
 
 /// Where one group lies.
@@ -28,6 +29,36 @@ pub(crate) struct GroupPlanes {
     pub vectors: Vectors,
     /// By window (a base-q number, oldest digit first): where it is found.
     slots: Vec<Slot>,
+    /// The other way round, where all windows occur and there is one replica.
+    sums: Option<Sums>,
+}
+
+/// By lane, and by vector of cells: numbers whose sum is the cell's, counted within the group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sums {
+    lanes: Vec<usize>,
+    cells: Vec<usize>,
+}
+
+impl Sums {
+    fn new(histories: usize, lanes: usize, vectors: &Vectors, slots: &[Slot]) -> Sums {
+        let mut sums = Sums {
+            lanes: vec![0; lanes],
+            cells: vec![0; vectors.count()],
+        };
+        for (window, slot) in slots.iter().enumerate() {
+            if slot.vector == 0 {
+                sums.lanes[slot.lane as usize] = window * histories;
+            }
+            if slot.lane == 0 {
+                for history in 0..histories {
+                    let vector = slot.vector as usize + vectors.of_history(history);
+                    sums.cells[vector] = window * histories + history;
+                }
+            }
+        }
+        sums
+    }
 }
 
 /// A window's lane, and the vector of its first history.
@@ -99,10 +130,13 @@ impl Planes {
             let vectors = Vectors::new(q, &roles, group.tokens, shape.memory);
             // Every group starts on a line of the cache.
             let cells = (lanes.padded() * vectors.count()).next_multiple_of(PANEL);
+            let slots = slots(q, group, &roles, &vectors, replicas);
+            let is_whole = replicas == 1 && group.windows() == slots.len();
             planes.groups.push(GroupPlanes {
                 entries: planes.entries..planes.entries + cells * q,
                 cells: planes.cell_entries..planes.cell_entries + cells,
-                slots: slots(q, group, &roles, &vectors, replicas),
+                sums: is_whole.then(|| Sums::new(group.histories, lanes.count, &vectors, &slots)),
+                slots,
                 lanes,
                 vectors,
             });
@@ -164,10 +198,16 @@ impl Planes {
         for (group, planes) in class.groups().iter().zip(&self.groups) {
             let from = &rows[group.first_cell * q..][..group.cells * q];
             let table = &mut table[planes.entries.clone()];
+            if let Some(sums) = planes.sums.as_ref().filter(|_| q >= 4) {
+                let kernels = Kernels::best();
+                for (rows, range) in planes.panel_rows(sums, q) {
+                    kernels.write_rows(&rows, from, &mut table[range], least);
+                }
+                continue;
+            }
             match q {
                 2 => planes.write_each::<2>(group, from, replica, table, least),
                 3 => planes.write_each::<3>(group, from, replica, table, least),
-                5 => planes.write_each::<5>(group, from, replica, table, least),
                 _ => {
                     let histories = planes.histories(q);
                     for (n, from) in from.chunks_exact(group.histories * q).enumerate() {
@@ -222,14 +262,42 @@ impl GroupPlanes {
         (0..count).map(vector).collect()
     }
 
+    /// For each panel, where its cells lie in rows, and its part of the group's table.
+    fn panel_rows<'a>(
+        &'a self,
+        sums: &'a Sums,
+        each: usize,
+    ) -> impl Iterator<Item = (Rows<'a>, Range<usize>)> {
+        let panels = self.lanes.blocks.iter().flat_map(|block| {
+            let lanes = block.lanes().step_by(block.width);
+            lanes.map(|lane| (lane, block.width))
+        });
+        panels.map(move |(lane, width)| {
+            let rows = Rows {
+                each,
+                width,
+                lanes: &sums.lanes[lane..self.lanes.count.min(lane + width)],
+                cells: &sums.cells,
+            };
+            let entries = sums.cells.len() * each;
+            (rows, lane * entries..(lane + width) * entries)
+        })
+    }
+
     /// Copies the group's part of a table, with `each` entries a cell, to the order of the cells.
     fn read(&self, group: &Group, each: usize, table: &[f64], replica: usize, to: &mut [f64]) {
+        if let Some(sums) = self.sums.as_ref().filter(|_| each >= 4) {
+            let kernels = Kernels::best();
+            for (rows, range) in self.panel_rows(sums, each) {
+                kernels.read_rows(&rows, &table[range], to);
+            }
+            return;
+        }
         // The loop over a cell is short: known to the compiler it costs a third.
         match each {
             1 => self.read_each::<1>(group, table, replica, to),
             2 => self.read_each::<2>(group, table, replica, to),
             3 => self.read_each::<3>(group, table, replica, to),
-            5 => self.read_each::<5>(group, table, replica, to),
             _ => {
                 let histories = self.histories(each);
                 for (n, to) in to.chunks_exact_mut(group.histories * each).enumerate() {

@@ -22,6 +22,15 @@ pub(super) struct Panel {
     pub cells: usize,
 }
 
+impl Panel {
+    /// The same, its width known to the compiler unless W is 0.
+    #[inline(always)]
+    fn of_width<const W: usize>(self) -> Panel {
+        let width = if W > 0 { W } else { self.width };
+        Panel { width, ..self }
+    }
+}
+
 /// Where some rows start in a table of (cell, action), in one of cells, in alpha and the message, and in
 /// post and bbar.
 #[derive(Clone, Copy)]
@@ -127,15 +136,16 @@ impl Sums {
     /// Computes post of a panel.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::forward`, checked; the machine has the instructions; the width of `V` divides that of the panel.
+    /// The buffers are those of `Kernels::forward`, checked; the machine has the
+    /// instructions; the width of `V` divides that of the panel, which is W unless that is 0.
     #[inline(always)]
-    pub(super) unsafe fn forward_panel<V: Lane>(
+    pub(super) unsafe fn forward_panel<V: Lane, const W: usize>(
         &self,
         at: Panel,
         given: Given<'_>,
         post: *mut f64,
     ) {
-        let states = self.extent.states;
+        let (at, states) = (at.of_width::<W>(), self.extent.states);
         for history in 0..self.extent.histories {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
@@ -238,9 +248,10 @@ impl Sums {
     /// Computes values, message and visits of a panel, as far as they are wanted.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::backward`, checked; the machine has the instructions; the width of `V` divides that of the panel.
+    /// The buffers are those of `Kernels::backward`, checked; the machine has the
+    /// instructions; the width of `V` divides that of the panel, which is W unless that is 0.
     #[inline(always)]
-    pub(super) unsafe fn backward_panel<V: Lane>(
+    pub(super) unsafe fn backward_panel<V: Lane, const W: usize>(
         &self,
         at: Panel,
         given: Given<'_>,
@@ -248,7 +259,7 @@ impl Sums {
         to: Targets,
     ) {
         let wants = (to.values.is_some(), to.message.is_some());
-        let states = self.extent.states;
+        let (at, states) = (at.of_width::<W>(), self.extent.states);
         for history in 0..self.extent.histories {
             for state in (0..states).step_by(self.tall) {
                 let rows = self.tall.min(states - state);
