@@ -4,6 +4,8 @@
 //! `FOLDGLASS_SCREENSHOTS=DIR` a picture of every view at every width is written there.
 #![cfg(unix)]
 
+#[path = "explore_page/play.rs"]
+mod play;
 #[path = "explore_page/slow.rs"]
 mod slow;
 mod support;

@@ -35,11 +35,15 @@ impl Ending {
 
 /// A server that ends with the test.
 pub struct Server {
-    _process: Ending,
+    process: Ending,
     pub address: String,
 }
 
 impl Server {
+    pub fn pid(&self) -> u32 {
+        self.process.0.id()
+    }
+
     pub fn start(args: &[&str], directory: &Path) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_foldglass"))
             .args(["explore", "--no-open", "--stay"])
@@ -55,7 +59,7 @@ impl Server {
         let address = address.trim().to_owned();
         assert!(address.starts_with("http://127.0.0.1:"), "{address:?}");
         Server {
-            _process: Ending(child),
+            process: Ending(child),
             address,
         }
     }
