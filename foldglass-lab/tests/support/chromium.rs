@@ -151,6 +151,18 @@ impl Chromium {
         }
     }
 
+    /// The processes that draw pages.
+    pub fn renderers(&mut self) -> Vec<u32> {
+        let session = self.session.take();
+        let told = self.call("SystemInfo.getProcessInfo", json!({}));
+        self.session = session;
+        let all = told["processInfo"].as_array().unwrap().iter();
+        let drawing = all.filter(|one| one["type"] == "renderer");
+        drawing
+            .map(|one| one["id"].as_u64().unwrap() as u32)
+            .collect()
+    }
+
     /// Where files go that are taken from pages.
     pub fn download_to(&mut self, directory: &Path) {
         let session = self.session.take();

@@ -9,9 +9,12 @@ use foldglass::watch::{Observer, Progress, Tally};
 use super::execute::CensusPlan;
 use crate::plan::Shard;
 
-/// How long parts are tried out, and the most that one of each layer may take.
+/// How long parts are tried out, and the most that a few of each layer may take.
 const TRIAL: Duration = Duration::from_secs(2);
-const LONGEST_TRIAL: Duration = Duration::from_secs(10);
+const LONGEST_TRIAL: Duration = Duration::from_secs(20);
+
+/// Parts of a layer that show how its times fall.
+const FEW: usize = 3;
 
 /// How long a census would take.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,7 +46,7 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
     let mut visitor = census.visitor(&tally);
     let mut visit = |number| visitor.part(number).map(drop);
     let trial = Trial::of(census.parts(), &clock, &mut visit)?;
-    let counting = trial.seconds() / shard.of as f64 / threads;
+    let counting = trial.said_seconds() / shard.of as f64 / threads;
     Some(CensusForecast {
         parts: census.parts(),
         bytes: bytes + census.bytes(),
@@ -96,12 +99,39 @@ struct Layer {
 
 impl Layer {
     /// The seconds of all on one thread. What the first ones learned is remembered for the others: those that
-    /// are not tried take what the later half of the tried ones took.
+    /// are not tried take what the later half of the tried ones took, and where few were tried, less and less.
     fn seconds(&self) -> f64 {
-        let later = &self.tried[self.tried.len() / 2..];
+        self.seconds_falling(self.fall())
+    }
+
+    /// The least that all take: where few were tried, times may fall as far as any do.
+    fn least_seconds(&self) -> f64 {
+        let few = self.tried.len() < FEW;
+        self.seconds_falling(if few { 1.0 } else { self.fall() })
+    }
+
+    fn seconds_falling(&self, fall: f64) -> f64 {
+        let (tried, all) = (self.tried.len(), self.parts.len());
+        let later = &self.tried[tried / 2..];
         let each = later.iter().sum::<f64>() / later.len().max(1) as f64;
-        let left = self.parts.len() - self.tried.len();
-        self.tried.iter().sum::<f64>() + each * left as f64
+        let middle = (tried + tried / 2 + 1) as f64 / 2.0;
+        self.tried.iter().sum::<f64>() + each * left(tried, all, middle, fall)
+    }
+
+    /// The power of n with which the time of the n-th part falls, from 0 to 1: a third or more of the parts
+    /// says how it is, and so do more than a few that did not change.
+    fn fall(&self) -> f64 {
+        let tried = self.tried.len();
+        if !(FEW..4 * FEW).contains(&tried) || 3 * tried >= self.parts.len() {
+            return 0.0;
+        }
+        let points = self.tried.iter().enumerate();
+        let points = points.map(|(n, took)| ((n as f64 + 1.0).ln(), took.max(1e-9).ln()));
+        let mean = |of: fn((f64, f64)) -> f64| points.clone().map(of).sum::<f64>() / tried as f64;
+        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+        let slope = points.clone().map(|(a, b)| (a - x) * (b - y)).sum::<f64>()
+            / points.map(|(a, _)| (a - x) * (a - x)).sum::<f64>();
+        (-slope).clamp(0.0, 1.0)
     }
 
     /// The part to try next.
@@ -135,8 +165,7 @@ impl Trial {
             unfinished: false,
         };
         while let Some((layer, number)) = trial.choose() {
-            let new = trial.layers[layer].tried.is_empty();
-            if !new && begun.elapsed() > TRIAL {
+            if begun.elapsed() > TRIAL && !trial.is_vague(layer) {
                 break;
             }
             let start = Instant::now();
@@ -164,10 +193,40 @@ impl Trial {
         best.map(|(layer, number, _)| (layer, number))
     }
 
+    /// Whether too little is known of a layer that matters.
+    fn is_vague(&self, layer: usize) -> bool {
+        let layer = &self.layers[layer];
+        let tried = layer.tried.len();
+        tried == 0 || tried < FEW && layer.seconds() > self.seconds() / 4.0
+    }
+
     /// The seconds of all on one thread.
     fn seconds(&self) -> f64 {
         self.layers.iter().map(Layer::seconds).sum()
     }
+
+    /// The same, or the least where it was not tried enough.
+    fn said_seconds(&self) -> f64 {
+        if self.unfinished {
+            self.layers.iter().map(Layer::least_seconds).sum()
+        } else {
+            self.seconds()
+        }
+    }
+}
+
+/// What the parts after the first `tried` of `all` take, where those around the `middle`-th of the tried take
+/// 1 and the time of the n-th falls as n to the power of -`fall`.
+fn left(tried: usize, all: usize, middle: f64, fall: f64) -> f64 {
+    let until = |n: usize| {
+        let n = n as f64 + 0.5;
+        if 1.0 - fall < 1e-6 {
+            n.ln()
+        } else {
+            n.powf(1.0 - fall) / (1.0 - fall)
+        }
+    };
+    middle.powf(fall) * (until(all) - until(tried))
 }
 
 /// The first part, the second, the next two, the next four, and so on.
@@ -246,6 +305,25 @@ mod tests {
             assert!(order.into_iter().eq(0..all), "{all}");
         }
         assert_eq!(spread(0).count(), 0);
+    }
+
+    #[test]
+    fn times_that_fall_go_on_falling_and_others_stay() {
+        let layer = |tried: &[f64]| Layer {
+            parts: 0..256,
+            tried: tried.to_vec(),
+        };
+        assert_eq!(layer(&[2.0; 5]).seconds(), 2.0 * 256.0);
+        // 8 / n: the sum of 256 of them.
+        let all: f64 = (1..=256).map(|n| 8.0 / f64::from(n)).sum();
+        let said = layer(&[8.0, 4.0, 8.0 / 3.0]).seconds();
+        assert!((said / all - 1.0).abs() < 0.1, "{said} for {all}");
+        // Two may be two by chance, but no more than the least is sure then; of many the later half is believed.
+        assert_eq!(layer(&[3.0, 1.0]).seconds(), 3.0 + 255.0);
+        assert!(layer(&[8.0]).least_seconds() < 1.2 * all);
+        assert_eq!(layer(&[2.0; 5]).least_seconds(), 2.0 * 256.0);
+        let many: Vec<f64> = (1..=12).map(|n| 8.0 / f64::from(n)).collect();
+        assert!(layer(&many).seconds() > 200.0);
     }
 
     #[test]
