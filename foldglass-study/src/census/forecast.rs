@@ -46,7 +46,7 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
     let mut visitor = census.visitor(&tally);
     let mut visit = |number| visitor.part(number).map(drop);
     let trial = Trial::of(census.parts(), &clock, &mut visit)?;
-    let counting = trial.said_seconds() / shard.of as f64 / threads;
+    let counting = trial.said_seconds(1.0 / (shard.of as f64 * threads));
     Some(CensusForecast {
         parts: census.parts(),
         bytes: bytes + census.bytes(),
@@ -101,17 +101,21 @@ impl Layer {
     /// The seconds of all on one thread. What the first ones learned is remembered for the others: those that
     /// are not tried take what the later half of the tried ones took, and where few were tried, less and less.
     fn seconds(&self) -> f64 {
-        self.seconds_falling(self.fall())
+        self.share_seconds(1.0, self.fall())
     }
 
-    /// The least that all take: where few were tried, times may fall as far as any do.
-    fn least_seconds(&self) -> f64 {
+    /// The least that the share of one worker takes: where few were tried, times may fall as far as any do.
+    fn least_seconds(&self, share: f64) -> f64 {
         let few = self.tried.len() < FEW;
-        self.seconds_falling(if few { 1.0 } else { self.fall() })
+        self.share_seconds(share, if few { 1.0 } else { self.fall() })
     }
 
-    fn seconds_falling(&self, fall: f64) -> f64 {
-        let (tried, all) = (self.tried.len(), self.parts.len());
+    /// The seconds that a share of the parts takes a worker, who remembers what he has learned himself.
+    fn share_seconds(&self, share: f64, fall: f64) -> f64 {
+        let (tried, all) = (self.tried.len(), share * self.parts.len() as f64);
+        if all <= tried as f64 {
+            return self.tried.iter().sum::<f64>() * all / tried.max(1) as f64;
+        }
         let later = &self.tried[tried / 2..];
         let each = later.iter().sum::<f64>() / later.len().max(1) as f64;
         let middle = (tried + tried / 2 + 1) as f64 / 2.0;
@@ -205,28 +209,28 @@ impl Trial {
         self.layers.iter().map(Layer::seconds).sum()
     }
 
-    /// The same, or the least where it was not tried enough.
-    fn said_seconds(&self) -> f64 {
-        if self.unfinished {
-            self.layers.iter().map(Layer::least_seconds).sum()
-        } else {
-            self.seconds()
-        }
+    /// Those of a share of the parts, or the least where they were not tried enough.
+    fn said_seconds(&self, share: f64) -> f64 {
+        let said = |layer: &Layer| match self.unfinished {
+            true => layer.least_seconds(share),
+            false => layer.share_seconds(share, layer.fall()),
+        };
+        self.layers.iter().map(said).sum()
     }
 }
 
 /// What the parts after the first `tried` of `all` take, where those around the `middle`-th of the tried take
 /// 1 and the time of the n-th falls as n to the power of -`fall`.
-fn left(tried: usize, all: usize, middle: f64, fall: f64) -> f64 {
-    let until = |n: usize| {
-        let n = n as f64 + 0.5;
+fn left(tried: usize, all: f64, middle: f64, fall: f64) -> f64 {
+    let until = |n: f64| {
+        let n = n + 0.5;
         if 1.0 - fall < 1e-6 {
             n.ln()
         } else {
             n.powf(1.0 - fall) / (1.0 - fall)
         }
     };
-    middle.powf(fall) * (until(all) - until(tried))
+    middle.powf(fall) * (until(all) - until(tried as f64))
 }
 
 /// The first part, the second, the next two, the next four, and so on.
@@ -318,10 +322,13 @@ mod tests {
         let all: f64 = (1..=256).map(|n| 8.0 / f64::from(n)).sum();
         let said = layer(&[8.0, 4.0, 8.0 / 3.0]).seconds();
         assert!((said / all - 1.0).abs() < 0.1, "{said} for {all}");
+        // Half of the parts take half the time where times stay, and more where each worker has to learn.
+        assert_eq!(layer(&[2.0; 5]).share_seconds(0.5, 0.0), 256.0);
+        assert!(layer(&[8.0, 4.0, 8.0 / 3.0]).share_seconds(0.5, 1.0) > 0.8 * said);
         // Two may be two by chance, but no more than the least is sure then; of many the later half is believed.
         assert_eq!(layer(&[3.0, 1.0]).seconds(), 3.0 + 255.0);
-        assert!(layer(&[8.0]).least_seconds() < 1.2 * all);
-        assert_eq!(layer(&[2.0; 5]).least_seconds(), 2.0 * 256.0);
+        assert!(layer(&[8.0]).least_seconds(1.0) < 1.2 * all);
+        assert_eq!(layer(&[2.0; 5]).least_seconds(1.0), 2.0 * 256.0);
         let many: Vec<f64> = (1..=12).map(|n| 8.0 / f64::from(n)).collect();
         assert!(layer(&many).seconds() > 200.0);
     }
