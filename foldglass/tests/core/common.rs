@@ -2,6 +2,7 @@
 
 pub mod all;
 pub mod neighbours;
+pub mod rewards;
 
 use foldglass::class::CellKey;
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};

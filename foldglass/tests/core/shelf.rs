@@ -1,14 +1,13 @@
 //! Compares the search of shelves with one over whole codes, rewarded by the definition.
 
 use crate::common::neighbours::neighbours;
+use crate::common::rewards::Rewards;
 use foldglass::claim::{Finding, Kind, Move, Node};
 use foldglass::count::Counter;
-use foldglass::count::reference::reward_by_rollouts;
 use foldglass::exact::parse;
 use foldglass::landscape::shelf::{Search, Shelf, Workers};
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
-    Unwatched,
+    Allowance, Class, Code, InputLaw, LatinSquare, Progress, Shape, Stream, Symbol, Task, Unwatched,
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -37,22 +36,7 @@ fn random_code(class: &Class, stream: &mut Stream) -> Code {
     Code::from_fn(class, |_| stream.below(class.q() as u32) as Symbol)
 }
 
-/// Rewards by the definition, each code's once.
-struct Rewards<'a> {
-    class: &'a Class,
-    known: HashMap<Code, Reward>,
-}
-
 impl Rewards<'_> {
-    fn of(&mut self, code: &Code) -> Reward {
-        if let Some(reward) = self.known.get(code) {
-            return reward.clone();
-        }
-        let reward = reward_by_rollouts(code);
-        self.known.insert(code.clone(), reward.clone());
-        reward
-    }
-
     /// The codes of the shelf, each with its distance, and the distance of the nearest exit.
     fn shelf(&mut self, start: &Code) -> (HashMap<Code, usize>, Option<usize>) {
         let level = self.of(start);
@@ -184,10 +168,7 @@ fn verdicts_are_those_of_a_search_over_whole_codes() {
         class("z:3", &uniform, &[2], Shape::untied(0, 0)),
     ] {
         let mut workers = workers(&class, 1);
-        let mut rewards = Rewards {
-            class: &class,
-            known: HashMap::new(),
-        };
+        let mut rewards = Rewards::new(&class);
         let mut stream = Stream::new(1, 0);
         for number in 0..8 {
             let mut code = random_code(&class, &mut stream);

@@ -2,16 +2,16 @@
 //! them in one number.
 
 use crate::common::neighbours::neighbours;
+use crate::common::rewards::Rewards;
 use foldglass::check::verdict::{Checked, Effort, Settings, VerdictError, check};
 use foldglass::claim::{Finding, Kind, Move, Node, Verdict};
-use foldglass::count::reference::reward_by_rollouts;
 use foldglass::exact::parse;
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
     Unwatched,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 fn class(law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
@@ -23,22 +23,7 @@ fn correlated() -> InputLaw {
     InputLaw::Markov(parse("9/10").unwrap())
 }
 
-/// Rewards by the definition, each code's once.
-struct Rewards<'a> {
-    class: &'a Class,
-    known: HashMap<Code, Reward>,
-}
-
 impl Rewards<'_> {
-    fn of(&mut self, code: &Code) -> Reward {
-        if let Some(reward) = self.known.get(code) {
-            return reward.clone();
-        }
-        let reward = reward_by_rollouts(code);
-        self.known.insert(code.clone(), reward.clone());
-        reward
-    }
-
     /// Whether a verdict is true, word by word.
     fn hold(&mut self, verdict: &Verdict) -> bool {
         let level = self.of(&verdict.start);
@@ -246,10 +231,7 @@ fn verdicts_with_one_number_changed_are_refused_unless_they_are_true() {
         class(&correlated(), &[3], Shape::tied(0, 1)),
         class(&InputLaw::Uniform, &[2, 4], Shape::tied(1, 0)),
     ] {
-        let mut rewards = Rewards {
-            class: &class,
-            known: HashMap::new(),
-        };
+        let mut rewards = Rewards::new(&class);
         let mut stream = Stream::new(3, 0);
         for _ in 0..20 {
             let mut code = Code::from_fn(&class, |_| stream.below(2) as Symbol);
@@ -370,10 +352,7 @@ fn with_an_exit_at_the_last_code(rewards: &mut Rewards, start: &Code) -> Option<
 #[test]
 fn every_sample_of_two_or_more_sees_an_exit_at_the_last_code_listed() {
     let class = class(&InputLaw::Uniform, &[4], Shape::untied(0, 0));
-    let mut rewards = Rewards {
-        class: &class,
-        known: HashMap::new(),
-    };
+    let mut rewards = Rewards::new(&class);
     let (mut first, mut later) = (0, Vec::new());
     for number in 0..300 {
         let mut stream = Stream::new(9, number);
