@@ -20,14 +20,13 @@ mod visits;
 
 use crate::class::PANEL;
 pub(crate) use aligned::Aligned;
-use panel::Panel;
 use product::Product;
-pub(crate) use routes::{Columns, Piece, Routes};
+use routes::{Carriers, Returned};
+pub(crate) use routes::{Moves, Origin, Routes};
 pub(crate) use rows::Rows;
 pub(crate) use soften::Soften;
-use std::ops::Range;
-use sums::Targets;
-pub(crate) use sums::{Extent, Given, Results, Sums};
+pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
+use sums::{Targets, Tile};
 #[cfg(target_arch = "x86_64")]
 use vector::{Avx2, Avx512};
 use vector::{Lane, Portable};
@@ -59,28 +58,28 @@ struct Loops {
 
 #[derive(Clone, Copy)]
 struct PanelLoops {
-    forward: unsafe fn(&Sums, Panel, Given<'_>, *mut f64),
-    backward: unsafe fn(&Sums, Panel, Given<'_>, &mut [f64], Targets),
+    forward: unsafe fn(&Sums, Tile, Given<'_>, &mut [f64]),
+    backward: unsafe fn(&Sums, Tile, Given<'_>, &[f64], Targets),
 }
 
 /// Compiles the loops over panels of one width, or of any where it is 0.
 macro_rules! panel_loops {
     ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn forward(work: &Sums, panel: Panel, given: Given<'_>, post: *mut f64) {
+        unsafe fn forward(work: &Sums, tile: Tile, given: Given<'_>, post: &mut [f64]) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.forward_panel::<$v, $width>(panel, given, post) }
+            unsafe { work.forward_tile::<$v, $width>(tile, given, post) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn backward(
             work: &Sums,
-            panel: Panel,
+            tile: Tile,
             given: Given<'_>,
-            scratch: &mut [f64],
+            bbar: &[f64],
             to: Targets,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward_panel::<$v, $width>(panel, given, scratch, to) }
+            unsafe { work.backward_tile::<$v, $width>(tile, given, bbar, to) }
         }
         PanelLoops { forward, backward }
     }};
@@ -103,55 +102,27 @@ macro_rules! loops {
     }};
 }
 
-/// Some pieces, their weights, whether to add, the message and bbar.
-type BringBack = unsafe fn(&Routes, Range<usize>, &[f64], bool, &[f64], *mut f64);
-
-/// The loops that carry numbers to other places, as unsafe to call.
+/// The loops that turn tables to rows and back, as unsafe to call.
 #[derive(Clone, Copy)]
-struct Carriers {
-    send: unsafe fn(&Routes, Range<usize>, &[f64], &[f64], *mut f64),
-    bring_back: BringBack,
-    read_rows: unsafe fn(&Rows<'_>, &[f64], &mut [f64]),
-    write_rows: unsafe fn(&Rows<'_>, &[f64], &mut [f64], f64),
+struct Turners {
+    read: unsafe fn(&Rows<'_>, &[f64], &mut [f64]),
+    write: unsafe fn(&Rows<'_>, &[f64], &mut [f64], f64),
 }
 
-/// Compiles the loops that carry, for vectors of four.
-macro_rules! carriers {
+/// Compiles the loops that turn tables, for vectors of four.
+macro_rules! turners {
     ($v:ty $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
-        unsafe fn send(
-            work: &Routes,
-            pieces: Range<usize>,
-            weights: &[f64],
-            post: &[f64],
-            message: *mut f64,
-        ) {
+        unsafe fn read(work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.send::<$v>(pieces, weights, post, message) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn bring_back(
-            work: &Routes,
-            pieces: Range<usize>,
-            weights: &[f64],
-            add: bool,
-            message: &[f64],
-            bbar: *mut f64,
-        ) {
-            // SAFETY: as above.
-            unsafe { work.bring_back::<$v>(pieces, weights, add, message, bbar) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn read_rows(work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
-            // SAFETY: as above.
             unsafe { work.read::<$v>(panel, rows) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn write_rows(work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
+        unsafe fn write(work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
             // SAFETY: as above.
             unsafe { work.write::<$v>(rows, panel, least) }
         }
-        Carriers { send, bring_back, read_rows, write_rows }
+        Turners { read, write }
     }};
 }
 
@@ -162,6 +133,7 @@ pub(crate) struct Kernels {
     wide: Loops,
     narrow: Loops,
     carriers: Carriers,
+    turners: Turners,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -179,7 +151,8 @@ const AVX2: Kernels = {
             ..narrow
         },
         narrow,
-        carriers: carriers!(Avx2, "avx2,fma"),
+        carriers: Carriers::AVX2,
+        turners: turners!(Avx2, "avx2,fma"),
     }
 };
 
@@ -188,7 +161,8 @@ const PORTABLE: Kernels = {
     Kernels {
         wide: loops,
         narrow: loops,
-        carriers: carriers!(Portable),
+        carriers: Carriers::PORTABLE,
+        turners: turners!(Portable),
     }
 };
 
@@ -247,22 +221,38 @@ impl Kernels {
         }
     }
 
-    /// Computes post of a step from alpha and the policy; `given.bbar` is not read.
+    /// Makes the message that a step sends, of alpha and the policy; `mixing` are the weights of symbols drawn
+    /// on the way.
     ///
     /// # Panics
     /// If it would leave a buffer, here as in all that follow.
     #[inline(always)]
-    pub fn forward(&self, work: &Sums, given: Given<'_>, scratch: &mut [f64], post: &mut [f64]) {
-        work.check_forward(&given, scratch, post);
-        let to = Shared(post.as_mut_ptr());
-        work.each_panel(scratch, |panel, _| {
-            // SAFETY: just checked, and the machine has the instructions; panels write to lanes of their own.
-            unsafe { (self.loops(panel.width).panels.forward)(work, panel, given, to.place()) }
-        });
-        if let Some(panel) = work.alone() {
-            // SAFETY: just checked, and the machine has the instructions.
-            unsafe { self.forward_alone(work, panel, given, scratch, post) }
+    pub fn forward(
+        &self,
+        (work, routes): (&Sums, &Routes),
+        given: Given<'_>,
+        mixing: &[f64],
+        scratch: &mut [f64],
+        message: &mut [f64],
+    ) {
+        work.check_forward(&given, scratch);
+        assert!(routes.is_of(&work.extent), "routes of another step");
+        routes.check(mixing, message);
+        if routes.adds() {
+            message.fill(0.0);
         }
+        let to = Shared(message.as_mut_ptr());
+        work.each_tile(!routes.adds(), scratch, |tile, scratch| {
+            // SAFETY: just checked, and the machine has the instructions; unless they add, and then are on
+            // one thread, tiles write to places of their own.
+            unsafe {
+                match tile.panel.width {
+                    1 => self.forward_alone(work, tile, given, scratch),
+                    width => (self.loops(width).panels.forward)(work, tile, given, scratch),
+                }
+                routes.send(&self.carriers, tile, mixing, scratch, to.place());
+            }
+        });
     }
 
     /// Computes values, message and visits of a step, as far as they are wanted.
@@ -271,53 +261,60 @@ impl Kernels {
         &self,
         work: &Sums,
         given: Given<'_>,
+        coming: Coming<'_>,
         scratch: &mut [f64],
         mut results: Results<'_>,
     ) {
         work.check_backward(&given, scratch, &results);
+        coming.check(work);
         if results.values.is_empty() && results.message.is_empty() {
             return;
         }
         let to = results.targets();
-        work.each_panel(scratch, |panel, scratch| {
-            // SAFETY: just checked, and the machine has the instructions; panels write to lanes and
-            // cells of their own.
-            unsafe { (self.loops(panel.width).panels.backward)(work, panel, given, scratch, to) }
-        });
-        if let Some(panel) = work.alone() {
-            // SAFETY: just checked, and the machine has the instructions.
-            unsafe { self.backward_alone(work, panel, given, scratch, &mut results) }
-        }
-    }
-
-    /// Makes the message that a step sends of its post.
-    #[inline(always)]
-    pub fn send(&self, work: &Routes, weights: &[f64], post: &[f64], message: &mut [f64]) {
-        work.check(weights, post, message);
-        let to = Shared(message.as_mut_ptr());
-        work.each_part(|pieces| {
-            // SAFETY: just checked, and the machine has the instructions; parts write to places of
-            // their own.
-            unsafe { (self.carriers.send)(work, pieces, weights, post, to.place()) }
+        work.each_tile(true, scratch, |tile, scratch| {
+            // SAFETY: just checked, and the machine has the instructions; tiles write to lanes and
+            // cells of their own, or add to those of tiles before them in the panel.
+            unsafe {
+                self.bring_back(work, tile, given, coming, scratch);
+                match tile.panel.width {
+                    1 => self.backward_alone(work, tile, given, scratch, to),
+                    width => (self.loops(width).panels.backward)(work, tile, given, scratch, to),
+                }
+            }
         });
     }
 
-    /// Makes bbar of a step of the message returned to it, or adds to it.
+    /// Makes weighted bbar of a tile, in scratch.
+    ///
+    /// # Safety
+    /// The buffers are those of `backward`, checked.
     #[inline(always)]
-    pub fn bring_back(
+    unsafe fn bring_back(
         &self,
-        work: &Routes,
-        weights: &[f64],
-        add: bool,
-        message: &[f64],
+        work: &Sums,
+        tile: Tile,
+        given: Given<'_>,
+        coming: Coming<'_>,
         bbar: &mut [f64],
     ) {
-        work.check(weights, bbar, message);
-        let to = Shared(bbar.as_mut_ptr());
-        work.each_part(|pieces| {
-            // SAFETY: as in `send`.
-            unsafe { (self.carriers.bring_back)(work, pieces, weights, add, message, to.place()) }
-        });
+        if coming.starts.is_empty() {
+            bbar[..work.block(tile)].fill(0.0);
+        }
+        for (n, message) in coming.messages().enumerate() {
+            let from = Returned {
+                message,
+                weights: coming.mixing,
+                entering: given.weights,
+                row: work.row(),
+                add: n > 0,
+            };
+            let routes = coming.routes.expect("routes of what came back");
+            // SAFETY: the caller's.
+            unsafe { routes.bring_back(&self.carriers, tile, from, bbar) };
+        }
+        if let Some(reward) = coming.reward {
+            work.add_reward(tile, given.weights, reward, bbar);
+        }
     }
 
     /// Updates a policy from its values where the mask is 1.
@@ -335,13 +332,13 @@ impl Kernels {
     pub fn read_rows(&self, work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
         work.check(panel, rows);
         // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.carriers.read_rows)(work, panel, rows) }
+        unsafe { (self.turners.read)(work, panel, rows) }
     }
 
     /// Copies rows in the order of the cells to a panel; what is below `least` becomes zero.
     pub fn write_rows(&self, work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
         work.check(panel, rows);
         // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.carriers.write_rows)(work, rows, panel, least) }
+        unsafe { (self.turners.write)(work, rows, panel, least) }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::plan::{Plan, Scale, Step};
 use crate::class::{Class, Place, Planes};
-use crate::kernels::{Aligned, Given, Kernels, Results};
+use crate::kernels::{Aligned, Coming, Given, Kernels, Results, Reward};
 use crate::memory::{Allowance, TooLarge};
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ pub(crate) struct Passes {
     plan: Plan,
     pub(super) kernels: Kernels,
     pub(super) messages: Messages,
-    scratch: Scratch,
+    /// What the sums of a step need, in turn.
+    scratch: Aligned,
     /// dQ of all (cell, action), and d of all cells.
     pub values: Aligned,
     pub visits: Aligned,
@@ -61,13 +62,6 @@ pub(crate) struct Passes {
 pub(super) struct Messages {
     pub(super) sent: Aligned,
     pub(super) returned: Aligned,
-}
-
-/// The arrays that steps use in turn; see `plan`.
-struct Scratch {
-    post: Aligned,
-    bbar: Aligned,
-    panel: Aligned,
 }
 
 impl Passes {
@@ -93,11 +87,7 @@ impl Passes {
                 sent,
                 returned: Aligned::zeros(plan.returned_size),
             },
-            scratch: Scratch {
-                post: Aligned::zeros(plan.scratch.post),
-                bbar: Aligned::zeros(plan.scratch.post),
-                panel: Aligned::zeros(plan.scratch.panel),
-            },
+            scratch: Aligned::zeros(plan.scratch),
             values: Aligned::apart(planes.entries),
             visits: Aligned::zeros(planes.cell_entries),
             carried: vec![0.0; plan.steps.len() * replicas],
@@ -147,22 +137,23 @@ impl Passes {
     /// Renews the message that a node sends on, from the one it receives.
     pub fn renew_sent(&mut self, n: usize, policy: &[f64]) {
         let step = &self.plan.steps[n];
-        let Some(passage) = &step.geometry.passage else {
+        let Some(routes) = &step.geometry.routes else {
             return;
         };
-        let (sent, scratch) = (&mut self.messages.sent, &mut self.scratch);
+        let message = self.plan.sent[n].clone();
+        let (before, behind) = self.messages.sent.split_at_mut(message.start);
         let given = Given {
             policy: &policy[step.entries..],
-            alpha: &sent[step.alpha..],
-            bbar: &[],
+            alpha: &before[step.alpha..],
             weights: &step.weights.entering,
         };
-        let sums = &step.geometry.sums;
-        self.kernels
-            .forward(sums, given, &mut scratch.panel, &mut scratch.post);
-        let (routes, weights) = (&passage.routes, &step.weights.mixing);
-        let message = &mut sent[self.plan.sent[n]..];
-        self.kernels.send(routes, weights, &scratch.post, message);
+        self.kernels.forward(
+            (&step.geometry.sums, routes),
+            given,
+            &step.weights.mixing,
+            &mut self.scratch,
+            &mut behind[..message.len()],
+        );
     }
 
     /// Renews what is wanted of the way back through a node: dQ and d of its cells, and the message
@@ -179,17 +170,29 @@ impl Passes {
     }
 
     fn go_back(&mut self, n: usize, policy: &[f64], wants: Wants, bonus: Option<&[f64]>) {
-        self.renew_bbar(n);
         let step = &self.plan.steps[n];
-        let (sums, extent) = (&step.geometry.sums, &step.geometry.layout.extent);
+        let (g, extent) = (&*step.geometry, &step.geometry.layout.extent);
         let Messages { sent, returned } = &mut self.messages;
         let (alpha, weights) = (&sent[step.alpha..], &step.weights.entering);
-        let message = &mut returned[step.returned..][..extent.alpha()];
+        // What comes back lies behind what goes on.
+        let end = step.returned + extent.alpha();
+        let (message, behind) = returned.split_at_mut(end);
+        let message = &mut message[step.returned..];
         let given = Given {
             policy: &policy[step.entries..],
             alpha,
-            bbar: &self.scratch.bbar,
             weights,
+        };
+        let coming = Coming {
+            routes: g.routes.as_ref(),
+            mixing: &step.weights.mixing,
+            starts: &step.children,
+            skipped: end,
+            returned: behind,
+            reward: step.reward.map(|amount| Reward {
+                amount,
+                right: &g.right,
+            }),
         };
         let none: &mut [f64] = &mut [];
         let results = Results {
@@ -198,7 +201,11 @@ impl Passes {
             } else {
                 none
             },
-            message: if wants.message { message } else { &mut [] },
+            message: if wants.message {
+                &mut *message
+            } else {
+                &mut []
+            },
             visits: if wants.visits {
                 &mut self.visits[step.cells..]
             } else {
@@ -207,12 +214,11 @@ impl Passes {
             share: step.share,
             add: step.adds,
         };
-        let scratch = &mut self.scratch.panel;
-        self.kernels.backward(sums, given, scratch, results);
+        self.kernels
+            .backward(&g.sums, given, coming, &mut self.scratch, results);
         if !wants.message {
             return;
         }
-        let message = &mut returned[step.returned..][..extent.alpha()];
         if let Some(bonus) = bonus {
             add_bonus(step, &bonus[step.cells..], message);
         }
@@ -220,29 +226,6 @@ impl Passes {
             let replicas = self.planes.replicas;
             let carried = &mut self.carried[n * replicas..][..replicas];
             carry(step, alpha, message, carried);
-        }
-    }
-
-    /// Renews bbar of a node, the reward to come once y_t is out: what the nodes that follow have
-    /// returned, and the reward where a length ends.
-    fn renew_bbar(&mut self, n: usize) {
-        let step = &self.plan.steps[n];
-        let (g, bbar) = (&*step.geometry, &mut self.scratch.bbar);
-        let bbar = &mut bbar[..g.layout.extent.post()];
-        match &g.passage {
-            None => bbar.fill(0.0),
-            Some(passage) => {
-                let (routes, weights) = (&passage.routes, &step.weights.mixing);
-                for (i, &child) in step.children.iter().enumerate() {
-                    let child = &self.plan.steps[child];
-                    let returned = &self.messages.returned[child.returned..];
-                    self.kernels
-                        .bring_back(routes, weights, i > 0, returned, bbar);
-                }
-            }
-        }
-        if let Some(reward) = step.reward {
-            g.right.iter().for_each(|&place| bbar[place] += reward);
         }
     }
 }

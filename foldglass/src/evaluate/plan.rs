@@ -33,20 +33,20 @@
 //! | policy, dQ | panel, history, leaving, y, entering, a, lane of the panel |
 //! | visits d | the same without a |
 //! | alpha, beta | history, leaving, y, s, lane |
-//! | post, bbar | history, s, entering, a, lane |
 //! | weights | entering, lane |
+//! | post, bbar of a panel and a history, in scratch | entering, a, s, lane of the panel |
 //!
-//! **Passages** (`routes`). From one step to the next the symbol that entered becomes the last digit
+//! **Routes** (`routes`). From one step to the next the symbol that entered becomes the last digit
 //! of a lane, the first digit of a lane becomes the symbol that leaves, a becomes y, and the fold moves
 //! by x_{t+1}. So a number of post is carried to alpha of the next step (`kernels::routes`), and beta
-//! back to bbar by the same way.
+//! back to bbar by the same way, a panel at a time.
 //!
 //! **Where it is otherwise.** At t = 1 all symbols are new and there is no fold yet: alpha is one
 //! number, 1, the weight is that of the whole window, and the fold after it is x_1. At the end of the
 //! input nothing enters, and j is a alone. While the window grows nothing leaves, and k is y alone.
 //! Where the law of the entering symbol depends on the leaving one, or they are the same (windows (0,0),
-//! and correlated inputs on (0,1) and (1,0)), the leaving symbol is part of the middle and the passage
-//! sums over it. On (0,0) correlated inputs draw x_{t+1} in the passage (`Passage::mixed`).
+//! and correlated inputs on (0,1) and (1,0)), the leaving symbol is part of the middle and the message
+//! sums over it. On (0,0) correlated inputs draw x_{t+1} on the way to the message.
 //!
 //! # A worked example
 //!
@@ -56,15 +56,15 @@
 //! - alpha(s_2; x_2, y_1) stands at 4 x_2 + 2 y_1 + s_2.
 //! - The policy pi(a | x_2, x_3, y_1) stands at 8 x_2 + 4 y_1 + 2 x_3 + a of the group's table, and so
 //!   does dQ; the visits d(x_2, x_3, y_1) stand at 4 x_2 + 2 y_1 + x_3.
-//! - post(s_2; x_3, a) stands at 4 s_2 + 2 x_3 + a: half the sum over x_2 and y_1 of alpha times pi.
+//! - post(s_2; x_3, a) is half the sum over x_2 and y_1 of alpha times pi. (Its one lane is alone in its
+//!   panel, so that it stands at 4 s_2 + 2 x_3 + a of scratch.)
 //! - The step t = 3 sees x_3 alone, which leaves; its alpha(s_3; x_3, y_2) stands at
-//!   4 x_3 + 2 y_2 + s_3, where y_2 = a and s_3 = B(s_2, x_3). So the passage has four pieces, one for
-//!   each (s_2, x_3): from 4 s_2 + 2 x_3 to 4 x_3 + s_3, with two columns a, 1 apart in post and 2 in
-//!   the message.
+//!   4 x_3 + 2 y_2 + s_3, where y_2 = a and s_3 = B(s_2, x_3). So there are four routes, one for each
+//!   (s_2, x_3), to 4 x_3 + s_3, and an action moves them by 2.
 //! - beta of t = 3 comes back the same way to bbar(s_2; x_3, a), and gives dQ and beta of t = 2.
 //!
-//! With window (0, 2) the middle would be x_{t+1}: two lanes, of which x_{t+1} is the digit; in the
-//! passage it becomes the symbol that leaves, and x_{t+2}, which entered, the digit.
+//! With window (0, 2) the middle would be x_{t+1}: two lanes, of which x_{t+1} is the digit; on the
+//! way it becomes the symbol that leaves, and x_{t+2}, which entered, the digit.
 //!
 //! The test `the_worked_example_is_laid_out_as_described` holds these numbers against the code.
 
@@ -76,6 +76,7 @@ use crate::class::{Class, Node, Planes};
 use crate::kernels::Extent;
 pub(crate) use geometry::Geometry;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 pub(crate) use weights::Weights;
 
@@ -101,7 +102,7 @@ pub(crate) struct Step {
     pub alpha: usize,
     /// Where the message it returns starts among all of them.
     pub returned: usize,
-    /// The nodes that follow.
+    /// Where the messages start that the nodes that follow return, all behind its own.
     pub children: Vec<usize>,
     /// What a right answer given here counts.
     pub reward: Option<f64>,
@@ -122,21 +123,13 @@ impl Step {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub steps: Vec<Step>,
-    /// By node, where the message that it sends starts.
-    pub sent: Vec<usize>,
+    /// By node, where the message lies that it sends, behind its alpha.
+    pub sent: Vec<Range<usize>>,
     /// Sizes of all messages sent and returned.
     pub sent_size: usize,
     pub returned_size: usize,
-    pub scratch: ScratchSizes,
-}
-
-/// What the arrays take that steps use in turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ScratchSizes {
-    /// post, and bbar.
-    pub post: usize,
-    /// What the sums of a panel need beside the arrays.
-    pub panel: usize,
+    /// What the sums of a step need beside the arrays, the most of all steps.
+    pub scratch: usize,
 }
 
 /// What nodes must share to have one geometry: what they see, and whether messages reach them and
@@ -173,7 +166,7 @@ impl Plan {
             sent: Vec::with_capacity(nodes.len()),
             sent_size: 0,
             returned_size: 0,
-            scratch: ScratchSizes::default(),
+            scratch: 0,
         };
         let mut parts = Parts::default();
         let last_of_group = last_of_groups(class);
@@ -184,7 +177,7 @@ impl Plan {
             // The message before t = 1, of which nothing has happened yet, is nobody's.
             let alpha = node
                 .parent
-                .map_or(plan.sent_size, |parent| plan.sent[parent]);
+                .map_or(plan.sent_size, |parent| plan.sent[parent].start);
             plan.sent_size += if node.parent.is_none() {
                 extent.alpha()
             } else {
@@ -198,21 +191,23 @@ impl Plan {
                 cells: group.cells.start,
                 alpha,
                 returned: plan.returned_size,
-                children: children[n].clone(),
+                children: Vec::new(),
                 reward: node.ends.then(|| reward(class, scale, node.t)),
                 share: node.lengths as f64 / class.task().lengths().len() as f64,
                 adds: last_of_group[node.group] != n,
                 geometry: geometry.clone(),
             });
             plan.returned_size += line(extent.alpha());
-            plan.scratch.post = plan.scratch.post.max(extent.post());
-            plan.scratch.panel = plan.scratch.panel.max(geometry.sums.scratch());
-            plan.sent_size = line(plan.sent_size);
-            plan.sent.push(plan.sent_size);
-            if let Some(child) = child {
-                let next = geometry::Layout::new(class, planes.replicas, child);
-                plan.sent_size += line(next.extent.alpha());
-            }
+            plan.scratch = plan.scratch.max(geometry.sums.scratch());
+            let start = line(plan.sent_size);
+            let next = child.map(|child| geometry::Layout::new(class, planes.replicas, child));
+            let end = start + next.map_or(0, |next| line(next.extent.alpha()));
+            plan.sent.push(start..end);
+            plan.sent_size = end;
+        }
+        for (n, children) in children.iter().enumerate() {
+            let returned = children.iter().map(|&child| plan.steps[child].returned);
+            plan.steps[n].children = returned.collect();
         }
         plan
     }
@@ -245,8 +240,8 @@ impl Parts {
 
     fn weights(&mut self, class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Arc<Weights> {
         let inputs = class.task().inputs();
-        let kind = Kind::of(node, g.passage.is_some());
-        let next = g.passage.as_ref().map(|_| inputs.kind(node.t + 1));
+        let kind = Kind::of(node, g.routes.is_some());
+        let next = g.routes.as_ref().map(|_| inputs.kind(node.t + 1));
         let key = (kind, inputs.kind(node.t + node.after), next);
         let weights = || Arc::new(Weights::new(class, node, g, scale));
         self.weights.entry(key).or_insert_with(weights).clone()

@@ -2,10 +2,10 @@
 //!
 //! On the way forward a tile of post stays in registers while its sum over k runs. On the way back it
 //! is the weights of rollouts, alpha, and the sums of the message that stay there, for one k or a few,
-//! while policy and values stream past once, from front to back; bbar, weighed and packed for the
-//! panel, is small enough to be close at hand for all of them.
+//! while policy and values stream past once, from front to back; bbar of the tile, weighed, is small
+//! enough to be close at hand for all of them.
 
-use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets};
+use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
 use super::vector::Lane;
 use super::visits::Visit;
 use crate::class::PANEL;
@@ -31,14 +31,12 @@ impl Panel {
     }
 }
 
-/// Where some rows start in a table of (cell, action), in one of cells, in alpha and the message, and in
-/// post and bbar.
+/// Where a tile starts in a table of (cell, action), in one of cells, and in alpha and the message.
 #[derive(Clone, Copy)]
 struct Places {
     entry: usize,
     cell: usize,
     alpha: usize,
-    post: usize,
 }
 
 /// Where a tile of post finds its first row and column, for one history and one vector of lanes.
@@ -59,7 +57,7 @@ struct Streams {
     width: usize,
     alpha: *const f64,
     policy: *const f64,
-    /// Weighed bbar: by column, the rows of the tile.
+    /// Weighed, of the tile.
     bbar: *const f64,
     values: *mut f64,
     message: *mut f64,
@@ -73,7 +71,7 @@ pub(super) fn tall(n: usize) -> usize {
     n.div_ceil(n.div_ceil(TALLEST))
 }
 
-/// What the weighed bbar of a tile takes.
+/// What post, or bbar, of a tile takes.
 pub(super) fn scratch(extent: &Extent) -> usize {
     TALLEST * extent.columns() * PANEL
 }
@@ -109,93 +107,80 @@ macro_rules! by_rows {
 }
 
 impl Sums {
-    /// Distance between states in post and bbar.
+    /// Where a tile starts.
     #[inline(always)]
-    fn post_state(&self) -> usize {
-        self.weight_rows.len() * self.extent.lanes.row
-    }
-
-    /// Where the rows of a panel from a state on start, in a history.
-    #[inline(always)]
-    fn places(&self, at: Panel, history: usize, state: usize) -> Places {
+    fn places(&self, tile: Tile) -> Places {
         let Extent {
             terms,
             states,
             entering,
+            actions,
             ..
         } = self.extent;
-        let vectors = history * terms * self.weight_rows.len();
+        let (at, terms) = (tile.panel, tile.history * terms);
+        let cell = at.cells + terms * entering * at.width;
         Places {
-            entry: at.cells * self.extent.actions + vectors * at.width,
-            cell: at.cells + history * terms * entering * at.width,
-            alpha: (history * terms * states + state) * self.extent.lanes.row + at.lane,
-            post: (history * states + state) * self.post_state() + at.lane,
+            entry: cell * actions,
+            cell,
+            alpha: (terms * states + tile.state) * self.extent.lanes.row + at.lane,
         }
     }
 
-    /// Computes post of a panel.
+    /// Computes post of a tile.
     ///
     /// # Safety
     /// The buffers are those of `Kernels::forward`, checked; the machine has the
     /// instructions; the width of `V` divides that of the panel, which is W unless that is 0.
     #[inline(always)]
-    pub(super) unsafe fn forward_panel<V: Lane, const W: usize>(
+    pub(super) unsafe fn forward_tile<V: Lane, const W: usize>(
         &self,
-        at: Panel,
+        tile: Tile,
         given: Given<'_>,
-        post: *mut f64,
+        post: &mut [f64],
     ) {
-        let (at, states) = (at.of_width::<W>(), self.extent.states);
-        for history in 0..self.extent.histories {
-            for state in (0..states).step_by(self.tall) {
-                let rows = self.tall.min(states - state);
-                let places = self.places(at, history, state);
-                by_rows!(
-                    forward,
-                    V,
-                    rows,
-                    self.forward_rows,
-                    [],
-                    (at, places, given, post)
-                )
-            }
-        }
+        let panel = tile.panel.of_width::<W>();
+        let tile = Tile { panel, ..tile };
+        by_rows!(
+            forward,
+            V,
+            tile.rows,
+            self.forward_rows,
+            [],
+            (tile, given, post)
+        )
     }
 
     /// Computes R rows of post, C columns at a time and one by one at the end; all vectors of lanes
     /// of some columns before the next ones.
     ///
     /// # Safety
-    /// As for `forward_panel`, and the R rows from the places on are rows of the step.
+    /// As for `forward_tile`, and the tile has R rows.
     #[inline(always)]
     unsafe fn forward_rows<V: Lane, const R: usize, const C: usize>(
         &self,
-        at: Panel,
-        places: Places,
+        tile: Tile,
         given: Given<'_>,
-        post: *mut f64,
+        post: &mut [f64],
     ) {
-        let (all, row) = (self.weight_rows.len(), self.extent.lanes.row);
+        let (all, at, places) = (self.weight_rows.len(), tile.panel, self.places(tile));
         let mut column = 0;
         while column < all {
             let whole = all - column >= C;
             for lane in (0..at.width).step_by(V::WIDTH) {
-                // SAFETY: the tile lies within the step, whose size the buffers have.
+                // SAFETY: the columns lie within the step, whose size the buffers have.
                 unsafe {
+                    let policy = places.entry + column * at.width + lane;
                     let from = Sources {
                         alpha: given.alpha.as_ptr().add(places.alpha + lane),
-                        policy: given
-                            .policy
-                            .as_ptr()
-                            .add(places.entry + column * at.width + lane),
+                        policy: given.policy.as_ptr().add(policy),
                         weights: given.weights.as_ptr().add(at.lane + lane),
                         weight_rows: self.weight_rows.as_ptr().add(column),
                     };
-                    let to = post.add(places.post + column * row + lane);
+                    let to = post.as_mut_ptr().add(column * R * at.width + lane);
                     if whole {
-                        self.forward_tile::<V, R, C>(at.width, from, to);
+                        self.forward_columns::<V, R, C>(at.width, from, to);
                     } else {
-                        self.forward_tile::<V, R, 1>(at.width, from, to);
+                        self.forward_columns::<V, R, 1>(at.width, from, to);
                     }
                 }
             }
@@ -208,7 +193,7 @@ impl Sums {
     /// # Safety
     /// All rows, columns and terms lie within the buffers, and the machine has the instructions.
     #[inline(always)]
-    unsafe fn forward_tile<V: Lane, const R: usize, const C: usize>(
+    unsafe fn forward_columns<V: Lane, const R: usize, const C: usize>(
         &self,
         width: usize,
         from: Sources,
@@ -239,61 +224,56 @@ impl Sums {
                 let weight = V::load(from.weights.add(*from.weight_rows.add(c)));
                 for (r, sum) in sum.iter().enumerate() {
                     let value = sum[c].times(weight).flush(LEAST_MESSAGE);
-                    value.store(to.add(r * self.post_state() + c * row));
+                    value.store(to.add((c * R + r) * width));
                 }
             }
         }
     }
 
-    /// Computes values, message and visits of a panel, as far as they are wanted.
+    /// Computes values, message and visits of a tile, as far as they are wanted.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::backward`, checked; the machine has the
-    /// instructions; the width of `V` divides that of the panel, which is W unless that is 0.
+    /// The buffers are those of `Kernels::backward`, checked, and `bbar` that of the tile; the machine has
+    /// the instructions; the width of `V` divides that of the panel, which is W unless that is 0.
     #[inline(always)]
-    pub(super) unsafe fn backward_panel<V: Lane, const W: usize>(
+    pub(super) unsafe fn backward_tile<V: Lane, const W: usize>(
         &self,
-        at: Panel,
+        tile: Tile,
         given: Given<'_>,
-        scratch: &mut [f64],
+        bbar: &[f64],
         to: Targets,
     ) {
         let wants = (to.values.is_some(), to.message.is_some());
-        let (at, states) = (at.of_width::<W>(), self.extent.states);
-        for history in 0..self.extent.histories {
-            for state in (0..states).step_by(self.tall) {
-                let rows = self.tall.min(states - state);
-                let places = self.places(at, history, state);
-                // What later rows give adds to what the first gave.
-                let add = to.add || state > 0;
-                // [values, message, add]: constants of the loops.
-                macro_rules! go {
-                    ($values:tt, $message:tt, $add:tt) => {
-                        by_rows!(
-                            backward,
-                            V,
-                            rows,
-                            self.backward_rows,
-                            [$values, $message, $add],
-                            (at, places, given, scratch, to)
-                        )
-                    };
-                }
-                match (wants, add) {
-                    ((true, true), false) => go!(true, true, false),
-                    ((true, true), true) => go!(true, true, true),
-                    ((true, false), false) => go!(true, false, false),
-                    ((true, false), true) => go!(true, false, true),
-                    _ => go!(false, true, false),
-                }
-            }
+        let panel = tile.panel.of_width::<W>();
+        let tile = Tile { panel, ..tile };
+        // What later rows give adds to what the first gave.
+        let add = to.add || tile.state > 0;
+        // [values, message, add]: constants of the loops.
+        macro_rules! go {
+            ($values:tt, $message:tt, $add:tt) => {
+                by_rows!(
+                    backward,
+                    V,
+                    tile.rows,
+                    self.backward_rows,
+                    [$values, $message, $add],
+                    (tile, given, bbar, to)
+                )
+            };
+        }
+        match (wants, add) {
+            ((true, true), false) => go!(true, true, false),
+            ((true, true), true) => go!(true, true, true),
+            ((true, false), false) => go!(true, false, false),
+            ((true, false), true) => go!(true, false, true),
+            _ => go!(false, true, false),
         }
     }
 
     /// Goes back through R rows of bbar, K terms at a time and one by one at the end.
     ///
     /// # Safety
-    /// As for `backward_panel`, and the R rows from the places on are rows of the step.
+    /// As for `backward_tile`, and the tile has R rows.
     #[inline(always)]
     unsafe fn backward_rows<
         V: Lane,
@@ -304,34 +284,26 @@ impl Sums {
         const ADD: bool,
     >(
         &self,
-        at: Panel,
-        places: Places,
+        tile: Tile,
         given: Given<'_>,
-        scratch: &mut [f64],
+        bbar: &[f64],
         to: Targets,
     ) {
-        let Extent {
-            states,
-            terms,
-            entering,
-            ..
-        } = self.extent;
+        let (extent, places, width) = (&self.extent, self.places(tile), tile.panel.width);
         let [values, message] = [to.values, to.message].map(|to| to.unwrap_or(null_mut()));
-        for lane in (0..at.width).step_by(V::WIDTH) {
-            // SAFETY: rows, columns and lanes are those of the step, whose size the buffers have.
-            unsafe { self.weigh::<V, R>(places.post + lane, at.lane + lane, given, scratch) };
+        for lane in (0..width).step_by(V::WIDTH) {
             let mut k = 0;
-            while k < terms {
-                let alpha = places.alpha + k * states * self.extent.lanes.row + lane;
-                let entry = places.entry + k * self.weight_rows.len() * at.width + lane;
-                let whole = terms - k >= K;
-                // SAFETY: as above.
+            while k < extent.terms {
+                let alpha = places.alpha + k * extent.states * extent.lanes.row + lane;
+                let entry = places.entry + k * self.weight_rows.len() * width + lane;
+                let whole = extent.terms - k >= K;
+                // SAFETY: rows, columns and lanes are those of the step, whose size the buffers have.
                 unsafe {
                     let streams = Streams {
-                        width: at.width,
+                        width,
                         alpha: given.alpha.as_ptr().add(alpha),
                         policy: given.policy.as_ptr().add(entry),
-                        bbar: scratch.as_ptr(),
+                        bbar: bbar.as_ptr().add(lane),
                         values: values.wrapping_add(entry),
                         message: message.wrapping_add(alpha),
                     };
@@ -341,50 +313,19 @@ impl Sums {
                         self.backward_terms::<V, R, 1, VALUES, MESSAGE, ADD>(streams);
                     }
                     if let Some(visits) = to.visits {
-                        let cell = places.cell + k * entering * at.width + lane;
                         self.visit::<V>(Visit {
-                            width: at.width,
+                            width,
                             rows: R,
                             terms: if whole { K } else { 1 },
                             alpha: streams.alpha,
-                            weights: given.weights.as_ptr().add(at.lane + lane),
-                            visits: visits.add(cell),
+                            weights: given.weights.as_ptr().add(tile.panel.lane + lane),
+                            visits: visits.add(places.cell + k * extent.entering * width + lane),
                             share: to.share,
                             add: ADD,
                         });
                     }
                 }
                 k += if whole { K } else { 1 };
-            }
-        }
-    }
-
-    /// Weighs R rows of bbar for one vector of lanes, and packs them: by column, then row.
-    ///
-    /// # Safety
-    /// The rows lie within bbar and the columns within the weights, scratch has room for them, and the
-    /// machine has the instructions.
-    #[inline(always)]
-    unsafe fn weigh<V: Lane, const R: usize>(
-        &self,
-        post: usize,
-        lane: usize,
-        given: Given<'_>,
-        scratch: &mut [f64],
-    ) {
-        let row = self.extent.lanes.row;
-        for (j, &weights) in self.weight_rows.iter().enumerate() {
-            // SAFETY: the caller's.
-            unsafe {
-                let weight = V::load(given.weights.as_ptr().add(weights + lane));
-                for r in 0..R {
-                    let from = given
-                        .bbar
-                        .as_ptr()
-                        .add(post + r * self.post_state() + j * row);
-                    let to = scratch.as_mut_ptr().add((j * R + r) * V::WIDTH);
-                    V::load(from).times(weight).store(to);
-                }
             }
         }
     }
@@ -455,7 +396,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let bbar = at.bbar.add(j * R * V::WIDTH);
+            let bbar = at.bbar.add(j * R * at.width);
             let mut right = [V::splat(0.0); K];
             let mut sum = [V::splat(0.0); K];
             for k in 0..K {
@@ -468,7 +409,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
                 }
             }
             for r in 0..R {
-                let bbar = V::load(bbar.add(r * V::WIDTH));
+                let bbar = V::load(bbar.add(r * at.width));
                 for k in 0..K {
                     if VALUES {
                         sum[k] = self.alpha[k][r].fma(bbar, sum[k]);

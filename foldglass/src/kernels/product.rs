@@ -2,8 +2,7 @@
 //! and actions (paper, App. A); see `sums`.
 
 use super::Kernels;
-use super::panel::Panel;
-use super::sums::{Extent, Given, LEAST_MESSAGE, Results, Sums};
+use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
 use super::vector::Lane;
 use super::visits::Visit;
 use crate::class::PANEL;
@@ -132,10 +131,10 @@ pub(super) struct Alone {
 
 /// The parts of scratch.
 struct Parts<'a> {
-    /// By j.
-    weights: &'a mut [f64],
     /// post or weighted bbar, by s and j.
     post: &'a mut [f64],
+    /// By j.
+    weights: &'a mut [f64],
     /// Weighted bbar by j and s, and the message by k and s.
     turned: &'a mut [f64],
     message: &'a mut [f64],
@@ -158,15 +157,24 @@ impl Alone {
     }
 
     fn parts<'a>(&self, scratch: &'a mut [f64]) -> Parts<'a> {
-        let (weights, rest) = scratch.split_at_mut(self.columns);
-        let (post, rest) = rest.split_at_mut(self.states * self.columns);
+        let (post, rest) = scratch.split_at_mut(self.states * self.columns);
+        let (weights, rest) = rest.split_at_mut(self.columns);
         let (turned, rest) = rest.split_at_mut(self.padded * self.columns);
         Parts {
-            weights,
             post,
+            weights,
             turned,
             message: &mut rest[..self.padded * self.terms],
         }
+    }
+
+    /// Where a history of the lane starts in alpha and the message, and in a table of (cell, action).
+    fn starts(&self, extent: &Extent, tile: Tile) -> (usize, usize) {
+        let terms = tile.history * self.terms;
+        (
+            terms * self.states * self.row + tile.panel.lane,
+            tile.panel.cells * extent.actions + terms * self.columns,
+        )
     }
 
     /// post = alpha times policy, alpha being by k and s.
@@ -213,24 +221,24 @@ impl Alone {
 }
 
 impl Parts<'_> {
-    /// Lists the weights of entering symbols for each of their actions; `weights` start at the lane.
-    fn list_weights(&mut self, extent: &Extent, weights: &[f64]) {
+    /// Weighs post; the weights of entering symbols start at the lane.
+    fn weigh(&mut self, extent: &Extent, weights: &[f64]) {
         let symbols = self.weights.chunks_exact_mut(extent.actions);
         for (to, &weight) in symbols.zip(weights.iter().step_by(extent.lanes.row)) {
             to.fill(weight);
         }
+        for row in self.post.chunks_exact_mut(self.weights.len()) {
+            for (post, weight) in row.iter_mut().zip(&*self.weights) {
+                *post = (*post * weight).flush(LEAST_MESSAGE);
+            }
+        }
     }
 
-    /// Weighs bbar, by s and j and by j and s; `bbar` starts at the lane.
-    fn weigh(&mut self, alone: &Alone, bbar: &[f64]) {
-        let mut from = bbar.iter().step_by(alone.row);
-        for (s, post) in self.post.chunks_exact_mut(alone.columns).enumerate() {
-            let turned = self.turned[s..].iter_mut().step_by(alone.padded);
-            let to = post.iter_mut().zip(turned).zip(&*self.weights);
-            for (((to, turned), weight), from) in to.zip(&mut from) {
-                *to = from * weight;
-                *turned = *to;
-            }
+    /// Turns weighted bbar.
+    fn turn(&mut self, alone: &Alone) {
+        for (s, from) in self.post.chunks_exact(alone.columns).enumerate() {
+            let to = self.turned[s..].iter_mut().step_by(alone.padded);
+            to.zip(from).for_each(|(to, from)| *to = *from);
         }
     }
 }
@@ -245,92 +253,76 @@ impl Kernels {
         unsafe { (self.loops(product.columns).product)(product, a, b, c) }
     }
 
-    /// Computes post of a lane.
+    /// Computes post of a lane, in scratch.
     ///
     /// # Safety
     /// The buffers are those of `forward`, checked.
+    #[inline(never)]
     pub(super) unsafe fn forward_alone(
         &self,
         work: &Sums,
-        at: Panel,
+        tile: Tile,
         given: Given<'_>,
         scratch: &mut [f64],
-        post: &mut [f64],
     ) {
         let (extent, alone) = (&work.extent, Alone::new(&work.extent));
-        let (matrix, states) = (alone.terms * alone.columns, alone.terms * alone.states);
-        let row = extent.lanes.row;
+        let (alpha, policy) = alone.starts(extent, tile);
         let mut parts = alone.parts(scratch);
-        parts.list_weights(extent, &given.weights[at.lane..]);
-        for history in 0..extent.histories {
-            let alpha = &given.alpha[history * states * row + at.lane..];
-            let policy = &given.policy[at.cells * extent.actions + history * matrix..][..matrix];
-            let c = parts.post.as_mut_ptr();
-            // SAFETY: the matrices have just these sizes.
-            unsafe { self.multiply(&alone.post(), alpha.as_ptr(), policy.as_ptr(), c) };
-            let first = history * alone.states * alone.columns * row + at.lane;
-            let mut to = post[first..].iter_mut().step_by(row);
-            for from in parts.post.chunks_exact(alone.columns) {
-                for ((from, weight), to) in from.iter().zip(&*parts.weights).zip(&mut to) {
-                    *to = (from * weight).flush(LEAST_MESSAGE);
-                }
-            }
+        // SAFETY: the matrices have just these sizes.
+        unsafe {
+            let (a, b) = (
+                given.alpha[alpha..].as_ptr(),
+                given.policy[policy..].as_ptr(),
+            );
+            self.multiply(&alone.post(), a, b, parts.post.as_mut_ptr());
         }
+        parts.weigh(extent, &given.weights[tile.panel.lane..]);
     }
 
-    /// Computes values, message and visits of a lane, as far as they are wanted.
+    /// Computes values, message and visits of a lane, as far as they are wanted, of weighted bbar in scratch.
     ///
     /// # Safety
     /// The buffers are those of `backward`, checked.
+    #[inline(never)]
     pub(super) unsafe fn backward_alone(
         &self,
         work: &Sums,
-        at: Panel,
+        tile: Tile,
         given: Given<'_>,
         scratch: &mut [f64],
-        results: &mut Results<'_>,
+        to: Targets,
     ) {
         let (extent, alone) = (&work.extent, Alone::new(&work.extent));
-        let (matrix, states) = (alone.terms * alone.columns, alone.terms * alone.states);
-        let row = extent.lanes.row;
+        let (start, first) = alone.starts(extent, tile);
         let mut parts = alone.parts(scratch);
-        parts.list_weights(extent, &given.weights[at.lane..]);
-        for history in 0..extent.histories {
-            let bbar = &given.bbar[history * alone.states * alone.columns * row + at.lane..];
-            parts.weigh(&alone, bbar);
-            let first = at.cells * extent.actions + history * matrix;
-            let start = history * states * row + at.lane;
-            let alpha = &given.alpha[start..];
-            if !results.values.is_empty() {
-                let values = &mut results.values[first..][..matrix];
-                let (b, c) = (parts.post.as_ptr(), values.as_mut_ptr());
-                // SAFETY: the matrices have just these sizes.
-                unsafe { self.multiply(&alone.values(results.add), alpha.as_ptr(), b, c) };
+        let alpha = given.alpha[start..].as_ptr();
+        // SAFETY: the matrices have just these sizes, and so have rows, terms and symbols of the lane.
+        unsafe {
+            if let Some(values) = to.values {
+                let (b, c) = (parts.post.as_ptr(), values.add(first));
+                self.multiply(&alone.values(to.add), alpha, b, c);
             }
-            if !results.message.is_empty() {
-                let policy = &given.policy[first..][..matrix];
+            if let Some(message) = to.message {
+                parts.turn(&alone);
+                let policy = given.policy[first..].as_ptr();
                 let (b, c) = (parts.turned.as_ptr(), parts.message.as_mut_ptr());
-                // SAFETY: the matrices have just these sizes.
-                unsafe { self.multiply(&alone.message(), policy.as_ptr(), b, c) };
+                self.multiply(&alone.message(), policy, b, c);
                 let rows = parts.message.chunks_exact(alone.padded);
                 let from = rows.flat_map(|row| &row[..alone.states]);
-                let to = results.message[start..].iter_mut().step_by(row);
-                to.zip(from).for_each(|(to, from)| *to = *from);
+                from.enumerate()
+                    .for_each(|(n, from)| *message.add(start + n * alone.row) = *from);
             }
-            if !results.visits.is_empty() {
-                let first = at.cells + history * alone.terms * extent.entering;
-                let visit = Visit {
+            if let Some(visits) = to.visits {
+                work.visit::<f64>(Visit {
                     width: 1,
                     rows: alone.states,
                     terms: alone.terms,
-                    alpha: alpha.as_ptr(),
-                    weights: given.weights[at.lane..].as_ptr(),
-                    visits: results.visits[first..].as_mut_ptr(),
-                    share: results.share,
-                    add: results.add,
-                };
-                // SAFETY: the rows, terms and symbols are all those of the lane and the history.
-                unsafe { work.visit::<f64>(visit) };
+                    alpha,
+                    weights: given.weights[tile.panel.lane..].as_ptr(),
+                    visits: visits.add(first / extent.actions),
+                    share: to.share,
+                    add: to.add,
+                });
             }
         }
     }

@@ -12,8 +12,13 @@
 //! alone in its panel has vectors over j (`product`). Each result is one chain of fused
 //! multiply-adds in a fixed order, k, s or j ascending, so it is the same to the last bit whatever
 //! the width of the vectors and wherever its lane lies.
+//!
+//! A panel is done tile by tile, a few states of one history each. Of post and bbar there is never more
+//! than a tile, in scratch: post goes to the message from there as soon as it is done, and bbar is brought
+//! from the message that came back when it is wanted (`routes`).
 
 use super::panel::Panel;
+use super::routes::Routes;
 use crate::class::Lanes;
 use rayon::prelude::*;
 
@@ -56,11 +61,6 @@ impl Extent {
         self.rows() * self.lanes.row
     }
 
-    /// The size of post and bbar: by history, s, j and lane.
-    pub fn post(&self) -> usize {
-        self.histories * self.states * self.columns() * self.lanes.row
-    }
-
     /// The size of the weights: by entering symbol and lane.
     pub fn weights(&self) -> usize {
         self.entering * self.lanes.row
@@ -95,18 +95,92 @@ struct Sizes {
     entries: usize,
     cells: usize,
     alpha: usize,
-    post: usize,
     weights: usize,
     scratch: usize,
 }
 
-/// What the way back reads.
+/// Some states of one history of a panel: what is done at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tile {
+    pub panel: Panel,
+    pub history: usize,
+    /// The first of its states, and how many they are.
+    pub state: usize,
+    pub rows: usize,
+}
+
+/// How post, or bbar, of a tile lies in scratch: the distances between values of j and between states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block {
+    pub column: usize,
+    pub state: usize,
+}
+
+impl Tile {
+    /// By j, state and lane; of a lane alone by state and j, which has so many values.
+    #[inline(always)]
+    pub fn block(&self, columns: usize) -> Block {
+        match self.panel.width {
+            1 => Block {
+                column: 1,
+                state: columns,
+            },
+            width => Block {
+                column: self.rows * width,
+                state: width,
+            },
+        }
+    }
+}
+
+/// What both ways read.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub policy: &'a [f64],
     pub alpha: &'a [f64],
-    pub bbar: &'a [f64],
     pub weights: &'a [f64],
+}
+
+/// What the way back has for bbar.
+#[derive(Clone, Copy)]
+pub(crate) struct Coming<'a> {
+    /// How messages came back, if any did, and the weights of symbols drawn on the way.
+    pub routes: Option<&'a Routes>,
+    pub mixing: &'a [f64],
+    /// Where the messages start that came back, of which bbar is the sum, in an array of which so many
+    /// numbers are left out.
+    pub starts: &'a [usize],
+    pub skipped: usize,
+    pub returned: &'a [f64],
+    pub reward: Option<Reward<'a>>,
+}
+
+impl<'a> Coming<'a> {
+    /// The messages that came back.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &'a [f64]> {
+        let (skipped, returned) = (self.skipped, self.returned);
+        self.starts
+            .iter()
+            .map(move |start| &returned[start - skipped..])
+    }
+
+    /// Refuses messages that the routes would leave, and routes of another step.
+    pub(super) fn check(&self, work: &Sums) {
+        if let Some(routes) = self.routes {
+            assert!(routes.is_of(&work.extent), "routes of another step");
+            for message in self.messages() {
+                routes.check(self.mixing, message);
+            }
+        }
+    }
+}
+
+/// What is gained at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Reward<'a> {
+    pub amount: f64,
+    /// By state, entering symbol and lane (rows of lanes as in alpha), the action that gains it.
+    pub right: &'a [u16],
 }
 
 /// What the way back writes; nothing where it is empty.
@@ -173,24 +247,12 @@ impl Sums {
                 entries: extent.entries(),
                 cells: extent.cells(),
                 alpha: extent.alpha(),
-                post: extent.post(),
                 weights: extent.weights(),
                 scratch: super::panel::scratch(&extent)
                     .max(super::product::Alone::new(&extent).size()),
             },
             extent,
         }
-    }
-
-    /// Its panels but for a lane that is alone in one.
-    fn panels(&self) -> &[Panel] {
-        let alone = usize::from(self.alone().is_some());
-        &self.panels[..self.panels.len() - alone]
-    }
-
-    /// The panel of a lane that is alone in it, the last.
-    pub(super) fn alone(&self) -> Option<Panel> {
-        self.panels.last().copied().filter(|panel| panel.width == 1)
     }
 
     /// Whether its panels may go on several threads.
@@ -204,39 +266,100 @@ impl Sums {
         self.sizes.scratch * parts
     }
 
-    /// Does all panels but the lane alone, each with scratch that no other uses at the time; on several
-    /// threads if they are worth it and there are any.
+    /// Does all tiles, each with scratch that no other uses at the time; panels on several threads if they
+    /// are worth it, there are any, and they may.
     #[inline(always)]
-    pub(super) fn each_panel(
+    pub(super) fn each_tile(
         &self,
+        may_share: bool,
         scratch: &mut [f64],
-        work: impl Fn(Panel, &mut [f64]) + Send + Sync,
+        work: impl Fn(Tile, &mut [f64]) + Send + Sync,
     ) {
-        let panels = self.panels();
-        if !self.is_wide() || super::threads() == 1 {
-            return panels.iter().for_each(|&panel| work(panel, scratch));
+        let panels = &self.panels;
+        let each = |panels: &[Panel], scratch: &mut [f64]| {
+            for &panel in panels {
+                self.each_tile_of(panel, |tile| work(tile, scratch));
+            }
+        };
+        if !may_share || !self.is_wide() || super::threads() == 1 {
+            return each(panels, scratch);
         }
-        let parts = panels.par_chunks(panels.len().div_ceil(MOST_PARTS).max(1));
+        let parts = panels.par_chunks(panels.len().div_ceil(MOST_PARTS));
         let scratch = scratch.par_chunks_mut(self.sizes.scratch);
-        parts.zip(scratch).for_each(|(panels, scratch)| {
-            panels.iter().for_each(|&panel| work(panel, scratch));
-        });
+        parts
+            .zip(scratch)
+            .for_each(|(panels, scratch)| each(panels, scratch));
+    }
+
+    /// Does the tiles of a panel.
+    #[inline(always)]
+    fn each_tile_of(&self, panel: Panel, mut work: impl FnMut(Tile)) {
+        let states = self.extent.states;
+        let tall = if panel.width == 1 { states } else { self.tall };
+        for history in 0..self.extent.histories {
+            let mut state = 0;
+            while state < states {
+                let rows = tall.min(states - state);
+                work(Tile {
+                    panel,
+                    history,
+                    state,
+                    rows,
+                });
+                state += rows;
+            }
+        }
+    }
+
+    /// The distance between rows of lanes.
+    pub(super) fn row(&self) -> usize {
+        self.extent.lanes.row
+    }
+
+    /// The size of post, or bbar, of a tile.
+    pub(super) fn block(&self, tile: Tile) -> usize {
+        tile.rows * self.weight_rows.len() * tile.panel.width
+    }
+
+    /// Adds to weighted bbar of a tile what its right actions gain.
+    pub(super) fn add_reward(
+        &self,
+        tile: Tile,
+        weights: &[f64],
+        reward: Reward<'_>,
+        bbar: &mut [f64],
+    ) {
+        let Extent {
+            entering, actions, ..
+        } = self.extent;
+        let (block, row, at) = (tile.block(self.weight_rows.len()), self.row(), tile.panel);
+        for r in 0..tile.rows {
+            for e in 0..entering {
+                let right = &reward.right[((tile.state + r) * entering + e) * row + at.lane..];
+                let weights = &weights[e * row + at.lane..];
+                for (lane, (&right, weight)) in right.iter().zip(weights).take(at.width).enumerate()
+                {
+                    let column = e * actions + usize::from(right);
+                    let place = column * block.column + r * block.state + lane;
+                    bbar[place] += reward.amount * weight;
+                }
+            }
+        }
     }
 
     /// Refuses buffers that `forward` would leave.
     #[inline]
-    pub fn check_forward(&self, given: &Given<'_>, scratch: &[f64], post: &[f64]) {
+    pub fn check_forward(&self, given: &Given<'_>, scratch: &[f64]) {
         check("a policy", given.policy, self.sizes.entries);
         check("alpha", given.alpha, self.sizes.alpha);
         check("weights", given.weights, self.sizes.weights);
         check("scratch", scratch, self.scratch());
-        check("post", post, self.sizes.post);
     }
 
     /// Refuses buffers that `backward` would leave.
     #[inline]
     pub fn check_backward(&self, given: &Given<'_>, scratch: &[f64], results: &Results<'_>) {
-        self.check_forward(given, scratch, given.bbar);
+        self.check_forward(given, scratch);
         if !results.values.is_empty() {
             check("values", results.values, self.sizes.entries);
         }

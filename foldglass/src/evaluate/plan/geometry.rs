@@ -1,8 +1,8 @@
 //! Works out how the arrays of one step lie (paper, App. A); see the parent module.
 
-use super::routes::Passage;
+use super::routes::routes;
 use crate::class::{Class, Lanes, Node, Reading, Roles, Vectors};
-use crate::kernels::{Extent, Sums};
+use crate::kernels::{Extent, Routes, Sums};
 use crate::quasigroup::Symbol;
 
 /// How the arrays of a node lie.
@@ -46,26 +46,10 @@ impl Layout {
         }
     }
 
-    /// How far the action, the state and the remembered tokens move a place in post and bbar.
-    pub fn post_action(&self) -> usize {
-        self.extent.lanes.row
-    }
-
-    pub fn post_state(&self) -> usize {
-        self.extent.columns() * self.post_action()
-    }
-
-    pub fn post_history(&self) -> usize {
-        self.extent.states * self.post_state()
-    }
-
-    /// How far a symbol, given by its position relative to t, moves a place in post and bbar; none
-    /// where the step has summed over it.
-    pub fn post_symbol(&self, offset: isize) -> Option<usize> {
-        if self.roles.entering == Some(offset) {
-            return Some(self.extent.actions * self.post_action());
-        }
-        self.lane_symbol(offset)
+    /// Whether post tells a symbol, given by its position relative to t: it does not where the step has
+    /// summed over it.
+    pub fn post_knows(&self, offset: isize) -> bool {
+        self.roles.leaving != Some(offset)
     }
 
     /// How far the state, the forgotten token and the remembered tokens move a place in alpha and in
@@ -126,9 +110,9 @@ pub(crate) struct Geometry {
     pub layout: Layout,
     pub sums: Sums,
     /// Where what it sends goes, if anything follows.
-    pub passage: Option<Passage>,
-    /// The places of bbar at which the action is the fold.
-    pub right: Vec<usize>,
+    pub routes: Option<Routes>,
+    /// If it may end here: by state, entering symbol and lane, the action that is the fold.
+    pub right: Vec<u16>,
 }
 
 impl Geometry {
@@ -138,7 +122,7 @@ impl Geometry {
         let next = child.map(|child| Layout::new(class, replicas, child));
         Geometry {
             sums: Sums::new(layout.extent.clone()),
-            passage: next.map(|next| Passage::new(class, node, &layout, &next)),
+            routes: next.map(|next| routes(class, node, &layout, &next)),
             right: if node.ends {
                 right(class, &layout)
             } else {
@@ -149,24 +133,19 @@ impl Geometry {
     }
 }
 
-/// The places of bbar at which the action is the fold.
-fn right(class: &Class, layout: &Layout) -> Vec<usize> {
-    let extent = &layout.extent;
-    let mut places = Vec::new();
-    for history in 0..extent.histories {
-        for s in 0..extent.states {
-            for entering in 0..extent.entering {
-                for lane in 0..extent.lanes.count {
-                    let action = layout.fold(class, s, entering, lane);
-                    places.push(
-                        history * layout.post_history()
-                            + s * layout.post_state()
-                            + (entering * extent.actions + action) * layout.post_action()
-                            + lane,
-                    );
-                }
-            }
+/// By state, entering symbol and lane, the action that is the fold; 0 on idle lanes.
+fn right(class: &Class, layout: &Layout) -> Vec<u16> {
+    let Extent {
+        states,
+        entering,
+        lanes,
+        ..
+    } = &layout.extent;
+    let mut right = vec![0; states * entering * lanes.row];
+    for (n, row) in right.chunks_exact_mut(lanes.row).enumerate() {
+        for (lane, right) in row[..lanes.count].iter_mut().enumerate() {
+            *right = layout.fold(class, n / entering, n % entering, lane) as u16;
         }
     }
-    places
+    right
 }

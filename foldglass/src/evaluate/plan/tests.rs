@@ -1,7 +1,6 @@
 use super::*;
 use crate::class::{Lanes, Roles, Shape};
 use crate::inputs::InputLaw;
-use crate::kernels::{Columns, Piece, Routes};
 use crate::memory::Allowance;
 use crate::quasigroup::LatinSquare;
 use crate::task::Task;
@@ -29,10 +28,7 @@ fn the_worked_example_is_laid_out_as_described() {
     };
     assert_eq!(*step.extent(), extent);
     assert_eq!(extent.lanes.row, 1);
-    assert_eq!(
-        (extent.alpha(), extent.post(), extent.entries()),
-        (8, 8, 16)
-    );
+    assert_eq!((extent.alpha(), extent.entries()), (8, 16));
     assert_eq!(step.weights.entering, [0.5, 0.5]);
 
     // The group's cells, and x_2, x_3, y_1 within it.
@@ -49,23 +45,13 @@ fn the_worked_example_is_laid_out_as_described() {
         assert_eq!(place.cell - table.cells.start, 4 * x2 + 2 * y + x3);
     }
 
-    // s_3 = s_2 + x_3 modulo 2, x_3 the faster of the two.
-    let piece = |(s, x): (usize, usize)| Piece {
-        message: 4 * x + (s + x) % 2,
-        first_in_message: true,
-        first_in_post: true,
-    };
-    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
-    let columns = Columns {
-        count: 2,
-        post: 1,
-        message: 2,
-    };
-    let rows = pairs.map(|(s, x)| 4 * s + 2 * x).to_vec();
-    let routes = Routes::new(pairs.map(piece).to_vec(), rows, columns, 1);
-    let passage = step.geometry.passage.as_ref().unwrap();
-    assert_eq!(passage.routes, routes);
-    assert!(passage.mixed.is_empty());
+    // s_3 = s_2 + x_3 modulo 2.
+    let routes = step.geometry.routes.as_ref().unwrap();
+    for (s, x, a) in [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)] {
+        let place = 4 * x + (s + x) % 2 + 2 * a;
+        assert_eq!(routes.places_of(0, s, x, a, 0, &[]), [(place, 1.0)]);
+    }
+    assert!(!routes.adds() && step.weights.mixing.is_empty());
 }
 
 #[test]
@@ -81,12 +67,11 @@ fn what_entered_becomes_the_last_digit_of_a_lane_and_the_first_leaves() {
         (Some(0), None)
     );
     assert_eq!(second.roles.middle, [1, 2]);
-    assert_eq!(first.post_symbol(2), Some(1), "x_3 is the last digit");
+    assert_eq!(first.symbol(0, 1, 2), 1, "x_3 is the last digit");
     assert_eq!(second.alpha_symbol(1), Some(2), "x_3 is the first");
     assert_eq!(
         second.alpha_symbol(2),
         Some(1),
         "x_4, which entered, is the last"
     );
-    assert_eq!(first.post_symbol(3), Some(2 * first.extent.lanes.row));
 }

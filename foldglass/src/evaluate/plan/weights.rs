@@ -3,6 +3,7 @@
 use super::Scale;
 use super::geometry::{Geometry, Layout};
 use crate::class::{Class, Node};
+use crate::kernels::Origin;
 use crate::quasigroup::Symbol;
 
 /// How a node weighs the symbol it draws. Alpha leaves this weight out; post and bbar have it.
@@ -10,7 +11,7 @@ use crate::quasigroup::Symbol;
 pub(crate) struct Weights {
     /// For each entering symbol and each lane (zero on idle ones), the weight.
     pub entering: Vec<f64>,
-    /// For each piece of the message, the weight of x_{t+1}, where the next step mixes.
+    /// Where the next step mixes, for each x_{t+1}, entering symbol and lane: the weight of x_{t+1}.
     pub mixing: Vec<f64>,
 }
 
@@ -24,11 +25,14 @@ impl Weights {
                 *weight = law.weight(node, &g.layout, symbol, lane);
             }
         }
-        let mixed = g.passage.iter().flat_map(|passage| &passage.mixed);
-        let mixing = mixed.map(|&(x, next)| law.share(node.t + 1, x, next));
+        let mixing = |from: Origin| {
+            let x = g.layout.symbol(from.entering, from.lane, 0);
+            law.share(node.t + 1, x, from.draw as Symbol)
+        };
+        let routes = g.routes.as_ref();
         Weights {
             entering,
-            mixing: mixing.collect(),
+            mixing: routes.map_or(Vec::new(), |routes| routes.weights(mixing)),
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernels::Kernels;
+use crate::kernels::{Kernels, Moves, Origin};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -23,28 +23,85 @@ fn random_extent(rng: &mut ChaCha8Rng) -> Extent {
     }
 }
 
+/// Some way for numbers to lie in a message: lanes side by side, entering symbols side by side (each with
+/// states of its own, or with those of the first), neither, or several numbers in one place; or they go to
+/// several places, one for each symbol drawn on the way.
+fn random_routes(rng: &mut ChaCha8Rng, extent: &Extent) -> Routes {
+    let (form, draws) = (below(rng, 6), 1 + below(rng, 2) * below(rng, 3));
+    let (states, entering, lanes) = (extent.states, extent.entering, extent.lanes.count);
+    let moved = below(rng, states);
+    let place = |from: Origin| {
+        let Origin {
+            draw,
+            state: s,
+            entering: e,
+            lane,
+        } = from;
+        let place = match form {
+            0 => (s * entering + e) * lanes + lane,
+            1 => (lane * states + (s + lane * moved) % states) * entering + e,
+            2 => (lane * states + (s + e * moved) % states) * entering + e,
+            3 => (e * states + s) * lanes + lanes - 1 - lane,
+            4 => s * lanes + lane,
+            _ => s,
+        };
+        place * draws + draw
+    };
+    let action = states * entering * lanes * draws + below(rng, 3);
+    let moves = Moves {
+        action,
+        histories: (0..extent.histories)
+            .map(|h| (extent.histories - 1 - h) * extent.actions * action)
+            .collect(),
+    };
+    Routes::new(extent, draws, moves, place)
+}
+
 /// All that a step reads and writes, with random numbers in it.
 struct Buffers {
     policy: Vec<f64>,
     alpha: Vec<f64>,
-    bbar: Vec<f64>,
     weights: Vec<f64>,
+    mixing: Vec<f64>,
+    /// Two of them, one behind the other.
+    returned: Vec<f64>,
     values: Vec<f64>,
     visits: Vec<f64>,
+    right: Vec<u16>,
     scratch: Vec<f64>,
 }
 
 impl Buffers {
-    fn random(rng: &mut ChaCha8Rng, work: &Sums) -> Buffers {
+    fn random(rng: &mut ChaCha8Rng, work: &Sums, routes: &Routes) -> Buffers {
         let extent = &work.extent;
+        let drawn: Vec<f64> = numbers(rng, 16);
+        let right = extent.states * extent.weights();
         Buffers {
             policy: numbers(rng, extent.entries()),
             alpha: numbers(rng, extent.alpha()),
-            bbar: numbers(rng, extent.post()),
             weights: numbers(rng, extent.weights()),
+            mixing: routes.weights(|from| drawn[(from.draw + 3 * from.entering + from.lane) % 16]),
+            returned: numbers(rng, 2 * routes.reach()),
             values: numbers(rng, extent.entries()),
             visits: numbers(rng, extent.cells()),
+            right: (0..right)
+                .map(|_| below(rng, extent.actions) as u16)
+                .collect(),
             scratch: vec![f64::NAN; work.scratch()],
+        }
+    }
+
+    fn coming<'a>(&'a self, routes: &'a Routes, starts: &'a [usize], rewards: bool) -> Coming<'a> {
+        Coming {
+            routes: Some(routes),
+            mixing: &self.mixing,
+            starts,
+            skipped: 0,
+            returned: &self.returned,
+            reward: rewards.then_some(Reward {
+                amount: 0.75,
+                right: &self.right,
+            }),
         }
     }
 
@@ -52,7 +109,6 @@ impl Buffers {
         Given {
             policy: &self.policy,
             alpha: &self.alpha,
-            bbar: &self.bbar,
             weights: &self.weights,
         }
     }
@@ -87,17 +143,33 @@ impl Single<'_> {
         self.extent.lanes.seat(self.lane, vectors).at(vector)
     }
 
-    fn post_place(&self, s: usize, j: usize) -> usize {
-        let row = (self.history * self.extent.states + s) * self.extent.columns() + j;
-        row * self.extent.lanes.row + self.lane
-    }
-
     fn weight(&self, n: usize) -> f64 {
         self.buffers.weights[n * self.extent.lanes.row + self.lane]
     }
 
-    fn bbar(&self, s: usize, j: usize) -> f64 {
-        self.buffers.bbar[self.post_place(s, j)] * self.weight(j / self.extent.actions)
+    /// Where a number of post goes for each symbol drawn, and the weight of that.
+    fn places(&self, routes: &Routes, s: usize, j: usize) -> Vec<(usize, f64)> {
+        let (e, action) = (j / self.extent.actions, j % self.extent.actions);
+        routes.places_of(self.history, s, e, action, self.lane, &self.buffers.mixing)
+    }
+
+    /// Weighted bbar: the sum of what came back and, if any, the reward.
+    fn bbar(&self, coming: &Coming<'_>, s: usize, j: usize) -> f64 {
+        let (e, action) = (j / self.extent.actions, j % self.extent.actions);
+        let places = self.places(coming.routes.unwrap(), s, j);
+        let mut sum = 0.0;
+        for message in coming.messages() {
+            for &(place, weight) in &places {
+                sum += flushed(message[place] * weight) * self.weight(e);
+            }
+        }
+        let right = (s * self.extent.entering + e) * self.extent.lanes.row + self.lane;
+        match coming.reward {
+            Some(reward) if usize::from(reward.right[right]) == action => {
+                sum + reward.amount * self.weight(e)
+            }
+            _ => sum,
+        }
     }
 
     fn alpha(&self, s: usize, k: usize) -> f64 {
@@ -126,26 +198,39 @@ fn chain(start: f64, terms: impl Iterator<Item = (f64, f64)>) -> f64 {
     terms.fold(start, |sum, (a, b)| a.mul_add(b, sum))
 }
 
+fn flushed(value: f64) -> f64 {
+    if value < LEAST_MESSAGE { 0.0 } else { value }
+}
+
 #[test]
-fn every_kernel_sums_post_one_by_one_in_order() {
+fn every_kernel_sums_post_one_by_one_in_order_and_sends_it() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
-    for _ in 0..200 {
+    for _ in 0..400 {
         let work = Sums::new(random_extent(&mut rng));
         let extent = &work.extent;
-        let mut buffers = Buffers::random(&mut rng, &work);
-        for kernels in Kernels::available() {
-            let mut post = vec![f64::NAN; extent.post()];
-            let mut scratch = std::mem::take(&mut buffers.scratch);
-            kernels.forward(&work, buffers.given(), &mut scratch, &mut post);
-            buffers.scratch = scratch;
-            for one in singles(&work, &buffers) {
-                for (s, j) in
-                    (0..extent.states).flat_map(|s| (0..extent.columns()).map(move |j| (s, j)))
-                {
-                    let terms = (0..extent.terms).map(|k| (one.alpha(s, k), one.policy(k, j)));
-                    let sum = chain(0.0, terms) * one.weight(j / extent.actions);
-                    assert_eq!(post[one.post_place(s, j)], sum, "{extent:?}");
+        let routes = random_routes(&mut rng, extent);
+        let buffers = Buffers::random(&mut rng, &work, &routes);
+        let mut expected = vec![0.0; routes.reach()];
+        for one in singles(&work, &buffers) {
+            for (s, j) in
+                (0..extent.states).flat_map(|s| (0..extent.columns()).map(move |j| (s, j)))
+            {
+                let terms = (0..extent.terms).map(|k| (one.alpha(s, k), one.policy(k, j)));
+                let sum = flushed(chain(0.0, terms) * one.weight(j / extent.actions));
+                for (place, weight) in one.places(&routes, s, j) {
+                    expected[place] += flushed(sum * weight);
                 }
+            }
+        }
+        for kernels in Kernels::available() {
+            let mut message = vec![0.0; routes.reach()];
+            let (mut scratch, steps) = (buffers.scratch.clone(), (&work, &routes));
+            let given = buffers.given();
+            kernels.forward(steps, given, &buffers.mixing, &mut scratch, &mut message);
+            for (sent, expected) in message.iter().zip(&expected) {
+                // The order of a sum in one place is that of tiles.
+                let bound = if routes.adds() { 1e-13 * expected } else { 0.0 };
+                assert!((sent - expected).abs() <= bound, "{routes:?}");
             }
         }
     }
@@ -154,14 +239,17 @@ fn every_kernel_sums_post_one_by_one_in_order() {
 #[test]
 fn every_kernel_sums_values_and_message_one_by_one_in_order() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
-    for round in 0..300 {
+    for round in 0..600 {
         let work = Sums::new(random_extent(&mut rng));
         let extent = &work.extent;
-        let buffers = Buffers::random(&mut rng, &work);
+        let routes = random_routes(&mut rng, extent);
+        let buffers = Buffers::random(&mut rng, &work, &routes);
         let (add, wants) = (
             round % 2 == 0,
             [(true, true), (true, false), (false, true)][round % 3],
         );
+        let starts = &[0, routes.reach()][..round % 5 % 3];
+        let coming = buffers.coming(&routes, starts, round % 7 % 2 == 0);
         for kernels in Kernels::available() {
             let mut values = if wants.0 {
                 buffers.values.clone()
@@ -177,18 +265,19 @@ fn every_kernel_sums_values_and_message_one_by_one_in_order() {
                 add,
             };
             let mut scratch = buffers.scratch.clone();
-            kernels.backward(&work, buffers.given(), &mut scratch, results);
+            kernels.backward(&work, buffers.given(), coming, &mut scratch, results);
             for one in singles(&work, &buffers) {
                 for k in 0..extent.terms {
                     for j in (0..extent.columns()).filter(|_| wants.0) {
                         let place = one.entry_place(k, j);
                         let start = if add { buffers.values[place] } else { 0.0 };
-                        let terms = (0..extent.states).map(|s| (one.alpha(s, k), one.bbar(s, j)));
+                        let bbar = |s| one.bbar(&coming, s, j);
+                        let terms = (0..extent.states).map(|s| (one.alpha(s, k), bbar(s)));
                         assert_eq!(values[place], chain(start, terms), "{extent:?}");
                     }
                     for s in (0..extent.states).filter(|_| wants.1) {
-                        let terms =
-                            (0..extent.columns()).map(|j| (one.bbar(s, j), one.policy(k, j)));
+                        let bbar = |j| one.bbar(&coming, s, j);
+                        let terms = (0..extent.columns()).map(|j| (bbar(j), one.policy(k, j)));
                         let place = one.state_place(s, k);
                         assert_eq!(message[place], chain(0.0, terms), "{extent:?}");
                     }
@@ -203,8 +292,9 @@ fn every_kernel_sums_visits_over_the_states() {
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     for round in 0..100 {
         let work = Sums::new(random_extent(&mut rng));
-        let buffers = Buffers::random(&mut rng, &work);
-        let add = round % 2 == 0;
+        let routes = random_routes(&mut rng, &work.extent);
+        let buffers = Buffers::random(&mut rng, &work, &routes);
+        let (add, coming) = (round % 2 == 0, buffers.coming(&routes, &[], true));
         for kernels in Kernels::available() {
             let mut visits = buffers.visits.clone();
             let results = Results {
@@ -215,7 +305,7 @@ fn every_kernel_sums_visits_over_the_states() {
                 add,
             };
             let mut scratch = buffers.scratch.clone();
-            kernels.backward(&work, buffers.given(), &mut scratch, results);
+            kernels.backward(&work, buffers.given(), coming, &mut scratch, results);
             for one in singles(&work, &buffers) {
                 for (k, n) in (0..work.extent.terms)
                     .flat_map(|k| (0..work.extent.entering).map(move |n| (k, n)))
@@ -232,40 +322,84 @@ fn every_kernel_sums_visits_over_the_states() {
 }
 
 #[test]
+fn quads_are_carried_as_they_lie() {
+    let extent = |states, lanes| Extent {
+        histories: 1,
+        states,
+        terms: 1,
+        entering: 5,
+        actions: 5,
+        lanes: Lanes::in_panels(lanes, 4),
+    };
+    let kinds = |extent: &Extent, place: &dyn Fn(Origin) -> usize| {
+        let moves = Moves {
+            action: 10_000,
+            histories: vec![0],
+        };
+        Routes::new(extent, 1, moves, place).kinds()
+    };
+    let side = |from: Origin| (from.state * 5 + from.entering) * 25 + from.lane;
+    assert_eq!(kinds(&extent(5, 9), &side), "TTA");
+    let turned = |from: Origin| (from.lane * 12 + from.state) * 5 + from.entering;
+    assert_eq!(kinds(&extent(5, 9), &turned), "ttA");
+    assert_eq!(kinds(&extent(12, 9), &turned), "ttA");
+    // The state of the message depends on the entering symbol: all states must be in one tile.
+    let moved = |states: usize| {
+        move |from: Origin| {
+            let state = (from.state + from.entering) % states;
+            (from.lane * states + state) * 5 + from.entering
+        }
+    };
+    assert_eq!(kinds(&extent(5, 9), &moved(5)), "ttA");
+    assert_eq!(kinds(&extent(12, 9), &moved(12)), "AAA");
+    // The last lane of a quad lies elsewhere.
+    let crossing = |from: Origin| side(from) + usize::from(from.lane == 3) * 5_000;
+    assert_eq!(kinds(&extent(5, 9), &crossing), "ATA");
+}
+
+#[test]
 fn a_buffer_one_entry_short_is_refused() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let work = &Sums::new(random_extent(&mut rng));
-    let sizes = |short: usize| {
+    let routes = &random_routes(&mut rng, &work.extent);
+    let mixing = routes.weights(|_| 1.0).len();
+    let accepts = |short: usize| {
         let extent = &work.extent;
         let sizes = [
             extent.entries(),
             extent.alpha(),
             extent.weights(),
             work.scratch(),
-            extent.post(),
             extent.entries(),
             extent.alpha(),
             extent.cells(),
+            routes.reach(),
         ];
-        std::array::from_fn(|n| vec![0.0; sizes[n] - usize::from(n == short)])
-    };
-    let accepts = |short: usize| {
+        let buffers = std::array::from_fn(|n| vec![0.0; sizes[n] - usize::from(n == short)]);
         let [
             policy,
             alpha,
             weights,
-            scratch,
-            bbar,
+            mut scratch,
             mut values,
             mut message,
             mut visits,
-        ]: [Vec<f64>; 8] = sizes(short);
+            returned,
+        ]: [Vec<f64>; 8] = buffers;
+        let mixing = vec![0.0; mixing + usize::from(short == 8)];
         let run = move || {
             let given = Given {
                 policy: &policy,
                 alpha: &alpha,
-                bbar: &bbar,
                 weights: &weights,
+            };
+            let coming = Coming {
+                routes: Some(routes),
+                mixing: &mixing,
+                starts: &[0],
+                skipped: 0,
+                returned: &returned,
+                reward: None,
             };
             let results = Results {
                 values: &mut values,
@@ -274,10 +408,10 @@ fn a_buffer_one_entry_short_is_refused() {
                 share: 1.0,
                 add: false,
             };
-            work.check_backward(&given, &scratch, &results);
+            Kernels::best().backward(work, given, coming, &mut scratch, results);
         };
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok()
     };
-    assert!(accepts(8));
-    assert!((0..8).all(|short| !accepts(short)));
+    assert!(accepts(9));
+    assert!((0..9).all(|short| !accepts(short)));
 }
