@@ -100,9 +100,10 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     /// The lanes of so many readings of the middle, in panels as wide as this machine's vectors; several
-    /// replicas of one reading stay in one panel.
-    pub fn new(readings: usize, replicas: usize) -> Lanes {
-        let widest = if replicas == 1 {
+    /// replicas of one reading stay in one panel. The first step sums over nothing: its panels are short
+    /// and so may be wide.
+    pub fn new(readings: usize, replicas: usize, is_first: bool) -> Lanes {
+        let widest = if replicas == 1 && !is_first {
             crate::kernels::width()
         } else {
             PANEL

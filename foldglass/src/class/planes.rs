@@ -126,7 +126,8 @@ impl Planes {
         };
         for group in groups {
             let roles = Roles::of(reading, group);
-            let lanes = Lanes::new(q.pow(roles.middle.len() as u32), replicas);
+            let readings = q.pow(roles.middle.len() as u32);
+            let lanes = Lanes::new(readings, replicas, group.tokens == 0);
             let vectors = Vectors::new(q, &roles, group.tokens, shape.memory);
             // Every group starts on a line of the cache.
             let cells = (lanes.padded() * vectors.count()).next_multiple_of(PANEL);

@@ -6,7 +6,7 @@
 //! enough to be close at hand for all of them.
 
 use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
-use super::vector::Lane;
+use super::vector::{self, LINE, Lane};
 use super::visits::Visit;
 use crate::class::PANEL;
 use std::ptr::null_mut;
@@ -210,6 +210,10 @@ impl Sums {
                 let mut left = [V::splat(0.0); R];
                 for (r, left) in left.iter_mut().enumerate() {
                     *left = V::load(alpha.add(r * row));
+                }
+                // The next columns are a line or more behind these.
+                for c in (C + LINE / V::WIDTH - 1..2 * C).step_by(LINE / V::WIDTH) {
+                    vector::ask_for(policy.wrapping_add(c * width));
                 }
                 for c in 0..C {
                     let right = V::load(policy.add(c * width));

@@ -63,6 +63,21 @@ pub(crate) trait Lane: Copy {
     }
 }
 
+/// The f64 of a line of the cache.
+pub(crate) const LINE: usize = 8;
+
+/// Asks for the line of a place before it is read; any place will do.
+#[inline(always)]
+pub(crate) fn ask_for(place: *const f64) {
+    // SAFETY: a hint, which reads nothing and cannot fail; all machines of this kind have it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(place.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 /// A vector of four f64.
 pub(crate) trait Narrow: Lane {
     /// Four rows as four columns.

@@ -34,7 +34,7 @@ impl Layout {
             terms: vectors.leaving * vectors.forgotten,
             entering: vectors.entering,
             actions: q,
-            lanes: Lanes::new(q.pow(roles.middle.len() as u32), replicas),
+            lanes: Lanes::new(q.pow(roles.middle.len() as u32), replicas, is_first),
         };
         Layout {
             forgotten: vectors.forgotten,

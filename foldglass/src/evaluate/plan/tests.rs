@@ -24,7 +24,7 @@ fn the_worked_example_is_laid_out_as_described() {
         terms: 4,
         entering: 2,
         actions: 2,
-        lanes: Lanes::new(1, 1),
+        lanes: Lanes::new(1, 1, false),
     };
     assert_eq!(*step.extent(), extent);
     assert_eq!(extent.lanes.row, 1);
