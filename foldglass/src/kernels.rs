@@ -9,6 +9,7 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod aligned;
+mod carry;
 mod panel;
 mod product;
 mod routes;
@@ -20,9 +21,9 @@ mod visits;
 
 use crate::class::PANEL;
 pub(crate) use aligned::Aligned;
+use carry::{Carriers, Returned};
 use product::Product;
-use routes::{Carriers, Returned};
-pub(crate) use routes::{Moves, Origin, Routes};
+pub(crate) use routes::{Landing, Moves, Origin, Routes};
 pub(crate) use rows::Rows;
 pub(crate) use soften::Soften;
 pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
@@ -303,9 +304,8 @@ impl Kernels {
         for (n, message) in coming.messages().enumerate() {
             let from = Returned {
                 message,
-                weights: coming.mixing,
-                entering: given.weights,
-                row: work.row(),
+                mixing: coming.mixing,
+                weights: given.weights,
                 add: n > 0,
             };
             let routes = coming.routes.expect("routes of what came back");

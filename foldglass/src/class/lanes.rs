@@ -94,8 +94,11 @@ pub(crate) struct Lanes {
     /// Lanes in use.
     pub count: usize,
     pub blocks: Vec<Block>,
-    /// The distance between rows of all lanes in an array that is not in panels.
+    /// The distance between rows of lanes in an array that is not in panels. One lane that is alone in its
+    /// panel is no part of them: it lies behind all rows.
     pub row: usize,
+    /// Whether there is such a lane, the last.
+    pub has_lone: bool,
 }
 
 impl Lanes {
@@ -134,14 +137,33 @@ impl Lanes {
                 first += width * panels;
             }
         }
-        // Rows start where a short vector may; a power of two between them would put all of them
-        // into few sets of the cache.
-        let row = match first.next_multiple_of(4) {
-            _ if count == 1 => 1,
-            row if row.is_multiple_of(32) => row + 4,
+        let has_lone = blocks.last().is_some_and(|block| block.width == 1);
+        // A power of two between rows would put all of them into few sets of the cache.
+        let row = match first - usize::from(has_lone) {
+            row if row > 0 && row.is_multiple_of(32) => row + 4,
             row => row,
         };
-        Lanes { count, blocks, row }
+        Lanes {
+            count,
+            blocks,
+            row,
+            has_lone,
+        }
+    }
+
+    /// The size of an array of so many rows of all lanes.
+    pub fn size(&self, rows: usize) -> usize {
+        rows * (self.row + usize::from(self.has_lone))
+    }
+
+    /// Where a lane of a row lies in an array of so many rows.
+    #[inline]
+    pub fn place(&self, rows: usize, row: usize, lane: usize) -> usize {
+        if self.has_lone && lane + 1 == self.count {
+            rows * self.row + row
+        } else {
+            row * self.row + lane
+        }
     }
 
     /// Lanes with the idle ones.

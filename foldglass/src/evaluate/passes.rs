@@ -234,16 +234,20 @@ impl Passes {
 /// given, times the weight of the symbol drawn and what a visit counts.
 fn add_bonus(step: &Step, bonus: &[f64], message: &mut [f64]) {
     let extent = step.extent();
-    let (row, states) = (extent.lanes.row, extent.states);
+    let (lanes, states, rows) = (&extent.lanes, extent.states, extent.rows());
     for lane in 0..extent.lanes.count {
         let cells = extent.lanes.seat(lane, extent.vectors());
         for term in 0..extent.histories * extent.terms {
             let gain = |n: usize| {
                 let cell = cells.at(term * extent.entering + n);
-                step.share * step.weights.entering[n * row + lane] * bonus[cell]
+                step.share
+                    * step.weights.entering[lanes.place(extent.entering, n, lane)]
+                    * bonus[cell]
             };
             let gained: f64 = (0..extent.entering).map(gain).sum();
-            (0..states).for_each(|s| message[(term * states + s) * row + lane] += gained);
+            for s in 0..states {
+                message[lanes.place(rows, term * states + s, lane)] += gained;
+            }
         }
     }
 }
@@ -253,7 +257,8 @@ fn carry(step: &Step, alpha: &[f64], message: &[f64], carried: &mut [f64]) {
     let extent = step.extent();
     carried.fill(0.0);
     for lane in 0..extent.lanes.count {
-        let places = (0..extent.rows()).map(|row| row * extent.lanes.row + lane);
+        let rows = extent.rows();
+        let places = (0..rows).map(|row| extent.lanes.place(rows, row, lane));
         let sum: f64 = places.map(|place| alpha[place] * message[place]).sum();
         carried[lane % carried.len()] += sum;
     }

@@ -319,6 +319,7 @@ impl Sums {
                     if let Some(visits) = to.visits {
                         self.visit::<V>(Visit {
                             width,
+                            row: extent.lanes.row,
                             rows: R,
                             terms: if whole { K } else { 1 },
                             alpha: streams.alpha,

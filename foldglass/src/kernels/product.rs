@@ -125,8 +125,6 @@ pub(super) struct Alone {
     columns: usize,
     /// States, filled up to whole vectors.
     padded: usize,
-    /// Distance between rows of alpha and the message.
-    row: usize,
 }
 
 /// The parts of scratch.
@@ -147,7 +145,6 @@ impl Alone {
             terms: extent.terms,
             columns: extent.columns(),
             padded: extent.states.next_multiple_of(PANEL / 2),
-            row: extent.lanes.row,
         }
     }
 
@@ -170,9 +167,9 @@ impl Alone {
 
     /// Where a history of the lane starts in alpha and the message, and in a table of (cell, action).
     fn starts(&self, extent: &Extent, tile: Tile) -> (usize, usize) {
-        let terms = tile.history * self.terms;
+        let (lanes, terms) = (&extent.lanes, tile.history * self.terms);
         (
-            terms * self.states * self.row + tile.panel.lane,
+            lanes.place(extent.rows(), terms * self.states, tile.panel.lane),
             tile.panel.cells * extent.actions + terms * self.columns,
         )
     }
@@ -183,8 +180,8 @@ impl Alone {
             rows: self.states,
             columns: self.columns,
             terms: self.terms,
-            a_row: self.row,
-            a_term: self.states * self.row,
+            a_row: 1,
+            a_term: self.states,
             b_term: self.columns,
             c_row: self.columns,
             add: false,
@@ -197,8 +194,8 @@ impl Alone {
             rows: self.terms,
             columns: self.columns,
             terms: self.states,
-            a_row: self.states * self.row,
-            a_term: self.row,
+            a_row: self.states,
+            a_term: 1,
             b_term: self.columns,
             c_row: self.columns,
             add,
@@ -221,10 +218,9 @@ impl Alone {
 }
 
 impl Parts<'_> {
-    /// Weighs post; the weights of entering symbols start at the lane.
-    fn weigh(&mut self, extent: &Extent, weights: &[f64]) {
-        let symbols = self.weights.chunks_exact_mut(extent.actions);
-        for (to, &weight) in symbols.zip(weights.iter().step_by(extent.lanes.row)) {
+    /// Weighs post, with the weights of entering symbols.
+    fn weigh(&mut self, actions: usize, weights: &[f64]) {
+        for (to, &weight) in self.weights.chunks_exact_mut(actions).zip(weights) {
             to.fill(weight);
         }
         for row in self.post.chunks_exact_mut(self.weights.len()) {
@@ -236,9 +232,12 @@ impl Parts<'_> {
 
     /// Turns weighted bbar.
     fn turn(&mut self, alone: &Alone) {
-        for (s, from) in self.post.chunks_exact(alone.columns).enumerate() {
-            let to = self.turned[s..].iter_mut().step_by(alone.padded);
-            to.zip(from).for_each(|(to, from)| *to = *from);
+        for (s, row) in self.post.chunks_exact(alone.columns).enumerate() {
+            let mut place = s;
+            for &bbar in row {
+                self.turned[place] = bbar;
+                place += alone.padded;
+            }
         }
     }
 }
@@ -276,7 +275,8 @@ impl Kernels {
             );
             self.multiply(&alone.post(), a, b, parts.post.as_mut_ptr());
         }
-        parts.weigh(extent, &given.weights[tile.panel.lane..]);
+        let weights = &given.weights[extent.lanes.place(extent.entering, 0, tile.panel.lane)..];
+        parts.weigh(extent.actions, weights);
     }
 
     /// Computes values, message and visits of a lane, as far as they are wanted, of weighted bbar in scratch.
@@ -307,18 +307,21 @@ impl Kernels {
                 let policy = given.policy[first..].as_ptr();
                 let (b, c) = (parts.turned.as_ptr(), parts.message.as_mut_ptr());
                 self.multiply(&alone.message(), policy, b, c);
-                let rows = parts.message.chunks_exact(alone.padded);
-                let from = rows.flat_map(|row| &row[..alone.states]);
-                from.enumerate()
-                    .for_each(|(n, from)| *message.add(start + n * alone.row) = *from);
+                for (k, from) in parts.message.chunks_exact(alone.padded).enumerate() {
+                    for (s, from) in from[..alone.states].iter().enumerate() {
+                        *message.add(start + k * alone.states + s) = *from;
+                    }
+                }
             }
             if let Some(visits) = to.visits {
+                let weights = extent.lanes.place(extent.entering, 0, tile.panel.lane);
                 work.visit::<f64>(Visit {
                     width: 1,
+                    row: 1,
                     rows: alone.states,
                     terms: alone.terms,
                     alpha,
-                    weights: given.weights[tile.panel.lane..].as_ptr(),
+                    weights: given.weights[weights..].as_ptr(),
                     visits: visits.add(first / extent.actions),
                     share: to.share,
                     add: to.add,

@@ -56,14 +56,14 @@ impl Extent {
         self.histories * self.terms * self.states
     }
 
-    /// The size of alpha and of the message: by row and lane.
+    /// The size of alpha and of the message: by row and lane, as in `Lanes::place`.
     pub fn alpha(&self) -> usize {
-        self.rows() * self.lanes.row
+        self.lanes.size(self.rows())
     }
 
     /// The size of the weights: by entering symbol and lane.
     pub fn weights(&self) -> usize {
-        self.entering * self.lanes.row
+        self.lanes.size(self.entering)
     }
 
     /// The size of a table of cells: by panel, history, k, entering symbol and lane of the panel.
@@ -179,7 +179,7 @@ impl<'a> Coming<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Reward<'a> {
     pub amount: f64,
-    /// By state, entering symbol and lane (rows of lanes as in alpha), the action that gains it.
+    /// By state, entering symbol and lane (in rows of lanes, as alpha), the action that gains it.
     pub right: &'a [u16],
 }
 
@@ -311,11 +311,6 @@ impl Sums {
         }
     }
 
-    /// The distance between rows of lanes.
-    pub(super) fn row(&self) -> usize {
-        self.extent.lanes.row
-    }
-
     /// The size of post, or bbar, of a tile.
     pub(super) fn block(&self, tile: Tile) -> usize {
         tile.rows * self.weight_rows.len() * tile.panel.width
@@ -330,18 +325,21 @@ impl Sums {
         bbar: &mut [f64],
     ) {
         let Extent {
-            entering, actions, ..
+            states,
+            entering,
+            actions,
+            ref lanes,
+            ..
         } = self.extent;
-        let (block, row, at) = (tile.block(self.weight_rows.len()), self.row(), tile.panel);
+        let (block, at) = (tile.block(self.weight_rows.len()), tile.panel);
         for r in 0..tile.rows {
             for e in 0..entering {
-                let right = &reward.right[((tile.state + r) * entering + e) * row + at.lane..];
-                let weights = &weights[e * row + at.lane..];
-                for (lane, (&right, weight)) in right.iter().zip(weights).take(at.width).enumerate()
-                {
+                let row = (tile.state + r) * entering + e;
+                for lane in 0..at.width {
+                    let right = reward.right[lanes.place(states * entering, row, at.lane + lane)];
+                    let weight = weights[lanes.place(entering, e, at.lane + lane)];
                     let column = e * actions + usize::from(right);
-                    let place = column * block.column + r * block.state + lane;
-                    bbar[place] += reward.amount * weight;
+                    bbar[column * block.column + r * block.state + lane] += reward.amount * weight;
                 }
             }
         }

@@ -82,6 +82,12 @@ pub(crate) fn ask_for(place: *const f64) {
 pub(crate) trait Narrow: Lane {
     /// Four rows as four columns.
     fn turned(rows: [Self; 4]) -> [Self; 4];
+
+    /// Numbers from four places.
+    ///
+    /// # Safety
+    /// The machine has the instructions of this vector, and a number lies at each place.
+    unsafe fn gather(from: [*const f64; 4]) -> Self;
 }
 
 /// 1.5 * 2^52: added to a number, it leaves the nearest whole number in the lowest bits.
@@ -223,6 +229,11 @@ impl Narrow for Portable {
     #[inline(always)]
     fn turned(rows: [Portable; 4]) -> [Portable; 4] {
         std::array::from_fn(|column| Portable::lanes(|row| rows[row].0[column]))
+    }
+    #[inline(always)]
+    unsafe fn gather(from: [*const f64; 4]) -> Portable {
+        // SAFETY: the caller has a number at each.
+        Portable::lanes(|lane| unsafe { *from[lane] })
     }
 }
 
@@ -373,6 +384,11 @@ mod x86 {
                     Self(_mm256_permute2f128_pd::<0x31>(high_ab, high_cd)),
                 ]
             }
+        }
+        #[inline(always)]
+        unsafe fn gather(from: [*const f64; 4]) -> Self {
+            let [a, b, c, d] = from;
+            intrinsics!(Self(_mm256_set_pd(*d, *c, *b, *a)))
         }
     }
 }

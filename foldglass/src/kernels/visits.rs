@@ -7,8 +7,9 @@ use super::vector::Lane;
 /// rows of alpha, for terms k one behind the other.
 #[derive(Clone, Copy)]
 pub(super) struct Visit {
-    /// Lanes of the panel.
+    /// Lanes of the panel, and the distance between rows of alpha and of weights.
     pub width: usize,
+    pub row: usize,
     /// States to sum over.
     pub rows: usize,
     pub terms: usize,
@@ -28,7 +29,7 @@ impl Sums {
     /// instructions.
     #[inline(always)]
     pub(super) unsafe fn visit<V: Lane>(&self, at: Visit) {
-        let (row, entering) = (self.extent.lanes.row, self.extent.entering);
+        let (row, entering) = (at.row, self.extent.entering);
         for k in 0..at.terms {
             // SAFETY: the caller's.
             unsafe {

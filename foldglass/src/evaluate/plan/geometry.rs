@@ -52,30 +52,23 @@ impl Layout {
         self.roles.leaving != Some(offset)
     }
 
-    /// How far the state, the forgotten token and the remembered tokens move a place in alpha and in
-    /// the message returned, both in rows.
-    pub fn alpha_state(&self) -> usize {
-        self.extent.lanes.row
+    /// How far the forgotten token and the remembered ones move a row of alpha and of the message returned;
+    /// a state moves it by one.
+    pub fn forgotten_step(&self) -> usize {
+        self.extent.states
     }
 
-    pub fn alpha_forgotten(&self) -> usize {
-        self.extent.states * self.alpha_state()
+    pub fn history_step(&self) -> usize {
+        self.extent.terms * self.extent.states
     }
 
-    pub fn alpha_history(&self) -> usize {
-        self.extent.terms * self.alpha_forgotten()
-    }
-
-    /// How far a symbol moves a place in alpha; none where it is not known yet.
-    pub fn alpha_symbol(&self, offset: isize) -> Option<usize> {
-        if self.roles.leaving == Some(offset) {
-            return Some(self.forgotten * self.alpha_forgotten());
-        }
-        self.lane_symbol(offset)
+    /// How far a symbol moves a row of alpha, where it is the one that leaves.
+    pub fn leaving_step(&self, offset: isize) -> Option<usize> {
+        (self.roles.leaving == Some(offset)).then_some(self.forgotten * self.forgotten_step())
     }
 
     /// How far a symbol of the middle moves a lane.
-    fn lane_symbol(&self, offset: isize) -> Option<usize> {
+    pub fn lane_step(&self, offset: isize) -> Option<usize> {
         let newer = self.roles.middle.iter().rev();
         let place = newer.enumerate().find(|(_, middle)| **middle == offset)?.0;
         Some(self.replicas * self.extent.actions.pow(place as u32))
@@ -86,7 +79,7 @@ impl Layout {
         if self.roles.entering == Some(offset) {
             return entering as Symbol;
         }
-        let step = self.lane_symbol(offset).expect("a symbol of the window");
+        let step = self.lane_step(offset).expect("a symbol of the window");
         (lane / step % self.extent.actions) as Symbol
     }
 
@@ -141,10 +134,12 @@ fn right(class: &Class, layout: &Layout) -> Vec<u16> {
         lanes,
         ..
     } = &layout.extent;
-    let mut right = vec![0; states * entering * lanes.row];
-    for (n, row) in right.chunks_exact_mut(lanes.row).enumerate() {
-        for (lane, right) in row[..lanes.count].iter_mut().enumerate() {
-            *right = layout.fold(class, n / entering, n % entering, lane) as u16;
+    let rows = states * entering;
+    let mut right = vec![0; lanes.size(rows)];
+    for row in 0..rows {
+        for lane in 0..lanes.count {
+            let fold = layout.fold(class, row / entering, row % entering, lane);
+            right[lanes.place(rows, row, lane)] = fold as u16;
         }
     }
     right

@@ -3,7 +3,7 @@
 
 use super::geometry::Layout;
 use crate::class::{Class, Node};
-use crate::kernels::{Moves, Origin, Routes};
+use crate::kernels::{Landing, Moves, Origin, Routes};
 use crate::quasigroup::Symbol;
 
 /// The routes from a step to the next. Where nothing reaches the message (at t = 1 the fold is x_1) it
@@ -23,34 +23,36 @@ pub(super) fn routes(class: &Class, node: &Node, layout: &Layout, next: &Layout)
         } else {
             square.multiply(after as Symbol, symbol(1)).into()
         };
+        let mut landing = Landing {
+            row: state,
+            lane: from.lane % layout.replicas,
+        };
         let known = window
             .clone()
             .filter(|&offset| layout.post_knows(offset))
             .chain(next.mixes.then_some(1));
-        let symbols = known.filter_map(|offset| {
-            let step = next.alpha_symbol(offset - 1)?;
-            Some(usize::from(symbol(offset)) * step)
-        });
-        from.lane % layout.replicas + symbols.sum::<usize>() + state * next.alpha_state()
+        for offset in known {
+            let step =
+                |step: Option<usize>| step.map_or(0, |step| step * usize::from(symbol(offset)));
+            landing.row += step(next.leaving_step(offset - 1));
+            landing.lane += step(next.lane_step(offset - 1));
+        }
+        landing
     };
     let draws = if next.mixes { class.q() } else { 1 };
-    Routes::new(
-        &layout.extent,
-        draws,
-        moves(class, node, layout, next),
-        place,
-    )
+    let moves = moves(class, node, layout, next);
+    Routes::new((&layout.extent, &next.extent), draws, moves, place)
 }
 
-/// How far the tokens remembered after a step move a number in the message, the newest being its action.
+/// How far the tokens remembered after a step move a row of the message, the newest being its action.
 fn moves(class: &Class, node: &Node, layout: &Layout, next: &Layout) -> Moves {
     let (q, memory) = (class.q(), class.shape().memory);
     let oldest = node.tokens.min(memory - 1);
     let token = |age: usize| {
         if age == oldest && oldest + 1 == memory {
-            next.alpha_forgotten()
+            next.forgotten_step()
         } else {
-            next.alpha_history() * q.pow(age as u32)
+            next.history_step() * q.pow(age as u32)
         }
     };
     let history = |number: usize| {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::class::{Lanes, Roles, Shape};
 use crate::inputs::InputLaw;
+use crate::kernels::Origin;
 use crate::memory::Allowance;
 use crate::quasigroup::LatinSquare;
 use crate::task::Task;
@@ -27,7 +28,7 @@ fn the_worked_example_is_laid_out_as_described() {
         lanes: Lanes::new(1, 1, false),
     };
     assert_eq!(*step.extent(), extent);
-    assert_eq!(extent.lanes.row, 1);
+    assert_eq!((extent.lanes.row, extent.lanes.has_lone), (0, true));
     assert_eq!((extent.alpha(), extent.entries()), (8, 16));
     assert_eq!(step.weights.entering, [0.5, 0.5]);
 
@@ -49,7 +50,13 @@ fn the_worked_example_is_laid_out_as_described() {
     let routes = step.geometry.routes.as_ref().unwrap();
     for (s, x, a) in [(0, 0, 0), (0, 1, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)] {
         let place = 4 * x + (s + x) % 2 + 2 * a;
-        assert_eq!(routes.places_of(0, s, x, a, 0, &[]), [(place, 1.0)]);
+        let from = Origin {
+            draw: 0,
+            state: s,
+            entering: x,
+            lane: 0,
+        };
+        assert_eq!(routes.ways((0, from, a), &[]), [(place, 1.0)]);
     }
     assert!(!routes.adds() && step.weights.mixing.is_empty());
 }
@@ -68,9 +75,9 @@ fn what_entered_becomes_the_last_digit_of_a_lane_and_the_first_leaves() {
     );
     assert_eq!(second.roles.middle, [1, 2]);
     assert_eq!(first.symbol(0, 1, 2), 1, "x_3 is the last digit");
-    assert_eq!(second.alpha_symbol(1), Some(2), "x_3 is the first");
+    assert_eq!(second.lane_step(1), Some(2), "x_3 is the first");
     assert_eq!(
-        second.alpha_symbol(2),
+        second.lane_step(2),
         Some(1),
         "x_4, which entered, is the last"
     );

@@ -18,11 +18,11 @@ pub(crate) struct Weights {
 impl Weights {
     pub fn new(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
         let (extent, law) = (&g.layout.extent, Law { class, scale });
-        let row = extent.lanes.row;
         let mut entering = vec![0.0; extent.weights()];
-        for (symbol, weights) in entering.chunks_exact_mut(row).enumerate() {
-            for (lane, weight) in weights[..extent.lanes.count].iter_mut().enumerate() {
-                *weight = law.weight(node, &g.layout, symbol, lane);
+        for symbol in 0..extent.entering {
+            for lane in 0..extent.lanes.count {
+                let place = extent.lanes.place(extent.entering, symbol, lane);
+                entering[place] = law.weight(node, &g.layout, symbol, lane);
             }
         }
         let mixing = |from: Origin| {

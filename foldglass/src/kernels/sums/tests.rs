@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernels::{Kernels, Moves, Origin};
+use crate::kernels::{Kernels, Landing, Moves, Origin};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -29,32 +29,43 @@ fn random_extent(rng: &mut ChaCha8Rng) -> Extent {
 fn random_routes(rng: &mut ChaCha8Rng, extent: &Extent) -> Routes {
     let (form, draws) = (below(rng, 6), 1 + below(rng, 2) * below(rng, 3));
     let (states, entering, lanes) = (extent.states, extent.entering, extent.lanes.count);
-    let moved = below(rng, states);
-    let place = |from: Origin| {
+    let (moved, more) = (below(rng, states), below(rng, 3));
+    let landing = |from: Origin| {
         let Origin {
             draw,
             state: s,
             entering: e,
             lane,
         } = from;
-        let place = match form {
-            0 => (s * entering + e) * lanes + lane,
-            1 => (lane * states + (s + lane * moved) % states) * entering + e,
-            2 => (lane * states + (s + e * moved) % states) * entering + e,
-            3 => (e * states + s) * lanes + lanes - 1 - lane,
-            4 => s * lanes + lane,
-            _ => s,
+        let (row, lane) = match form {
+            0 => (s * entering + e, lane),
+            1 => (lane * states + (s + lane * moved) % states, e),
+            2 => (lane * states + (s + e * moved) % states, e),
+            3 => (e * states + s, lanes - 1 - lane),
+            4 => (s, lane),
+            _ => (s, 0),
         };
-        place * draws + draw
+        Landing {
+            row: row * draws + draw,
+            lane,
+        }
     };
-    let action = states * entering * lanes * draws + below(rng, 3);
+    let turns = form == 1 || form == 2;
+    let action = states * if turns { lanes } else { entering } * draws;
+    let next = Extent {
+        histories: extent.histories,
+        states: action,
+        terms: extent.actions,
+        entering: 1,
+        actions: 1,
+        lanes: Lanes::in_panels(if turns { entering } else { lanes } + more, 4),
+    };
+    let history = |h: usize| (extent.histories - 1 - h) * extent.actions * action;
     let moves = Moves {
         action,
-        histories: (0..extent.histories)
-            .map(|h| (extent.histories - 1 - h) * extent.actions * action)
-            .collect(),
+        histories: (0..extent.histories).map(history).collect(),
     };
-    Routes::new(extent, draws, moves, place)
+    Routes::new((extent, &next), draws, moves, landing)
 }
 
 /// All that a step reads and writes, with random numbers in it.
@@ -75,7 +86,7 @@ impl Buffers {
     fn random(rng: &mut ChaCha8Rng, work: &Sums, routes: &Routes) -> Buffers {
         let extent = &work.extent;
         let drawn: Vec<f64> = numbers(rng, 16);
-        let right = extent.states * extent.weights();
+        let right = extent.lanes.size(extent.states * extent.entering);
         Buffers {
             policy: numbers(rng, extent.entries()),
             alpha: numbers(rng, extent.alpha()),
@@ -125,7 +136,8 @@ struct Single<'a> {
 impl Single<'_> {
     fn state_place(&self, s: usize, k: usize) -> usize {
         let row = (self.history * self.extent.terms + k) * self.extent.states + s;
-        row * self.extent.lanes.row + self.lane
+        let lanes = &self.extent.lanes;
+        lanes.place(self.extent.rows(), row, self.lane)
     }
 
     fn cell_place(&self, k: usize, n: usize) -> usize {
@@ -144,26 +156,35 @@ impl Single<'_> {
     }
 
     fn weight(&self, n: usize) -> f64 {
-        self.buffers.weights[n * self.extent.lanes.row + self.lane]
+        let lanes = &self.extent.lanes;
+        self.buffers.weights[lanes.place(self.extent.entering, n, self.lane)]
     }
 
     /// Where a number of post goes for each symbol drawn, and the weight of that.
-    fn places(&self, routes: &Routes, s: usize, j: usize) -> Vec<(usize, f64)> {
-        let (e, action) = (j / self.extent.actions, j % self.extent.actions);
-        routes.places_of(self.history, s, e, action, self.lane, &self.buffers.mixing)
+    fn ways(&self, routes: &Routes, s: usize, j: usize) -> Vec<(usize, f64)> {
+        let from = Origin {
+            draw: 0,
+            state: s,
+            entering: j / self.extent.actions,
+            lane: self.lane,
+        };
+        let number = (self.history, from, j % self.extent.actions);
+        routes.ways(number, &self.buffers.mixing)
     }
 
     /// Weighted bbar: the sum of what came back and, if any, the reward.
     fn bbar(&self, coming: &Coming<'_>, s: usize, j: usize) -> f64 {
         let (e, action) = (j / self.extent.actions, j % self.extent.actions);
-        let places = self.places(coming.routes.unwrap(), s, j);
+        let ways = self.ways(coming.routes.unwrap(), s, j);
         let mut sum = 0.0;
         for message in coming.messages() {
-            for &(place, weight) in &places {
+            for &(place, weight) in &ways {
                 sum += flushed(message[place] * weight) * self.weight(e);
             }
         }
-        let right = (s * self.extent.entering + e) * self.extent.lanes.row + self.lane;
+        let rows = self.extent.states * self.extent.entering;
+        let row = s * self.extent.entering + e;
+        let right = self.extent.lanes.place(rows, row, self.lane);
         match coming.reward {
             Some(reward) if usize::from(reward.right[right]) == action => {
                 sum + reward.amount * self.weight(e)
@@ -217,7 +238,7 @@ fn every_kernel_sums_post_one_by_one_in_order_and_sends_it() {
             {
                 let terms = (0..extent.terms).map(|k| (one.alpha(s, k), one.policy(k, j)));
                 let sum = flushed(chain(0.0, terms) * one.weight(j / extent.actions));
-                for (place, weight) in one.places(&routes, s, j) {
+                for (place, weight) in one.ways(&routes, s, j) {
                     expected[place] += flushed(sum * weight);
                 }
             }
@@ -331,30 +352,45 @@ fn quads_are_carried_as_they_lie() {
         actions: 5,
         lanes: Lanes::in_panels(lanes, 4),
     };
-    let kinds = |extent: &Extent, place: &dyn Fn(Origin) -> usize| {
+    let kinds = |extent: &Extent, landing: &dyn Fn(Origin) -> (usize, usize)| {
         let moves = Moves {
-            action: 10_000,
+            action: 1_000,
             histories: vec![0],
         };
-        Routes::new(extent, 1, moves, place).kinds()
+        let next = Extent {
+            states: 1_000,
+            terms: 5,
+            lanes: Lanes::in_panels(9, 4),
+            ..extent.clone()
+        };
+        let landing = |from| {
+            let (row, lane) = landing(from);
+            Landing { row, lane }
+        };
+        Routes::new((extent, &next), 1, moves, landing).kinds()
     };
-    let side = |from: Origin| (from.state * 5 + from.entering) * 25 + from.lane;
+    let side = |from: Origin| (from.state * 5 + from.entering, from.lane);
     assert_eq!(kinds(&extent(5, 9), &side), "TTA");
-    let turned = |from: Origin| (from.lane * 12 + from.state) * 5 + from.entering;
+    let turned = |from: Origin| (from.lane * 12 + from.state, from.entering);
     assert_eq!(kinds(&extent(5, 9), &turned), "ttA");
     assert_eq!(kinds(&extent(12, 9), &turned), "ttA");
+    // The last symbol is in the lane that lies behind all rows.
+    let behind = |from: Origin| (from.lane * 12 + from.state, from.entering + 4);
+    assert_eq!(kinds(&extent(5, 9), &behind), "ttA");
+    // Of the first four symbols one is there, or is the last of a quad.
+    let broken = |from: Origin| (from.lane * 12 + from.state, 8 - from.entering);
+    assert_eq!(kinds(&extent(5, 9), &broken), "AAA");
+    let crossing = |from: Origin| (from.state * 5 + from.entering, from.lane + 5);
+    assert_eq!(kinds(&extent(5, 4), &crossing), "A");
     // The state of the message depends on the entering symbol: all states must be in one tile.
     let moved = |states: usize| {
         move |from: Origin| {
             let state = (from.state + from.entering) % states;
-            (from.lane * states + state) * 5 + from.entering
+            (from.lane * states + state, from.entering)
         }
     };
     assert_eq!(kinds(&extent(5, 9), &moved(5)), "ttA");
     assert_eq!(kinds(&extent(12, 9), &moved(12)), "AAA");
-    // The last lane of a quad lies elsewhere.
-    let crossing = |from: Origin| side(from) + usize::from(from.lane == 3) * 5_000;
-    assert_eq!(kinds(&extent(5, 9), &crossing), "ATA");
 }
 
 #[test]

@@ -1,0 +1,458 @@
+//! Carries what a step has computed to where the next one reads it, and back (paper, App. A).
+//!
+//! Four lanes go at once, between a tile in scratch and the places of `routes`. Where they are side by side
+//! in the message too (policies evaluated together), they are vectors of it. Where instead the entering
+//! symbols are, vectors over lanes are turned, four by four, into vectors over entering symbols.
+
+use super::routes::{Origin, Place, QUAD, Quad, Routes, Shift, TURNED};
+use super::sums::{Block, LEAST_MESSAGE, Tile};
+#[cfg(target_arch = "x86_64")]
+use super::vector::Avx2;
+use super::vector::{Lane, Narrow, Portable};
+
+/// One or four lanes of a tile.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    tile: Tile,
+    /// The first of its lanes, in the panel.
+    lane: usize,
+    /// The distances in scratch between actions, entering symbols and states.
+    column: usize,
+    symbol: usize,
+    state: usize,
+}
+
+impl Part {
+    #[inline(always)]
+    fn new(routes: &Routes, tile: Tile, lane: usize) -> Part {
+        let Block { column, state } = tile.block(routes.entering * routes.actions);
+        Part {
+            tile,
+            lane,
+            column,
+            symbol: column * routes.actions,
+            state,
+        }
+    }
+
+    /// The first of its lanes, in the step.
+    #[inline(always)]
+    fn first(&self) -> usize {
+        self.tile.panel.lane + self.lane
+    }
+
+    /// Where the first action of a row and an entering symbol lies in scratch.
+    #[inline(always)]
+    fn seat(&self, row: usize, entering: usize) -> usize {
+        entering * self.symbol + row * self.state + self.lane
+    }
+
+    /// Its numbers of a row and an entering symbol.
+    #[inline(always)]
+    fn origin(&self, row: usize, entering: usize) -> Origin {
+        Origin {
+            draw: 0,
+            state: self.tile.state + row,
+            entering,
+            lane: self.first(),
+        }
+    }
+}
+
+/// Where numbers come from that are brought back, and what becomes of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Returned<'a> {
+    pub message: &'a [f64],
+    /// Of symbols drawn on the way.
+    pub mixing: &'a [f64],
+    /// Of entering symbols, in rows of lanes.
+    pub weights: &'a [f64],
+    /// Whether they are added to those in scratch.
+    pub add: bool,
+}
+
+/// The loops that carry parts to the message and back. Each is unsafe to call with a message or weights that
+/// `Routes::check` refuses, with a part of another step, and where the machine has none of their vectors.
+#[derive(Clone, Copy)]
+pub(super) struct Carriers {
+    /// For lanes that are side by side.
+    together: Carrier,
+    /// By the number of symbols, from 4 on, for those that are turned.
+    turned: [Carrier; 5],
+}
+
+/// There and back.
+#[derive(Clone, Copy)]
+struct Carrier {
+    send: unsafe fn(&Routes, Part, &[f64], *const f64, *mut f64),
+    bring: unsafe fn(&Routes, Part, Returned<'_>, *mut f64),
+}
+
+/// Compiles a carrier, by itself: together they would keep more at hand than there are registers.
+macro_rules! carrier {
+    ($send:ident, $bring:ident, ($($generic:tt),*) $(, $features:literal)?) => {{
+        $(#[target_feature(enable = $features)])?
+        #[inline(never)]
+        unsafe fn send(work: &Routes, at: Part, mixing: &[f64], post: *const f64, to: *mut f64) {
+            // SAFETY: the caller's, and the features are those of the vectors.
+            unsafe { work.$send::<$($generic),*>(at, mixing, post, to) }
+        }
+        $(#[target_feature(enable = $features)])?
+        #[inline(never)]
+        unsafe fn bring(work: &Routes, at: Part, from: Returned<'_>, bbar: *mut f64) {
+            // SAFETY: as above.
+            unsafe { work.$bring::<$($generic),*>(at, from, bbar) }
+        }
+        Carrier { send, bring }
+    }};
+}
+
+/// Compiles all carriers for vectors of four.
+macro_rules! carriers {
+    ($v:tt $(, $features:literal)?) => {
+        Carriers {
+            together: carrier!(send_lanes, bring_lanes, ($v) $(, $features)?),
+            turned: carriers!(@ [4 5 6 7 8], $v $(, $features)?),
+        }
+    };
+    (@ [$($q:literal)*], $v:tt, $features:literal) => {
+        [$(carrier!(send_turned, bring_turned, ($v, $q), $features)),*]
+    };
+    (@ [$($q:literal)*], $v:tt) => {
+        [$(carrier!(send_turned, bring_turned, ($v, $q))),*]
+    };
+}
+
+/// For a lane that goes by itself.
+const SINGLE: Carrier = carrier!(send_lanes, bring_lanes, (f64));
+
+impl Carriers {
+    pub const PORTABLE: Carriers = carriers!(Portable);
+    #[cfg(target_arch = "x86_64")]
+    pub const AVX2: Carriers = carriers!(Avx2, "avx2,fma");
+
+    /// The one for some lanes.
+    #[inline(always)]
+    fn of(&self, quad: Quad, routes: &Routes) -> Carrier {
+        match quad {
+            Quad::Together => self.together,
+            Quad::Turned => self.turned[routes.entering - TURNED.start()],
+            Quad::Apart => SINGLE,
+        }
+    }
+}
+
+impl Routes {
+    /// Goes through the lanes of a tile that are carried at once, four or one.
+    #[inline(always)]
+    fn each_part(&self, tile: Tile, idle: bool, mut work: impl FnMut(Quad, Part)) {
+        let at = tile.panel;
+        let mut lane = 0;
+        while lane < at.width {
+            match self.quads[(at.lane + lane) / QUAD] {
+                Quad::Apart => {
+                    let used = self.lanes.count - at.lane;
+                    let end = if idle { at.width } else { used };
+                    for lane in lane..end.min(lane + QUAD) {
+                        work(Quad::Apart, Part::new(self, tile, lane));
+                    }
+                }
+                quad => work(quad, Part::new(self, tile, lane)),
+            }
+            lane += QUAD;
+        }
+    }
+
+    /// Sends post of a tile.
+    ///
+    /// # Safety
+    /// `check` accepts the message and the weights, the tile is one of the step, whose post lies in scratch
+    /// as its block says, and the machine has the instructions of the carriers.
+    #[inline(always)]
+    pub(super) unsafe fn send(
+        &self,
+        carriers: &Carriers,
+        tile: Tile,
+        mixing: &[f64],
+        post: &[f64],
+        message: *mut f64,
+    ) {
+        self.each_part(tile, false, |quad, part| {
+            let carrier = carriers.of(quad, self);
+            // SAFETY: the caller's.
+            unsafe { (carrier.send)(self, part, mixing, post.as_ptr(), message) }
+        });
+    }
+
+    /// Brings bbar of a tile to scratch, weighed; idle lanes as some other.
+    ///
+    /// # Safety
+    /// As for `send`; there are weights for all entering symbols and lanes.
+    #[inline(always)]
+    pub(super) unsafe fn bring_back(
+        &self,
+        carriers: &Carriers,
+        tile: Tile,
+        from: Returned<'_>,
+        bbar: &mut [f64],
+    ) {
+        self.each_part(tile, true, |quad, part| {
+            let carrier = carriers.of(quad, self);
+            // SAFETY: the caller's.
+            unsafe { (carrier.bring)(self, part, from, bbar.as_mut_ptr()) }
+        });
+    }
+
+    /// Goes through the symbols drawn, rows and entering symbols of a part.
+    #[inline(always)]
+    fn each_stop(&self, at: Part, mut work: impl FnMut(Stop)) {
+        let (lane, shift) = (at.first(), self.shift(at.tile.history));
+        for draw in 0..self.draws {
+            let mut places = self.rows(draw, at.tile.state);
+            for row in 0..at.tile.rows {
+                for (entering, places) in (0..self.entering).zip(&mut places) {
+                    work(Stop {
+                        draw,
+                        entering,
+                        place: shift.of(places[lane]),
+                        seat: at.seat(row, entering),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Sends lanes that are side by side in the message, or a single one.
+    ///
+    /// # Safety
+    /// As for `send`.
+    #[inline(always)]
+    unsafe fn send_lanes<V: Lane>(
+        &self,
+        at: Part,
+        mixing: &[f64],
+        post: *const f64,
+        message: *mut f64,
+    ) {
+        let column = at.column;
+        self.each_stop(at, |stop| {
+            let Stop { place, seat, .. } = stop;
+            // SAFETY: the caller's.
+            unsafe {
+                let weight = self.mixing::<V>(at, stop, mixing);
+                let (mut post, mut to) = (post.add(seat), message.add(place.first));
+                for _ in 0..self.actions {
+                    let mut value = V::load(post);
+                    if let Some(weight) = weight {
+                        value = value.times(weight).flush(LEAST_MESSAGE);
+                    }
+                    put(value, self.adds, to);
+                    (post, to) = (post.wrapping_add(column), to.wrapping_add(place.action));
+                }
+            }
+        });
+    }
+
+    /// Brings back lanes that are side by side in the message, or a single one.
+    ///
+    /// # Safety
+    /// As for `bring_back`.
+    #[inline(always)]
+    unsafe fn bring_lanes<V: Lane>(&self, at: Part, back: Returned<'_>, bbar: *mut f64) {
+        let column = at.column;
+        let weight = |entering| self.lanes.place(self.entering, entering, at.first());
+        let (first, step) = (weight(0), weight(1) - weight(0));
+        self.each_stop(at, |stop| {
+            let Stop { place, seat, .. } = stop;
+            // SAFETY: the caller's.
+            unsafe {
+                let weight = V::load(back.weights.as_ptr().add(first + stop.entering * step));
+                let mixing = self.mixing::<V>(at, stop, back.mixing);
+                let mut message = back.message.as_ptr().add(place.first);
+                let mut to = bbar.add(seat);
+                for _ in 0..self.actions {
+                    let mut value = V::load(message);
+                    if let Some(mixing) = mixing {
+                        value = value.times(mixing);
+                    }
+                    let value = value.flush(LEAST_MESSAGE).times(weight);
+                    put(value, back.add || stop.draw > 0, to);
+                    (message, to) = (message.wrapping_add(place.action), to.wrapping_add(column));
+                }
+            }
+        });
+    }
+
+    /// The weights of a symbol drawn on the way, if one is.
+    ///
+    /// # Safety
+    /// There are such weights if a symbol is drawn, and the machine has the instructions of `V`.
+    #[inline(always)]
+    unsafe fn mixing<V: Lane>(&self, at: Part, stop: Stop, weights: &[f64]) -> Option<V> {
+        let place = (stop.draw * self.entering + stop.entering) * self.padded + at.first();
+        // SAFETY: the caller's.
+        (self.draws > 1).then(|| unsafe { V::load(weights.as_ptr().add(place)) })
+    }
+
+    /// Sends vectors over lanes as vectors over entering symbols, four by four, and what is left one by one.
+    ///
+    /// # Safety
+    /// As for `send`; the quad is one to be turned, and there are Q entering symbols and actions.
+    #[inline(always)]
+    unsafe fn send_turned<V: Narrow, const Q: usize>(
+        &self,
+        at: Part,
+        _: &[f64],
+        post: *const f64,
+        message: *mut f64,
+    ) {
+        let (column, shift) = (at.column, self.shift(at.tile.history));
+        let action = shift.in_rows.action;
+        for row in 0..at.tile.rows {
+            for e in (0..Q - Q % QUAD).step_by(QUAD) {
+                let Square {
+                    mut seats,
+                    mut places,
+                } = self.square(at, shift, row, e);
+                for _ in 0..Q {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        let [a, b, c, d] = seats;
+                        let load = |seat| V::load(post.add(seat));
+                        let turned = V::turned([load(a), load(b), load(c), load(d)]);
+                        for (place, vector) in places.iter().zip(turned) {
+                            vector.store(message.add(*place));
+                        }
+                    }
+                    move_on(&mut places, action);
+                    move_on(&mut seats, column);
+                }
+            }
+            for e in Q - Q % QUAD..Q {
+                let seat = at.seat(row, e);
+                let firsts = self.firsts(at.origin(row, e));
+                for (lane, first) in firsts.into_iter().enumerate() {
+                    let place = shift.of(first);
+                    for n in 0..Q {
+                        // SAFETY: the caller's.
+                        unsafe {
+                            let to = message.add(place.first + n * place.action);
+                            *to = *post.add(seat + lane + n * column);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings vectors over entering symbols back as vectors over lanes, four by four, and what is left one by
+    /// one.
+    ///
+    /// # Safety
+    /// As for `bring_back`, and for `send_turned`.
+    #[inline(always)]
+    unsafe fn bring_turned<V: Narrow, const Q: usize>(
+        &self,
+        at: Part,
+        back: Returned<'_>,
+        bbar: *mut f64,
+    ) {
+        let (message, column) = (back.message.as_ptr(), at.column);
+        let shift = self.shift(at.tile.history);
+        let action = shift.in_rows.action;
+        // SAFETY: the caller's, and a quad of lanes lies in a row.
+        let weight = |e: usize| unsafe {
+            let place = e * self.lanes.row + at.first();
+            V::load(back.weights.as_ptr().add(place))
+        };
+        for row in 0..at.tile.rows {
+            for e in (0..Q - Q % QUAD).step_by(QUAD) {
+                let weights = [weight(e), weight(e + 1), weight(e + 2), weight(e + 3)];
+                let Square {
+                    mut seats,
+                    mut places,
+                } = self.square(at, shift, row, e);
+                for _ in 0..Q {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        let [a, b, c, d] = places;
+                        let load = |place| V::load(message.add(place));
+                        let turned = V::turned([load(a), load(b), load(c), load(d)]);
+                        for ((seat, vector), weight) in seats.iter().zip(turned).zip(weights) {
+                            let value = vector.flush(LEAST_MESSAGE).times(weight);
+                            put(value, back.add, bbar.add(*seat));
+                        }
+                    }
+                    move_on(&mut places, action);
+                    move_on(&mut seats, column);
+                }
+            }
+            for e in Q - Q % QUAD..Q {
+                let (weight, seat) = (weight(e), at.seat(row, e));
+                let [a, b, c, d] = self.firsts(at.origin(row, e));
+                let [a, b, c, d] = [shift.of(a), shift.of(b), shift.of(c), shift.of(d)];
+                for n in 0..Q {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        let from = |place: Place| message.add(place.first + n * place.action);
+                        let value = V::gather([from(a), from(b), from(c), from(d)]);
+                        let value = value.flush(LEAST_MESSAGE).times(weight);
+                        put(value, back.add, bbar.add(seat + n * column));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where four entering symbols of a row are that are turned, from one on.
+    #[inline(always)]
+    fn square(&self, at: Part, shift: Shift, row: usize, entering: usize) -> Square {
+        let from = at.origin(row, 0);
+        let sources = &self.sources[from.state * self.entering + entering..][..QUAD];
+        let seat = |i: usize| at.seat(sources[i] - at.tile.state, entering + i);
+        let place = |first: u32| first as usize + shift.in_rows.first + entering;
+        let [a, b, c, d] = self.firsts(from);
+        Square {
+            seats: [seat(0), seat(1), seat(2), seat(3)],
+            places: [place(a), place(b), place(c), place(d)],
+        }
+    }
+}
+
+/// Where all actions of a part are for one symbol drawn, state and entering symbol.
+#[derive(Clone, Copy)]
+struct Stop {
+    draw: usize,
+    entering: usize,
+    place: Place,
+    /// In scratch.
+    seat: usize,
+}
+
+/// Four entering symbols by four lanes: where the first actions of the symbols lie in scratch, and of the
+/// lanes in the message.
+struct Square {
+    seats: [usize; QUAD],
+    places: [usize; QUAD],
+}
+
+/// Moves four places by as much.
+#[inline(always)]
+fn move_on(places: &mut [usize; QUAD], far: usize) {
+    for place in places {
+        *place += far;
+    }
+}
+
+/// Puts or adds a vector.
+///
+/// # Safety
+/// There is room for it at `to`.
+#[inline(always)]
+unsafe fn put<V: Lane>(value: V, add: bool, to: *mut f64) {
+    // SAFETY: the caller's.
+    unsafe {
+        let sum = if add { value.plus(V::load(to)) } else { value };
+        sum.store(to);
+    }
+}
