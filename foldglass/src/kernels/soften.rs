@@ -153,6 +153,7 @@ impl Soften {
                 (1.0 / self.tau).min(f64::MAX)
             }),
             tie: all(if self.tau == 0.0 { -self.tie } else { 0.0 }),
+            far: all(FAR * self.tau),
             damping: all(self.damping),
             least: all(self.least),
         }
@@ -191,9 +192,11 @@ impl Soften {
 struct Rule<V> {
     /// Whether actions that are not the best may have a share.
     is_soft: bool,
-    /// What differences of values are multiplied by, and from where on they count as none.
+    /// What differences of values are multiplied by, from where on they count as none, and from where on
+    /// they leave a share.
     scale: V,
     tie: V,
+    far: V,
     damping: V,
     least: V,
 }
@@ -224,8 +227,7 @@ impl<V: Lane> Rule<V> {
             let (mut good, mut near) = (zero, zero);
             for (action, to) in weights.iter_mut().enumerate().take(q) {
                 let behind = V::load(values.add(action * width)).minus(best);
-                let behind = behind.times(self.scale);
-                near = near.plus(one.keep_if_ge(behind, zero.like(FAR)));
+                near = near.plus(one.keep_if_ge(behind, self.far));
                 *to = one.keep_if_ge(behind, self.tie);
                 good = good.plus(*to);
             }
