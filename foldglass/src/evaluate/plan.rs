@@ -36,6 +36,9 @@
 //! | weights | entering, lane |
 //! | post, bbar of a panel and a history, in scratch | entering, a, s, lane of the panel |
 //!
+//! A lane that is alone in its panel, the last, is no part of the rows of lanes of alpha, beta and weights: it
+//! lies behind all of them, in the same order (`Lanes::place`). Its post and bbar are by s, entering and a.
+//!
 //! **Routes** (`routes`). From one step to the next the symbol that entered becomes the last digit
 //! of a lane, the first digit of a lane becomes the symbol that leaves, a becomes y, and the fold moves
 //! by x_{t+1}. So a number of post is carried to alpha of the next step (`kernels::routes`), and beta
