@@ -20,7 +20,7 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive, shard};
 use crate::output::{Report, number};
-use crate::progress::{Terminal, span};
+use crate::progress::{Terminal, about};
 use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `enumerate`.
@@ -276,13 +276,11 @@ impl Report for Enumerated {
                     out,
                     "memory   at most {memory} on {threads} threads, the traps and their shelves aside"
                 )?;
-                let (about, time) = (
-                    if *at_least { "at least about" } else { "about" },
-                    span(*seconds),
-                );
+                let least = if *at_least { "at least " } else { "" };
+                let time = about(*seconds);
                 writeln!(
                     out,
-                    "time     {about} {time}, the barriers of the traps aside"
+                    "time     {least}{time}, the barriers of the traps aside"
                 )
             }
         }
