@@ -21,8 +21,8 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{TaskArg, count, max_memory, not_negative, positive, warn_of_random, whole};
 use crate::output::Report;
+use crate::report::files::write_whole;
 use crate::report::{Cell, Column, Digits, Format, Table};
-use crate::reproduce::write_whole;
 
 /// The flags of `family`.
 #[derive(Debug, Args)]

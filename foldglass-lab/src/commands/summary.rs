@@ -7,17 +7,15 @@ use clap::Args;
 use foldglass::stats::{Interval, Proportion};
 use foldglass_study::disk::replace;
 use foldglass_study::method::shown;
-use foldglass_study::{
-    Error as StudyError, PointSummary, Record, Registry, claims, gather, summarize,
-};
+use foldglass_study::{Error as StudyError, PointSummary, Registry, claims, gather, summarize};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::nearest;
 use crate::output::{Report, counted};
 use crate::progress::say;
+use crate::report::plot::unknown_result;
 use crate::report::{Cell, Column, Digits, Format, Table};
 
 /// The flags of `summary`.
@@ -68,22 +66,6 @@ impl SummaryArgs {
         }
         Ok(summed)
     }
-}
-
-/// Refuses a result that no run has, or records of which there are none.
-pub fn unknown_result(records: &[Record], of: Option<&str>) -> Error {
-    let Some(first) = records.first() else {
-        return Error::Usage("no run is done yet".to_owned());
-    };
-    let mut names: Vec<&str> = first.result.keys().map(|key| &key[..]).collect();
-    names.sort_unstable();
-    let asked = of.unwrap_or("-");
-    let meant = nearest(asked, names.iter().copied());
-    let meant = meant.map_or(String::new(), |near| format!(" (is {near} meant?)"));
-    Error::Usage(format!(
-        "--of {asked}: the runs have no such number{meant}: {}",
-        names.join(", ")
-    ))
 }
 
 /// Writes a table to a file, whole or not at all.

@@ -13,8 +13,8 @@ use foldglass_study::ClassWords;
 use super::explorer::lock;
 use super::limits;
 use super::refusal::Refusal;
-use crate::cli::one_line;
 use crate::flags::ClassArgs;
+use crate::settings::one_line;
 
 /// A class and the flags that name it.
 #[derive(Debug, Clone)]

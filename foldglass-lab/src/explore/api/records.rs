@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Ask, command};
-use crate::commands::plot;
 use crate::error::Error;
 use crate::explore::classes::{Known, check_cells};
 use crate::explore::explorer::{Directory, Kind};
 use crate::explore::refusal::Refusal;
+use crate::report::plot;
 
 /// The most points, runs of a point and points of a fleet's curve that are told of.
 const POINTS: usize = 2000;

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::command::{self, CODE};
 use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
-use crate::commands::certify as certify_command;
-use crate::commands::tree::{Spot, flood};
 use crate::error::Error;
 use crate::explore::refusal::Refusal;
+use crate::report::certify as shelf;
+use crate::report::tree::{Spot, flood};
 
 /// A move of a path, with what it is for.
 #[derive(Serialize)]
@@ -112,7 +112,7 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
         )));
     }
     let allowance = ask.explorer.allowance;
-    let line = certify_command::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
+    let line = shelf::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
     let cap = asked.cap.to_string();
     let mut words = vec!["certify", "--code", CODE, "--cap", &cap];
     if asked.barrier {
@@ -184,7 +184,7 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
         ask.explorer.allowance,
         &ask.deadline,
     );
-    let (flooded, sketch) = flooded.map_err(|error| match error {
+    let (tree, sketch) = flooded.map_err(|error| match error {
         Error::Stopped(_) => Refusal::new(
             503,
             "the flood takes longer than a page may ask for: it was stopped",
@@ -192,7 +192,6 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
         other => other.into(),
     })?;
     let [width, height] = sketch.size;
-    let tree = &flooded.tree;
     let leaf = |spot: &Spot| {
         let leaf = &tree.leaves[spot.leaf];
         json!({

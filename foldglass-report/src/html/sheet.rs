@@ -1,9 +1,9 @@
 //! Renders a table of a page: sorted and filtered by a small script, a link to every row.
 
-use super::super::page::Sheet;
-use super::super::prose::escaped;
-use super::super::{Align, Cell};
 use super::{drawing, push};
+use crate::page::Sheet;
+use crate::prose::escaped;
+use crate::table::{Align, Cell};
 
 /// Tables of fewer rows need no search.
 const SEARCHED: usize = 8;
@@ -84,7 +84,7 @@ fn write_choices(out: &mut String, sheet: &Sheet) {
         "<span class=\"live choices\" role=\"group\" aria-label=\"Verdicts shown\" hidden>",
     );
     for (word, count) in words {
-        let class = drawing::class(super::super::page::Tone::of(&word));
+        let class = drawing::class(crate::tone::Tone::of(&word));
         let sign = drawing::sign(class);
         let word = escaped(&word);
         push(
@@ -251,9 +251,9 @@ fn value(cell: &Cell) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::page::Range;
-    use super::super::super::{Column, Table};
     use super::*;
+    use crate::page::Range;
+    use crate::table::{Column, Table};
 
     #[test]
     fn errata_are_linked_to_by_their_numbers() {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::ways::Ways;
 use super::{DrawnCode, Walk};
-use crate::report::figure::{self, BLACK, BLUE, LOOKS, PLAIN, Style, TEXT, VERMILION, WIDTH, text};
+use crate::figure::{self, BLACK, BLUE, LOOKS, PLAIN, Style, TEXT, VERMILION, WIDTH, text};
 
 /// Edges of all inputs, and cells that none reaches.
 const EDGE: &str = "#a8a8a8";

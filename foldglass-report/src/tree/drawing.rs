@@ -5,7 +5,7 @@ use foldglass::landscape::tree::Tree;
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use crate::report::figure::{self, BLACK, LABEL, WIDTH, line};
+use crate::figure::{self, BLACK, LABEL, WIDTH, line};
 
 const HEIGHT: f64 = 650.0;
 
@@ -26,6 +26,7 @@ const JOIN: &str = figure::GREY;
 
 /// A tree to draw.
 pub struct Drawing<'a> {
+    /// The tree.
     pub tree: &'a Tree,
     /// The class in words.
     pub title: String,

@@ -43,6 +43,11 @@ pub enum Error {
     Output(io::Error),
 }
 
+/// The user stopped the forecast of a study.
+pub fn stopped_trial() -> Error {
+    Error::Stopped("stopped while the dynamics were tried out".to_owned())
+}
+
 impl<E: Into<study::Error>> From<E> for Error {
     fn from(error: E) -> Error {
         Error::Study(Box::new(error.into()))
@@ -129,7 +134,7 @@ impl Error {
     }
 
     /// Writes the message to stderr, as one line, and gives the exit code.
-    pub(crate) fn report(&self) -> u8 {
+    pub fn report(&self) -> u8 {
         let fault = self.fault();
         if fault != Fault::Unread {
             let message = self.to_string().replace(['\n', '\r'], " ");

@@ -3,9 +3,9 @@
 
 use std::io::{self, Write};
 
-use super::page::Tone;
 use super::{Align, Cell, Column, Table};
-use crate::terminal::Screen;
+use crate::screen::Screen;
+use crate::tone::Tone;
 
 /// Columns of known widths, so that the rows of a long list can be written as they come.
 #[derive(Debug, Default)]
@@ -65,17 +65,6 @@ impl Lines {
 
 /// Bold type.
 const BOLD: &str = "1";
-
-impl Tone {
-    /// How a terminal shows it; none as everything else.
-    fn sgr(self) -> Option<&'static str> {
-        match self {
-            Tone::Good | Tone::Unsure => None,
-            Tone::Bad => Some("31"),
-            Tone::Silent => Some("2"),
-        }
-    }
-}
 
 fn painted(text: &str, sgr: &str, colour: bool) -> String {
     if colour {
@@ -159,7 +148,7 @@ fn fit(columns: &[Column], widths: &[usize], room: Option<usize>) -> Vec<usize> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::example;
+    use super::super::example;
     use super::*;
 
     #[test]

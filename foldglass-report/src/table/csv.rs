@@ -108,7 +108,7 @@ fn quoted(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::example;
+    use super::super::example;
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@ use dashu_int::UBig;
 use foldglass::stats::{Interval, Proportion};
 use foldglass::{Reward, exact};
 
-use crate::output::number;
+use crate::words::number;
 
 /// How many digits of a real number a person reads. Programs get all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

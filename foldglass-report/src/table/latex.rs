@@ -65,7 +65,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::example;
+    use super::super::example;
     use super::super::{Cell, Table};
     use super::*;
 

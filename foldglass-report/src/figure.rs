@@ -8,8 +8,8 @@ use kuva::prelude::{
 };
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::Digits;
-use crate::output::number;
+use crate::table::Digits;
+use crate::words::number;
 
 /// The width of a figure, in pixels.
 pub const WIDTH: f64 = 1120.0;

@@ -43,7 +43,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::example;
+    use super::super::example;
     use super::*;
 
     #[test]

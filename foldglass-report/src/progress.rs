@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use foldglass::watch::{Observer, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+pub use crate::words::{about, span};
+
 /// Shorter computations show nothing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -405,27 +407,6 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "foldglass: {line}");
 }
 
-/// An estimate in words: `about 50 s`, `less than a second`.
-pub fn about(seconds: f64) -> String {
-    match span(seconds) {
-        little if little.starts_with("less") => little,
-        time => format!("about {time}"),
-    }
-}
-
-/// Seconds in words: `50 s`, `12 min`, `3 h 5 min`, `2 d 4 h`.
-pub fn span(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    let (minutes, hours) = ((whole + 30) / 60, (whole + 1800) / 3600);
-    match whole {
-        0 => "less than a second".to_owned(),
-        1..=90 => format!("{whole} s"),
-        91..=5_400 => format!("{minutes} min"),
-        5_401..=172_800 => format!("{} h {} min", minutes / 60, minutes % 60),
-        _ => format!("{} d {} h", hours / 24, hours % 24),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -475,20 +456,5 @@ mod tests {
         assert_eq!(parts.share(heard(3, 4, 0.0), 0.0), 0.0);
         assert_eq!(parts.weights, [0.0, 0.0, 2.5, 5.0]);
         assert_eq!(parts.share(heard(4, 4, 1.0), 1.0), 2.5 / 7.5);
-    }
-
-    #[test]
-    fn times_are_said_in_two_units_at_most() {
-        for (seconds, said) in [
-            (0.2, "less than a second"),
-            (50.0, "50 s"),
-            (725.0, "12 min"),
-            (11_100.0, "3 h 5 min"),
-            (187_200.0, "2 d 4 h"),
-        ] {
-            assert_eq!(span(seconds), said);
-        }
-        assert_eq!(about(0.2), "less than a second");
-        assert_eq!(about(725.0), "about 12 min");
     }
 }

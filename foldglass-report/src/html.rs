@@ -5,8 +5,8 @@ mod sheet;
 
 use std::fmt::Write;
 
-use super::page::{Block, Chapter, Fact, Figure, Page, Tally};
-use super::prose::{escaped, html, inline};
+use crate::page::{Block, Chapter, Fact, Figure, Page, Tally};
+use crate::prose::{escaped, html, inline};
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -181,9 +181,9 @@ fn write_figure(out: &mut String, figure: &Figure) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::Sheet;
-    use super::super::table::example;
     use super::*;
+    use crate::page::Sheet;
+    use crate::table::example;
 
     fn page() -> Page {
         let tally = Tally {

@@ -5,12 +5,12 @@ use foldglass_study::PointSummary;
 use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
 use kuva::render::render::TextAnchor;
 
-use crate::output::number;
-use crate::report::INTERVAL_LEVEL;
-use crate::report::figure::{
+use crate::INTERVAL_LEVEL;
+use crate::figure::{
     LOOKS, PLAIN, Point, WIDTH, curve_named, legend, powers_of_ten, round_step, settled, styled,
     tau, text,
 };
+use crate::words::number;
 
 /// The points of one class and method along the axis.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Renders a report as Markdown, its figures as files beside it.
 
-use super::page::{Block, Chapter, Fact, Figure, Page, Tally};
-use super::{Cell, Column, Format, Table};
+use crate::page::{Block, Chapter, Fact, Figure, Page, Tally};
+use crate::table::{Cell, Column, Format, Table};
 
 /// The page.
 pub fn write(page: &Page) -> String {
@@ -90,9 +90,9 @@ fn tallied(tallies: &[Tally]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::page::Sheet;
-    use super::super::table::example;
     use super::*;
+    use crate::page::Sheet;
+    use crate::table::example;
 
     #[test]
     fn a_page_is_one_text_with_its_figures_beside_it() {

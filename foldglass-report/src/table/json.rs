@@ -48,7 +48,7 @@ pub fn value(cell: &Cell) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::example;
+    use super::super::example;
     use super::*;
     use dashu_int::UBig;
 

@@ -1,9 +1,20 @@
 //! Holds a table: columns with a key for programs and a head for people, typed rows, notes.
 
+mod cell;
+mod csv;
+mod format;
+mod json;
+mod latex;
+mod markdown;
+mod text;
+
 use std::io::{self, Write};
 
-use super::{Cell, Format, csv, json, latex, markdown, text};
-use crate::terminal::Screen;
+use crate::screen::Screen;
+
+pub use cell::{Cell, Digits, short_fraction};
+pub use format::Format;
+pub use text::Lines;
 
 /// Which way the entries of a column are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +190,6 @@ impl Table {
 /// The columns and rows that the tests of all renderers share.
 #[cfg(test)]
 pub fn example() -> Table {
-    use super::Digits;
     use foldglass::stats::{Interval, Proportion};
 
     let columns = [

@@ -1,8 +1,8 @@
 //! Draws what stands between the lines of a page: bars of verdicts, ranges, and figures made to fit.
 
-use super::super::page::{Range, Tone};
-use super::super::prose::escaped;
-use crate::output::number;
+use crate::page::{Range, Tone};
+use crate::prose::escaped;
+use crate::words::number;
 
 /// The classes of style and the words of what is tallied.
 pub const VERDICTS: [(&str, &str); 3] = [

@@ -4,7 +4,8 @@
 //! .sheet(Sheet::new("claims", table).keyed(["id"]).judged("verdict"))` is all that a table of claims
 //! needs to stand in the page, sorted and filtered, a link to each of its rows.
 
-use super::{Cell, Table};
+use crate::table::{Cell, Table};
+pub use crate::tone::Tone;
 
 /// A report.
 #[derive(Debug, Clone)]
@@ -115,31 +116,6 @@ pub struct Range {
     pub ours: f64,
     /// The paper's.
     pub paper: f64,
-}
-
-/// What a verdict says, whatever its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// It stands.
-    Good,
-    /// It does not.
-    Bad,
-    /// It cannot be told, or only a part of it.
-    Unsure,
-    /// There is nothing to say.
-    Silent,
-}
-
-impl Tone {
-    /// That of a word.
-    pub fn of(word: &str) -> Tone {
-        match word {
-            "agrees" | "shown" | "agree" => Tone::Good,
-            "differs" | "refuted" | "differ" => Tone::Bad,
-            "not stated" | "not in the paper" => Tone::Silent,
-            _ => Tone::Unsure,
-        }
-    }
 }
 
 impl Chapter {
@@ -282,7 +258,7 @@ pub fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Column;
+    use crate::table::Column;
 
     #[test]
     fn rows_are_known_by_their_words_and_none_by_those_of_another() {
@@ -306,21 +282,5 @@ mod tests {
         let chapter = Chapter::new("c", "C").sheet(sheet("a")).with(folded);
         let ids: Vec<&str> = chapter.sheets().iter().map(|sheet| &sheet.id[..]).collect();
         assert_eq!(ids, ["a", "b"]);
-    }
-
-    #[test]
-    fn words_of_claims_and_of_numbers_have_one_tone() {
-        let tones = [
-            "agrees",
-            "shown",
-            "differs",
-            "refuted",
-            "shown in part",
-            "open",
-            "not stated",
-        ];
-        let tones = tones.map(Tone::of);
-        use Tone::{Bad, Good, Silent, Unsure};
-        assert_eq!(tones, [Good, Good, Bad, Bad, Unsure, Unsure, Silent]);
     }
 }
