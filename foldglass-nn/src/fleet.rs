@@ -4,11 +4,12 @@ use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
-use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings, SettingsError};
+use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings};
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use thiserror::Error;
+
+pub use crate::error::FleetError;
 
 /// A point of a model's curve, taken when the gate is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,20 +25,6 @@ pub struct CurvePoint {
     /// What the last step came to.
     #[serde(flatten)]
     pub last: StepRecord,
-}
-
-/// A fleet that cannot be made, trained or taken up.
-#[derive(Debug, Error)]
-pub enum FleetError {
-    /// The settings.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The back end.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// A checkpoint cannot be read or written.
-    #[error("checkpoint: {0}")]
-    Checkpoint(String),
 }
 
 /// R models, their back end and how far they have come.

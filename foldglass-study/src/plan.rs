@@ -401,6 +401,11 @@ impl Unit {
     }
 }
 
+/// The units of each point: what all of a point share is asked once, since there may be millions.
+pub(crate) fn points(units: &[Unit]) -> impl Iterator<Item = &[Unit]> {
+    units.chunk_by(|a, b| (a.series, a.point) == (b.series, b.point))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,9 @@
 //! Writes the records of a study as one table: JSON Lines, CSV, or Parquet with a column a field.
 
 mod columns;
+#[cfg(feature = "parquet")]
 mod metadata;
+#[cfg(feature = "parquet")]
 mod parquet;
 
 use std::path::Path;
@@ -36,13 +38,23 @@ pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), Error> {
     let content = match form {
         Form::Lines => lines(records),
         Form::Csv => csv(&columns(records)),
-        Form::Parquet => {
-            let columns = columns(records);
-            let written = parquet::write(&columns, &metadata::of(records, &columns));
-            written.map_err(|error| Error::Failed(error.to_string()))?
-        }
+        Form::Parquet => parquet(records)?,
     };
     replace(path, "table", &content).map_err(|source| Error::keep(path, source))
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(records: &[Record]) -> Result<Vec<u8>, Error> {
+    let columns = columns(records);
+    let written = parquet::write(&columns, &metadata::of(records, &columns));
+    written.map_err(|error| Error::Failed(error.to_string()))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &[Record]) -> Result<Vec<u8>, Error> {
+    Err(Error::Failed(
+        "a table as Parquet: foldglass-study was built without its feature `parquet`".to_owned(),
+    ))
 }
 
 fn lines(records: &[Record]) -> Vec<u8> {
