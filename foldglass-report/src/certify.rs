@@ -1,13 +1,14 @@
 //! Searches the shelf of a code for an exit, and says what was found (paper, App. G.6).
 
 use std::io::{self, Write};
+use std::ops::Not;
 
 use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
 use foldglass::watch::Observer;
-use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::report::Report;
@@ -19,16 +20,34 @@ pub struct Found {
     pub shelf: Shelf,
     /// Whether the user stopped it.
     pub stopped: bool,
+    /// Whether a way out over a barrier was searched.
+    with_barrier: bool,
+}
+
+impl Found {
+    /// A search of the shelf alone.
+    pub fn new(shelf: Shelf, stopped: bool) -> Found {
+        Found {
+            shelf,
+            stopped,
+            with_barrier: false,
+        }
+    }
+
+    /// Searches the way out over a barrier.
+    pub fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
+        let verdict = &mut self.shelf.verdict;
+        verdict.way_out = barrier::way_out(workers, &verdict.start, cap, observer);
+        self.with_barrier = true;
+    }
 }
 
 /// Searches one code with all threads.
 pub fn search(workers: &mut Workers, start: &Code, cap: usize, observer: &dyn Observer) -> Found {
     let mut search = Search::new(workers, start.clone(), cap);
     search.explore(workers, observer);
-    Found {
-        stopped: !search.is_over(),
-        shelf: search.finish(),
-    }
+    let stopped = !search.is_over();
+    Found::new(search.finish(), stopped)
 }
 
 /// What is said of one code: its shelf, and its way out over a barrier where that is asked for.
@@ -43,166 +62,164 @@ pub fn certify(
     shelf::check_cap(cap, allowance)?;
     let mut evaluator = Evaluator::new(class, allowance)?;
     let mut workers = Workers::new(class, 1, allowance)?;
-    let found = search(&mut workers, start, cap, observer);
-    let mut line = Line::new(0, found, &mut evaluator);
+    let mut found = search(&mut workers, start, cap, observer);
     if with_barrier {
         barrier::check_cap(cap, allowance)?;
-        line.find_way_out(&mut workers, cap, observer);
+        found.find_way_out(&mut workers, cap, observer);
     }
-    Ok(line)
+    Ok(Line::new(0, found, &mut evaluator))
 }
 
 /// Verdicts on codes.
+#[derive(Serialize)]
 pub struct Certified {
-    /// The number of codes, also of those that were not come to.
-    pub codes: usize,
-    /// Their class.
-    pub class: Class,
+    /// What was found of each code that was come to.
+    verdicts: Vec<Line>,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
+    #[serde(skip)]
+    class: Class,
     /// Whether barriers were asked for.
-    pub barriers: bool,
-    /// What was found of each.
-    pub verdicts: Vec<Line>,
+    #[serde(skip)]
+    barriers: bool,
 }
 
 /// What is reported of a code.
+#[derive(Serialize)]
 pub struct Line {
     /// The code's number.
     code: usize,
-    /// What the search of its shelf came to.
-    pub found: Found,
+    verdict: &'static str,
+    /// Codes of its shelf that were found.
+    shelf: usize,
+    reward_exact: Reward,
+    depth: usize,
+    neutral_moves: usize,
     /// Cells that no rollout of the code consults.
     unvisited: usize,
-    /// Whether a barrier was asked for.
-    barrier: bool,
+    /// The moves to a raise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Vec<Move>>,
+    /// Where one was asked for; an optimal code has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier: Option<Option<Reward>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier_is: Option<StandingWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flooded: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way_out: Option<Vec<Move>>,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
+    actions: Vec<Symbol>,
+    /// The barrier over the smallest difference of rewards.
+    #[serde(skip)]
+    quanta: Option<String>,
 }
 
 impl Line {
     /// What a search found of the code of this number.
     pub fn new(number: usize, found: Found, evaluator: &mut Evaluator) -> Line {
-        let start = &found.shelf.verdict.start;
-        evaluator.evaluate(&Policy::deterministic(start));
-        let never = (0..start.class().cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
+        let Found {
+            shelf,
+            stopped,
+            with_barrier,
+        } = found;
+        let verdict = shelf.verdict;
+        let class = verdict.start.class();
+        evaluator.evaluate(&Policy::deterministic(&verdict.start));
+        let never = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
+        let way = verdict.way_out;
+        let word = |way: &WayOut| way.standing.word();
         Line {
             code: number,
+            verdict: verdict.finding.name(),
+            shelf: shelf.size,
+            depth: shelf.depth,
+            neutral_moves: shelf.neutral_moves,
             unvisited: never.count(),
-            barrier: false,
-            found,
+            path: match verdict.finding {
+                Finding::Escapes { moves } => Some(moves),
+                _ => None,
+            },
+            barrier: with_barrier.then(|| way.as_ref().map(|way| way.height.clone())),
+            barrier_is: with_barrier.then(|| way.as_ref().map_or(StandingWord::Exact, word)),
+            flooded: way.as_ref().and_then(|way| match way.standing {
+                Standing::Exact { codes } => Some(codes),
+                Standing::Bound => None,
+            }),
+            quanta: (way.as_ref())
+                .map(|way| way.height.over(&class.task().denominator()).to_string()),
+            way_out: way.map(|way| way.moves),
+            interrupted: stopped,
+            actions: verdict.start.actions().to_vec(),
+            reward_exact: verdict.reward,
         }
-    }
-
-    /// Searches the way out over a barrier.
-    pub fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
-        let verdict = &mut self.found.shelf.verdict;
-        verdict.way_out = barrier::way_out(workers, &verdict.start, cap, observer);
-        self.barrier = true;
-    }
-
-    fn word(&self) -> &'static str {
-        self.found.shelf.verdict.finding.name()
     }
 
     /// J of the code.
     pub fn reward(&self) -> &Reward {
-        &self.found.shelf.verdict.reward
+        &self.reward_exact
     }
 
     /// The moves to a raise, where there are some.
     pub fn path(&self) -> Option<&[Move]> {
-        match &self.found.shelf.verdict.finding {
-            Finding::Escapes { moves } => Some(moves),
-            _ => None,
-        }
+        self.path.as_deref()
     }
 
-    /// The way over a barrier, where it was searched and there is one.
-    pub fn way_out(&self) -> Option<&WayOut> {
-        self.found.shelf.verdict.way_out.as_ref()
+    /// The moves over a barrier, where they were searched and there are some.
+    pub fn way_out(&self) -> Option<&[Move]> {
+        self.way_out.as_deref()
     }
 
     /// The barrier, in quanta and how it is known; an optimal code has none.
     fn barrier_cells(&self) -> [Cell; 4] {
-        let Some(way) = self.way_out() else {
+        let (Some(Some(height)), Some(word)) = (&self.barrier, self.barrier_is) else {
             return [Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing];
         };
-        let denominator = self.found.shelf.verdict.start.class().task().denominator();
         [
-            way.height.to_f64().into(),
-            (&way.height).into(),
-            way.height.over(&denominator).to_string().into(),
-            way.standing.word().to_string().into(),
+            height.to_f64().into(),
+            height.into(),
+            Cell::or_missing(self.quanta.clone()),
+            word.to_string().into(),
         ]
     }
 
     fn row(&self) -> Vec<Cell> {
-        let verdict = match self.found.stopped {
-            true => format!("{} so far", self.word()),
-            false => self.word().to_owned(),
+        let verdict = if self.interrupted {
+            format!("{} so far", self.verdict)
+        } else {
+            self.verdict.to_owned()
         };
-        let shelf = &self.found.shelf;
         let mut row = vec![
             self.code.into(),
             verdict.into(),
-            self.reward().to_f64().into(),
-            self.reward().into(),
-            shelf.size.into(),
-            shelf.depth.into(),
-            shelf.neutral_moves.into(),
+            self.reward_exact.to_f64().into(),
+            (&self.reward_exact).into(),
+            self.shelf.into(),
+            self.depth.into(),
+            self.neutral_moves.into(),
             self.unvisited.into(),
             Cell::or_missing(self.path().map(<[Move]>::len)),
         ];
-        if self.barrier {
+        if self.barrier.is_some() {
             row.extend(self.barrier_cells());
         }
         row
     }
 }
 
-impl Serialize for Line {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let shelf = &self.found.shelf;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("code", &self.code)?;
-        map.serialize_entry("verdict", self.word())?;
-        map.serialize_entry("shelf", &shelf.size)?;
-        map.serialize_entry("reward_exact", self.reward())?;
-        map.serialize_entry("depth", &shelf.depth)?;
-        map.serialize_entry("neutral_moves", &shelf.neutral_moves)?;
-        map.serialize_entry("unvisited", &self.unvisited)?;
-        if let Some(path) = self.path() {
-            map.serialize_entry("path", path)?;
-        }
-        if self.barrier {
-            let way = self.way_out();
-            map.serialize_entry("barrier", &way.map(|way| &way.height))?;
-            let word = way.map_or(StandingWord::Exact, |way| way.standing.word());
-            map.serialize_entry("barrier_is", &word)?;
-        }
-        if let Some(way) = self.way_out() {
-            if let Standing::Exact { codes } = way.standing {
-                map.serialize_entry("flooded", &codes)?;
-            }
-            map.serialize_entry("way_out", &way.moves)?;
-        }
-        if self.found.stopped {
-            map.serialize_entry("interrupted", &true)?;
-        }
-        map.serialize_entry("actions", shelf.verdict.start.actions())?;
-        map.end()
-    }
-}
-
-impl Serialize for Certified {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("verdicts", &self.verdicts)?;
-        if self.interrupted() {
-            map.serialize_entry("interrupted", &true)?;
-        }
-        map.end()
-    }
-}
-
 impl Certified {
+    /// Of so many codes of a class, of which these were come to.
+    pub fn new(class: Class, codes: usize, barriers: bool, verdicts: Vec<Line>) -> Certified {
+        Certified {
+            interrupted: verdicts.len() < codes || verdicts.iter().any(|line| line.interrupted),
+            verdicts,
+            class,
+            barriers,
+        }
+    }
+
     fn table(&self) -> Table {
         let mut heads = vec![
             "code",
@@ -235,12 +252,15 @@ impl Report for Certified {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.table().write_text(out)?;
         let count = |kind| {
-            let of = self.verdicts.iter().filter(|line| line.word() == kind);
+            let of = self.verdicts.iter().filter(|line| line.verdict == kind);
             format!("{} {kind}", of.count())
         };
         let counts = ["optimal", "certified", "bounded", "escapes"].map(count);
         writeln!(out, "\n{}", counts.join(", "))?;
-        let free = self.verdicts.iter().filter(|line| line.word() == "bounded");
+        let free = self
+            .verdicts
+            .iter()
+            .filter(|line| line.verdict == "bounded");
         if let Some(most) = free.map(|line| line.unvisited).max().filter(|&n| n > 0) {
             writeln!(
                 out,
@@ -269,6 +289,6 @@ impl Report for Certified {
     }
 
     fn interrupted(&self) -> bool {
-        self.verdicts.len() < self.codes || self.verdicts.iter().any(|line| line.found.stopped)
+        self.interrupted
     }
 }

@@ -1,12 +1,13 @@
 //! Takes a code apart: steps, aliasing, ignored positions, wrong answers, defended cells (paper, section
 //! 4.2, App. D to G.6).
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use foldglass::anatomy::{self, Aliased, Answers, Cause, Defence, Factor, StepAnatomy, Wrong};
+use foldglass::anatomy::{self, Aliased, Cause, Defence, StepAnatomy, Wrong};
 use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, count};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::report::Report;
 use crate::table::{Cell, Column, Format, Table};
@@ -14,45 +15,201 @@ use crate::table::{Cell, Column, Format, Table};
 /// Takes a code apart, with all inputs where there are at most so many, else as many drawn by the seed.
 pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> Inspected {
     let mut stream = Stream::new(seed, 0);
+    let (factors, product) = anatomy::product(&code).unzip();
+    let factors = factors.map(|factors| factors.iter().map(|f| half(f.twice)).collect());
+    let mu = |number: usize| {
+        factors
+            .as_ref()
+            .map(|list: &Vec<String>| list[number].clone())
+    };
+    let answers = anatomy::answers(&code, most_inputs, &mut stream);
+    let steps = anatomy::steps(&code).into_iter().enumerate();
+    let Defence {
+        defended,
+        neutral,
+        improvable,
+        unconsulted,
+    } = defence;
     Inspected {
-        reward: count::reward(&code),
-        steps: anatomy::steps(&code),
-        aliasing: anatomy::aliasing(&code),
-        product: anatomy::product(&code),
-        defence,
-        answers: anatomy::answers(&code, most_inputs, &mut stream),
-        shown: 0,
+        aliasing: anatomy::aliasing(&code).iter().map(Shared::of).collect(),
+        causes: (answers.causes.into_iter())
+            .map(|(cause, inputs)| CauseCount {
+                inputs,
+                why: Why::of(cause),
+            })
+            .collect(),
+        defended,
+        ignored: (answers.ignored.into_iter())
+            .map(|(length, positions)| Ignored { length, positions })
+            .collect(),
+        improvable,
+        inputs: answers.inputs,
+        neutral,
+        product_exact: product,
+        reward_exact: count::reward(&code),
+        sampled: !answers.all,
+        steps: steps.map(|(n, step)| Step::of(&step, mu(n))).collect(),
         svg: None,
-        code,
+        unconsulted,
+        wrong: answers.wrong,
+        wrong_inputs: answers.listed.into_iter().map(WrongInput::of).collect(),
+        shown: 0,
+        class: code.class().spec(),
     }
 }
 
 /// A code taken apart.
+#[derive(Serialize)]
 pub struct Inspected {
-    code: Code,
-    reward: Reward,
-    steps: Vec<StepAnatomy>,
-    aliasing: Vec<Aliased>,
-    product: Option<(Vec<Factor>, Reward)>,
-    defence: Defence,
-    answers: Answers,
-    /// Wrong answers to print.
-    pub shown: usize,
+    aliasing: Vec<Shared>,
+    causes: Vec<CauseCount>,
+    defended: Vec<usize>,
+    ignored: Vec<Ignored>,
+    improvable: Vec<usize>,
+    inputs: usize,
+    neutral: Vec<usize>,
+    product_exact: Option<Reward>,
+    reward_exact: Reward,
+    /// Whether the inputs were drawn: there are too many.
+    sampled: bool,
+    steps: Vec<Step>,
     /// The file that the code was drawn to.
     pub svg: Option<String>,
+    unconsulted: Vec<usize>,
+    wrong: usize,
+    wrong_inputs: Vec<WrongInput>,
+    /// Wrong answers to print.
+    #[serde(skip)]
+    pub shown: usize,
+    #[serde(skip)]
+    class: ClassSpec,
 }
 
-fn cause_json(cause: Cause) -> Value {
-    match cause {
-        Cause::Aliased { t } => json!({"why": "aliased", "t": t}),
-        Cause::Misread => json!({"why": "misread"}),
+/// What the tokens of a step stand for, on the inputs of one length.
+#[derive(Serialize)]
+struct Shared {
+    aliases: bool,
+    length: usize,
+    t: usize,
+    tokens: Vec<Token>,
+}
+
+#[derive(Serialize)]
+struct Token {
+    states: BTreeSet<Symbol>,
+    token: Symbol,
+}
+
+impl Shared {
+    fn of(step: &Aliased) -> Shared {
+        let token = |(&token, states): (&Symbol, &BTreeSet<Symbol>)| Token {
+            states: states.clone(),
+            token,
+        };
+        Shared {
+            aliases: step.aliases(),
+            length: step.length,
+            t: step.t,
+            tokens: step.states.iter().map(token).collect(),
+        }
     }
 }
 
-fn cause_words(cause: Cause) -> String {
-    match cause {
-        Cause::Aliased { t } => format!("its token at step {t} stands for other states too"),
-        Cause::Misread => "the last step answers another state".to_owned(),
+/// Why an input is answered wrongly.
+#[derive(Serialize)]
+struct Why {
+    /// The step at which it goes wrong, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t: Option<usize>,
+    why: &'static str,
+}
+
+impl Why {
+    fn of(cause: Cause) -> Why {
+        match cause {
+            Cause::Aliased { t } => Why {
+                t: Some(t),
+                why: "aliased",
+            },
+            Cause::Misread => Why {
+                t: None,
+                why: "misread",
+            },
+        }
+    }
+
+    fn words(&self) -> String {
+        match self.t {
+            Some(t) => format!("its token at step {t} stands for other states too"),
+            None => "the last step answers another state".to_owned(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CauseCount {
+    inputs: usize,
+    #[serde(flatten)]
+    why: Why,
+}
+
+#[derive(Serialize)]
+struct Ignored {
+    length: usize,
+    positions: Vec<usize>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    cells: usize,
+    constant_links: Option<usize>,
+    dead: bool,
+    first_cell: usize,
+    kind: &'static str,
+    merging_links: Option<usize>,
+    /// The factor of the step in the product formula, where that holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mu: Option<String>,
+    t: Option<usize>,
+    windows: usize,
+}
+
+impl Step {
+    fn of(step: &StepAnatomy, mu: Option<String>) -> Step {
+        Step {
+            cells: step.cells,
+            constant_links: step.constant_links,
+            dead: step.kind.is_dead(),
+            first_cell: step.first_cell,
+            kind: step.kind.words(),
+            merging_links: step.merging_links,
+            mu,
+            t: step.t,
+            windows: step.windows,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct WrongInput {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    t: Option<usize>,
+    target: Symbol,
+    why: &'static str,
+    x: Vec<Symbol>,
+    y: Vec<Symbol>,
+}
+
+impl WrongInput {
+    fn of(wrong: Wrong) -> WrongInput {
+        let Why { t, why } = Why::of(wrong.cause);
+        WrongInput {
+            t,
+            target: wrong.target,
+            why,
+            x: wrong.x,
+            y: wrong.y,
+        }
     }
 }
 
@@ -64,73 +221,15 @@ fn half(twice: i8) -> String {
     }
 }
 
-fn comma<T: ToString>(list: &[T]) -> String {
-    let words: Vec<String> = list.iter().map(T::to_string).collect();
+fn comma<T: ToString>(list: impl IntoIterator<Item = T>) -> String {
+    let words: Vec<String> = list.into_iter().map(|item| item.to_string()).collect();
     words.join(",")
 }
 
 impl Inspected {
-    fn step_json(&self, number: usize) -> Value {
-        let step = &self.steps[number];
-        let mut object = json!({
-            "t": step.t, "first_cell": step.first_cell, "cells": step.cells, "windows": step.windows,
-            "constant_links": step.constant_links, "merging_links": step.merging_links,
-            "kind": step.kind.words(), "dead": step.kind.is_dead(),
-        });
-        if let Some((factors, _)) = &self.product {
-            object["mu"] = half(factors[number].twice).into();
-        }
-        object
-    }
-
-    fn aliased_json(step: &Aliased) -> Value {
-        let tokens = step.states.iter();
-        let tokens: Vec<Value> = tokens
-            .map(|(token, states)| json!({"token": token, "states": states}))
-            .collect();
-        json!({"length": step.length, "t": step.t, "aliases": step.aliases(), "tokens": tokens})
-    }
-
-    /// All of it.
+    /// All of it, as `--json` prints it.
     pub fn json(&self) -> Value {
-        let answers = &self.answers;
-        let causes: Vec<Value> = (answers.causes.iter())
-            .map(|(&cause, count)| {
-                let mut object = cause_json(cause);
-                object["inputs"] = (*count).into();
-                object
-            })
-            .collect();
-        let wrong = |wrong: &Wrong| {
-            let mut object = cause_json(wrong.cause);
-            object["x"] = json!(wrong.x);
-            object["y"] = json!(wrong.y);
-            object["target"] = json!(wrong.target);
-            object
-        };
-        let ignored = answers.ignored.iter();
-        let ignored: Vec<Value> = ignored
-            .map(|(length, positions)| json!({"length": length, "positions": positions}))
-            .collect();
-        let steps: Vec<Value> = (0..self.steps.len()).map(|n| self.step_json(n)).collect();
-        let aliasing: Vec<Value> = self.aliasing.iter().map(Inspected::aliased_json).collect();
-        json!({
-            "reward_exact": self.reward.to_string(),
-            "product_exact": self.product.as_ref().map(|(_, reward)| reward.to_string()),
-            "steps": steps,
-            "aliasing": aliasing,
-            "ignored": ignored,
-            "inputs": answers.inputs,
-            "sampled": !answers.all,
-            "wrong": answers.wrong,
-            "causes": causes,
-            "wrong_inputs": answers.listed.iter().map(wrong).collect::<Vec<_>>(),
-            "defended": self.defence.defended,
-            "neutral": self.defence.neutral,
-            "improvable": self.defence.improvable,
-            "unconsulted": self.defence.unconsulted,
-            "svg": self.svg,
-        })
+        serde_json::to_value(self).expect("plain data")
     }
 
     /// The tokens of a step that stand for several states, over all lengths.
@@ -140,14 +239,14 @@ impl Inspected {
         };
         let own = self.aliasing.iter().filter(|step| step.t == t);
         let shared = own.flat_map(|step| {
-            let tokens = step.states.iter().filter(|(_, states)| states.len() > 1);
-            tokens.map(|(&token, _)| token)
+            let shared = step.tokens.iter().filter(|of| of.states.len() > 1);
+            shared.map(|of| of.token)
         });
-        let shared: std::collections::BTreeSet<Symbol> = shared.collect();
+        let shared: BTreeSet<Symbol> = shared.collect();
         if shared.is_empty() {
             return "none".into();
         }
-        comma(&shared.into_iter().collect::<Vec<_>>()).into()
+        comma(shared).into()
     }
 
     fn table(&self) -> Table {
@@ -162,16 +261,15 @@ impl Inspected {
             Column::words("tokens of several states").key("aliased"),
         ];
         let mut table = Table::new(columns);
-        for (number, step) in self.steps.iter().enumerate() {
-            let factors = self.product.as_ref().map(|(factors, _)| factors);
+        for step in &self.steps {
             table.push([
                 Cell::or_missing(step.t),
                 step.cells.into(),
                 step.windows.into(),
                 Cell::or_missing(step.constant_links),
                 Cell::or_missing(step.merging_links),
-                step.kind.words().into(),
-                Cell::or_missing(factors.map(|factors| half(factors[number].twice))),
+                step.kind.into(),
+                Cell::or_missing(step.mu.clone()),
                 self.shared(step.t),
             ]);
         }
@@ -185,38 +283,38 @@ impl Inspected {
             Column::numbers("target"),
             Column::words("answered wrongly because").key("cause"),
         ];
-        let listed = self.answers.listed.iter().take(self.shown);
-        let row = |wrong: &Wrong| -> [Cell; 4] {
+        let listed = self.wrong_inputs.iter().take(self.shown);
+        let row = |wrong: &WrongInput| -> [Cell; 4] {
+            let WrongInput { t, why, .. } = *wrong;
             [
                 comma(&wrong.x).into(),
                 comma(&wrong.y).into(),
                 wrong.target.into(),
-                cause_words(wrong.cause).into(),
+                Why { t, why }.words().into(),
             ]
         };
         Table::new(columns).rows(listed.map(row))
     }
 
     fn write_answers(&self, out: &mut dyn Write) -> io::Result<()> {
-        let answers = &self.answers;
-        let which = if answers.all {
-            "all inputs"
-        } else {
+        let which = if self.sampled {
             "inputs drawn at random, too many to list"
+        } else {
+            "all inputs"
         };
-        for (length, positions) in &answers.ignored {
+        for Ignored { length, positions } in &self.ignored {
             let words = match &positions[..] {
                 [] => "none".to_owned(),
                 list => comma(list),
             };
             writeln!(out, "positions ignored at length {length}: {words}")?;
         }
-        let (inputs, wrong) = (answers.inputs, answers.wrong);
+        let Inspected { inputs, wrong, .. } = self;
         writeln!(out, "{wrong} of {inputs} answered wrongly ({which})")?;
-        for (&cause, count) in &answers.causes {
-            writeln!(out, "  {count}: {}", cause_words(cause))?;
+        for CauseCount { inputs, why } in &self.causes {
+            writeln!(out, "  {inputs}: {}", why.words())?;
         }
-        if answers.wrong > 0 {
+        if *wrong > 0 {
             writeln!(out)?;
             self.wrong_table().write_text(out)?;
         }
@@ -224,15 +322,9 @@ impl Inspected {
     }
 }
 
-impl Serialize for Inspected {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.json().serialize(serializer)
-    }
-}
-
 impl Report for Inspected {
     fn class(&self) -> Option<ClassSpec> {
-        Some(self.code.class().spec())
+        Some(self.class.clone())
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
@@ -240,22 +332,23 @@ impl Report for Inspected {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "reward {} = {:.6}", self.reward, self.reward.to_f64())?;
-        if let Some((factors, reward)) = &self.product {
-            let factors: Vec<String> = factors.iter().map(|f| half(f.twice)).collect();
+        let reward = &self.reward_exact;
+        writeln!(out, "reward {reward} = {:.6}", reward.to_f64())?;
+        if let Some(reward) = &self.product_exact {
+            let factors = self.steps.iter().filter_map(|step| step.mu.as_deref());
+            let factors: Vec<&str> = factors.collect();
             writeln!(out, "1/2 + 1/2 x {} = {reward}", factors.join(" x "))?;
         }
         writeln!(out)?;
         self.table().write_text(out)?;
         writeln!(out)?;
-        let defence = &self.defence;
         writeln!(
             out,
             "cells: {} strictly defended, {} neutral, {} improvable, {} that no input consults",
-            defence.defended.len(),
-            defence.neutral.len(),
-            defence.improvable.len(),
-            defence.unconsulted.len()
+            self.defended.len(),
+            self.neutral.len(),
+            self.improvable.len(),
+            self.unconsulted.len()
         )?;
         self.write_answers(out)?;
         match &self.svg {

@@ -76,35 +76,26 @@ impl CertifyArgs {
         let small = self.small(&class, &codes, threads, &observer)?;
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
-            let found = match small {
-                Some(shelf) => Found {
-                    shelf,
-                    stopped: false,
-                },
+            let mut found = match small {
+                Some(shelf) => Found::new(shelf, false),
                 None if interrupted() && codes.len() > 1 => continue,
                 None => {
                     observer.stage(format!("code {number} of {}", codes.len()));
                     search(&mut workers, start, self.cap, &observer)
                 }
             };
-            let mut line = Line::new(number, found, &mut evaluator);
             if self.barrier {
                 observer.stage(format!("barrier of code {number} of {}", codes.len()));
-                line.find_way_out(&mut workers, self.cap, &observer);
-                line.found.stopped |= interrupted();
+                found.find_way_out(&mut workers, self.cap, &observer);
+                found.stopped |= interrupted();
             }
             if let Some(out) = &mut out {
-                out.write(&line.found.shelf.verdict)?;
+                out.write(&found.shelf.verdict)?;
             }
-            verdicts.push(line);
+            verdicts.push(Line::new(number, found, &mut evaluator));
         }
         out.map(VerdictWriter::finish).transpose()?;
-        Ok(Certified {
-            codes: codes.len(),
-            class,
-            barriers: self.barrier,
-            verdicts,
-        })
+        Ok(Certified::new(class, codes.len(), self.barrier, verdicts))
     }
 
     /// The codes of all files, and the one class they are of.

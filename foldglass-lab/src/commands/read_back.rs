@@ -8,16 +8,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::policy::CodeForm;
-use foldglass::{Class, ClassSpec, Reward};
+use foldglass::{Class, ClassSpec, Reward, Symbol};
 use foldglass_nn::backend::ModelState;
-use foldglass_nn::bridge::{self, BridgeError, ReadBack};
+use foldglass_nn::bridge::{self, BridgeError};
 use foldglass_nn::layout::Layout;
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{Drawn, Evaluation, Lengths, ModelSettings, Settings as NetSettings};
 use foldglass_nn::shape::Shape;
 use foldglass_nn::weights::Weights;
 use foldglass_study::{Error as StudyError, claims};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::cli::Settings;
 use crate::error::Error;
@@ -89,11 +89,22 @@ impl ReadBackArgs {
         if let Some(out) = &self.out {
             claims::write(out, &CodeForm::from(&found.code))?;
         }
+        let single = class.task().lengths().len() == 1;
         Ok(Found {
-            class,
-            found,
             back_end: maker.machine().expect("a network was read"),
-            trained: origin.map(|origin| origin.step),
+            trained_steps: origin.map(|origin| origin.step),
+            cells: class.cells(),
+            consulted: found.consulted,
+            decided: found.decided,
+            steps: found.steps,
+            explained: found.explained,
+            agreement: found.agreement(),
+            inputs: found.inputs,
+            right: found.right,
+            network_reward_exact: single.then(|| Reward::new(found.right, found.inputs)),
+            reward_exact: found.reward,
+            actions: found.code.actions().to_vec(),
+            class: class.spec(),
             out: self.out.clone(),
         })
     }
@@ -145,18 +156,10 @@ impl ReadBackArgs {
 }
 
 /// A network as a code.
+#[derive(Serialize)]
 pub struct Found {
-    class: Class,
-    found: ReadBack,
     back_end: Machine,
     /// Its updates, where the file says.
-    trained: Option<u64>,
-    out: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct FoundForm<'a> {
-    back_end: Machine,
     #[serde(skip_serializing_if = "Option::is_none")]
     trained_steps: Option<u64>,
     cells: usize,
@@ -170,61 +173,36 @@ struct FoundForm<'a> {
     /// Of one length; several have equal weight, which counts of inputs do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     network_reward_exact: Option<Reward>,
-    reward_exact: &'a Reward,
-    actions: &'a [u16],
+    reward_exact: Reward,
+    actions: Vec<Symbol>,
+    #[serde(skip)]
+    class: ClassSpec,
+    #[serde(skip)]
+    out: Option<PathBuf>,
 }
 
 impl Found {
-    fn network_reward(&self) -> Option<Reward> {
-        let single = self.class.task().lengths().len() == 1;
-        let ReadBack { right, inputs, .. } = self.found;
-        single.then(|| Reward::new(right, inputs))
-    }
-
     fn table(&self) -> Table {
-        let found = &self.found;
         let columns = [Column::words("what"), Column::numbers("value")];
         let rows: [(&str, Cell); 7] = [
-            ("cells", self.class.cells().into()),
-            ("cells that the network consults", found.consulted.into()),
-            ("of them with one action only", found.decided.into()),
+            ("cells", self.cells.into()),
+            ("cells that the network consults", self.consulted.into()),
+            ("of them with one action only", self.decided.into()),
             (
                 "agreement of network and code",
-                Cell::Real(Digits::Decimals(6).of(found.agreement())),
+                Cell::Real(Digits::Decimals(6).of(self.agreement)),
             ),
-            ("inputs the network gets right", found.right.into()),
-            ("of", found.inputs.into()),
-            ("reward of the code", (&found.reward).into()),
+            ("inputs the network gets right", self.right.into()),
+            ("of", self.inputs.into()),
+            ("reward of the code", (&self.reward_exact).into()),
         ];
         Table::new(columns).rows(rows.map(|(what, value)| [what.into(), value]))
     }
 }
 
-impl Serialize for Found {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let found = &self.found;
-        let form = FoundForm {
-            back_end: self.back_end,
-            trained_steps: self.trained,
-            cells: self.class.cells(),
-            consulted: found.consulted,
-            decided: found.decided,
-            steps: found.steps,
-            explained: found.explained,
-            agreement: found.agreement(),
-            inputs: found.inputs,
-            right: found.right,
-            network_reward_exact: self.network_reward(),
-            reward_exact: &found.reward,
-            actions: found.code.actions(),
-        };
-        form.serialize(serializer)
-    }
-}
-
 impl Report for Found {
     fn class(&self) -> Option<ClassSpec> {
-        Some(self.class.spec())
+        Some(self.class.clone())
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

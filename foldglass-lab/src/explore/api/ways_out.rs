@@ -122,7 +122,7 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
     let over = asked.barrier && ask.deadline.is_over();
     told["stopped"] = (over || told.get("interrupted").is_some()).into();
     told["path"] = json!(line.path().map(|path| moves(line.reward(), path)));
-    told["way_out"] = json!(line.way_out().map(|way| moves(line.reward(), &way.moves)));
+    told["way_out"] = json!(line.way_out().map(|way| moves(line.reward(), way)));
     told["words"] = words_of(&told, asked.cap).into();
     told["command"] = command::line(words).into();
     told["code_file"] = json!(command::code_file(&code));
