@@ -1,5 +1,7 @@
 //! Fixes the look of all figures: sizes, colours, markers, and how curves and texts are drawn.
 
+pub mod panel;
+
 use std::sync::Arc;
 
 use foldglass::stats::Interval;
@@ -230,6 +232,14 @@ pub fn round_step(step: f64) -> f64 {
     round.unwrap_or(10.0) * power
 }
 
+/// Round numbers between two, with up to so many steps, and the decimals that they need.
+pub fn ticks([low, high]: [f64; 2], steps: f64) -> (Vec<f64>, usize) {
+    let step = round_step((high - low) / steps);
+    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
+    ((first..=last).map(|n| n as f64 * step).collect(), decimals)
+}
+
 /// A number by its logarithm, in few digits: `3.2e-5`.
 pub fn tau(log10: f64) -> String {
     Digits::Significant(2).text(10f64.powf(log10))
@@ -283,6 +293,24 @@ mod tests {
     fn steps_are_round() {
         let steps = [5.2, 1821.0, 0.3].map(round_step);
         assert_eq!(steps, [10.0, 2000.0, 0.5]);
+        for (least, step) in [(0.03, 0.05), (0.5, 0.5), (0.51, 1.0), (0.0012, 0.002)] {
+            assert!((round_step(least) - step).abs() < 1e-12, "{least}");
+        }
+    }
+
+    #[test]
+    fn ticks_are_round_and_within_the_axis() {
+        for (low, high) in [(0.78, 1.01), (0.0, 1.0), (0.4, 0.41)] {
+            let (ticks, decimals) = ticks([low, high], 8.0);
+            assert!((4..=12).contains(&ticks.len()), "{ticks:?}");
+            assert!(
+                ticks
+                    .iter()
+                    .all(|&tick| low <= tick && tick <= high + 1e-12)
+            );
+            let written = |tick: &f64| format!("{tick:.decimals$}").parse::<f64>().unwrap();
+            assert!(ticks.iter().all(|tick| (written(tick) - tick).abs() < 1e-9));
+        }
     }
 
     #[test]

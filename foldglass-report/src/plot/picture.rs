@@ -2,14 +2,11 @@
 
 use foldglass::stats::Interval;
 use foldglass_study::PointSummary;
-use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
 use kuva::render::render::TextAnchor;
 
 use crate::INTERVAL_LEVEL;
-use crate::figure::{
-    LOOKS, PLAIN, Point, WIDTH, curve_named, legend, powers_of_ten, round_step, settled, styled,
-    tau, text,
-};
+use crate::figure::panel::{Axis, Frame, Panel, svg};
+use crate::figure::{LOOKS, PLAIN, Point, WIDTH, curve_named, legend, tau, text};
 use crate::words::number;
 
 /// The points of one class and method along the axis.
@@ -38,8 +35,10 @@ const WIDE_RANGE: f64 = 50.0;
 const HEIGHT: f64 = 540.0;
 /// What is added below for the caption.
 const BELOW: f64 = 30.0;
-/// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [90.0, 335.0, 60.0, 65.0];
+const FRAME: Frame = Frame {
+    size: [WIDTH, HEIGHT],
+    margins: [90.0, 335.0, 60.0, 65.0],
+};
 
 impl<'a> Picture<'a> {
     /// Of curves; refused where there are more than looks.
@@ -109,18 +108,11 @@ impl<'a> Picture<'a> {
 
     /// By curve and point: where it is; none where the axis has no place for it.
     pub fn places(&self) -> Vec<Vec<Option<[f64; 2]>>> {
-        let [left, right, top, bottom] = MARGINS;
-        let [x, y] = self.axes();
-        let along = |value: f64, [low, high]: [f64; 2]| (value - low) / (high - low);
+        let places = self.panel().places();
         let place = |(at, found): &(f64, PointSummary)| {
             let shown = !self.logarithmic || *at > 0.0;
             let at = if self.logarithmic { at.log10() } else { *at };
-            shown.then(|| {
-                [
-                    left + (WIDTH - left - right) * along(at, x),
-                    HEIGHT - bottom - (HEIGHT - top - bottom) * along(found.mean, y),
-                ]
-            })
+            shown.then(|| [places.x(at), places.y(found.mean)])
         };
         let curves = self.curves.iter();
         curves
@@ -143,42 +135,30 @@ impl<'a> Picture<'a> {
             };
             plots.extend(curve_named(points, look, named));
         }
-        let [x, y] = self.axes();
-        let mut scene = render_multiple(plots, self.layout(x, y));
+        let mut scene = self.panel().plots(plots).scene();
         scene.height += BELOW;
-        let [left, ..] = MARGINS;
-        let place = [left, HEIGHT + BELOW - 12.0];
+        let place = [FRAME.margins[0], HEIGHT + BELOW - 12.0];
         text(&mut scene, place, TextAnchor::Start, PLAIN, self.caption());
-        settled(&SvgBackend.render_scene(&scene))
+        svg(&scene)
     }
 
-    fn layout(&self, x: [f64; 2], y: [f64; 2]) -> Layout {
-        let [left, right, top, bottom] = MARGINS;
+    /// The axes and the legend.
+    fn panel(&self) -> Panel {
+        let [_, right, top, _] = FRAME.margins;
         let entries = self.curves.iter().zip(LOOKS);
         let entries = entries.map(|(curve, look)| legend(&curve.name, look));
-        let layout = styled(Layout::new((x[0], x[1]), (y[0], y[1])))
-            .with_height(HEIGHT)
-            .with_force_margins(left, right)
-            .with_force_margins_y(top, bottom)
-            .with_title(self.title.to_owned())
-            .with_x_label(self.against.to_owned())
-            .with_y_label(self.quantity.replace('_', " "))
-            .with_x_axis_min(x[0])
-            .with_x_axis_max(x[1])
-            .with_y_axis_min(y[0])
-            .with_y_axis_max(y[1])
-            .with_y_tick_step(round_step((y[1] - y[0]) / 8.0))
-            .with_y_tick_format(TickFormat::Auto)
-            .with_legend_entries(entries.collect())
-            .with_legend_at(WIDTH - right + 20.0, top)
-            .with_legend_width(right - 35.0);
-        if self.logarithmic {
-            layout
-                .with_x_tick_step(1.0)
-                .with_x_tick_format(powers_of_ten())
+        let [x, y] = self.axes();
+        let x = if self.logarithmic {
+            Axis::of_powers(self.against, x)
         } else {
-            layout.with_x_tick_step(round_step((x[1] - x[0]) / 8.0))
-        }
+            Axis::new(self.against, x)
+        };
+        let y = Axis::new(self.quantity.replace('_', " "), y);
+        Panel::new(self.title, FRAME, x, y).legend(
+            entries.collect(),
+            [WIDTH - right + 20.0, top],
+            right - 35.0,
+        )
     }
 
     fn caption(&self) -> String {

@@ -334,27 +334,12 @@ impl Axis {
         let share = (self.high - reward) / (self.high - self.low);
         top + share * (HEIGHT - top - bottom)
     }
-
-    /// Round rewards, and the decimals they need.
-    fn ticks(&self) -> (Vec<f64>, usize) {
-        let rough = (self.high - self.low) / 8.0;
-        let power = rough.log10().floor();
-        let unit = 10f64.powf(power);
-        let times = [1.0, 2.0, 5.0, 10.0]
-            .into_iter()
-            .find(|&n| n * unit >= rough);
-        let step = times.unwrap_or(10.0) * unit;
-        let decimals = (-step.log10().floor()).max(0.0) as usize;
-        let first = (self.low / step).ceil() as i64;
-        let last = (self.high / step).floor() as i64;
-        ((first..=last).map(|n| n as f64 * step).collect(), decimals)
-    }
 }
 
 fn write_axis(scene: &mut Scene, axis: &Axis) {
     let [left, right, top, bottom] = MARGINS;
     line(scene, [left, top], [left, HEIGHT - bottom], BLACK, 1.0);
-    let (ticks, decimals) = axis.ticks();
+    let (ticks, decimals) = figure::ticks([axis.low, axis.high], 8.0);
     for tick in ticks {
         let y = axis.place(tick);
         line(scene, [left - 5.0, y], [left, y], BLACK, 1.0);
@@ -401,20 +386,5 @@ mod tests {
     fn the_highest_stands_between_the_others() {
         assert_eq!(highest_in_the_middle(&[1, 2, 3, 4, 5]), [5, 3, 1, 2, 4]);
         assert_eq!(highest_in_the_middle(&[7]), [7]);
-    }
-
-    #[test]
-    fn ticks_are_round_and_within_the_axis() {
-        for (low, high) in [(0.78, 1.01), (0.0, 1.0), (0.4, 0.41)] {
-            let (ticks, decimals) = Axis { low, high }.ticks();
-            assert!((4..=12).contains(&ticks.len()), "{ticks:?}");
-            assert!(
-                ticks
-                    .iter()
-                    .all(|&tick| low <= tick && tick <= high + 1e-12)
-            );
-            let written = |tick: &f64| format!("{tick:.decimals$}").parse::<f64>().unwrap();
-            assert!(ticks.iter().all(|tick| (written(tick) - tick).abs() < 1e-9));
-        }
     }
 }
