@@ -1,4 +1,4 @@
-//! Lints every library crate without its default features, and with each of its features alone.
+//! Lints every library that has features without its default ones, and with each feature alone.
 //!
 //! A build of the whole workspace turns on what any crate asks for, and would not show that one cannot be built alone.
 
@@ -30,44 +30,26 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The arguments of cargo for every build.
+/// The arguments of cargo for every build. A crate without features has nothing that could be left out.
 fn builds(metadata: &Value) -> Vec<Vec<String>> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let libraries = packages.filter(|package| {
-        let mut targets = package["targets"].as_array().into_iter().flatten();
-        targets.any(|target| {
-            target["kind"]
-                .as_array()
-                .is_some_and(|kinds| is_library(kinds))
-        })
-    });
-    libraries.flat_map(of_package).collect()
-}
-
-fn is_library(kinds: &[Value]) -> bool {
-    kinds.iter().any(|kind| kind == "lib" || kind == "rlib")
+    packages.flat_map(of_package).collect()
 }
 
 fn of_package(package: &Value) -> Vec<Vec<String>> {
-    let name = package["name"].as_str().unwrap_or_default();
-    let without = [
-        "clippy",
-        "--package",
-        name,
-        "--lib",
-        "--no-default-features",
-    ];
-    let without: Vec<String> = without.map(str::to_owned).into();
     let features = package["features"].as_object().into_iter().flatten();
-    let features = features.map(|(feature, _)| feature.clone());
-    let alone = features
-        .filter(|feature| feature != "default")
-        .map(|feature| {
-            let mut build = without.clone();
-            build.extend(["--features".to_owned(), feature]);
-            build
-        });
-    std::iter::once(without.clone()).chain(alone).collect()
+    let features: Vec<&String> = features.map(|(feature, _)| feature).collect();
+    if features.is_empty() {
+        return Vec::new();
+    }
+    let name = package["name"].as_str().unwrap_or_default();
+    let line = format!("clippy --package {name} --lib --no-default-features");
+    let alone = features.into_iter().filter(|feature| *feature != "default");
+    let alone = alone.map(|feature| format!("{line} --features {feature}"));
+    let lines = std::iter::once(line.clone()).chain(alone);
+    lines
+        .map(|line| line.split(' ').map(str::to_owned).collect())
+        .collect()
 }
 
 #[cfg(test)]
@@ -76,12 +58,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_library_is_built_without_features_and_with_each_alone() {
+    fn a_crate_with_features_is_built_without_them_and_with_each_alone() {
         let metadata = json!({ "packages": [
-            { "name": "a", "targets": [{ "kind": ["lib"] }, { "kind": ["test"] }],
-              "features": { "default": ["x"], "x": [], "y": ["dep:y"] } },
-            { "name": "b", "targets": [{ "kind": ["cdylib", "rlib"] }], "features": {} },
-            { "name": "program", "targets": [{ "kind": ["bin"] }], "features": { "z": [] } },
+            { "name": "a", "features": { "default": ["x"], "x": [], "y": ["dep:y"] } },
+            { "name": "b", "features": {} },
+            { "name": "c", "features": { "z": [] } },
         ]});
         let lines: Vec<String> = builds(&metadata)
             .iter()
@@ -94,7 +75,8 @@ mod tests {
                 without("a"),
                 without("a") + " --features x",
                 without("a") + " --features y",
-                without("b"),
+                without("c"),
+                without("c") + " --features z",
             ]
         );
     }

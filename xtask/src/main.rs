@@ -37,7 +37,7 @@ usage: cargo xtask <command>
                                  as said; --case repeats one
   book                           builds docs/ with mdBook into target/book
   page                           checks the types of the explorer's page with TypeScript
-  features                       lints each library without default features, and with each feature alone
+  features                       lints each library that has features without them, and with each alone
   coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml
   api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
