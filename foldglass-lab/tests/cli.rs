@@ -67,6 +67,8 @@ mod tables;
 mod task;
 #[path = "cli/terminal.rs"]
 mod terminal;
+#[path = "../../xtask/src/tools.rs"]
+mod tools;
 #[path = "cli/train.rs"]
 mod train;
 #[path = "cli/tree.rs"]

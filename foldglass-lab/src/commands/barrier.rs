@@ -36,7 +36,7 @@ pub struct BarrierArgs {
     #[arg(allow_negative_numbers = true)]
     codes: usize,
     /// Points on the line between two networks, ends included
-    #[arg(long, value_name = "N", default_value = "33", value_parser = several)]
+    #[arg(long, value_name = "N", default_value = "65", value_parser = several)]
     #[arg(allow_negative_numbers = true)]
     points: usize,
     /// Changes that a chain proposes at most [default: 40000 a cell]
