@@ -25,7 +25,8 @@ pub struct PlotArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
-    /// The result to draw, such as entropy [default: the reward by which a method is judged]
+    /// The result to draw, such as entropy, or solved, the share of runs at exactly 1 [default: the
+    /// reward by which a method is judged]
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
     /// The parameter along the axis [default: the one with the most values]
@@ -43,7 +44,10 @@ pub struct PlotArgs {
 #[derive(Debug, Serialize)]
 pub struct Plotted {
     svg: PathBuf,
+    /// Of all curves; `reward` where they are of several rewards, `result` of several results.
     quantity: String,
+    /// By curve, the result it is of.
+    quantities: Vec<String>,
     against: String,
     curves: usize,
     points: usize,
@@ -62,6 +66,7 @@ impl PlotArgs {
         write_whole(&svg, drawn.svg.as_bytes())?;
         Ok(Plotted {
             svg,
+            quantities: drawn.curves.iter().map(Curve::quantity).collect(),
             curves: drawn.curves.len(),
             points: drawn.curves.iter().map(|curve| curve.points.len()).sum(),
             against: drawn.against,
@@ -77,7 +82,7 @@ pub struct Drawn {
     pub svg: String,
     /// Its width and height.
     pub size: [f64; 2],
-    /// The result that is drawn.
+    /// The result that is drawn; `reward` where the methods are judged by several.
     pub quantity: String,
     /// The parameter along the axis.
     pub against: String,
@@ -101,7 +106,7 @@ pub fn draw(
     let points = of_classes(points, classes)?;
     let against = parameter(&points, against)?;
     let curves = curves(&points, &against);
-    let quantity = points[0].quantity.clone();
+    let quantity = common_quantity(&points);
     let name = &found.manifest.study.name;
     let picture = Picture::new(name, &quantity, &against, &curves).map_err(Error::Usage)?;
     let (svg, places) = (picture.draw(), picture.places());
@@ -113,6 +118,17 @@ pub fn draw(
         against,
         curves,
     })
+}
+
+/// The quantity of all points. Where methods are judged by several it is `reward`, or `result` if one of
+/// them is not a reward.
+fn common_quantity(points: &[PointSummary]) -> String {
+    let first = &points[0].quantity;
+    if points.iter().all(|point| point.quantity == *first) {
+        return first.clone();
+    }
+    let rewards = points.iter().all(PointSummary::is_bounded);
+    if rewards { "reward" } else { "result" }.to_owned()
 }
 
 fn of_classes(points: Vec<PointSummary>, classes: &[String]) -> Result<Vec<PointSummary>, Error> {
@@ -178,6 +194,9 @@ fn unknown(flag: &str, name: &str, known: &[&str]) -> Error {
 fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     let several = points.iter().any(|point| point.method != points[0].method);
+    let mixed = points
+        .iter()
+        .any(|point| point.quantity != points[0].quantity);
     for point in points {
         let Some(x) = point.parameters.get(against).and_then(Value::as_f64) else {
             continue;
@@ -185,6 +204,9 @@ fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
         let mut name = point.class.clone();
         if several {
             name += &format!(", {}", point.method);
+        }
+        if mixed {
+            name += &format!(", {}", point.quantity.replace('_', " "));
         }
         for (key, value) in point.parameters.iter().filter(|(key, _)| *key != against) {
             name += &format!(", {key} = {}", foldglass_study::method::shown(value));
@@ -212,13 +234,21 @@ impl Report for Plotted {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Plotted {
             quantity,
+            quantities,
             against,
             curves,
             points,
             ..
         } = self;
         let (curves, points) = (counted(*curves, "curve"), counted(*points, "point"));
-        writeln!(out, "{quantity} against {against}: {curves}, {points}")?;
+        let mut own: Vec<&str> = quantities.iter().map(|name| &name[..]).collect();
+        own.sort_unstable();
+        own.dedup();
+        let own = match own.len() {
+            0 | 1 => String::new(),
+            _ => format!(" ({})", own.join(", ")),
+        };
+        writeln!(out, "{quantity}{own} against {against}: {curves}, {points}")?;
         writeln!(out, "{}", self.svg.display())
     }
 }
