@@ -63,11 +63,11 @@ const MOST_ROWS: usize = 64;
 
 impl DrawArgs {
     /// Draws the codes.
-    pub fn run(&self, settings: &Settings) -> Result<Drawn, Error> {
+    pub fn run(&self, _: &Settings) -> Result<Drawn, Error> {
         check_colours(self.input.len())?;
         let mut codes = Vec::new();
         for source in &self.code {
-            let (class, code) = one_code(source, &self.class, settings.seed)?;
+            let (class, code) = one_code(source, &self.class)?;
             check_size(&class)?;
             for Input(x) in &self.input {
                 check_input(&class, x)?;

@@ -9,7 +9,7 @@ use foldglass_study::{
 };
 
 use super::script::plain_path;
-use crate::cli::{Cli, Command, Settings};
+use crate::cli::{Cli, Command};
 use crate::commands::enumerate::EnumerateArgs;
 use crate::commands::run::stopped_trial;
 use crate::error::Error;
@@ -35,7 +35,6 @@ enum Kind {
     Study(Forecast),
     Enumeration {
         args: Box<EnumerateArgs>,
-        settings: Settings,
         parts: usize,
         seconds: f64,
     },
@@ -101,7 +100,7 @@ impl Work {
         let Some((invocation, Command::Enumerate(args))) = read else {
             return Err(usage("after -- stands enumerate with its flags"));
         };
-        let parts = args.shares(&invocation.settings, limits.cpus, limits.allowance, 1);
+        let parts = args.shares(limits.cpus, limits.allowance, 1);
         let parts = parts.map_err(|error| match error {
             Error::Study(error) => too_large(*error),
             other => other,
@@ -117,7 +116,6 @@ impl Work {
             memory_bytes: parts.memory_bytes,
             kind: Kind::Enumeration {
                 args: Box::new(args),
-                settings: invocation.settings,
                 parts: parts.parts,
                 seconds: parts.seconds * limits.cpus as f64,
             },
@@ -171,8 +169,8 @@ impl Work {
     pub fn share_seconds(&self, tasks: usize, limits: Limits) -> Result<f64, Error> {
         match &self.kind {
             Kind::Study(found) => Ok(share_seconds(&found.series, tasks, limits.cpus)),
-            Kind::Enumeration { args, settings, .. } => {
-                let shares = args.shares(settings, limits.cpus, limits.allowance, tasks)?;
+            Kind::Enumeration { args, .. } => {
+                let shares = args.shares(limits.cpus, limits.allowance, tasks)?;
                 Ok(shares.seconds)
             }
         }
