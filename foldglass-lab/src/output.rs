@@ -50,14 +50,18 @@ pub fn write(
     };
     let mut out = BufWriter::with_capacity(1 << 16, out);
     let written = if json {
+        let typed = &invocation.typed;
+        let mut settings = report.settings().unwrap_or_else(|| typed.clone());
+        // The class has the table, not its name.
+        if let Some(task) = typed.get("task") {
+            settings.insert("task".to_owned(), task.clone());
+        }
         let envelope = Envelope {
             class: report.class(),
             seed: report.seed().unwrap_or(seed),
             version: foldglass_study::VERSION,
             command: &invocation.name,
-            settings: report
-                .settings()
-                .unwrap_or_else(|| invocation.typed.clone()),
+            settings,
             report,
         };
         serde_json::to_writer(&mut out, &envelope)

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use foldglass_study::Fields;
+use foldglass_study::words::full_name;
 use serde_json::Value;
 
 use crate::commands;
@@ -157,14 +158,13 @@ impl Cli {
 }
 
 /// Flags that are no settings: they say how, or stand elsewhere in a report.
-const NO_SETTINGS: [&str; 12] = [
+const NO_SETTINGS: [&str; 11] = [
     "json",
     "quiet",
     "format",
     "seed",
     "threads",
     "max_memory",
-    "task",
     "lengths",
     "window",
     "tied",
@@ -190,7 +190,12 @@ fn typed(command: &str, matches: &ArgMatches) -> Fields {
             continue;
         }
         let raw = matches.get_raw(name).into_iter().flatten();
-        let mut values: Vec<Value> = raw.map(|text| value(&text.to_string_lossy())).collect();
+        let mut values: Vec<Value> = raw
+            .map(|text| match (name, text.to_string_lossy()) {
+                ("task", text) => Value::from(full_name(&text)),
+                (_, text) => value(&text),
+            })
+            .collect();
         let value = match values.len() {
             0 => continue,
             1 => values.swap_remove(0),
@@ -201,13 +206,23 @@ fn typed(command: &str, matches: &ArgMatches) -> Fields {
     fields
 }
 
+/// A number, a list of numbers (`0.1,0.2`), or the text itself.
 fn value(text: &str) -> Value {
+    let parts: Option<Vec<Value>> = text.split(',').map(|part| number(part.trim())).collect();
+    match parts {
+        Some(mut one) if one.len() == 1 => one.swap_remove(0),
+        Some(several) => Value::Array(several),
+        None => Value::from(text),
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
     let whole = text.parse::<i64>().ok().map(Value::from);
     let real = || {
         let number = text.parse::<f64>().ok().filter(|n| n.is_finite())?;
         serde_json::Number::from_f64(number).map(Value::Number)
     };
-    whole.or_else(real).unwrap_or_else(|| Value::from(text))
+    whole.or_else(real)
 }
 
 fn print<T>(printed: std::io::Result<()>) -> Result<Option<T>, Error> {

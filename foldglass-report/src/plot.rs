@@ -2,7 +2,7 @@
 
 mod picture;
 
-use foldglass_study::{Gathered, PointSummary, Record, Registry, summarize};
+use foldglass_study::{Gathered, PointSummary, Record, Registry, quantities, summarize};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -16,7 +16,7 @@ pub struct Drawn {
     pub svg: String,
     /// Its width and height.
     pub size: [f64; 2],
-    /// The result that is drawn.
+    /// The result that is drawn; `reward` where the methods are judged by several.
     pub quantity: String,
     /// The parameter along the axis.
     pub against: String,
@@ -40,7 +40,7 @@ pub fn draw(
     let points = of_classes(points, classes)?;
     let against = parameter(&points, against)?;
     let curves = curves(&points, &against);
-    let quantity = points[0].quantity.clone();
+    let quantity = common_quantity(&points);
     let name = &found.manifest.study.name;
     let picture = Picture::new(name, &quantity, &against, &curves).map_err(Error::Usage)?;
     let (svg, places) = (picture.draw(), picture.places());
@@ -52,6 +52,17 @@ pub fn draw(
         against,
         curves,
     })
+}
+
+/// The quantity of all points. Where methods are judged by several it is `reward`, or `result` if one of
+/// them is not a reward.
+fn common_quantity(points: &[PointSummary]) -> String {
+    let first = &points[0].quantity;
+    if points.iter().all(|point| point.quantity == *first) {
+        return first.clone();
+    }
+    let rewards = points.iter().all(PointSummary::is_bounded);
+    if rewards { "reward" } else { "result" }.to_owned()
 }
 
 fn of_classes(points: Vec<PointSummary>, classes: &[String]) -> Result<Vec<PointSummary>, Error> {
@@ -117,6 +128,9 @@ fn unknown(flag: &str, name: &str, known: &[&str]) -> Error {
 fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     let several = points.iter().any(|point| point.method != points[0].method);
+    let mixed = points
+        .iter()
+        .any(|point| point.quantity != points[0].quantity);
     for point in points {
         let Some(x) = point.parameters.get(against).and_then(Value::as_f64) else {
             continue;
@@ -124,6 +138,9 @@ fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
         let mut name = point.class.clone();
         if several {
             name += &format!(", {}", point.method);
+        }
+        if mixed {
+            name += &format!(", {}", point.quantity.replace('_', " "));
         }
         for (key, value) in point.parameters.iter().filter(|(key, _)| *key != against) {
             name += &format!(", {key} = {}", foldglass_study::method::shown(value));
@@ -145,13 +162,13 @@ fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
 
 /// Refuses a result that no run has, or records of which there are none.
 pub fn unknown_result(records: &[Record], of: Option<&str>) -> Error {
-    let Some(first) = records.first() else {
+    if records.is_empty() {
         return Error::Usage("no run is done yet".to_owned());
-    };
-    let mut names: Vec<&str> = first.result.keys().map(|key| &key[..]).collect();
+    }
+    let mut names = quantities(records, &Registry::default());
     names.sort_unstable();
     let asked = of.unwrap_or("-");
-    let meant = nearest(asked, names.iter().copied());
+    let meant = nearest(asked, names.iter().map(String::as_str));
     let meant = meant.map_or(String::new(), |near| format!(" (is {near} meant?)"));
     Error::Usage(format!(
         "--of {asked}: the runs have no such number{meant}: {}",

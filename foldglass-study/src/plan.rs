@@ -259,7 +259,7 @@ fn lay_out(
     let spec = match &class.spec {
         Some(spec) => spec.clone(),
         None => {
-            let spec = class.words.spec(base, study.seed);
+            let spec = class.words.spec(base);
             spec.map_err(|error| Problem::new(table, key_of(&error), error.to_string()))?
         }
     };

@@ -12,6 +12,7 @@ use crate::disk::replace;
 use crate::error::Error;
 use crate::record::Record;
 use columns::{Column, Values, columns};
+pub use metadata::is_reward;
 
 /// How a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +106,7 @@ impl Values {
         match self {
             Values::Text(values) => values[row].clone().unwrap_or_default(),
             Values::Whole(values) => values[row].map_or(String::new(), |n| n.to_string()),
+            Values::Seed(values) => values[row].map_or(String::new(), |n| n.to_string()),
             Values::Number(values) => values[row].map_or(String::new(), |n| format!("{n:?}")),
             Values::Flag(values) => values[row].map_or(String::new(), |flag| flag.to_string()),
             Values::Wholes(values) => values[row]

@@ -64,7 +64,7 @@ fn several(text: &str) -> Result<usize, String> {
 impl BarrierArgs {
     /// Finds the path, follows it, and measures the lines.
     pub fn run(&self, settings: &Settings) -> Result<Barriers, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let observer = Terminal::new();
         let (seed, path) = self.path(&class, settings.seed, &observer)?;
         let parts = path.three_stretches(self.codes as u64).ok_or_else(|| {

@@ -130,7 +130,7 @@ impl CaviArgs {
         let policies = self.policies.as_deref().map(Lines::create).transpose()?;
         let record = self.record.as_deref().map(Lines::create).transpose()?;
         let given = [("start", &self.start), ("prior", &self.prior)];
-        let class = self.read_policies(given, &mut fields, settings)?;
+        let class = self.read_policies(given, &mut fields)?;
         let flag = |key: &str| format!("--{}", key.replace('_', "-"));
         let series = series::run(kind, fields, self.runs, &class, &self.class, settings, flag);
         let series = series.map_err(series::without_place)?;
@@ -153,12 +153,11 @@ impl CaviArgs {
         &self,
         given: [(&str, &Option<Source>); 2],
         fields: &mut Fields,
-        settings: &Settings,
     ) -> Result<Class, Error> {
         let mut known: Option<Class> = None;
         for (key, source) in given {
             let Some(source) = source else { continue };
-            let (class, policy) = one_policy(source, &self.class, settings.seed)?;
+            let (class, policy) = one_policy(source, &self.class)?;
             if let Some(known) = known.as_ref().filter(|known| **known != class) {
                 return Err(Error::Usage(format!(
                     "--{key} is of {}, --start of {}: both are of one class",
@@ -170,7 +169,7 @@ impl CaviArgs {
             put(fields, key, json!({ "rows": rows }));
             known = Some(class);
         }
-        known.map_or_else(|| self.class.class(settings.seed), Ok)
+        known.map_or_else(|| self.class.class(), Ok)
     }
 
     /// The settings of the method.

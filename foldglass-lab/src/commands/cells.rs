@@ -26,8 +26,8 @@ pub struct CellsArgs {
 
 impl CellsArgs {
     /// Lays out the class.
-    pub fn run(&self, settings: &Settings) -> Result<Cells, Error> {
-        let class = self.class.class(settings.seed)?;
+    pub fn run(&self, _: &Settings) -> Result<Cells, Error> {
+        let class = self.class.class()?;
         Ok(Cells {
             q: class.q(),
             count: class.cells(),

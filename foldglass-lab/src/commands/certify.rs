@@ -57,7 +57,7 @@ fn cap(text: &str) -> Result<usize, String> {
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
     pub fn run(&self, settings: &Settings) -> Result<Certified, Error> {
-        let (class, codes) = self.codes(settings.seed)?;
+        let (class, codes) = self.codes()?;
         let allowance = self.class.allowance();
         shelf::check_cap(self.cap, allowance)?;
         if self.barrier {
@@ -99,11 +99,11 @@ impl CertifyArgs {
     }
 
     /// The codes of all files, and the one class they are of.
-    fn codes(&self, seed: u64) -> Result<(Class, Vec<Code>), Error> {
+    fn codes(&self) -> Result<(Class, Vec<Code>), Error> {
         let mut all: Option<(Class, Vec<Code>)> = None;
         for source in &self.code {
             let tables = Tables::codes(source)?;
-            let class = self.class.class_of(&tables, seed)?;
+            let class = self.class.class_of(&tables)?;
             let codes = tables.as_codes(&class)?;
             match &mut all {
                 None => all = Some((class, codes)),

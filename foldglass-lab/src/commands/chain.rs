@@ -106,9 +106,9 @@ impl ChainArgs {
         let record = self.record.as_deref().map(Lines::create).transpose()?;
         let marginals = self.marginals.as_deref().map(Lines::create).transpose()?;
         let class = match &self.start {
-            None => self.class.class(settings.seed)?,
+            None => self.class.class()?,
             Some(source) => {
-                let (class, code) = one_code(source, &self.class, settings.seed)?;
+                let (class, code) = one_code(source, &self.class)?;
                 put(&mut fields, "start", json!({ "actions": code.actions() }));
                 class
             }

@@ -30,7 +30,7 @@ pub struct DensityArgs {
 impl DensityArgs {
     /// Counts.
     pub fn run(&self, settings: &Settings) -> Result<Counted, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let plan = Plan::new(&class, self.class.allowance()).map_err(refuse)?;
         if self.dry_run {
             let Forecast {

@@ -51,12 +51,12 @@ fn input(text: &str) -> Result<Input, String> {
 
 impl DrawArgs {
     /// Draws the codes.
-    pub fn run(&self, settings: &Settings) -> Result<Drawn, Error> {
+    pub fn run(&self, _: &Settings) -> Result<Drawn, Error> {
         check_colours(self.input.len())?;
         let inputs: Vec<Vec<Symbol>> = self.input.iter().map(|Input(x)| x.clone()).collect();
         let mut codes = Vec::new();
         for source in &self.code {
-            let (_, code) = one_code(source, &self.class, settings.seed)?;
+            let (_, code) = one_code(source, &self.class)?;
             let name = source
                 .path
                 .file_stem()

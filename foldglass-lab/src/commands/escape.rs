@@ -52,7 +52,7 @@ pub struct EscapeArgs {
 impl EscapeArgs {
     /// Reads the code, or makes one of the policy, and leads it on.
     pub fn run(&self, settings: &Settings) -> Result<Escaped, Error> {
-        let (class, table) = self.table.read(&self.class, settings.seed)?;
+        let (class, table) = self.table.read(&self.class)?;
         if !self.search {
             escape::assumptions(&class).map_err(refuse)?;
         }

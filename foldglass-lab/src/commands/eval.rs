@@ -33,7 +33,7 @@ pub struct EvalArgs {
 impl EvalArgs {
     /// Reads the table and evaluates it.
     pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
-        let (class, table) = self.table.read(&self.class, settings.seed)?;
+        let (class, table) = self.table.read(&self.class)?;
         let mut evaluator = Evaluator::new(&class, self.class.allowance())?;
         let (policy, code) = match table {
             CodeOrPolicy::Code(code) => (Policy::deterministic(&code), Some(code)),

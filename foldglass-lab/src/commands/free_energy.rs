@@ -78,7 +78,7 @@ const DRAWN: u64 = 3 << 60;
 impl FreeEnergyArgs {
     /// Samples codes and trains policies.
     pub fn run(&self, settings: &Settings) -> Result<Estimated, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let work = free_energy::Settings {
             seed: settings.seed,
             replicas: self.replicas,

@@ -43,7 +43,7 @@ pub struct InspectArgs {
 impl InspectArgs {
     /// Reads the code and takes it apart.
     pub fn run(&self, settings: &Settings) -> Result<Inspected, Error> {
-        let (_, code) = one_code(&self.code, &self.class, settings.seed)?;
+        let (_, code) = one_code(&self.code, &self.class)?;
         if let Some(path) = &self.svg {
             let name = self.code.path.file_stem().unwrap_or_default();
             let drawing = drawing(&name.to_string_lossy(), &code)?;

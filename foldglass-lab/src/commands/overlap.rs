@@ -75,7 +75,7 @@ fn sweeps(text: &str) -> Result<u64, String> {
 impl OverlapArgs {
     /// Samples, and sums over all codes where it can.
     pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         // Made before the long part, so that a wrong path is known at once.
         let svg = self.svg.as_ref().map(|path| {
             let file = Whole::create(path, LABEL);
@@ -227,8 +227,10 @@ struct PointForm {
     all_steps: DistributionForm,
     steps: Vec<ValueForm>,
     mean_reward: ValueForm,
-    /// `frozen`, `too short` or the integrated time.
-    memory: String,
+    /// The integrated autocorrelation time of J in sweeps; none where it is not known.
+    autocorrelation_time: Option<f64>,
+    /// `known`, `frozen` or `too short`.
+    autocorrelation: &'static str,
     stride: u64,
     replicas_agree: bool,
 }
@@ -269,7 +271,15 @@ impl Point {
                 .map(|(t, &value)| value_form(value, alike.map(|a| a.steps[t].mean)))
                 .collect(),
             mean_reward: value_form(sampled.mean_reward, exact.map(|e| e.mean_reward)),
-            memory: memory(sampled.memory),
+            autocorrelation_time: match sampled.memory {
+                Autocorrelation::Time { tau, .. } => Some(tau),
+                _ => None,
+            },
+            autocorrelation: match sampled.memory {
+                Autocorrelation::Time { .. } => "known",
+                Autocorrelation::Frozen => "frozen",
+                Autocorrelation::TooShort { .. } => "too short",
+            },
             stride: sampled.stride,
             replicas_agree: sampled.replicas_agree,
         }

@@ -19,7 +19,8 @@ pub struct PlotArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
-    /// The result to draw, such as entropy [default: the reward by which a method is judged]
+    /// The result to draw, such as entropy, or solved, the share of runs at exactly 1 [default: the
+    /// reward by which a method is judged]
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
     /// The parameter along the axis [default: the one with the most values]
@@ -37,7 +38,10 @@ pub struct PlotArgs {
 #[derive(Debug, Serialize)]
 pub struct Plotted {
     svg: PathBuf,
+    /// Of all curves; `reward` where they are of several rewards, `result` of several results.
     quantity: String,
+    /// By curve, the result it is of.
+    quantities: Vec<String>,
     against: String,
     curves: usize,
     points: usize,
@@ -56,6 +60,7 @@ impl PlotArgs {
         write_whole(&svg, drawn.svg.as_bytes())?;
         Ok(Plotted {
             svg,
+            quantities: drawn.curves.iter().map(|curve| curve.quantity()).collect(),
             curves: drawn.curves.len(),
             points: drawn.curves.iter().map(|curve| curve.points.len()).sum(),
             against: drawn.against,
@@ -73,13 +78,21 @@ impl Report for Plotted {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Plotted {
             quantity,
+            quantities,
             against,
             curves,
             points,
             ..
         } = self;
         let (curves, points) = (counted(*curves, "curve"), counted(*points, "point"));
-        writeln!(out, "{quantity} against {against}: {curves}, {points}")?;
+        let mut own: Vec<&str> = quantities.iter().map(|name| &name[..]).collect();
+        own.sort_unstable();
+        own.dedup();
+        let own = match own.len() {
+            0 | 1 => String::new(),
+            _ => format!(" ({})", own.join(", ")),
+        };
+        writeln!(out, "{quantity}{own} against {against}: {curves}, {points}")?;
         writeln!(out, "{}", self.svg.display())
     }
 }

@@ -51,7 +51,7 @@ pub struct ReadBackArgs {
 impl ReadBackArgs {
     /// Reads the network back.
     pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let name = self.weights.display().to_string();
         let not = |problem: String| StudyError::Content {
             path: name.clone(),

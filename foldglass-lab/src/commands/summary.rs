@@ -24,7 +24,8 @@ pub struct SummaryArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
-    /// The result to sum up, such as entropy [default: the reward by which a method is judged]
+    /// The result to sum up, such as entropy, or solved, the share of runs at exactly 1 [default: the
+    /// reward by which a method is judged]
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
     /// Write the table to this file, by its extension: .txt, .json, .csv, .md or .tex
@@ -96,6 +97,7 @@ impl Summed {
             Column::numbers("mean"),
             Column::numbers("95 % interval").key("interval"),
             Column::numbers("at 1"),
+            Column::numbers("95 % interval").key("at_1_interval"),
             Column::numbers("min"),
             Column::numbers("median"),
             Column::numbers("p90"),
@@ -107,14 +109,17 @@ impl Summed {
     }
 }
 
-fn row(point: &PointSummary) -> [Cell; 12] {
+fn row(point: &PointSummary) -> [Cell; 13] {
     let one = |(name, value): (&String, &Value)| format!("{name}={}", shown(value));
     let parameters: Vec<String> = point.parameters.iter().map(one).collect();
     let digits = Digits::Short;
-    let interval = point.low.zip(point.high).map(|(low, high)| Cell::Interval {
-        interval: Interval { low, high },
-        digits,
-    });
+    let interval = |low: Option<f64>, high: Option<f64>| {
+        let interval = low.zip(high).map(|(low, high)| Cell::Interval {
+            interval: Interval { low, high },
+            digits,
+        });
+        interval.unwrap_or(Cell::Missing)
+    };
     let at_one = point.at_one.map(|successes| Proportion {
         successes,
         trials: point.runs,
@@ -129,8 +134,9 @@ fn row(point: &PointSummary) -> [Cell; 12] {
             mean: digits.of(point.mean),
             sd: point.sd.map(|sd| Digits::Significant(3).of(sd)),
         },
-        interval.unwrap_or(Cell::Missing),
+        interval(point.low, point.high),
         Cell::or_missing(at_one),
+        interval(point.at_one_low, point.at_one_high),
         point.min.into(),
         point.median.into(),
         point.p90.into(),

@@ -23,10 +23,10 @@ pub struct TaskArgs {
 
 impl TaskArgs {
     /// Finds the square and its facts.
-    pub fn run(&self, settings: &Settings) -> Result<Algebra, Error> {
+    pub fn run(&self, _: &Settings) -> Result<Algebra, Error> {
         let task = self.task.task.clone();
         warn_of_random(&task);
-        let square = words::square(&task, Path::new(""), settings.seed)?;
+        let square = words::square(&task, Path::new(""))?;
         let facts = square.facts();
         Ok(Algebra {
             task,

@@ -48,7 +48,7 @@ pub struct TreeArgs {
 impl TreeArgs {
     /// Floods the class, and writes the files asked for.
     pub fn run(&self, settings: &Settings) -> Result<Flooded, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         if self.orbits && class.shape().tied {
             return Err(Error::Usage(format!("--orbits: {}", TreeError::TiedOrbits)));
         }
@@ -131,7 +131,8 @@ pub struct Flooded {
 struct LeafEntry<'a> {
     id: usize,
     reward: Reward,
-    shelf: String,
+    /// Not `shelf`, which `certify` has as a number: this count may pass 2^53.
+    shelf_size: String,
     actions: &'a [foldglass::quasigroup::Symbol],
     barrier: Option<Reward>,
     steepest: String,
@@ -159,7 +160,7 @@ impl Serialize for Flooded {
             (0..).zip(&tree.leaves).map(|(id, leaf)| LeafEntry {
                 id,
                 reward: tree.reward(leaf.reward),
-                shelf: leaf.shelf.to_string(),
+                shelf_size: leaf.shelf.to_string(),
                 actions: leaf.code.actions(),
                 barrier: leaf.barrier.map(|barrier| tree.reward(barrier)),
                 steepest: leaf.steepest.to_string(),

@@ -416,7 +416,7 @@ fn a_tree_is_that_of_the_command() {
         assert_eq!(leaf["code"], same["actions"]);
         assert_eq!(
             (&leaf["reward"]["text"], &leaf["size"]),
-            (&same["reward"], &same["shelf"])
+            (&same["reward"], &same["shelf_size"])
         );
         assert_eq!(leaf["barrier"]["text"], same["barrier"]);
     }

@@ -16,7 +16,7 @@ const BUDGET: Duration = Duration::from_millis(400);
 
 fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(
-        LatinSquare::named(name, 0).unwrap(),
+        LatinSquare::named(name).unwrap(),
         &InputLaw::Uniform,
         lengths,
     )

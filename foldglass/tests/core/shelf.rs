@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
+    let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
     Class::new(task, shape, Allowance::default()).unwrap()
 }
 

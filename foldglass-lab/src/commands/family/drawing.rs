@@ -174,7 +174,7 @@ impl Along {
         figure::Point {
             x: self.x(point),
             y: mean,
-            interval: Some(Interval {
+            interval: error.map(|error| Interval {
                 low: mean - error,
                 high: mean + error,
             }),

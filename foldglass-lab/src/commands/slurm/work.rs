@@ -36,7 +36,6 @@ enum Kind {
     Study(Forecast),
     Enumeration {
         args: Box<EnumerateArgs>,
-        settings: Settings,
         parts: usize,
         seconds: f64,
     },
@@ -125,7 +124,7 @@ impl Work {
             }
             _ => Error::Usage(one_line(&error.to_string())),
         })?;
-        let parts = args.shares(&settings, limits.cpus, limits.allowance, 1);
+        let parts = args.shares(limits.cpus, limits.allowance, 1);
         let parts = parts.map_err(|error| match error {
             Error::Study(error) => too_large(*error),
             other => other,
@@ -141,7 +140,6 @@ impl Work {
             memory_bytes: parts.memory_bytes,
             kind: Kind::Enumeration {
                 args,
-                settings,
                 parts: parts.parts,
                 seconds: parts.seconds * limits.cpus as f64,
             },
@@ -195,8 +193,8 @@ impl Work {
     pub fn share_seconds(&self, tasks: usize, limits: Limits) -> Result<f64, Error> {
         match &self.kind {
             Kind::Study(found) => Ok(share_seconds(&found.series, tasks, limits.cpus)),
-            Kind::Enumeration { args, settings, .. } => {
-                let shares = args.shares(settings, limits.cpus, limits.allowance, tasks)?;
+            Kind::Enumeration { args, .. } => {
+                let shares = args.shares(limits.cpus, limits.allowance, tasks)?;
                 Ok(shares.seconds)
             }
         }

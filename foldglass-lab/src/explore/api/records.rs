@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use foldglass::{Code, Symbol};
-use foldglass_study::{Fields, Gathered, Record, Registry, gather, read_lines, summarize};
+use foldglass_study::{
+    Fields, Gathered, Record, Registry, gather, quantities, read_lines, summarize,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -81,12 +83,7 @@ fn study(ask: &Ask<'_>) -> Result<Value, Refusal> {
         .into_iter()
         .map(|(name, values)| json!({ "name": name, "values": values }))
         .collect();
-    let mut quantities: Vec<&str> = Vec::new();
-    for (name, value) in found.records.iter().flat_map(|record| &record.result) {
-        if value.is_number() && !quantities.contains(&&name[..]) {
-            quantities.push(name);
-        }
-    }
+    let quantities = quantities(&found.records, &registry);
     let mut classes: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
     classes.dedup();
     let shown = directory.path.display().to_string();
@@ -99,6 +96,7 @@ fn study(ask: &Ask<'_>) -> Result<Value, Refusal> {
         "classes": classes,
         "parameters": parameters,
         "quantities": quantities,
+        "mixed": points.iter().any(|point| point.quantity != points[0].quantity),
         "points": points.iter().take(POINTS).collect::<Vec<_>>(),
         "command": command::line(["summary", &shown]),
     }))
@@ -196,6 +194,7 @@ pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
         for ((x, summary), at) in curve.points.iter().zip(places) {
             points.push(json!({
                 "curve": curve.name,
+                "quantity": summary.quantity,
                 "x": x,
                 "y": summary.mean,
                 "low": summary.low,
@@ -212,14 +211,11 @@ pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
         }
     }
     let shown = directory.path.display().to_string();
-    let mut words = vec![
-        "plot",
-        &shown,
-        "--of",
-        &drawn.quantity,
-        "--against",
-        &drawn.against,
-    ];
+    let mut words = vec!["plot", &shown, "--against", &drawn.against];
+    // Curves of several quantities are drawn where none is asked for.
+    if let Some(of) = of {
+        words.extend(["--of", of]);
+    }
     asked
         .classes
         .iter()

@@ -50,6 +50,7 @@ async function begin() {
     by("runs-card").hidden = true;
     setInterval(() => { watch().catch(store.failed); }, AGAIN);
   } else {
+    if (found.mixed) choice("quantity").prepend(h("option", { value: "" }, "each method's reward"));
     choice("by").replaceChildren(...found.parameters.map(({ name }) => h("option", {}, name)));
     const missing = found.missing === "0" ? "" : `, ${found.missing} to come`;
     by("records-words").textContent = `${found.done.toLocaleString("en")} runs${missing}`;
@@ -70,10 +71,11 @@ async function show() {
 
 async function showPlot() {
   // The first is what `plot` draws where nothing is named.
-  const asked = plotted ? { quantity: choice("quantity").value, against: choice("by").value || null } : {};
+  const asked = plotted ? { quantity: choice("quantity").value || null, against: choice("by").value || null } : {};
   const drawn = /** @type {RecordsPlot} */ (await ask("records/plot", asked));
   plotted = drawn;
-  [choice("quantity").value, choice("by").value] = [drawn.quantity, drawn.against];
+  const mixed = drawn.points.some(({ quantity }) => quantity !== drawn.quantity);
+  [choice("quantity").value, choice("by").value] = [mixed ? "" : drawn.quantity, drawn.against];
   const own = picture(drawn.svg);
   own.setAttribute("viewBox", `0 0 ${drawn.width} ${drawn.height}`);
   own.removeAttribute("width");
@@ -89,7 +91,7 @@ async function showPlot() {
 function spotOf(own, drawn, point) {
   const [x, y] = point.at;
   const range = point.low === null || point.high === null ? "" : ` (${number(point.low)} to ${number(point.high)})`;
-  const name = `${point.curve}, ${drawn.against} ${number(point.x)}: ${number(point.y)}${range}, ${point.n} runs`;
+  const name = `${point.curve}, ${drawn.against} ${number(point.x)}: ${point.quantity.replaceAll("_", " ")} ${number(point.y)}${range}, ${point.n} runs`;
   const spot = s("g", { class: "point", role: "button", tabindex: 0, "aria-label": name },
     s("circle", { class: "hit", cx: x, cy: y, r: 14 }), s("circle", { class: "ring", cx: x, cy: y, r: 9 }), s("title", {}, name));
   const open = () => {
