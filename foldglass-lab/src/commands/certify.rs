@@ -11,7 +11,7 @@ use clap::Args;
 use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
-use foldglass::watch::{Observer, Progress};
+use foldglass::watch::{Observer, Progress, Stopped};
 use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, count};
 use foldglass_study::claims::VerdictWriter;
 use foldglass_study::parallel::{fitting, in_order, threads};
@@ -88,15 +88,18 @@ impl CertifyArgs {
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
             let found = match small {
-                Some(shelf) => Found {
+                Some(shelf) => Some(Found {
                     shelf,
                     stopped: false,
-                },
-                None if interrupted() && codes.len() > 1 => continue,
+                }),
+                None if interrupted() && codes.len() > 1 => None,
                 None => {
                     observer.stage(format!("code {number} of {}", codes.len()));
                     search(&mut workers, start, self.cap, &observer)
                 }
+            };
+            let Some(found) = found else {
+                continue;
             };
             let mut line = Line::new(number, found, &mut evaluator);
             if self.barrier {
@@ -164,7 +167,7 @@ impl CertifyArgs {
             };
             search.explore(&mut workers, &watch);
             if search.is_over() {
-                return Ok(Some((number, Some(search.finish()))));
+                return Ok(Some((number, search.finish())));
             }
             Ok(observer.go_on().is_continue().then_some((number, None)))
         };
@@ -177,14 +180,18 @@ impl CertifyArgs {
     }
 }
 
-/// Searches one code with all threads.
-fn search(workers: &mut Workers, start: &Code, cap: usize, observer: &dyn Observer) -> Found {
+/// Searches one code with all threads; nothing is found where it is stopped at the first.
+fn search(
+    workers: &mut Workers,
+    start: &Code,
+    cap: usize,
+    observer: &dyn Observer,
+) -> Option<Found> {
     let mut search = Search::new(workers, start.clone(), cap);
     search.explore(workers, observer);
-    Found {
-        stopped: !search.is_over(),
-        shelf: search.finish(),
-    }
+    let stopped = !search.is_over();
+    let shelf = search.finish()?;
+    Some(Found { shelf, stopped })
 }
 
 /// What is said of one code: its shelf, and its way out over a barrier where that is asked for.
@@ -199,7 +206,9 @@ pub fn certify(
     shelf::check_cap(cap, allowance)?;
     let mut evaluator = Evaluator::new(class, allowance)?;
     let mut workers = Workers::new(class, 1, allowance)?;
-    let found = search(&mut workers, start, cap, observer);
+    let found = search(&mut workers, start, cap, observer).ok_or_else(|| {
+        Error::Stopped("stopped before all changes of the code were looked at".to_owned())
+    })?;
     let mut line = Line::new(0, found, &mut evaluator);
     if with_barrier {
         barrier::check_cap(cap, allowance)?;
@@ -246,7 +255,7 @@ pub struct Line {
     found: Found,
     /// Cells that no rollout of the code consults.
     unvisited: usize,
-    /// Whether a barrier was asked for.
+    /// Whether a barrier was asked for, and searched until some way out was known.
     barrier: bool,
 }
 
@@ -265,8 +274,13 @@ impl Line {
 
     fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
         let verdict = &mut self.found.shelf.verdict;
-        verdict.way_out = barrier::way_out(workers, &verdict.start, cap, observer);
-        self.barrier = true;
+        match barrier::way_out(workers, &verdict.start, cap, observer) {
+            Ok(way) => {
+                verdict.way_out = way;
+                self.barrier = true;
+            }
+            Err(Stopped) => self.found.stopped = true,
+        }
     }
 
     fn word(&self) -> &'static str {
@@ -291,7 +305,8 @@ impl Line {
         self.found.shelf.verdict.way_out.as_ref()
     }
 
-    /// The barrier, in quanta and how it is known; an optimal code has none.
+    /// The barrier, in quanta and how it is known; none of an optimal code, or of one that a stopped
+    /// search found no way out of.
     fn barrier_cells(&self) -> [Cell; 4] {
         let Some(way) = self.way_out() else {
             return [Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing];
@@ -305,7 +320,8 @@ impl Line {
         ]
     }
 
-    fn row(&self) -> Vec<Cell> {
+    /// Its row in a table, which has columns for barriers or not.
+    fn row(&self, barriers: bool) -> Vec<Cell> {
         let verdict = match self.found.stopped {
             true => format!("{} so far", self.word()),
             false => self.word().to_owned(),
@@ -322,7 +338,7 @@ impl Line {
             self.unvisited.into(),
             Cell::or_missing(self.path().map(<[Move]>::len)),
         ];
-        if self.barrier {
+        if barriers {
             row.extend(self.barrier_cells());
         }
         row
@@ -391,7 +407,7 @@ impl Certified {
             heads.extend(["barrier", "barrier exact", "quanta", "barrier is"]);
         }
         let columns = heads.into_iter().map(Column::numbers);
-        Table::new(columns).rows(self.verdicts.iter().map(Line::row))
+        Table::new(columns).rows(self.verdicts.iter().map(|line| line.row(self.barriers)))
     }
 }
 

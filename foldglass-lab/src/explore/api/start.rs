@@ -97,7 +97,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
         if !search.is_over() {
             continue;
         }
-        let verdict = search.finish().verdict;
+        let verdict = search.finish().expect("it is over").verdict;
         if matches!(verdict.finding, Finding::Certified { .. }) {
             return Ok(verdict.start);
         }
