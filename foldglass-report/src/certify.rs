@@ -6,7 +6,7 @@ use std::ops::Not;
 use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
-use foldglass::watch::Observer;
+use foldglass::watch::{Observer, Stopped};
 use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct Found {
     pub shelf: Shelf,
     /// Whether the user stopped it.
     pub stopped: bool,
-    /// Whether a way out over a barrier was searched.
+    /// Whether a way out over a barrier was asked for, and searched until one was known.
     with_barrier: bool,
 }
 
@@ -37,17 +37,28 @@ impl Found {
     /// Searches the way out over a barrier.
     pub fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
         let verdict = &mut self.shelf.verdict;
-        verdict.way_out = barrier::way_out(workers, &verdict.start, cap, observer);
-        self.with_barrier = true;
+        match barrier::way_out(workers, &verdict.start, cap, observer) {
+            Ok(way) => {
+                verdict.way_out = way;
+                self.with_barrier = true;
+            }
+            Err(Stopped) => self.stopped = true,
+        }
     }
 }
 
-/// Searches one code with all threads.
-pub fn search(workers: &mut Workers, start: &Code, cap: usize, observer: &dyn Observer) -> Found {
+/// Searches one code with all threads; nothing is found where it is stopped at the first.
+pub fn search(
+    workers: &mut Workers,
+    start: &Code,
+    cap: usize,
+    observer: &dyn Observer,
+) -> Option<Found> {
     let mut search = Search::new(workers, start.clone(), cap);
     search.explore(workers, observer);
     let stopped = !search.is_over();
-    Found::new(search.finish(), stopped)
+    let shelf = search.finish()?;
+    Some(Found::new(shelf, stopped))
 }
 
 /// What is said of one code: its shelf, and its way out over a barrier where that is asked for.
@@ -62,7 +73,9 @@ pub fn certify(
     shelf::check_cap(cap, allowance)?;
     let mut evaluator = Evaluator::new(class, allowance)?;
     let mut workers = Workers::new(class, 1, allowance)?;
-    let mut found = search(&mut workers, start, cap, observer);
+    let mut found = search(&mut workers, start, cap, observer).ok_or_else(|| {
+        Error::Stopped("stopped before all changes of the code were looked at".to_owned())
+    })?;
     if with_barrier {
         barrier::check_cap(cap, allowance)?;
         found.find_way_out(&mut workers, cap, observer);
@@ -172,7 +185,8 @@ impl Line {
         self.way_out.as_deref()
     }
 
-    /// The barrier, in quanta and how it is known; an optimal code has none.
+    /// The barrier, in quanta and how it is known; none of an optimal code, or of one that a stopped
+    /// search found no way out of.
     fn barrier_cells(&self) -> [Cell; 4] {
         let (Some(Some(height)), Some(word)) = (&self.barrier, self.barrier_is) else {
             return [Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing];
@@ -185,7 +199,8 @@ impl Line {
         ]
     }
 
-    fn row(&self) -> Vec<Cell> {
+    /// Its row in a table, which has columns for barriers or not.
+    fn row(&self, barriers: bool) -> Vec<Cell> {
         let verdict = if self.interrupted {
             format!("{} so far", self.verdict)
         } else {
@@ -202,7 +217,7 @@ impl Line {
             self.unvisited.into(),
             Cell::or_missing(self.path().map(<[Move]>::len)),
         ];
-        if self.barrier.is_some() {
+        if barriers {
             row.extend(self.barrier_cells());
         }
         row
@@ -236,7 +251,7 @@ impl Certified {
             heads.extend(["barrier", "barrier exact", "quanta", "barrier is"]);
         }
         let columns = heads.into_iter().map(Column::numbers);
-        Table::new(columns).rows(self.verdicts.iter().map(Line::row))
+        Table::new(columns).rows(self.verdicts.iter().map(|line| line.row(self.barriers)))
     }
 }
 

@@ -76,13 +76,16 @@ impl CertifyArgs {
         let small = self.small(&class, &codes, threads, &observer)?;
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
-            let mut found = match small {
-                Some(shelf) => Found::new(shelf, false),
-                None if interrupted() && codes.len() > 1 => continue,
+            let found = match small {
+                Some(shelf) => Some(Found::new(shelf, false)),
+                None if interrupted() && codes.len() > 1 => None,
                 None => {
                     observer.stage(format!("code {number} of {}", codes.len()));
                     search(&mut workers, start, self.cap, &observer)
                 }
+            };
+            let Some(mut found) = found else {
+                continue;
             };
             if self.barrier {
                 observer.stage(format!("barrier of code {number} of {}", codes.len()));
@@ -144,7 +147,7 @@ impl CertifyArgs {
             };
             search.explore(&mut workers, &watch);
             if search.is_over() {
-                return Ok(Some((number, Some(search.finish()))));
+                return Ok(Some((number, search.finish())));
             }
             Ok(observer.go_on().is_continue().then_some((number, None)))
         };

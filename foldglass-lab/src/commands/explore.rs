@@ -23,8 +23,8 @@ use crate::progress::say;
 /// The flags of `explore`.
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
-    /// Show the records in this directory: of a study, as `run` writes it, or of a fleet, also while
-    /// `train --out` trains it
+    /// Show the records in this directory: of a study, as `run` writes it, of a reproduction, as
+    /// `reproduce` writes it, or of a fleet, also while `train --out` trains it
     #[arg(value_name = "DIR", conflicts_with = "code")]
     directory: Option<PathBuf>,
     /// Begin with this code: a code file, FILE#N for one of several, - for stdin

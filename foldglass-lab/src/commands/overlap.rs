@@ -14,6 +14,7 @@ use foldglass::stats::Autocorrelation;
 use foldglass::thermo::overlap::{
     Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
 };
+use foldglass::watch::Stopped;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
@@ -130,14 +131,12 @@ impl OverlapArgs {
                 first: number as u64 * each,
             };
             match sample(class, sampling, allowance, observer) {
-                Ok(sampled) => Ok(sampled.map(|sampled| Point {
+                Ok(Some(sampled)) => Ok(exact_at(exact, tau, observer).ok().map(|exact| Point {
                     tau,
-                    exact: exact.map(|every| Exact {
-                        mean_reward: every.mean_reward(tau),
-                        alike: every.alike(tau),
-                    }),
+                    exact,
                     sampled,
                 })),
+                Ok(None) => Ok(None),
                 Err(error) => {
                     *refused.lock().expect("no panic while it is held") = Some(error);
                     Ok(None)
@@ -157,6 +156,20 @@ impl OverlapArgs {
         }
         Ok(points)
     }
+}
+
+fn exact_at(
+    every: Option<&EveryCode>,
+    tau: f64,
+    observer: &Terminal,
+) -> Result<Option<Exact>, Stopped> {
+    let exact = |every: &EveryCode| {
+        Ok(Exact {
+            mean_reward: every.mean_reward(tau),
+            alike: every.alike(tau, observer)?,
+        })
+    };
+    every.map(exact).transpose()
 }
 
 fn stopped() -> Error {

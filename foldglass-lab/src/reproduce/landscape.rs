@@ -298,7 +298,8 @@ pub fn certify(
                         certificates.display()
                     )));
                 }
-                write(&path, &search.finish().verdict)?;
+                let shelf = search.finish().expect("it is over");
+                write(&path, &shelf.verdict)?;
                 known().ok_or_else(|| {
                     Error::Failed(format!("{} does not hold what was written", path.display()))
                 })?

@@ -29,7 +29,7 @@ fn workers(class: &Class, threads: usize) -> Workers {
 fn search(workers: &mut Workers, code: &Code, cap: usize) -> Shelf {
     let mut search = Search::new(workers, code.clone(), cap);
     search.explore(workers, &Unwatched);
-    search.finish()
+    search.finish().unwrap()
 }
 
 fn random_code(class: &Class, stream: &mut Stream) -> Code {
@@ -270,7 +270,7 @@ fn a_stopped_search_is_one_with_a_smaller_cap() {
         let (explored, found) = heard.into_inner().unwrap();
         assert!(explored > 100 && explored < found);
         let explored = explored as usize;
-        let shelf = first.finish();
+        let shelf = first.finish().unwrap();
         assert_eq!(shelf.size, explored);
         assert_eq!(shelf, search(&mut workers, code, explored));
     }

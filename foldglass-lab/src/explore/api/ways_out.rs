@@ -1,8 +1,12 @@
 //! Leads codes out: escape paths, searches of shelves, the barrier tree (paper, thm. 4.1, App. E and G.6).
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use foldglass::claim::{self, Kind};
+use foldglass::watch::{Observer, Progress};
 use foldglass::{Class, Code, Reward, escape as library};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,7 +14,9 @@ use serde_json::{Value, json};
 use super::command::{self, CODE};
 use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
 use crate::error::Error;
+use crate::explore::deadline::Deadline;
 use crate::explore::refusal::Refusal;
+use crate::output::counted;
 use crate::report::certify as shelf;
 use crate::report::tree::{Spot, flood};
 
@@ -139,6 +145,10 @@ fn words_of(told: &Value, cap: usize) -> String {
     };
     match verdict {
         "optimal" => "the reward is 1: there is nothing higher".to_owned(),
+        "certified" if shelf == 1 => {
+            "a trap: it is alone on its shelf, and every change of one cell lowers the reward"
+                .to_owned()
+        }
         "certified" => format!(
             "a trap: all {shelf} codes of its shelf were searched, and none has a neighbour that is higher"
         ),
@@ -147,7 +157,8 @@ fn words_of(told: &Value, cap: usize) -> String {
                 .to_owned()
         }
         _ => format!(
-            "not decided: no way up was found among {shelf} codes of its shelf (at most {cap} are searched{more})"
+            "not decided: no way up was found among {} of its shelf (at most {cap} are searched{more})",
+            counted(shelf.as_u64().unwrap_or(0), "code")
         ),
     }
 }
@@ -172,23 +183,74 @@ pub fn check_codes(class: &Class) -> Result<(), String> {
 /// The most leaves that are drawn and told of.
 const MOST_LEAVES: usize = 200;
 
+/// Stops a flood that its time is over for, or that will not be done in time by far.
+struct Forecast<'a> {
+    deadline: &'a Deadline,
+    begun: Instant,
+    limit: Duration,
+    /// About the time of the whole flood, where it was stopped for that.
+    needed: OnceLock<Duration>,
+}
+
+/// How much longer than allowed a flood is foreseen to take before it is stopped for it: a forecast made
+/// early is a rough one.
+const MARGIN: u32 = 2;
+
+impl Observer for Forecast<'_> {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        self.deadline.hear(progress)?;
+        let (elapsed, all) = (self.begun.elapsed(), progress.all.unwrap_or(0));
+        if elapsed < self.limit / 10 || progress.done == 0 {
+            return ControlFlow::Continue(());
+        }
+        let needed = elapsed.mul_f64(all as f64 / progress.done as f64);
+        if needed < MARGIN * self.limit {
+            return ControlFlow::Continue(());
+        }
+        let _ = self.needed.set(needed);
+        ControlFlow::Break(())
+    }
+}
+
 /// Floods a small class.
 pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
     let known = ask.class(&asked.class)?;
     check_codes(&known.class)
         .map_err(|error| Refusal::unable(error).help("such as --task parity --lengths 4"))?;
+    let limit = ask.explorer.times.computing;
+    let forecast = Forecast {
+        deadline: &ask.deadline,
+        begun: Instant::now(),
+        limit,
+        needed: OnceLock::new(),
+    };
     let flooded = flood(
         &known.class,
         &known.words,
         MOST_LEAVES,
         ask.explorer.allowance,
-        &ask.deadline,
+        &forecast,
     );
+    let line = ["tree", "--svg", "tree.svg"].into_iter().map(str::to_owned);
+    let line = command::line(line.chain(known.flags.iter().cloned()));
     let (tree, sketch) = flooded.map_err(|error| match error {
-        Error::Stopped(_) => Refusal::new(
-            503,
-            "the flood takes longer than a page may ask for: it was stopped",
-        ),
+        Error::Stopped(_) => {
+            let seconds = |time: &Duration| time.as_secs_f64();
+            let needed = forecast.needed.get().map_or("longer".to_owned(), |needed| {
+                format!("about {:.1} s", seconds(needed))
+            });
+            Refusal::new(
+                503,
+                format!(
+                    "the tree was given up: it takes {needed} on this machine as busy as it is, and a page \
+                     waits {} s",
+                    seconds(&limit)
+                ),
+            )
+            .help(format!(
+                "{line} draws it; so does the page of `foldglass explore --longest 60`"
+            ))
+        }
         other => other.into(),
     })?;
     let [width, height] = sketch.size;
@@ -212,7 +274,6 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
             let reward = Exact::from(&tree.reward(saddle.reward));
             json!({ "id": id, "reward": reward, "children": saddle.children })
         });
-    let line = ["tree", "--svg", "tree.svg"].into_iter().map(str::to_owned);
     Ok(json!({
         "svg": sketch.svg,
         "width": width,
@@ -221,6 +282,6 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
         "leaf_count": tree.leaves.len(),
         "leaves": sketch.leaves.iter().map(leaf).collect::<Vec<_>>(),
         "saddles": saddles.take(10 * MOST_LEAVES).collect::<Vec<_>>(),
-        "command": command::line(line.chain(known.flags.iter().cloned())),
+        "command": line,
     }))
 }
