@@ -491,7 +491,7 @@ fn a_tree_that_will_not_be_done_is_given_up_early_with_a_reason() {
     let body = json!({"class": class.split(' ').collect::<Vec<_>>()});
     let answer = server.ask("tree", &body);
     let words = answer.refused(503);
-    assert!(words.contains("it takes about"), "{words}");
+    assert!(words.contains("it would take about"), "{words}");
     assert!(words.contains("a page waits 0.2 s"), "{words}");
     let help = answer.json()["help"].as_str().unwrap().to_owned();
     assert!(help.contains("foldglass tree --svg tree.svg"), "{help}");

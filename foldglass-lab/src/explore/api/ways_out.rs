@@ -138,11 +138,7 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
 fn words_of(told: &Value, cap: usize) -> String {
     let (verdict, shelf) = (told["verdict"].as_str().unwrap_or(""), &told["shelf"]);
     let stopped = told["stopped"].as_bool().unwrap_or(false);
-    let more = if stopped {
-        ", when its time was over"
-    } else {
-        ""
-    };
+    let more = if stopped { "; its time was over" } else { "" };
     match verdict {
         "optimal" => "the reward is 1: there is nothing higher".to_owned(),
         "certified" if shelf == 1 => {
@@ -188,7 +184,7 @@ struct Forecast<'a> {
     deadline: &'a Deadline,
     begun: Instant,
     limit: Duration,
-    /// About the time of the whole flood, where it was stopped for that.
+    /// About the time of the whole flood, where it was stopped.
     needed: OnceLock<Duration>,
 }
 
@@ -198,14 +194,14 @@ const MARGIN: u32 = 2;
 
 impl Observer for Forecast<'_> {
     fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
-        self.deadline.hear(progress)?;
+        let over = self.deadline.hear(progress);
         let (elapsed, all) = (self.begun.elapsed(), progress.all.unwrap_or(0));
         if elapsed < self.limit / 10 || progress.done == 0 {
-            return ControlFlow::Continue(());
+            return over;
         }
         let needed = elapsed.mul_f64(all as f64 / progress.done as f64);
-        if needed < MARGIN * self.limit {
-            return ControlFlow::Continue(());
+        if over.is_continue() && needed < MARGIN * self.limit {
+            return over;
         }
         let _ = self.needed.set(needed);
         ControlFlow::Break(())
@@ -235,18 +231,15 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
     let line = command::line(line.chain(known.flags.iter().cloned()));
     let (tree, sketch) = flooded.map_err(|error| match error {
         Error::Stopped(_) => {
-            let seconds = |time: &Duration| time.as_secs_f64();
-            let needed = forecast.needed.get().map_or("longer".to_owned(), |needed| {
-                format!("about {:.1} s", seconds(needed))
-            });
-            Refusal::new(
-                503,
-                format!(
-                    "the tree was given up: it takes {needed} on this machine as busy as it is, and a page \
-                     waits {} s",
-                    seconds(&limit)
+            let limit = limit.as_secs_f64();
+            let why = match forecast.needed.get() {
+                Some(needed) => format!(
+                    "it would take about {:.1} s on this machine, as busy as it is; a page waits {limit} s",
+                    needed.as_secs_f64()
                 ),
-            )
+                None => format!("it was not done after {limit} s, as long as a page waits"),
+            };
+            Refusal::new(503, format!("the tree was given up: {why}"))
             .help(format!(
                 "{line} draws it; so does the page of `foldglass explore --longest 60`"
             ))

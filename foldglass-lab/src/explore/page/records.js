@@ -116,9 +116,6 @@ async function showPlot() {
   const mixed = drawn.points.some(({ quantity }) => quantity !== drawn.quantity);
   [choice("quantity").value, choice("by").value] = [mixed ? "" : drawn.quantity, drawn.against];
   const own = picture(drawn.svg);
-  const crop = () => own.setAttribute("viewBox", `0 0 ${narrow.matches ? withoutLegend(own) ?? drawn.width : drawn.width} ${drawn.height}`);
-  crop();
-  narrow.onchange = crop;
   own.removeAttribute("width");
   own.removeAttribute("height");
   own.setAttribute("role", "group");
@@ -126,6 +123,10 @@ async function showPlot() {
   // A point at 0 has no place on an axis of logarithms.
   own.append(...drawn.points.filter(({ at }) => at).map((point) => spotOf(own, drawn, point)));
   by("records-plot").replaceChildren(own);
+  const plain = withoutLegend(own) ?? drawn.width;
+  const crop = () => own.setAttribute("viewBox", `0 0 ${narrow.matches ? plain : drawn.width} ${drawn.height}`);
+  crop();
+  narrow.onchange = crop;
   showLegend(drawn);
   store.setCommands("records", [{ command: drawn.command, file: null }]);
 }
@@ -133,10 +134,15 @@ async function showPlot() {
 /** Where there is little room, the names of the curves stand below the picture, and not in it. */
 const narrow = matchMedia("(max-width: 40rem)");
 
-/** The width of a picture up to the frame around the names of its curves. @param {SVGSVGElement} own */
+/** Marks the names of curves in a picture, which stand to the right of its axes, and gives the width without them. @param {SVGSVGElement} own */
 function withoutLegend(own) {
   const area = own.querySelector("clipPath rect");
-  return area && Number(area.getAttribute("x")) + Number(area.getAttribute("width")) + 19;
+  if (!area) return null;
+  const right = Number(area.getAttribute("x")) + Number(area.getAttribute("width"));
+  for (const part of own.children) {
+    if (part instanceof SVGGraphicsElement && part.getBBox().x > right) part.classList.add("in-legend");
+  }
+  return right + 30;
 }
 
 /** The names of the curves; the page shows them where the picture does not. @param {RecordsPlot} drawn */
