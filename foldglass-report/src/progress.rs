@@ -160,7 +160,7 @@ struct State {
 /// Parts of the work, done one after the other.
 #[derive(Debug, Default)]
 struct Parts {
-    /// What each is thought to take, in no unit; without what turned out to be done before.
+    /// The relative cost of each; 0 once it is found complete.
     weights: Vec<f64>,
     /// The one that is being done.
     now: usize,
@@ -237,10 +237,14 @@ impl Terminal {
         }
     }
 
-    /// The work has parts: what each is thought to take, in no unit. One bar goes over all of them.
+    /// The work that begins now has parts of these relative costs. One bar goes over all of them.
     pub fn parts(&self, weights: Vec<f64>) {
         let mut state = self.state.lock().expect("no panic while it is held");
-        state.parts.weights = weights;
+        state.parts = Parts {
+            weights,
+            ..Parts::default()
+        };
+        (state.unit_begun, state.begun_at, state.left) = (Instant::now(), 0.0, None);
     }
 
     /// Begins a part.
@@ -248,6 +252,9 @@ impl Terminal {
         let mut state = self.state.lock().expect("no panic while it is held");
         state.parts.begin(number, name.into());
         state.stage.clear();
+        if let Some(host) = &self.host {
+            host.stage(&state.parts.name);
+        }
     }
 
     /// Begins a step of so many, within a part where there are some.
@@ -302,7 +309,7 @@ impl Terminal {
             (share, state.unit_begun)
         } else {
             let of_all = state.parts.share(progress, share.unwrap_or(0.0));
-            (Some(of_all), self.begun)
+            (Some(of_all), state.unit_begun)
         };
         let passed = now - since;
         let told = now - self.begun >= PATIENCE;
