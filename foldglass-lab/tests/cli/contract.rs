@@ -234,8 +234,11 @@ fn every_command_is_held_to_it() {
     let commands = help.success().split("Commands:").nth(1).unwrap();
     let commands = commands.lines().skip(1).map_while(|line| {
         let name = line.split_whitespace().next()?;
-        line.starts_with("  ").then_some(name)
+        line.starts_with("  ").then_some((line, name))
     });
+    // Further lines of a text are indented further.
+    let commands = commands.filter(|(line, _)| !line.starts_with("   "));
+    let commands = commands.map(|(_, name)| name);
     let mut count = 0;
     for command in commands.filter(|command| *command != "help") {
         let run = RUNS.iter().any(|run| words(run)[0] == command);

@@ -115,7 +115,7 @@ fn the_share_of_runs_at_1_is_drawn_with_its_interval() {
     let share = number("at_one") / number("runs");
     let six = |value: f64| format!("{value:.5e}").parse::<f64>().unwrap();
     let said = format!(
-        "p, rlvr, tau = 1e-4, solved: {} ({} to {})",
+        "p, rlvr, tau = 0.0001, solved: {} ({} to {})",
         six(share),
         six(number("at_one_low")),
         six(number("at_one_high"))

@@ -108,7 +108,7 @@ fn a_seed_does_not_change_the_task_and_its_full_name_is_printed() {
         let name = format!("s{seed}");
         let content = format!(
             "name = \"{name}\"\nseed = {seed}\n[[class]]\ntask = \"random:4\"\nlengths = 2\n\
-             [[dynamics]]\nkind = \"cavi\"\niterations = 3\ntau = 0.1\n"
+             [[dynamics]]\nkind = \"cavi\"\niterations = 3\nruns = 1\ntau = 0.1\n"
         );
         scratch.file("study.toml", &content);
         scratch.run(&["run", "study.toml"]).success();
