@@ -168,8 +168,9 @@ fn a_fleet_shows_its_curves_as_far_as_they_have_come() {
     assert_eq!(curves.len(), 2);
     let lines = scratch.read("runs/fleet(1)/curves.jsonl");
     let line = told["command"].as_str().unwrap();
-    let shown = std::process::Command::new("sh").args(["-c", line]);
-    let shown = shown.current_dir(scratch.path()).output().unwrap();
+    let mut shell = std::process::Command::new("sh");
+    let shown = shell.args(["-c", line]).current_dir(scratch.path());
+    let shown = shown.output().unwrap();
     assert_eq!(String::from_utf8(shown.stdout).unwrap(), lines, "{line}");
     let lines: Vec<Value> = lines
         .lines()

@@ -131,7 +131,7 @@ fn verdicts(walk: &mut Walk) {
     assert!(walk.is("document.querySelector('#certify-body .player').hidden"));
     walk.class("--task parity --lengths 5", "ways");
     walk.browser.click("#start-ground");
-    walk.wait_for_text("stage-reward", "J = 1");
+    walk.wait_for_text("ways-now", "global maximum");
     walk.browser.click("#escape-find");
     walk.wait_for_text("escape-words", "nothing to do");
     walk.browser.click(".spot[data-cell='0']");
@@ -143,7 +143,7 @@ fn paths(walk: &mut Walk) {
     walk.browser.click("#start-random");
     walk.settle();
     walk.browser.click("#escape-find");
-    walk.wait_for_text("escape-body", "none is made yet");
+    walk.wait_for_text("escape-words", "by the theorem");
     walk.browser.evaluate("document.activeElement.blur()");
     walk.browser.key("n");
     walk.wait_for_text("escape-body", "Move 1 of");
@@ -168,7 +168,7 @@ fn paths(walk: &mut Walk) {
     walk.settle();
     assert_eq!(walk.code(), edited, "the change by hand stays");
     walk.browser.click("#escape-find");
-    walk.wait_for_text("escape-body", "none is made yet");
+    walk.wait_for_text("escape-words", "by the theorem");
     walk.browser.evaluate("document.activeElement.blur()");
     walk.browser.key(" ");
     walk.wait_for_text("escape-body", "Pause");
