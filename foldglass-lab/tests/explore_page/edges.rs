@@ -131,7 +131,7 @@ fn verdicts(walk: &mut Walk) {
     assert!(walk.is("document.querySelector('#certify-body .player').hidden"));
     walk.class("--task parity --lengths 5", "ways");
     walk.browser.click("#start-ground");
-    walk.wait_for_text("stage-reward", "J = 1");
+    walk.wait_for_text("ways-now", "global maximum");
     walk.browser.click("#escape-find");
     walk.wait_for_text("escape-words", "nothing to do");
     walk.browser.click(".spot[data-cell='0']");
@@ -143,7 +143,7 @@ fn paths(walk: &mut Walk) {
     walk.browser.click("#start-random");
     walk.settle();
     walk.browser.click("#escape-find");
-    walk.wait_for_text("escape-body", "none is made yet");
+    walk.wait_for_text("escape-words", "by the theorem");
     walk.browser.evaluate("document.activeElement.blur()");
     walk.browser.key("n");
     walk.wait_for_text("escape-body", "Move 1 of");
@@ -168,7 +168,7 @@ fn paths(walk: &mut Walk) {
     walk.settle();
     assert_eq!(walk.code(), edited, "the change by hand stays");
     walk.browser.click("#escape-find");
-    walk.wait_for_text("escape-body", "none is made yet");
+    walk.wait_for_text("escape-words", "by the theorem");
     walk.browser.evaluate("document.activeElement.blur()");
     walk.browser.key(" ");
     walk.wait_for_text("escape-body", "Pause");
@@ -339,9 +339,13 @@ fn messages(walk: &mut Walk) {
     walk.browser
         .wait_for("document.getElementById('notice').hidden");
     refuse(walk);
+    // At once: by itself it would go after a quarter of a minute.
+    let before = walk.browser.evaluate("location.hash");
     walk.browser.click("#start-random");
     walk.browser
-        .wait_for("document.getElementById('notice').hidden");
+        .wait_for(&format!("location.hash !== {before}"));
+    walk.settle();
+    assert!(walk.is("document.getElementById('notice').hidden"));
 }
 
 /// On a phone a plot of records is whole, with the names of its curves below it.
@@ -352,6 +356,10 @@ fn phone(walk: &mut Walk) {
         .wait_for("document.querySelectorAll('#records-legend li').length === 2");
     let whole = "(() => { const plot = document.getElementById('records-plot'); return [plot.scrollWidth <= plot.clientWidth, [...document.querySelectorAll('#records-legend li')].every((one) => one.offsetParent && one.getBoundingClientRect().right <= innerWidth)]; })()";
     assert_eq!(walk.browser.evaluate(whole), json!([true, true]));
+    // The room of the names that stood beside it is its own.
+    let last = "(() => { const { left, width } = document.getElementById('records-plot').getBoundingClientRect(); return Math.max(...[...document.querySelectorAll('#records-plot .point')].map((one) => (one.getBoundingClientRect().right - left) / width)); })()";
+    let last = walk.browser.evaluate(last).as_f64().unwrap();
+    assert!(last > 0.85, "{last}");
     walk.screenshot("records-phone");
     walk.browser.size(1280, 800);
 }
