@@ -363,7 +363,8 @@ fn fleet(walk: &mut Walk, directory: &Path) {
                  --checkpoint-every 1 --out fleet --quiet --threads 1";
     let _training = Ending::start(flags, directory);
     let start = Instant::now();
-    while !directory.join("fleet/curves.jsonl").exists() {
+    let begun = ["fleet/train.json", "fleet/curves.jsonl"].map(|name| directory.join(name));
+    while !begun.iter().all(|file| file.exists()) {
         assert!(
             start.elapsed() < Duration::from_secs(20),
             "nothing is trained"
