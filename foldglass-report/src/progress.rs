@@ -209,6 +209,12 @@ impl Parts {
     }
 }
 
+impl Default for Terminal {
+    fn default() -> Terminal {
+        Terminal::new()
+    }
+}
+
 impl Terminal {
     /// Hears interrupts from now on.
     pub fn new() -> Terminal {
