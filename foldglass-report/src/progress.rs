@@ -168,6 +168,8 @@ struct Parts {
     name: String,
     /// Whether it was heard of.
     is_heard: bool,
+    /// Whether any was, since when the pace is measured.
+    is_paced: bool,
     /// Which of its steps is being done, and how many there are.
     step: [usize; 2],
 }
@@ -204,6 +206,12 @@ impl Parts {
         let before: f64 = self.weights[..self.now].iter().sum();
         let all: f64 = self.weights.iter().sum();
         (before + within * self.weights[self.now]) / all.max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Default for Terminal {
+    fn default() -> Terminal {
+        Terminal::new()
     }
 }
 
@@ -244,7 +252,6 @@ impl Terminal {
             weights,
             ..Parts::default()
         };
-        (state.unit_begun, state.begun_at, state.left) = (Instant::now(), 0.0, None);
     }
 
     /// Begins a part.
@@ -309,6 +316,11 @@ impl Terminal {
             (share, state.unit_begun)
         } else {
             let of_all = state.parts.share(progress, share.unwrap_or(0.0));
+            // The pace is that after the first news: the first step may take far longer than others.
+            if !state.parts.is_paced {
+                (state.parts.is_paced, state.unit_begun) = (true, now);
+                (state.begun_at, state.left) = (of_all, None);
+            }
             (Some(of_all), state.unit_begun)
         };
         let passed = now - since;

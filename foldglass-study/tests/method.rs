@@ -333,7 +333,11 @@ fn what_its_settings_cannot_mean_is_refused_with_the_line() {
         (
             "\"walk\"",
             "\"stroll\"",
-            "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"train\", \"walk\"",
+            if cfg!(feature = "networks") {
+                "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"train\", \"walk\""
+            } else {
+                "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"walk\""
+            },
         ),
     ] {
         let study = Study::parse(&STUDY.replace(from, to), 0).unwrap();
