@@ -1,9 +1,7 @@
 //! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
 
 use crate::adam;
-use crate::backend::{
-    Agreement, Backend, BackendError, ModelState, StepRecord, Stop, Test, checked,
-};
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::{Batch, BatchLaw};
 use crate::lesson::Lesson;
 use crate::matmul::Undone;
@@ -12,6 +10,7 @@ use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
 use crate::table::Tables;
+use foldglass::watch::Stop;
 use rayon::prelude::*;
 
 /// The most samples a model takes at once: bounds the memory of its activations.

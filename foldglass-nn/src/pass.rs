@@ -215,7 +215,14 @@ impl Activations {
         );
         let down = View::new(&weights[block.down.clone()], f, d, d);
         let mut d_up = vec![0.0; n * f];
-        multiply_unless(&self.undone, &mut d_up, f, Into::Place, d_rows, down.transposed());
+        multiply_unless(
+            &self.undone,
+            &mut d_up,
+            f,
+            Into::Place,
+            d_rows,
+            down.transposed(),
+        );
         (d_up.par_chunks_mut(f))
             .zip(self.slope.par_chunks(f))
             .zip(self.scale2.par_iter())
@@ -227,10 +234,24 @@ impl Activations {
         let features = View::new(&self.features, n, k, k);
         let d_up = View::new(&d_up, n, f, f);
         let to = &mut tables_gradient.up;
-        multiply_unless(&self.undone, to, f, Into::Place, features.transposed(), d_up);
+        multiply_unless(
+            &self.undone,
+            to,
+            f,
+            Into::Place,
+            features.transposed(),
+            d_up,
+        );
         let mut d_features = vec![0.0; n * k];
         let up = View::new(&tables.joint, k, f, f + d);
-        multiply_unless(&self.undone, &mut d_features, k, Into::Place, d_up, up.transposed());
+        multiply_unless(
+            &self.undone,
+            &mut d_features,
+            k,
+            Into::Place,
+            d_up,
+            up.transposed(),
+        );
         // The norm's scale r of a row: u = r f(M g2 U) is linear in f, so dr = f . d_features / r,
         // and d(centred z) = -r^3 dr / D times it.
         let mut d_centred = vec![0.0; n * d];
@@ -245,7 +266,14 @@ impl Activations {
             z.iter_mut().for_each(|z| *z *= along);
         }
         let to = &mut tables_gradient.stream;
-        multiply_unless(&self.undone, to, d, Into::Place, features.transposed(), d_rows);
+        multiply_unless(
+            &self.undone,
+            to,
+            d,
+            Into::Place,
+            features.transposed(),
+            d_rows,
+        );
         let d_z = View::new(&d_centred, n, d, d);
         let to = &mut tables_gradient.centred;
         multiply_unless(&self.undone, to, d, Into::Place, features.transposed(), d_z);

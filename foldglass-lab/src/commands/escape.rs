@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::flags::{ClassArgs, natural, not_negative};
 use crate::output::Report;
+use crate::progress::Terminal;
 use crate::report::{Cell, Column};
 use crate::summary::{LISTED, short};
 
@@ -90,7 +91,9 @@ impl EscapeArgs {
             CountError::TooLarge(error) => error.into(),
             error => Error::Usage(format!("--search: {error}")),
         })?;
-        let found = escape::search(counter, self.cap, &mut Stream::new(seed, 0));
+        escape::check_cap(self.cap, self.class.allowance())?;
+        let observer = Terminal::new();
+        let found = escape::search(counter, self.cap, &mut Stream::new(seed, 0), &observer);
         let searched = Searched {
             outcome: match found.outcome {
                 Outcome::Optimum => "optimum",
@@ -98,6 +101,7 @@ impl EscapeArgs {
                 Outcome::Stuck => "stuck",
             },
             proposals: found.proposals,
+            stopped: found.proposals < self.cap && found.outcome != Outcome::Optimum,
         };
         Ok((found.path, searched))
     }
@@ -116,6 +120,9 @@ fn refuse(error: EscapeError) -> Error {
 struct Searched {
     outcome: &'static str,
     proposals: u64,
+    /// Whether the user stopped it.
+    #[serde(skip)]
+    stopped: bool,
 }
 
 /// A path, and how it was come by.
@@ -135,6 +142,8 @@ struct EscapedForm<'a> {
     search: Option<&'a Searched>,
     moves: &'a [Move],
     reward_exact: &'a Reward,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interrupted: Option<bool>,
 }
 
 impl Serialize for Escaped {
@@ -144,12 +153,17 @@ impl Serialize for Escaped {
             search: self.search.as_ref(),
             moves: &self.path.moves,
             reward_exact: &self.path.reward,
+            interrupted: self.interrupted().then_some(true),
         };
         form.serialize(serializer)
     }
 }
 
 impl Report for Escaped {
+    fn interrupted(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.stopped)
+    }
+
     fn class(&self) -> Option<ClassSpec> {
         Some(self.class.spec())
     }

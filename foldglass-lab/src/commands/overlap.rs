@@ -131,13 +131,11 @@ impl OverlapArgs {
                 first: number as u64 * each,
             };
             match sample(class, sampling, allowance, observer) {
-                Ok(Some(sampled)) => Ok(exact_at(exact, tau, observer)
-                    .ok()
-                    .map(|exact| Point {
-                        tau,
-                        exact,
-                        sampled,
-                    })),
+                Ok(Some(sampled)) => Ok(exact_at(exact, tau, observer).ok().map(|exact| Point {
+                    tau,
+                    exact,
+                    sampled,
+                })),
                 Ok(None) => Ok(None),
                 Err(error) => {
                     *refused.lock().expect("no panic while it is held") = Some(error);

@@ -92,7 +92,10 @@ pub fn way_out(
     let (standing, path) = match end {
         End::Found(changes) => {
             let codes = flood.above_water;
-            (Standing::Exact { codes }, walk(workers.counter(start), &changes))
+            (
+                Standing::Exact { codes },
+                walk(workers.counter(start), &changes),
+            )
         }
         End::Dry => {
             let codes = if bound == 0 { 0 } else { flood.nodes.len() };

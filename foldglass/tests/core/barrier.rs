@@ -6,11 +6,13 @@ use foldglass::claim::{Finding, Standing, Verdict, WayOut};
 use foldglass::landscape::barrier::{check_cap, way_out};
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::landscape::tree::{Nodes, Tree};
+use foldglass::watch::Stopped;
 use foldglass::{
     Allowance, Class, Code, InputLaw, Progress, Reward, Shape, Symbol, Unwatched, Window,
 };
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 fn code(class: &Class, all: &All, number: usize) -> Code {
     Code::from_fn(class, |cell| {
@@ -132,7 +134,9 @@ fn floods_trees_and_censuses_agree() {
         let (census, count) = census(&class, "0");
         let mut traps = 0;
         for leaf in tree.leaves.iter().filter(|leaf| leaf.barrier.is_some()) {
-            let way = way_out(&mut workers, &leaf.code, 1 << 20, &Unwatched).unwrap().unwrap();
+            let way = way_out(&mut workers, &leaf.code, 1 << 20, &Unwatched)
+                .unwrap()
+                .unwrap();
             exact(&way);
             let barrier = Reward::new(leaf.barrier.unwrap(), class.task().denominator());
             assert_eq!(way.height, barrier);
@@ -143,7 +147,9 @@ fn floods_trees_and_censuses_agree() {
         for trap in &count.traps {
             let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
             let code = census.code(trap.code);
-            let way = way_out(&mut workers, &code, 1 << 20, &Unwatched).unwrap().unwrap();
+            let way = way_out(&mut workers, &code, 1 << 20, &Unwatched)
+                .unwrap()
+                .unwrap();
             assert_eq!(way.height, census.reward(barrier));
         }
     }
@@ -165,7 +171,9 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
     let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
     let (mut bounds, mut exact) = (0, 0);
     for code in &codes {
-        let whole = way_out(&mut workers, code, 1 << 20, &Unwatched).unwrap().unwrap();
+        let whole = way_out(&mut workers, code, 1 << 20, &Unwatched)
+            .unwrap()
+            .unwrap();
         for cap in [1, 2, 5, 50, 1 << 20] {
             let found = verdict(&mut workers, code, cap);
             let way = found.way_out.as_ref().unwrap();
@@ -188,6 +196,20 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
     }
     assert!(bounds > 0 && exact > 0, "{bounds} {exact}");
     assert!(check_cap(1 << 20, Allowance(1 << 20)).is_err());
+}
+
+#[test]
+fn a_flood_of_a_large_class_is_stopped_before_any_way_out_is_known() {
+    let class = class("z:2", &InputLaw::Uniform, &[60], Shape::tied(5, 5));
+    let start = Code::from_fn(&class, |_| 0);
+    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let heard = Mutex::new(0);
+    let stop = |_: Progress<'_>| {
+        *heard.lock().unwrap() += 1;
+        ControlFlow::Break(())
+    };
+    assert_eq!(way_out(&mut workers, &start, 1000, &stop), Err(Stopped));
+    assert_eq!(heard.into_inner().unwrap(), 1);
 }
 
 #[test]
@@ -255,7 +277,9 @@ fn an_exact_barrier_that_is_not_the_lowest_is_refused() {
     let mut refused = 0;
     for code in &codes {
         let bound = verdict(&mut workers, code, 1);
-        let lowest = way_out(&mut workers, code, 1 << 20, &Unwatched).unwrap().unwrap();
+        let lowest = way_out(&mut workers, code, 1 << 20, &Unwatched)
+            .unwrap()
+            .unwrap();
         let mut way = bound.way_out.clone().unwrap();
         if way.height == lowest.height {
             continue;
