@@ -121,6 +121,9 @@ impl Model {
 
     /// The gradient of the weighed tokens; the batch's policies have been computed.
     fn gradient(&self, settings: &Settings, batch: &Batch, weights: &[TokenWeight]) -> Vec<f32> {
+        if self.activations.undone.is() {
+            return Vec::new();
+        }
         let v = settings.shape.vocabulary;
         let mut d_logits = vec![0.0; batch.tokens() * v];
         for t in 1..=batch.longest() {

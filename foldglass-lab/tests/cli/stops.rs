@@ -67,7 +67,7 @@ const TABLE: &[(&str, Ends)] = &[
     ),
     (
         "certify",
-        Stopped("--code window.json --barrier --cap 2", 8.0),
+        Stopped("--code tied.json --barrier --cap 2", 2.0),
     ),
     (
         "escape",
@@ -80,8 +80,7 @@ const TABLE: &[(&str, Ends)] = &[
     ),
     ("gauge", Short),
     ("parity", Stopped("--length 3000000 --density", 0.5)),
-    ("density", Stopped("--task z:3 --lengths 7", 0.5)),
-    ("density", Stopped("--task z:3 --lengths 7 --dry-run", 0.5)),
+    ("density", Stopped("--task z:3 --lengths 6", 0.3)),
     (
         "free-energy",
         Stopped(
@@ -103,10 +102,7 @@ const TABLE: &[(&str, Ends)] = &[
     ("draw", Short),
     (
         "overlap",
-        Stopped(
-            "--task parity --lengths 5 --tau 0.1,0.2,0.3 --sweeps 100000000",
-            0.5,
-        ),
+        Stopped("--task z:3 --lengths 6 --tau 0.01 --sweeps 1000000", 0.5),
     ),
     (
         "overlap",
@@ -160,7 +156,7 @@ const TABLE: &[(&str, Ends)] = &[
         Stopped("--quick tab:trapsexist --out reproduced", 0.5),
     ),
     ("report", Short),
-    ("claims", Stopped("--quick --from claimed", 0.5)),
+    ("claims", Stopped("--from claimed", 0.5)),
     ("completions", Short),
     ("man", Short),
 ];
