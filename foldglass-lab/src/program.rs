@@ -33,7 +33,7 @@ Exit codes:
     0  done
     1  a check failed, or the machine did
     2  a mistake in what was asked
-    3  another foldglass works in the directory
+    3  another foldglass works in the directory, and did so for ten seconds
   130  stopped by Ctrl-C or SIGTERM; the same command goes on
 
 foldglass COMMAND --help has the flags of a command and their defaults; the book is in docs/.";

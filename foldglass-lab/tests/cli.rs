@@ -57,6 +57,9 @@ mod shell;
 mod slurm;
 #[path = "cli/sources.rs"]
 mod sources;
+#[cfg(target_os = "linux")]
+#[path = "cli/stops.rs"]
+mod stops;
 #[path = "cli/study.rs"]
 mod study;
 #[path = "cli/summary.rs"]

@@ -6,8 +6,8 @@ use crate::objective::TokenWeight;
 use crate::philox::Purpose;
 use crate::settings::Decoding;
 use foldglass::memory::Bytes;
+use foldglass::watch::Stop;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use thiserror::Error;
 
 /// Everything of a model that training changes.
@@ -92,9 +92,6 @@ pub struct Agreement {
     /// All.
     pub tokens: u32,
 }
-
-/// Answers whether what is being computed is to be left undone; asked often, from any thread.
-pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// A back end that cannot go on.
 #[derive(Debug, Error)]

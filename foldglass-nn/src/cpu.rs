@@ -1,9 +1,7 @@
 //! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
 
 use crate::adam;
-use crate::backend::{
-    Agreement, Backend, BackendError, ModelState, StepRecord, Stop, Test, checked,
-};
+use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::{Batch, BatchLaw};
 use crate::lesson::Lesson;
 use crate::matmul::Undone;
@@ -12,6 +10,7 @@ use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
 use crate::table::Tables;
+use foldglass::watch::Stop;
 use rayon::prelude::*;
 
 /// The most samples a model takes at once: bounds the memory of its activations.
@@ -122,6 +121,9 @@ impl Model {
 
     /// The gradient of the weighed tokens; the batch's policies have been computed.
     fn gradient(&self, settings: &Settings, batch: &Batch, weights: &[TokenWeight]) -> Vec<f32> {
+        if self.activations.undone.is() {
+            return Vec::new();
+        }
         let v = settings.shape.vocabulary;
         let mut d_logits = vec![0.0; batch.tokens() * v];
         for t in 1..=batch.longest() {

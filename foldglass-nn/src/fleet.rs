@@ -1,11 +1,12 @@
 //! Trains many models at once by REINFORCE under a gated curriculum (paper, section 5, app. G.5).
 
-use crate::backend::{Backend, BackendError, ModelState, StepRecord, Stop, Test, unless_stopped};
+use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test, unless_stopped};
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
 use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings};
 use crate::weights::Weights;
+use foldglass::watch::Stop;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 

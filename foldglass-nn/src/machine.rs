@@ -1,12 +1,13 @@
 //! Chooses where a fleet is computed: a GPU where one can be used, else the processor.
 
-use crate::backend::{Backend, BackendError, Stop};
+use crate::backend::{Backend, BackendError};
 use crate::cpu::Cpu;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Cuda, Precision};
 use crate::settings::{ModelSettings, Settings};
 use foldglass::Allowance;
 use foldglass::memory::Bytes;
+use foldglass::watch::Stop;
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use thiserror::Error;

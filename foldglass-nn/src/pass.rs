@@ -214,6 +214,10 @@ impl Activations {
             d_rows,
         );
         let down = View::new(&weights[block.down.clone()], f, d, d);
+        // To clear memory that nobody needs any more takes long, too.
+        if self.undone.is() {
+            return;
+        }
         let mut d_up = vec![0.0; n * f];
         multiply_unless(
             &self.undone,
@@ -242,6 +246,9 @@ impl Activations {
             features.transposed(),
             d_up,
         );
+        if self.undone.is() {
+            return;
+        }
         let mut d_features = vec![0.0; n * k];
         let up = View::new(&tables.joint, k, f, f + d);
         multiply_unless(

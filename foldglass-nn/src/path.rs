@@ -8,6 +8,7 @@ use foldglass::chain::random_code;
 use foldglass::class::Class;
 use foldglass::policy::Code;
 use foldglass::stream::Stream;
+use foldglass::watch::{Asking, Observer, Progress, Stopped};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -31,6 +32,9 @@ pub enum PathError {
     /// A tied class, or several lengths.
     #[error("escape paths are followed in untied classes of one length")]
     NotUntied,
+    /// It was stopped.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// Not enough proposals.
     #[error(
         "the chain of seed {seed} earns {right} of {inputs} inputs after {proposals} proposals"
@@ -50,12 +54,21 @@ pub enum PathError {
 impl EscapePath {
     /// Runs one Metropolis chain by single cells at temperature `tau` until it has reward 1, for at
     /// most `most` proposals.
-    pub fn new(class: &Class, tau: f64, seed: u64, most: u64) -> Result<EscapePath, PathError> {
+    pub fn new(
+        class: &Class,
+        tau: f64,
+        seed: u64,
+        most: u64,
+        observer: &dyn Observer,
+    ) -> Result<EscapePath, PathError> {
         if class.shape().tied || class.task().lengths().len() != 1 {
             return Err(PathError::NotUntied);
         }
         let mut walk = Walk::new(class, tau, seed)?;
+        let question = || observer.hear(proposals(most));
+        let mut asking = Asking::new(&question);
         for _ in 0..most {
+            asking.go_on()?;
             if walk.arrived() {
                 break;
             }
@@ -86,13 +99,20 @@ impl EscapePath {
     ///
     /// # Panics
     /// If there are not so many.
-    pub fn stretches(&self, ranges: &[Range<u64>]) -> Vec<Vec<Code>> {
+    pub fn stretches(
+        &self,
+        ranges: &[Range<u64>],
+        observer: &dyn Observer,
+    ) -> Result<Vec<Vec<Code>>, Stopped> {
         let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
         assert!(end <= self.codes, "code {end} of {}", self.codes);
         let mut walk = Walk::new(&self.class, self.tau, self.seed).expect("it was run before");
         let mut stretches = vec![Vec::new(); ranges.len()];
         let mut written = 0;
+        let question = || observer.hear(proposals(self.codes));
+        let mut asking = Asking::new(&question);
         while written < end {
+            asking.go_on()?;
             if walk.codes > written {
                 for (range, stretch) in ranges.iter().zip(&mut stretches) {
                     if range.contains(&written) {
@@ -105,14 +125,30 @@ impl EscapePath {
                 walk.propose();
             }
         }
-        stretches
+        Ok(stretches)
     }
 
     /// The first, the middle and the last stretch of `length` consecutive codes; none if the path
     /// is shorter.
-    pub fn three_stretches(&self, length: u64) -> Option<Vec<Vec<Code>>> {
-        let last = self.codes.checked_sub(length)?;
-        Some(self.stretches(&[0, last / 2, last].map(|start| start..start + length)))
+    pub fn three_stretches(
+        &self,
+        length: u64,
+        observer: &dyn Observer,
+    ) -> Result<Option<Vec<Vec<Code>>>, Stopped> {
+        let Some(last) = self.codes.checked_sub(length) else {
+            return Ok(None);
+        };
+        let ranges = [0, last / 2, last].map(|start| start..start + length);
+        self.stretches(&ranges, observer).map(Some)
+    }
+}
+
+fn proposals(most: u64) -> Progress<'static> {
+    Progress {
+        unit: "changes of a chain",
+        done: 0,
+        all: Some(most),
+        share: None,
     }
 }
 
@@ -273,6 +309,7 @@ mod tests {
     use foldglass::count::reward;
     use foldglass::memory::Allowance;
     use foldglass::quasigroup::LatinSquare;
+    use foldglass::watch::Unwatched;
 
     fn class(square: LatinSquare, length: usize, shape: Shape) -> Class {
         let spec = ClassSpec::uniform(square, &[length], shape);
@@ -287,8 +324,8 @@ mod tests {
     }
 
     fn all(path: &EscapePath) -> Vec<Code> {
-        path.stretches(std::slice::from_ref(&(0..path.codes())))
-            .remove(0)
+        let whole = std::slice::from_ref(&(0..path.codes())).to_vec();
+        path.stretches(&whole, &Unwatched).unwrap().remove(0)
     }
 
     /// Whether some input makes the code consult a cell, by all rollouts.
@@ -310,7 +347,7 @@ mod tests {
             (LatinSquare::cyclic(2).unwrap(), 4, with_memory(2)),
         ] {
             let class = class(square, length, shape);
-            let path = EscapePath::new(&class, 1e-6, 3, 1_000_000).unwrap();
+            let path = EscapePath::new(&class, 1e-6, 3, 1_000_000, &Unwatched).unwrap();
             let codes = all(&path);
             assert_eq!(codes.len() as u64, path.codes());
             let rewards: Vec<f64> = codes.iter().map(|code| reward(code).to_f64()).collect();
@@ -321,12 +358,12 @@ mod tests {
                     .filter(|&c| consulted(&pair[0], c));
                 assert_eq!(changed.count(), 1, "one consulted cell differs");
             }
-            let parts = path.three_stretches(3).unwrap();
+            let parts = path.three_stretches(3, &Unwatched).unwrap().unwrap();
             let last = codes.len() - 3;
             for (part, start) in parts.iter().zip([0, last / 2, last]) {
                 assert_eq!(part[..], codes[start..start + 3]);
             }
-            assert!(path.three_stretches(path.codes() + 1).is_none());
+            assert_eq!(path.three_stretches(path.codes() + 1, &Unwatched), Ok(None));
         }
     }
 
@@ -334,16 +371,16 @@ mod tests {
     fn a_warm_chain_may_fall_and_what_cannot_be_followed_is_refused() {
         let square = LatinSquare::cyclic(2).unwrap();
         let untied = class(square.clone(), 3, Shape::untied(0, 0));
-        let warm = EscapePath::new(&untied, 10.0, 1, 1_000_000).unwrap();
+        let warm = EscapePath::new(&untied, 10.0, 1, 1_000_000, &Unwatched).unwrap();
         let rewards: Vec<f64> = all(&warm)
             .iter()
             .map(|code| reward(code).to_f64())
             .collect();
         assert!(!rewards.is_sorted(), "{rewards:?}");
         let tied = class(square, 3, Shape::tied(0, 0));
-        let refused = EscapePath::new(&tied, 1.0, 1, 10).unwrap_err();
+        let refused = EscapePath::new(&tied, 1.0, 1, 10, &Unwatched).unwrap_err();
         assert_eq!(refused, PathError::NotUntied);
-        let late = EscapePath::new(&untied, 1e-6, 1, 0).unwrap_err();
+        let late = EscapePath::new(&untied, 1e-6, 1, 0, &Unwatched).unwrap_err();
         assert!(late.to_string().contains("after 0 proposals"), "{late}");
     }
 }

@@ -56,6 +56,9 @@ impl Default for Shape {
     }
 }
 
+/// The largest size: products of a few of them fit any machine's numbers.
+const MOST: usize = 1 << 16;
+
 /// Sizes that make no transformer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ShapeError {
@@ -64,6 +67,14 @@ pub enum ShapeError {
     Zero {
         /// Which size.
         what: &'static str,
+    },
+    /// A size beyond any that is used.
+    #[error("{what} is {size}; at most {MOST} is accepted")]
+    Large {
+        /// Which size.
+        what: &'static str,
+        /// How large.
+        size: usize,
     },
     /// Heads that do not split the width into even parts.
     #[error("width {width} over {heads} heads: every head needs an even width, for rotary pairs")]
@@ -139,6 +150,17 @@ impl Shape {
         ] {
             if size == 0 {
                 return Err(ShapeError::Zero { what });
+            }
+        }
+        for (what, size) in [
+            ("width", self.width),
+            ("heads", self.heads),
+            ("mlp", self.mlp),
+            ("vocabulary", self.vocabulary),
+            ("blocks", self.blocks),
+        ] {
+            if size > MOST {
+                return Err(ShapeError::Large { what, size });
             }
         }
         let (width, heads) = (self.width, self.heads);

@@ -1,6 +1,7 @@
 //! The CPU back end against the dense reference, and every option of training at small width.
 
 use foldglass::quasigroup::LatinSquare;
+use foldglass::watch::Stop;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
@@ -17,6 +18,8 @@ use foldglass_nn::settings::{
 use foldglass_nn::shape::{Norm, Shape};
 use foldglass_nn::weights::{InitialLaw, Weights};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn small(norm: Norm) -> Shape {
     Shape {
@@ -390,6 +393,74 @@ fn pieces_do_not_show_in_what_is_trained() {
     assert!(asked > 15, "{asked}");
     let weights = |fleet: &mut Fleet| fleet.weights(0).unwrap();
     assert_eq!(weights(&mut pieces), weights(&mut whole));
+}
+
+/// Says stop at one question, as they are counted.
+fn stop_at(number: usize) -> (Stop, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let stop = move || counted.fetch_add(1, Ordering::Relaxed) + 1 == number;
+    (Arc::new(stop), asked)
+}
+
+#[test]
+fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
+    let settings = Settings {
+        shape: small(Norm::Rms),
+        batch: 16,
+        steps: 9,
+        cap: 3,
+        gate: Gate {
+            period: 3,
+            samples: 16,
+            ..Gate::default()
+        },
+        adaptive: Some(Adaptive { right: 9, most: 3 }),
+        evaluation: Evaluation {
+            length: 3,
+            inputs: 10,
+        },
+        ..Settings::default()
+    };
+    let models = [1, 2].map(|seed| model(seed, LatinSquare::cyclic(2).unwrap(), 0.1));
+    let mut whole = fleet(&settings, &models);
+    let expected: Vec<_> = (0..3).map(|_| whole.advance().unwrap()).collect();
+    let states = |fleet: &mut Fleet| [0, 1].map(|m| fleet.backend().state(m).unwrap());
+    let (never, asked) = stop_at(usize::MAX);
+    let mut counting = fleet(&settings, &models);
+    counting.heed(never);
+    counting.advance().unwrap();
+    let questions = asked.load(Ordering::Relaxed);
+    assert!(questions > 20, "{questions}");
+    let mut in_gates = 0;
+    for number in 1..=questions {
+        let mut stopped = fleet(&settings, &models);
+        stopped.heed(stop_at(number).0);
+        let mut made = Vec::new();
+        let pieces = |fleet: &mut Fleet| fleet.advance_in_pieces(|| Piece::Steps(2)).unwrap();
+        assert_eq!(pieces(&mut stopped), None, "question {number}");
+        // At most the last piece is missing, and the gate at step 3 was not passed.
+        assert!(stopped.step() < 3, "question {number}");
+        in_gates += usize::from(stopped.step() == 2 && number + 3 > questions);
+        // What was saved then goes on, in another process.
+        let kept = stopped.save().unwrap();
+        let mut taken = fleet(&settings, &models);
+        taken.take_up(&kept).unwrap();
+        while taken.step() < 9 {
+            made.extend(pieces(&mut taken));
+        }
+        assert_eq!(made, expected, "question {number}");
+        assert_eq!(states(&mut taken), states(&mut whole));
+        // So does the fleet itself.
+        while stopped.step() < 9 {
+            pieces(&mut stopped);
+        }
+        assert_eq!(states(&mut stopped), states(&mut whole));
+    }
+    assert!(in_gates > 0, "the last questions are those of the gate");
+    let mut tested = fleet(&settings, &models);
+    tested.heed(Arc::new(|| true));
+    assert!(tested.accuracies(2, 10).is_err());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use foldglass::memory::Allowance;
 use foldglass::quasigroup::LatinSquare;
 use foldglass::stream::Stream;
 use foldglass::task::Task;
+use foldglass::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
 use foldglass_nn::barrier::{Following, Lines};
 use foldglass_nn::bridge::read_back;
@@ -19,6 +20,8 @@ use foldglass_nn::path::EscapePath;
 use foldglass_nn::settings::{ModelSettings, Settings};
 use foldglass_nn::shape::Shape;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn class(window: Window, length: usize) -> Class {
     let square = LatinSquare::cyclic(2).unwrap();
@@ -131,8 +134,11 @@ fn random_codes_are_learned_and_read_back() {
 #[test]
 fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
     let class = class(Window::untied(0, 0), 3);
-    let path = EscapePath::new(&class, 1e-6, 2, 1_000_000).unwrap();
-    let parts = path.three_stretches(3).expect("at least three codes");
+    let path = EscapePath::new(&class, 1e-6, 2, 1_000_000, &Unwatched).unwrap();
+    let parts = path
+        .three_stretches(3, &Unwatched)
+        .unwrap()
+        .expect("at least three codes");
     let lessons: Vec<Vec<Lesson>> = parts
         .iter()
         .map(|part| part.iter().map(|code| Lesson::new(code).unwrap()).collect())
@@ -177,5 +183,53 @@ fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
             assert_eq!(line.right[0], quanta(&codes[0]));
             assert_eq!(line.right[8], quanta(&codes[1]));
         }
+    }
+}
+
+#[test]
+fn an_update_or_a_measurement_that_is_stopped_is_left_undone() {
+    let class = class(Window::untied(0, 0), 3);
+    let pupils = [1, 2].map(|seed| {
+        let code = random_code(&class, &mut Stream::new(seed, 1));
+        Pupil {
+            lesson: Lesson::new(&code).unwrap(),
+            square: class.task().square().clone(),
+            seed,
+        }
+    });
+    let distillation = Distillation {
+        every: 3,
+        steps: 6,
+        target: 1.0,
+        held_out: 20,
+        ..small()
+    };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let begin = |stop_at: usize| {
+        asked.store(0, Ordering::Relaxed);
+        let asked = Arc::clone(&asked);
+        let make = move |settings: &Settings, models: &[ModelSettings]| {
+            let mut cpu = Cpu::new(settings, models);
+            let asked = Arc::clone(&asked);
+            let stop = move || asked.fetch_add(1, Ordering::Relaxed) + 1 == stop_at;
+            cpu.heed(Arc::new(stop));
+            Ok(Box::new(cpu) as Box<dyn Backend>)
+        };
+        Distilling::new(distillation.clone(), pupils.to_vec(), &make).unwrap()
+    };
+    let advance = |run: &mut Distilling| run.advance_in_pieces(|| Piece::Steps(2)).unwrap();
+    let mut whole = begin(usize::MAX);
+    assert!(advance(&mut whole));
+    let questions = asked.load(Ordering::Relaxed);
+    assert!(questions > 10, "{questions}");
+    assert!(advance(&mut whole) && whole.is_finished());
+    for number in 1..=questions {
+        let mut run = begin(number);
+        assert!(!advance(&mut run), "question {number}");
+        assert!(run.step() < 3, "question {number}: {}", run.step());
+        while !run.is_finished() {
+            advance(&mut run);
+        }
+        assert_eq!(run.save().unwrap(), whole.save().unwrap());
     }
 }

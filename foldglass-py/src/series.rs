@@ -4,8 +4,8 @@
 //! study and on the command line.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use foldglass::Allowance;
 use foldglass::watch::{Observer, Progress};
@@ -119,7 +119,12 @@ impl Series {
             };
             let advance = |unit: &Mutex<Box<dyn Unit>>| {
                 let mut unit = unit.lock().expect("no panic while it is held");
-                advance_to(&mut **unit, to, &tally)
+                let stop = Arc::clone(&watch);
+                unit.heed(Arc::new(move || stop.is_stopped()));
+                let advanced = advance_to(&mut **unit, to, &tally);
+                // What it came to may be asked for when it was stopped.
+                unit.heed(Arc::new(|| false));
+                advanced
             };
             threads.install(|| {
                 units

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
-use foldglass::watch::{Observer, Progress};
+use foldglass::watch::{Observer, Progress, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use crate::words::{about, span};
@@ -93,6 +93,15 @@ pub fn interrupted() -> bool {
         Some(host) => host.hear(SILENT).is_break(),
         None => INTERRUPTED.load(Ordering::Relaxed),
     }
+}
+
+/// The same question for threads that are not this one.
+pub fn stop() -> Stop {
+    let host = host();
+    Arc::new(move || match &host {
+        Some(host) => host.hear(SILENT).is_break(),
+        None => INTERRUPTED.load(Ordering::Relaxed),
+    })
 }
 
 /// From now on a first Ctrl-C is heard by [`interrupted`]; a second ends the program at once.

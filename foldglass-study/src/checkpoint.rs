@@ -54,9 +54,9 @@ impl Checkpoints {
         self.directory.join(format!("{name}.state"))
     }
 
-    /// Removes what a process with this label left unfinished.
+    /// Removes what dead processes left unfinished.
     pub fn tidy(&self) {
-        remove_unfinished(&self.directory, &self.label);
+        remove_unfinished(&self.directory);
     }
 
     /// Saves a unit.

@@ -3,10 +3,15 @@
 //!
 //! A link is followed, and what it leads to is replaced. What is no regular file (a device, a pipe)
 //! is written to as it is: there is nothing to keep whole. A directory is refused.
+//!
+//! A process that is killed leaves its unfinished file. The next one that writes to the directory
+//! removes it: a living writer holds a lock on its file, which the system frees when the writer dies.
 
-use std::fs::{self, File};
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::hash::fnv;
@@ -16,6 +21,9 @@ const UNFINISHED: &str = ".tmp";
 
 /// Numbers the files that this process writes, so that two threads never share a name.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// The directories from which this process has removed what dead ones left.
+static TIDIED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
 /// A file that takes its name only when it is finished.
 pub struct Whole {
@@ -51,10 +59,12 @@ impl Whole {
                 "it names a directory: name a file in it",
             ));
         }
-        let unfinished = (!in_place).then(|| unfinished(&path, label));
-        let file = match &unfinished {
-            Some(unfinished) => File::create(unfinished)?,
-            None => File::options().write(true).open(&path)?,
+        let (unfinished, file) = if in_place {
+            (None, File::options().write(true).open(&path)?)
+        } else {
+            tidy_once(directory_of(&path));
+            let (unfinished, file) = create_locked(&path, label)?;
+            (Some(unfinished), file)
         };
         Ok(Whole {
             path,
@@ -71,8 +81,9 @@ impl Whole {
             return Ok(());
         };
         file.get_ref().sync_all()?;
-        drop(file);
+        // Its lock is held until it has its name: nobody takes it for what a dead process left.
         fs::rename(&unfinished, &self.path)?;
+        drop(file);
         self.unfinished = None;
         sync_directory(directory_of(&self.path));
         Ok(())
@@ -158,13 +169,51 @@ fn unfinished(path: &Path, label: &str) -> PathBuf {
     path.with_file_name(format!("{name}.{process}-{number}.{label}{UNFINISHED}"))
 }
 
-/// Removes what a process with this label did not finish in a directory.
-pub fn remove_unfinished(directory: &Path, label: &str) {
-    let end = format!(".{label}{UNFINISHED}");
+/// Begins an unfinished file, and locks it where the file system has locks.
+fn create_locked(path: &Path, label: &str) -> io::Result<(PathBuf, File)> {
+    loop {
+        let unfinished = unfinished(path, label);
+        let file = File::create(&unfinished)?;
+        let is_locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        // Before it was locked, another process may have removed it.
+        if is_locked && unfinished.exists() {
+            return Ok((unfinished, file));
+        }
+    }
+}
+
+/// Whether a file has a name that [`unfinished`] gives: `NAME.PROCESS-NUMBER.LABEL.tmp`.
+fn is_unfinished(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let Some(stem) = name.strip_suffix(UNFINISHED) else {
+        return false;
+    };
+    let mut parts = stem.rsplit('.').skip(1);
+    let numbers = parts.next().and_then(|part| part.split_once('-'));
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
+        && parts.next().is_some()
+}
+
+/// Removes the files in a directory that dead processes did not finish.
+pub fn remove_unfinished(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().ends_with(&end) {
+        if !is_unfinished(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        // Where a file system has no locks, nobody can say whether its writer lives.
+        let file = File::options().write(true).open(entry.path());
+        if file.is_ok_and(|file| file.try_lock().is_ok()) {
             let _ = fs::remove_file(entry.path());
         }
+    }
+}
+
+/// The same, when this process first writes to the directory.
+fn tidy_once(directory: &Path) {
+    let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let mut tidied = TIDIED.lock().expect("no panic while it is held");
+    if tidied.get_or_insert_default().insert(place) {
+        remove_unfinished(directory);
     }
 }
 
@@ -178,6 +227,43 @@ pub fn sync_directory(directory: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_dead_processes_left_is_removed_and_nothing_else() {
+        let directory = std::env::temp_dir().join(format!("foldglass-tidy-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let file = |name: &str| directory.join(name);
+        let of_the_user = [
+            "notes.tmp",
+            "a.out.tmp",
+            "a.12-3.tmp",
+            "a.x-3.out.tmp",
+            "a.json",
+        ];
+        for name in of_the_user {
+            fs::write(file(name), "kept").unwrap();
+        }
+        for name in ["a.json.12-3.out.tmp", "table.csv.12345-0.reproduce.tmp"] {
+            fs::write(file(name), "half").unwrap();
+        }
+        // One that is being written, by this process or another.
+        let mut living = Whole::create(&file("b.json"), "out").unwrap();
+        living.write_all(b"whole").unwrap();
+        let names = || -> HashSet<String> {
+            let entries = fs::read_dir(&directory).unwrap().flatten();
+            entries
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect()
+        };
+        // Beginning it has tidied the directory already.
+        assert_eq!(names().len(), of_the_user.len() + 1, "{:?}", names());
+        remove_unfinished(&directory);
+        assert_eq!(names().len(), of_the_user.len() + 1, "{:?}", names());
+        living.finish().unwrap();
+        assert_eq!(fs::read(file("b.json")).unwrap(), b"whole");
+        assert!(of_the_user.iter().all(|&name| names().contains(name)));
+        fs::remove_dir_all(&directory).unwrap();
+    }
 
     #[test]
     fn a_flipped_bit_of_a_hashed_file_is_seen() {

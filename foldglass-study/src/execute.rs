@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use foldglass::Allowance;
@@ -20,7 +20,7 @@ use crate::journal::{self, Journal};
 use crate::manifest::Key;
 use crate::method::{self, Registry};
 use crate::pace::{Pace, weight};
-use crate::parallel::on_threads;
+use crate::parallel::{on_threads, while_asking};
 use crate::plan::{Plan, Shard, Unit, points};
 use crate::record::Record;
 use crate::spec::Study;
@@ -209,14 +209,14 @@ pub(crate) fn open(
     let (out, label) = (&options.out, options.shard.label());
     fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
     let records = out.join(options.shard.file("records"));
-    let (journal, dropped) = Journal::open(&records)?;
+    let (journal, dropped) = Journal::open(&records, observer)?;
     if dropped > 0 {
         let path = records.display();
         observer.notice(&format!(
             "{path} ended in a half-written line ({dropped} bytes): dropped, its run is done again"
         ));
     }
-    remove_unfinished(out, &label);
+    remove_unfinished(out);
     let checkpoints = Checkpoints::new(out, &label);
     checkpoints.tidy();
     plan.manifest
@@ -395,7 +395,7 @@ struct Execution<'a> {
     kept: &'a dyn Keep,
     pace: Pace<'a>,
     threads: usize,
-    stopped: AtomicBool,
+    stopped: Arc<AtomicBool>,
 }
 
 /// Between two looks at the clock, unless units are saved more often.
@@ -416,7 +416,7 @@ impl<'a> Execution<'a> {
             options,
             observer,
             kept,
-            stopped: AtomicBool::new(false),
+            stopped: Arc::default(),
         }
     }
 
@@ -452,12 +452,15 @@ impl<'a> Execution<'a> {
         // Threads that have no unit of their own help where a class is wide.
         let each = options.threads / self.threads;
         let sharing = || on_threads(each, failing);
-        let ends: Vec<Result<End, Error>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(sharing)).collect();
-            let join =
-                |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
-            workers.into_iter().map(join).collect()
-        });
+        let work = || -> Vec<Result<End, Error>> {
+            std::thread::scope(|scope| {
+                let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(sharing)).collect();
+                let join =
+                    |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
+                workers.into_iter().map(join).collect()
+            })
+        };
+        let ends = while_asking(&self.stopped, || self.pace.ask(), work);
         let ends: Vec<End> = ends.into_iter().collect::<Result<_, Error>>()?;
         let stopped = ends.contains(&End::Stopped);
         Ok(if stopped { End::Stopped } else { End::Finished })
@@ -481,6 +484,8 @@ impl<'a> Execution<'a> {
     /// Does a unit to its end, or saves it when it is stopped.
     fn unit(&self, left: &Unit) -> Result<End, Error> {
         let (unit, mut job) = self.begin(left)?;
+        let stopped = Arc::clone(&self.stopped);
+        job.heed(Arc::new(move || stopped.load(Ordering::Relaxed)));
         let refuse = |problem: String| self.plan.problem(&unit, problem);
         self.pace.skip(unit.series, job.done());
         let mut saved = Instant::now();
@@ -507,7 +512,14 @@ impl<'a> Execution<'a> {
         }
         let all = self.plan.of(&unit).1.recipe.steps();
         self.pace.skip(unit.series, all.saturating_sub(job.done()));
-        let outcomes = job.outcomes().map_err(refuse)?;
+        let outcomes = match job.outcomes() {
+            // It is at its end, and what it came to is asked again by the next call.
+            Err(_) if self.is_stopped() => {
+                self.kept.save(&unit, job.save().map_err(refuse)?)?;
+                return Ok(End::Stopped);
+            }
+            outcomes => outcomes.map_err(refuse)?,
+        };
         let new = self.kept.record(&unit, outcomes)?;
         self.heed(self.pace.finish(new));
         Ok(End::Finished)

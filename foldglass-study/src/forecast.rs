@@ -1,5 +1,8 @@
 //! Says what an execution would do, and about how long it would take.
 
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use foldglass::watch::{Observer, Tally};
@@ -8,6 +11,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::execute::{Options, Work, done, threads};
 use crate::method::Registry;
+use crate::parallel::while_asking;
 use crate::plan::{Plan, Unit};
 use crate::spec::Study;
 
@@ -76,8 +80,11 @@ pub fn forecast(
         let own = |unit: &&Unit| unit.series == number;
         let units = work.units.iter().filter(own).count();
         let each = match work.units.iter().find(own) {
-            Some(unit) => trial(&plan, unit, options)?,
-            None => 0.0,
+            Some(unit) => trial(&plan, unit, options, || tally.add(0))?,
+            None => Some(0.0),
+        };
+        let Some(each) = each else {
+            return Ok(None);
         };
         longest = longest.max(each);
         list.push(SeriesForecast {
@@ -109,16 +116,31 @@ pub fn forecast(
     }))
 }
 
-/// The seconds of a unit, from those of its first steps.
-fn trial(plan: &Plan, unit: &Unit, options: &Options) -> Result<f64, Error> {
+/// The seconds of a unit, from those of its first steps. None when it was stopped.
+fn trial(
+    plan: &Plan,
+    unit: &Unit,
+    options: &Options,
+    ask: impl Fn() -> ControlFlow<()> + Sync,
+) -> Result<Option<f64>, Error> {
     let point = plan.of(unit).1;
     let refuse = |problem: String| plan.problem(unit, problem);
     let begun = point.recipe.begin(plan.streams(unit), options.allowance);
     let mut job = begun.map_err(refuse)?;
+    let stopped: Arc<AtomicBool> = Arc::default();
+    let stop = Arc::clone(&stopped);
+    job.heed(Arc::new(move || stop.load(Ordering::Relaxed)));
     let begun = Instant::now();
-    while begun.elapsed() < TRIAL && !job.is_finished() {
-        job.advance(1).map_err(refuse)?;
+    let steps = || {
+        while begun.elapsed() < TRIAL && !job.is_finished() {
+            job.advance(1)?;
+        }
+        Ok(())
+    };
+    while_asking(&stopped, ask, steps).map_err(refuse)?;
+    if stopped.load(Ordering::Relaxed) {
+        return Ok(None);
     }
     let each = begun.elapsed().as_secs_f64() / job.done().max(1) as f64;
-    Ok(each * point.recipe.steps() as f64)
+    Ok(Some(each * point.recipe.steps() as f64))
 }

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use foldglass::watch::{Observer, Progress};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -25,10 +27,54 @@ pub struct Journal {
     length: u64,
 }
 
+/// After this the observer receives a notice of what is waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The longest wait for another process.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// Between two tries.
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
+/// Locks a file for this process alone. A process that was killed a moment ago may still hold it, so
+/// this waits, up to [`LONGEST_WAIT`] or until it is stopped.
+fn lock(file: &File, path: &Path, observer: &dyn Observer) -> Result<(), Error> {
+    let begun = Instant::now();
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => {}
+            // A file system without locks: two processes are then the user's own care.
+            Err(TryLockError::Error(_)) => return Ok(()),
+        }
+        let waited = begun.elapsed();
+        let progress = Progress {
+            unit: "seconds of waiting",
+            done: waited.as_secs(),
+            all: Some(LONGEST_WAIT.as_secs()),
+            share: None,
+        };
+        if waited >= LONGEST_WAIT || observer.hear(progress).is_break() {
+            let path = path.display().to_string();
+            return Err(Error::Locked { path });
+        }
+        if waited >= PATIENCE && !told {
+            told = true;
+            observer.notice(&format!(
+                "waiting for another foldglass that is writing {}, for up to {} seconds",
+                path.display(),
+                LONGEST_WAIT.as_secs()
+            ));
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+}
+
 impl Journal {
     /// Opens a file for this process alone, and drops a line that was not finished; says how many
-    /// bytes it dropped.
-    pub fn open(path: &Path) -> Result<(Journal, u64), Error> {
+    /// bytes it dropped. It waits some seconds for another process that has it open.
+    pub fn open(path: &Path, observer: &dyn Observer) -> Result<(Journal, u64), Error> {
         let failed = |source| Error::keep(path, source);
         let new = !path.exists();
         let mut file = File::options()
@@ -37,15 +83,7 @@ impl Journal {
             .create(true)
             .open(path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let path = path.display().to_string();
-                return Err(Error::Locked { path });
-            }
-            // A file system without locks: two processes are then the user's own care.
-            Err(TryLockError::Error(_)) => {}
-        }
+        lock(&file, path, observer)?;
         if new {
             sync_directory(path.parent().unwrap_or(Path::new(".")));
         }
@@ -239,6 +277,64 @@ fn same_manifest(directories: &[PathBuf]) -> Result<Manifest, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foldglass::Unwatched;
+    use std::ops::ControlFlow;
+    use std::sync::Mutex;
+
+    /// Keeps notices, and says stop after so many looks.
+    struct Waiting {
+        notices: Mutex<Vec<String>>,
+        looks: Mutex<usize>,
+    }
+
+    impl Observer for Waiting {
+        fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+            let mut looks = self.looks.lock().unwrap();
+            *looks = looks.saturating_sub(1);
+            match *looks {
+                0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+
+        fn notice(&self, text: &str) {
+            self.notices.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_file_that_another_has_open_is_waited_for() {
+        let path = std::env::temp_dir().join(format!("foldglass-wait-{}", std::process::id()));
+        let waiting = |looks| Waiting {
+            notices: Mutex::default(),
+            looks: Mutex::new(looks),
+        };
+        // Freed in time.
+        let (first, _) = Journal::open(&path, &Unwatched).unwrap();
+        let patient = waiting(usize::MAX);
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(PATIENCE + Duration::from_millis(300));
+                drop(first);
+            });
+            Journal::open(&path, &patient).unwrap();
+        });
+        assert!(begun.elapsed() < LONGEST_WAIT);
+        let notices = patient.notices.into_inner().unwrap();
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].contains("foldglass-wait"), "{notices:?}");
+        // Stopped while it waits.
+        let _held = Journal::open(&path, &Unwatched).unwrap();
+        let stopped = Journal::open(&path, &waiting(2)).unwrap_err();
+        assert!(matches!(stopped, Error::Locked { .. }), "{stopped}");
+        // Never freed.
+        let begun = Instant::now();
+        let refused = Journal::open(&path, &Unwatched).unwrap_err();
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        assert!(begun.elapsed() >= LONGEST_WAIT);
+        fs::remove_file(&path).unwrap();
+    }
 
     #[derive(Debug, Serialize, serde::Deserialize)]
     struct Line {
@@ -249,7 +345,7 @@ mod tests {
     fn a_file_is_cut_behind_the_lines_to_keep() {
         let path = std::env::temp_dir().join(format!("foldglass-cut-{}", std::process::id()));
         let _ = fs::remove_file(&path);
-        let (mut journal, _) = Journal::open(&path).unwrap();
+        let (mut journal, _) = Journal::open(&path, &Unwatched).unwrap();
         let line = |step| Line { step };
         journal.append(&[line(1), line(2), line(3)]).unwrap();
         let whole = fs::read(&path).unwrap();

@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use foldglass::watch::Stop;
 use foldglass::{Allowance, Class, Code, Policy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -95,6 +96,12 @@ pub trait Unit: Send {
 
     /// Whether it is at its end.
     fn is_finished(&self) -> bool;
+
+    /// From now on a unit whose single steps may take long asks this within them, and in its outcomes.
+    /// Told to stop, a step is left undone, and outcomes fail.
+    fn heed(&mut self, stop: Stop) {
+        let _ = stop;
+    }
 
     /// Does up to this many steps more. A problem ends the study; its finished runs are kept.
     fn advance(&mut self, steps: u64) -> Result<(), String>;

@@ -110,6 +110,11 @@ impl<'a> Pace<'a> {
         *left = left.saturating_sub(steps);
     }
 
+    /// Asks whether to go on, without news.
+    pub fn ask(&self) -> ControlFlow<()> {
+        self.tell(self.state.lock().expect("no panic while it is held"))
+    }
+
     /// Counts finished runs.
     pub fn finish(&self, runs: u64) -> ControlFlow<()> {
         let mut state = self.state.lock().expect("no panic while it is held");

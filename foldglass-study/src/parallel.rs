@@ -2,8 +2,11 @@
 //! them does not depend on the number of threads.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use foldglass::Allowance;
 use foldglass::memory::TooLarge;
@@ -31,6 +34,33 @@ pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T
         // No more threads to be had: it is done all the same.
         Err(_) => work(),
     }
+}
+
+/// The time between two questions of [`while_asking`].
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
+
+/// Does something of which parts may take long. Meanwhile another thread asks now and then whether to
+/// go on, and sets the flag when not.
+pub fn while_asking<T>(
+    stop: &AtomicBool,
+    ask: impl Fn() -> ControlFlow<()> + Sync,
+    work: impl FnOnce() -> T,
+) -> T {
+    std::thread::scope(|scope| {
+        let (end, ended) = channel::<()>();
+        let ask = &ask;
+        scope.spawn(move || {
+            while ended.recv_timeout(BETWEEN_QUESTIONS) == Err(RecvTimeoutError::Timeout) {
+                if ask().is_break() {
+                    stop.store(true, Ordering::Relaxed);
+                    return;
+                }
+            }
+        });
+        let done = work();
+        drop(end);
+        done
+    })
 }
 
 /// As many of the threads as have the memory they need; refused where it does not even fit once.
@@ -112,6 +142,24 @@ impl<T, F: FnMut(T) -> Result<(), Error>> Queue<T, F> {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn long_work_is_asked_for_from_another_thread_and_short_work_is_not() {
+        let stop = AtomicBool::new(false);
+        while_asking(&stop, || panic!("it is over before"), || ());
+        let begun = std::time::Instant::now();
+        while_asking(
+            &stop,
+            || ControlFlow::Break(()),
+            || {
+                while !stop.load(Ordering::Relaxed) {
+                    assert!(begun.elapsed() < Duration::from_secs(20));
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            },
+        );
+        assert!(begun.elapsed() >= BETWEEN_QUESTIONS);
+    }
 
     /// What a number of threads makes of ten jobs, some of them slow.
     fn results(threads: usize, job: impl Fn(usize) -> Option<usize> + Sync) -> Vec<usize> {

@@ -35,7 +35,7 @@ use dashu_int::{IBig, UBig};
 use thiserror::Error;
 
 pub use collapse::{Ascent, Collapse, Segment, Standing, collapse};
-pub use search::{Outcome, Search, search};
+pub use search::{Outcome, Search, check_cap, search};
 
 /// An assumption of the theorem that a class does not meet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -3,7 +3,7 @@
 //! One observer serves every engine, whatever shows the progress: a terminal, a notebook, a page.
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How far a computation is.
@@ -46,6 +46,9 @@ impl Observer for Unwatched {
         ControlFlow::Continue(())
     }
 }
+
+/// Answers whether what is being computed is to be left undone; asked often, from any thread.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Told to stop before there was anything to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -10,7 +10,9 @@ use foldglass::Class;
 use foldglass_nn::barrier::Lines;
 use foldglass_nn::distill::Distillation;
 use foldglass_nn::lesson::{Lesson, LessonError};
+use foldglass_nn::machine;
 use foldglass_nn::path::{EscapePath, PathError};
+use foldglass_nn::settings::SettingsError;
 
 use super::kept;
 use crate::cli::Settings;
@@ -65,9 +67,21 @@ impl BarrierArgs {
     /// Finds the path, follows it, and measures the lines.
     pub fn run(&self, settings: &Settings) -> Result<Barriers, Error> {
         let class = self.class.class()?;
+        let distillation = self.distillation.over(Distillation {
+            every: 100,
+            steps: 200_000,
+            ..Distillation::default()
+        });
+        let shape = distillation.shape.check(class.q());
+        shape.map_err(|error| pupils_named(SettingsError::from(error).into()))?;
+        // Every point of a line is a network, and they are made at the end.
+        let bytes = machine::bytes(&distillation.settings(class.task().longest()), self.points);
+        let what = format!("--points {}", self.points);
+        self.class.allowance().check(&what, Some(bytes))?;
         let observer = Terminal::new();
         let (seed, path) = self.path(&class, settings.seed, &observer)?;
-        let parts = path.three_stretches(self.codes as u64).ok_or_else(|| {
+        let parts = path.three_stretches(self.codes as u64, &observer);
+        let parts = parts.map_err(|_| stopped())?.ok_or_else(|| {
             Error::Usage(format!(
                 "--codes {}: the path of seed {seed} has {} codes; accepted: 2 to that",
                 self.codes,
@@ -78,11 +92,6 @@ impl BarrierArgs {
             .map(|part| part.iter().map(Lesson::new).collect())
             .collect::<Result<Vec<Vec<Lesson>>, _>>()
             .map_err(|error| path_named(error.into()))?;
-        let distillation = self.distillation.over(Distillation {
-            every: 100,
-            steps: 200_000,
-            ..Distillation::default()
-        });
         let maker = self.backend.maker(settings.threads)?;
         let route = Route {
             distillation,
@@ -148,13 +157,14 @@ impl BarrierArgs {
         let mut late = None;
         for number in 0..self.chains {
             let seed = first.wrapping_add(number);
-            match EscapePath::new(class, self.tau, seed, most) {
+            match EscapePath::new(class, self.tau, seed, most, observer) {
                 Ok(path) => return Ok((seed, path)),
                 Err(error @ PathError::NotThere { .. }) => late = Some(error),
+                Err(PathError::Stopped(_)) => return Err(stopped()),
                 Err(error) => return Err(path_named(error)),
             }
             if observer.go_on().is_break() {
-                return Err(Error::Stopped("stopped before a chain arrived".to_owned()));
+                return Err(stopped());
             }
         }
         let late = late.expect("at least one chain was tried");
@@ -163,6 +173,10 @@ impl BarrierArgs {
             self.chains
         )))
     }
+}
+
+fn stopped() -> Error {
+    Error::Stopped("stopped before there was a path to follow".to_owned())
 }
 
 /// Says which flag makes a class whose paths are not followed.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use foldglass_study::disk::remove_unfinished;
 use foldglass_study::parallel::threads;
 use serde::Serialize;
 
@@ -72,6 +73,7 @@ impl ClaimsArgs {
                 allowance: max_memory::available(),
                 observer: Terminal::new(),
             };
+            remove_unfinished(&directory.join("claims"));
             bench.run()?;
         }
         let mut rows = rows(&directory)?;

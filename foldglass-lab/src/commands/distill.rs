@@ -10,8 +10,9 @@ use foldglass::{Class, ClassSpec, Code, Reward, Stream, count as counting};
 use foldglass_nn::distill::{self, Distillation, Distilling, Pupil};
 use foldglass_nn::fleet::{FleetError, Piece};
 use foldglass_nn::lesson::Lesson;
+use foldglass_nn::machine;
 use foldglass_nn::origin::Origin;
-use foldglass_nn::settings::ModelSettings;
+use foldglass_nn::settings::{ModelSettings, SettingsError};
 use foldglass_nn::weights::Weights;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
@@ -69,12 +70,12 @@ pub struct DistillArgs {
 impl DistillArgs {
     /// Distils the codes.
     pub fn run(&self, settings: &Settings) -> Result<Distilled, Error> {
-        let (class, teachers) = self.teachers(settings.seed)?;
         let distillation = self.distillation.over(Distillation {
             target: self.target,
             held_out: self.held_out,
             ..Distillation::default()
         });
+        let (class, teachers) = self.teachers(&distillation, settings.seed)?;
         if let Some(path) = &self.weights {
             let made = std::fs::create_dir_all(path);
             made.map_err(|source| StudyError::write(path, source))?;
@@ -133,15 +134,33 @@ impl DistillArgs {
     }
 
     /// The class, and a code for every network.
-    fn teachers(&self, seed: u64) -> Result<(Class, Vec<Code>), Error> {
+    fn teachers(
+        &self,
+        distillation: &Distillation,
+        seed: u64,
+    ) -> Result<(Class, Vec<Code>), Error> {
         if let Some(source) = &self.code {
             let (class, code) = one_code(source, &self.class)?;
+            self.check_networks(&class, distillation)?;
             return Ok((class, vec![code; self.networks as usize]));
         }
         let class = self.class.class()?;
+        self.check_networks(&class, distillation)?;
         let random = |number| random_code(&class, &mut Stream::new(seed.wrapping_add(number), 1));
         let codes = (0..self.networks).map(random).collect();
         Ok((class, codes))
+    }
+
+    /// Refuses more networks than there is memory for.
+    fn check_networks(&self, class: &Class, distillation: &Distillation) -> Result<(), Error> {
+        let shape = distillation.shape.check(class.q());
+        shape.map_err(|error| pupils_named(SettingsError::from(error).into()))?;
+        let settings = distillation.settings(class.task().longest());
+        let codes = class.cells() as u128 * CODE_BYTES;
+        let each = machine::bytes(&settings, 1).checked_add(codes);
+        let bytes = each.and_then(|each| each.checked_mul(u128::from(self.networks)));
+        let what = format!("--networks {} with their codes", self.networks);
+        Ok(self.class.allowance().check(&what, bytes)?)
     }
 
     fn write_weights(
@@ -171,6 +190,9 @@ impl DistillArgs {
         Ok(Some(path))
     }
 }
+
+/// The bytes of a cell in a code, and in the lesson that is made of it.
+const CODE_BYTES: u128 = 4;
 
 fn pupil(code: &Code, seed: u64) -> Result<Pupil, Error> {
     let lesson = Lesson::new(code).map_err(|error| Error::Usage(format!("--inputs: {error}")))?;

@@ -1,6 +1,7 @@
 //! Leads a code or a policy to reward one, never lowering it (paper, thm. 4.1, App. B and E).
 
 use std::io::{self, Write};
+use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::flags::{ClassArgs, natural, not_negative};
 use crate::output::Report;
+use crate::progress::Terminal;
 use crate::report::{Cell, Column};
 use crate::summary::{LISTED, short};
 
@@ -76,6 +78,7 @@ impl EscapeArgs {
         }
         Ok(Escaped {
             collapsed,
+            interrupted: search.as_ref().is_some_and(|search| search.stopped),
             search,
             moves: path.moves,
             reward_exact: path.reward,
@@ -92,7 +95,9 @@ impl EscapeArgs {
             CountError::TooLarge(error) => error.into(),
             error => Error::Usage(format!("--search: {error}")),
         })?;
-        let found = escape::search(counter, self.cap, &mut Stream::new(seed, 0));
+        escape::check_cap(self.cap, self.class.allowance())?;
+        let observer = Terminal::new();
+        let found = escape::search(counter, self.cap, &mut Stream::new(seed, 0), &observer);
         let searched = Searched {
             outcome: match found.outcome {
                 Outcome::Optimum => "optimum",
@@ -100,6 +105,7 @@ impl EscapeArgs {
                 Outcome::Stuck => "stuck",
             },
             proposals: found.proposals,
+            stopped: found.proposals < self.cap && found.outcome != Outcome::Optimum,
         };
         Ok((found.path, searched))
     }
@@ -118,6 +124,9 @@ fn refuse(error: EscapeError) -> Error {
 struct Searched {
     outcome: &'static str,
     proposals: u64,
+    /// Whether the user stopped it.
+    #[serde(skip)]
+    stopped: bool,
 }
 
 /// A path, and how it was come by.
@@ -129,6 +138,8 @@ pub struct Escaped {
     search: Option<Searched>,
     moves: Vec<Move>,
     reward_exact: Reward,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
     #[serde(skip)]
     start_reward: Reward,
     #[serde(skip)]
@@ -138,6 +149,10 @@ pub struct Escaped {
 }
 
 impl Report for Escaped {
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+
     fn class(&self) -> Option<ClassSpec> {
         Some(self.class.spec())
     }

@@ -93,12 +93,17 @@ impl FamilyArgs {
         let [past, future] = self.window;
         let words = ClassWords::new(&self.task.task, &[self.length]).window(past, future);
         let spec = words.inputs(&self.inputs).spec(Path::new(""))?;
+        Family::check(spec.square.q(), self.length, max_memory::available())?;
         let task = Task::new(spec.square.clone(), &spec.inputs, &spec.lengths)
             .map_err(|error| Error::Usage(format!("--inputs: {error}")))?;
         let family = Family::new(task, spec.shape, max_memory::available()).map_err(refuse)?;
+        let grid = self.grid();
+        let jobs = (self.walks as u128).checked_mul(grid.len() as u128);
+        let bytes = jobs.and_then(|jobs| jobs.checked_mul(size_of::<Averages>() as u128));
+        let what = format!("--walks {} at {} couplings", self.walks, grid.len());
+        max_memory::available().check(&what, bytes)?;
         let energies = family.energies();
         let sampled = self.sample(&family, settings)?;
-        let grid = self.grid();
         let points: Vec<Point> = grid
             .iter()
             .zip(sampled.chunks(self.walks as usize))

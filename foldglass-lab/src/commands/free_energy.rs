@@ -85,6 +85,13 @@ impl FreeEnergyArgs {
             learning: self.learning as u64,
             sweeps: self.sweeps as u64,
         };
+        let numbers = size_of::<f64>() as u128;
+        for (flag, count) in [("--runs", self.runs), ("--samples", self.samples)] {
+            let what = format!("{flag} {count}");
+            self.class
+                .allowance()
+                .check(&what, Some(numbers * count as u128))?;
+        }
         let observer = Terminal::new();
         let threads = threads(settings.threads, self.replicas);
         let allowance = self.class.allowance();

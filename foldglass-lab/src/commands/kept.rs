@@ -61,10 +61,10 @@ pub struct Kept {
 
 impl Kept {
     /// Opens it, or makes it.
-    fn open(path: &Path, names: &'static Names) -> Result<Kept, Error> {
+    fn open(path: &Path, names: &'static Names, observer: &Terminal) -> Result<Kept, Error> {
         fs::create_dir_all(path).map_err(|source| StudyError::write(path, source))?;
-        let (lines, _) = Journal::open(&path.join(names.lines))?;
-        remove_unfinished(path, LABEL);
+        let (lines, _) = Journal::open(&path.join(names.lines), observer)?;
+        remove_unfinished(path);
         Ok(Kept {
             path: path.to_owned(),
             names,
@@ -204,7 +204,7 @@ pub fn begin_in<T: Trains>(
     observer: &Terminal,
     begin: impl Fn(&Maker) -> Result<T, Error>,
 ) -> Result<(T, Kept), Error> {
-    let mut kept = Kept::open(path, names)?;
+    let mut kept = Kept::open(path, names, observer)?;
     let Some(machine) = kept.begun(&description)? else {
         let run = begin(maker)?;
         kept.begin(description, run.machine())?;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use foldglass::LatinSquare;
 use foldglass::watch::Progress;
+use foldglass_nn::backend::BackendError;
 use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError, Piece};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
@@ -180,6 +181,14 @@ impl TrainArgs {
         let every = self.kept.checkpoint_every;
         let whole = kept::train(&mut run, directory.as_mut(), every, &observer)?;
         let trained = self.report(run, whole)?;
+        if let Some(directory) = &directory
+            && !trained.is_tested()
+        {
+            return Err(Error::Stopped(format!(
+                "stopped: all steps are made and saved in {}; the same command tests the models",
+                directory.path().display()
+            )));
+        }
         if let Some(directory) = &directory {
             directory.finish(&trained)?;
         }
@@ -244,13 +253,18 @@ impl TrainArgs {
         let test = training.settings.evaluation;
         let greedy = (1..=training.settings.cap)
             .map(|length| fleet.accuracies(length, test.inputs))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(named)?;
+            .collect::<Result<Vec<_>, _>>();
+        let greedy = match greedy {
+            // A test takes long on a processor: who stopped it does not wait for it.
+            Err(FleetError::Backend(BackendError::Stopped)) => None,
+            greedy => Some(greedy.map_err(named)?),
+        };
         let (step, lengths) = (fleet.step(), fleet.lengths().to_vec());
         let mut models = Vec::new();
         for (name, length) in training.names.iter().zip(lengths) {
             let weights = self.write_weights(training, &mut fleet, name)?;
-            let greedy = greedy.iter().map(|all| all[name.model]).collect();
+            let of_model = |list: &Vec<Vec<f64>>| list.iter().map(|all| all[name.model]).collect();
+            let greedy = greedy.as_ref().map(of_model);
             let last = last.get(name.model).map(|point| point.last);
             models.push(Model::new(
                 name.clone(),

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::{max_memory, positive};
 use crate::error::Error;
+use crate::progress::stop;
 
 /// Reads a word that settings have for a value; the message has all of them.
 pub fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -111,7 +112,8 @@ impl BackendArgs {
             let _ = pool.build_global();
         }
         let made = Maker::new(self.backend, self.precision, max_memory::available());
-        made.map_err(|error| Error::Usage(format!("--precision with --backend cpu: {error}")))
+        made.map(|maker| maker.heeding(stop()))
+            .map_err(|error| Error::Usage(format!("--precision with --backend cpu: {error}")))
     }
 }
 
@@ -147,6 +149,7 @@ pub fn backend_named(error: &BackendError) -> Error {
         BackendError::NotANumber { .. } => {
             Error::Failed(format!("{error}; a smaller --learning-rate may help"))
         }
+        BackendError::Stopped => Error::Stopped("stopped: nothing is reported".to_owned()),
         _ => Error::Failed(error.to_string()),
     }
 }

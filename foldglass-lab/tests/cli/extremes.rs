@@ -213,6 +213,66 @@ fn more_threads_than_any_machine_has_are_capped() {
     );
 }
 
+#[test]
+fn counts_beyond_all_memory_are_refused_before_the_start() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", &code(10, 2, 1));
+    let class = "--task parity --lengths 3";
+    let network = format!("{class} --backend cpu");
+    for (command, said) in [
+        (
+            "family --task parity --length 3 --walks N".to_owned(),
+            "--walks N",
+        ),
+        (
+            "family --task parity --length N".to_owned(),
+            "the complete codes",
+        ),
+        (format!("distill {network} --networks N"), "--networks N"),
+        (
+            format!("distill {network} --width N"),
+            "width is N; at most",
+        ),
+        (format!("distill {network} --mlp N"), "mlp is N; at most"),
+        (
+            format!("train --task parity --backend cpu --mlp N"),
+            "mlp is N; at most",
+        ),
+        (
+            format!("train --task parity --backend cpu --vocabulary N"),
+            "vocabulary is N; at most",
+        ),
+        (format!("barrier {network} --points N"), "--points N"),
+        (format!("barrier {network} --mlp N"), "mlp is N; at most"),
+        (
+            format!("free-energy {class} --tau 0.1 --replicas N"),
+            "N replicas",
+        ),
+        (
+            format!("free-energy {class} --tau 0.1 --runs N"),
+            "--runs N",
+        ),
+        (
+            format!("free-energy {class} --tau 0.1 --samples N"),
+            "--samples N",
+        ),
+        (format!("overlap {class} --tau 0.1 --sweeps N"), "N sweeps"),
+        (
+            format!("escape --code code.json {class} --search --cap N"),
+            "N proposals",
+        ),
+        (
+            format!("cavi {class} --tau 1 --iterations 3 --runs N"),
+            "N runs",
+        ),
+    ] {
+        for number in ["1000000000000", "18446744073709551615"] {
+            let said = said.replace('N', number);
+            refuses(&scratch, &command.replace('N', number), &[&said]);
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn many_short_runs_hear_ctrl_c() {

@@ -5,7 +5,7 @@ use crate::support::{Scratch, words};
 use crate::tools::{need, runs};
 
 /// The commands that the help lists.
-fn commands(scratch: &Scratch) -> Vec<String> {
+pub fn commands(scratch: &Scratch) -> Vec<String> {
     let run = scratch.run(&["--help"]);
     let (_, listed) = run.success().split_once("\nCommands:\n").unwrap();
     let (listed, _) = listed.split_once("\n\n").unwrap();

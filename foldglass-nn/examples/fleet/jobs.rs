@@ -10,6 +10,7 @@ use foldglass::policy::Code;
 use foldglass::quasigroup::LatinSquare;
 use foldglass::stream::Stream;
 use foldglass::task::Task;
+use foldglass::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError};
 use foldglass_nn::barrier::{Following, Lines};
 use foldglass_nn::cpu::Cpu;
@@ -242,13 +243,19 @@ pub fn paths(length: usize, codes: u64, file: &str) -> Outcome<()> {
         let class = class(Window::untied(window[0], window[1]), length)?;
         let path = (0..)
             .find_map(|seed| {
-                let path = EscapePath::new(&class, 1e-6, seed, 40_000 * class.cells() as u64);
+                let path = EscapePath::new(
+                    &class,
+                    1e-6,
+                    seed,
+                    40_000 * class.cells() as u64,
+                    &Unwatched,
+                );
                 path.map_err(|error| eprintln!("{error}")).ok()
             })
             .expect("seeds do not end");
         let name = format!("({},{})", window[0], window[1]);
         let parts = path
-            .three_stretches(codes)
+            .three_stretches(codes, &Unwatched)?
             .ok_or("the chain is shorter than a stretch")?;
         eprintln!(
             "{name}: {} cells, {} codes, {:.1} s",

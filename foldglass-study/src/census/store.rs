@@ -134,7 +134,7 @@ impl Store {
         observer: &dyn Observer,
     ) -> Result<(Store, Parts), Error> {
         manifest.claim(directory, &shard.label())?;
-        let (journal, _) = Journal::open(&directory.join(shard.file("parts")))?;
+        let (journal, _) = Journal::open(&directory.join(shard.file("parts")), observer)?;
         let mut parts = Parts::new();
         read(directory, manifest, &mut parts, observer)?;
         Ok((Store { journal }, parts))

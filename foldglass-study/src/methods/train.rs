@@ -5,6 +5,7 @@
 
 mod recipe;
 
+use foldglass::watch::Stop;
 use foldglass_nn::bridge::{ReadBack, read_back};
 use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::machine::{Machine, Maker};
@@ -188,14 +189,22 @@ impl Unit for InProgress {
         self.fleet.step() >= self.plan.settings.steps
     }
 
+    fn heed(&mut self, stop: Stop) {
+        self.fleet.heed(stop);
+    }
+
     fn advance(&mut self, steps: u64) -> Result<(), String> {
         let end = self.fleet.step().saturating_add(steps);
         while !self.is_finished() && self.fleet.step() < end {
-            let mut left = Some(end - self.fleet.step());
+            let before = self.fleet.step();
+            let mut left = Some(end - before);
             let next = || left.take().map_or(Piece::Stop, Piece::Steps);
             let points = self.fleet.advance_in_pieces(next);
             if let Some(points) = points.map_err(|error| error.to_string())? {
                 self.note(&points);
+            } else if self.fleet.step() == before {
+                // It was told to stop.
+                break;
             }
         }
         Ok(())

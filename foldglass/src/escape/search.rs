@@ -4,8 +4,11 @@
 use crate::claim::{Kind, Move, Path};
 use crate::count::Counter;
 use crate::exact::Reward;
+use crate::memory::{Allowance, TooLarge};
 use crate::quasigroup::Symbol;
 use crate::stream::Stream;
+use crate::watch::{Asking, Observer, Progress};
+use std::cell::Cell;
 
 /// How far a search came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,29 +32,54 @@ pub struct Search {
     pub path: Path,
 }
 
+/// Refuses a cap whose moves may not fit: every proposal may be one that leaves J as it is.
+pub fn check_cap(cap: u64, allowance: Allowance) -> Result<(), TooLarge> {
+    let needed = u128::from(cap).checked_mul(size_of::<Made>() as u128);
+    allowance.check(&format!("a walk of {cap} proposals"), needed)
+}
+
+/// A change that was made: its cell, what it was and is, its kind, and the numerator of J then.
+type Made = (usize, Symbol, Symbol, Kind, u128);
+
 /// Proposes up to `cap` random changes of single cells from the counter's code on, and makes those
-/// that do not lower J, until J = 1.
+/// that do not lower J, until J = 1 or the observer says stop. Stopped after n proposals, it has done
+/// what a search with the cap n does.
 ///
 /// ```
 /// use foldglass::count::Counter;
 /// use foldglass::escape::{Outcome, search};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream};
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
 /// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let counter = Counter::new(zero, Allowance::default()).unwrap();
-/// let found = search(counter, 100_000, &mut Stream::new(1, 0));
+/// let found = search(counter, 100_000, &mut Stream::new(1, 0), &Unwatched);
 /// assert_eq!(found.outcome, Outcome::Optimum);
 /// ```
-pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
+pub fn search(
+    mut counter: Counter,
+    cap: u64,
+    stream: &mut Stream,
+    observer: &dyn Observer,
+) -> Search {
     let (cells, q) = (counter.class().cells() as u32, counter.class().q() as u32);
     let (start, first) = (counter.code().clone(), counter.reward());
     let denominator = counter.denominator();
     let fraction = |num: u128| Reward::new(num, denominator);
-    let (mut moves, mut raised, mut proposals) = (Vec::new(), 0, 0);
+    let mut moves: Vec<Made> = Vec::new();
+    let (mut raised, proposals) = (0, Cell::new(0));
     let mut rewards = vec![0; q as usize];
-    while counter.reward() < denominator && proposals < cap {
-        proposals += 1;
+    let question = || {
+        observer.hear(Progress {
+            unit: "proposals",
+            done: proposals.get(),
+            all: Some(cap),
+            share: None,
+        })
+    };
+    let mut asking = Asking::new(&question);
+    while counter.reward() < denominator && proposals.get() < cap && asking.go_on().is_ok() {
+        proposals.set(proposals.get() + 1);
         let cell = stream.below(cells) as usize;
         let (now, from) = (counter.reward(), counter.code().action(cell));
         let to = ((u32::from(from) + 1 + stream.below(q - 1)) % q) as Symbol;
@@ -73,7 +101,7 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
     }
     moves.truncate(raised);
     let last = moves.last().map_or(first, |m| m.4);
-    let one = |(cell, from, to, kind, reward)| Move {
+    let one = |(cell, from, to, kind, reward): Made| Move {
         cell,
         from,
         to,
@@ -86,7 +114,7 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream) -> Search {
             (false, 0) => Outcome::Stuck,
             _ => Outcome::Raised,
         },
-        proposals,
+        proposals: proposals.get(),
         path: Path {
             start,
             start_reward: fraction(first),

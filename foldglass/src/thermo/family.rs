@@ -110,10 +110,8 @@ impl Family {
             return Err(FamilyError::SeveralLengths(task.lengths().len()));
         };
         let q = task.q();
+        Family::check(q, length, allowance)?;
         let inputs = power(q, length);
-        let all = (0..length).try_fold(0u128, |sum, t| sum.checked_add(power(q, length + t)?));
-        let bytes = all.and_then(|all| all.checked_mul(BYTES));
-        allowance.check("the complete codes of the task", bytes)?;
         let denominator = u64::try_from(task.denominator())
             .ok()
             .filter(|&denominator| denominator <= 1 << 52)
@@ -136,6 +134,14 @@ impl Family {
         };
         family.collect();
         Ok(family)
+    }
+
+    /// Refuses inputs of q symbols and this length whose complete codes do not fit.
+    pub fn check(q: usize, length: usize, allowance: Allowance) -> Result<(), TooLarge> {
+        let of_step = |t: usize| power(q, length.checked_add(t)?);
+        let all = (0..length).try_fold(0u128, |sum, t| sum.checked_add(of_step(t)?));
+        let bytes = all.and_then(|all| all.checked_mul(BYTES));
+        allowance.check("the complete codes of the task", bytes)
     }
 
     /// Finds the cell of every history and the row of every cell, in the order of the histories.
@@ -323,7 +329,7 @@ impl Family {
 const BYTES: u128 = 24;
 
 fn power(q: usize, exponent: usize) -> Option<u128> {
-    (q as u128).checked_pow(exponent as u32)
+    (q as u128).checked_pow(u32::try_from(exponent).ok()?)
 }
 
 /// The digits of a number in base q, the first most significant.

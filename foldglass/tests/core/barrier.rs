@@ -6,11 +6,13 @@ use foldglass::claim::{Finding, Standing, Verdict, WayOut};
 use foldglass::landscape::barrier::{check_cap, way_out};
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::landscape::tree::{Nodes, Tree};
+use foldglass::watch::Stopped;
 use foldglass::{
     Allowance, Class, Code, InputLaw, Progress, Reward, Shape, Symbol, Unwatched, Window,
 };
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 fn code(class: &Class, all: &All, number: usize) -> Code {
     Code::from_fn(class, |cell| {
@@ -194,6 +196,20 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
     }
     assert!(bounds > 0 && exact > 0, "{bounds} {exact}");
     assert!(check_cap(1 << 20, Allowance(1 << 20)).is_err());
+}
+
+#[test]
+fn a_flood_of_a_large_class_is_stopped_before_any_way_out_is_known() {
+    let class = class("z:2", &InputLaw::Uniform, &[60], Shape::tied(5, 5));
+    let start = Code::from_fn(&class, |_| 0);
+    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let heard = Mutex::new(0);
+    let stop = |_: Progress<'_>| {
+        *heard.lock().unwrap() += 1;
+        ControlFlow::Break(())
+    };
+    assert_eq!(way_out(&mut workers, &start, 1000, &stop), Err(Stopped));
+    assert_eq!(heard.into_inner().unwrap(), 1);
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn paths_survive_their_files() {
     for seed in 0..5 {
         let code = random_code(&tied, seed);
         let counter = Counter::new(code, Allowance::default()).unwrap();
-        let walked = search(counter, 1000, &mut Stream::new(seed, 1)).path;
+        let walked = search(counter, 1000, &mut Stream::new(seed, 1), &Unwatched).path;
         let code = random_code(&plain, seed);
         for path in [escape(&code, Allowance::default()).unwrap(), walked] {
             let text = serde_json::to_string(&PathForm::from(&path)).unwrap();

@@ -13,9 +13,12 @@ use foldglass::thermo::density::Plan;
 use foldglass::thermo::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate, tracker};
 use foldglass::thermo::parity::Parity;
 use foldglass::thermo::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
+use foldglass::watch::{Progress, Stopped};
 use foldglass::{Unwatched, cavi};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn parity(length: usize) -> Class {
     class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0))
@@ -267,6 +270,69 @@ fn j_tilde_differs_from_j_where_cells_are_shared_and_bounds_the_free_energy() {
         panic!("a class of 64 codes is summed over")
     };
     assert!((j_tilde - evaluator.evaluate(&policy)).abs() > 1e-3);
+}
+
+/// Says stop from a number of hearings on, and counts those after it.
+fn stop_after(
+    most: usize,
+) -> (
+    impl Fn(Progress<'_>) -> ControlFlow<()> + Sync,
+    Arc<AtomicUsize>,
+) {
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    let stop = move |_: Progress<'_>| match count.fetch_add(1, Ordering::Relaxed) + 1 < most {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    (stop, heard)
+}
+
+#[test]
+fn stopped_it_begins_no_other_replica_and_ends_no_run() {
+    let class = parity(3);
+    let settings = Settings {
+        replicas: 10_000_000,
+        learning: 10,
+        sweeps: 100,
+        ..Settings::default()
+    };
+    let (stop, heard) = stop_after(40);
+    let found = estimate(&class, &[0.1], &settings, 2, Allowance::default(), &stop);
+    assert_eq!(found.unwrap(), None);
+    // A replica that was under way on the other thread may ask once more.
+    let heard = heard.load(Ordering::Relaxed);
+    assert!(heard <= 42, "{heard}");
+    // Runs of CAVI that would take days.
+    let forever = cavi::Settings::plain(0.01, usize::MAX);
+    let allowance = Allowance::default();
+    let (stop, _) = stop_after(3);
+    assert_eq!(
+        lowest_loss(&class, forever, 1, 16, allowance, &stop),
+        Ok(None)
+    );
+    let fold = Policy::deterministic(&tracker(&class));
+    let (stop, _) = stop_after(2);
+    assert_eq!(loss_from(&fold, forever, 1, allowance, &stop), Ok(None));
+    let tied = class_of_many_codes();
+    let (stop, _) = stop_after(2);
+    let samples = annealed(
+        &Policy::uniform(&tied),
+        usize::MAX / 16,
+        &mut Stream::new(1, 0),
+        &stop,
+    );
+    assert_eq!(samples, Err(Stopped));
+    let many = Settings {
+        replicas: usize::MAX,
+        ..settings
+    };
+    assert!(estimate(&class, &[0.1], &many, 2, allowance, &Unwatched).is_err());
+}
+
+/// A tied class with too many codes to sum over.
+fn class_of_many_codes() -> Class {
+    class("z:3", &InputLaw::Uniform, &[3], Shape::tied(0, 1))
 }
 
 #[test]

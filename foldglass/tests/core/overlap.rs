@@ -1,11 +1,16 @@
 //! Holds overlaps of codes to their definition, input by input and code by code.
 
+use crate::common::all::class;
 use crate::common::{Problem, Rational, exact_inputs, problems};
 use foldglass::chain::random_code;
 use foldglass::gauge::{Freedom, Overlap, Overlaps, Part, Relabelling, agreement};
 use foldglass::thermo::overlap::{BINS, EveryCode, ExactError, Sampling, sample};
-use foldglass::{Allowance, Class, Code, InputLaw, Shape, Stream, Symbol, Unwatched, count};
+use foldglass::{
+    Allowance, Class, Code, InputLaw, Progress, Shape, Stream, Symbol, Unwatched, count,
+};
 use proptest::prelude::*;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 fn tokens(code: &Code, x: &[Symbol]) -> Vec<Symbol> {
     let mut y = Vec::new();
@@ -223,4 +228,23 @@ fn what_is_too_much_to_sum_is_said() {
             inputs: 390_625
         })
     );
+}
+
+#[test]
+fn stopped_it_compares_no_more_pairs() {
+    let class = class("parity", &InputLaw::Uniform, &[5], Shape::untied(0, 0));
+    let heard = Mutex::new(Vec::new());
+    // All codes are visited, and then it is told to stop.
+    let stop = |progress: Progress<'_>| {
+        let is_last = progress.unit != "codes";
+        heard.lock().unwrap().push(is_last);
+        match is_last {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let stopped = EveryCode::visit(&class, Allowance::default(), &stop).err();
+    assert_eq!(stopped, Some(ExactError::Stopped));
+    let heard = heard.into_inner().unwrap();
+    assert_eq!(heard.iter().filter(|&&is_last| is_last).count(), 1);
 }

@@ -277,6 +277,29 @@ fn a_stopped_search_is_one_with_a_smaller_cap() {
 }
 
 #[test]
+fn a_search_stopped_within_its_first_code_has_found_nothing() {
+    // Its start alone has 11,968 cells, each reward a pass over 60 steps.
+    let class = class("z:2", &InputLaw::Uniform, &[60], Shape::tied(5, 5));
+    let start = Code::from_fn(&class, |_| 0);
+    for threads in [1, 2] {
+        let mut workers = workers(&class, threads);
+        let mut first = Search::new(&mut workers, start.clone(), 100);
+        let looks = Mutex::new(0);
+        let stop = |_: Progress| {
+            *looks.lock().unwrap() += 1;
+            match *looks.lock().unwrap() {
+                1 => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        };
+        first.explore(&mut workers, &stop);
+        assert!(!first.is_over());
+        assert_eq!(first.finish(), None);
+        assert_eq!(looks.into_inner().unwrap(), 2);
+    }
+}
+
+#[test]
 fn a_shelf_of_exactly_the_cap_is_certified() {
     let class = class("parity", &correlated(), &[4], Shape::untied(0, 0));
     let mut workers = workers(&class, 1);

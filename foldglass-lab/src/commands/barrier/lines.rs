@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use foldglass::watch::{Observer, Progress};
+use foldglass_nn::backend::BackendError;
 use foldglass_nn::barrier::{Line, Lines, Trail};
+use foldglass_nn::fleet::FleetError;
 
 use super::super::kept::Kept;
 use super::networks::Recorded;
@@ -45,10 +47,15 @@ impl Measuring {
                 if stopped {
                     break;
                 }
-                measured.push(match known.get(&(stretch, number)) {
-                    Some(line) => line.clone(),
+                let line = match known.get(&(stretch, number)) {
+                    Some(line) => Some(line.clone()),
                     None => self.line(stretch, number, pair)?,
-                });
+                };
+                let Some(line) = line else {
+                    stopped = true;
+                    break;
+                };
+                measured.push(line);
                 done += 1;
                 let told = observer.hear(Progress {
                     unit: "lines",
@@ -85,8 +92,17 @@ impl Measuring {
         Ok(directory.read()?.into_iter().filter_map(line).collect())
     }
 
-    fn line(&mut self, stretch: usize, number: usize, pair: &[Vec<f32>]) -> Result<Line, Error> {
-        let line = self.lines.line(&pair[0], &pair[1]).map_err(pupils_named)?;
+    /// Measures a line; none where it was stopped.
+    fn line(
+        &mut self,
+        stretch: usize,
+        number: usize,
+        pair: &[Vec<f32>],
+    ) -> Result<Option<Line>, Error> {
+        let line = match self.lines.line(&pair[0], &pair[1]) {
+            Err(FleetError::Backend(BackendError::Stopped)) => return Ok(None),
+            line => line.map_err(pupils_named)?,
+        };
         if let Some(directory) = &mut self.directory {
             directory.append(&[Recorded::Line {
                 step: self.step,
@@ -95,6 +111,6 @@ impl Measuring {
                 line: line.clone(),
             }])?;
         }
-        Ok(line)
+        Ok(Some(line))
     }
 }

@@ -26,10 +26,11 @@ pub struct Model {
     step: u64,
     /// Where its curriculum is.
     length: usize,
-    /// The longest length up to which its greedy accuracy is above 0.9 everywhere.
-    holds: usize,
-    /// Greedy accuracy at lengths 1, 2, .. to the cap.
-    greedy: Vec<f64>,
+    /// The longest length up to which its greedy accuracy is above 0.9 everywhere; none where it was
+    /// stopped before it was tested.
+    holds: Option<usize>,
+    /// Greedy accuracy at lengths 1, 2, .. to the cap; none likewise.
+    greedy: Option<Vec<f64>>,
     /// What its last update came to, where this call made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<StepRecord>,
@@ -44,12 +45,12 @@ impl Model {
         name: Name,
         step: u64,
         length: usize,
-        greedy: Vec<f64>,
+        greedy: Option<Vec<f64>>,
         last: Option<StepRecord>,
         weights: Option<PathBuf>,
     ) -> Model {
         Model {
-            holds: greedy.iter().take_while(|&&share| share > HELD).count(),
+            holds: greedy.as_deref().map(held),
             name,
             step,
             length,
@@ -58,6 +59,11 @@ impl Model {
             weights,
         }
     }
+}
+
+/// The lengths up to which all accuracies are high.
+fn held(greedy: &[f64]) -> usize {
+    greedy.iter().take_while(|&&share| share > HELD).count()
 }
 
 /// What a fleet came to.
@@ -82,6 +88,11 @@ pub struct Trained {
 const COLUMNS: usize = 8;
 
 impl Trained {
+    /// Whether the models were tested: else it was stopped before.
+    pub fn is_tested(&self) -> bool {
+        self.models.iter().all(|model| model.greedy.is_some())
+    }
+
     /// The lengths that are shown: all, or powers of two, the test's and the cap.
     fn shown(&self) -> Vec<usize> {
         let cap = self.settings.cap;
@@ -113,9 +124,12 @@ impl Trained {
                 name.learning_rate.into(),
                 Cell::Text(name.seed.to_string()),
                 model.length.into(),
-                model.holds.into(),
+                Cell::or_missing(model.holds),
             ];
-            let greedy = |t: &usize| Cell::Real(Digits::Decimals(3).of(model.greedy[t - 1]));
+            let greedy = |t: &usize| match &model.greedy {
+                Some(greedy) => Cell::Real(Digits::Decimals(3).of(greedy[t - 1])),
+                None => Cell::Missing,
+            };
             row.extend(lengths.iter().map(greedy));
             row
         };
@@ -173,6 +187,6 @@ impl Report for Trained {
     }
 
     fn interrupted(&self) -> bool {
-        !self.whole
+        !self.whole || !self.is_tested()
     }
 }

@@ -26,7 +26,13 @@ pub(super) fn find(
     if let Some(path) = hold_any(counter, top, observer)? {
         return Ok(path);
     }
-    let question = || observer.hear(progress(MOST_HELD, MOST_HELD));
+    let progress = Progress {
+        unit: "ways out by the folding code",
+        done: 0,
+        all: None,
+        share: None,
+    };
+    let question = || observer.hear(progress);
     let mut asking = Asking::new(&question);
     fold(counter, top, &mut asking)
 }

@@ -139,9 +139,9 @@ impl EveryCode {
         let functions: Vec<Function> = functions.into_values().collect();
         check_pairs(&functions, &partitions, inputs.len())?;
         let pairs = Progress {
-            unit: "codes",
-            done: codes,
-            all: Some(codes),
+            unit: "tables of pairs",
+            done: 0,
+            all: None,
             share: None,
         };
         let question = || observer.hear(pairs);

@@ -71,6 +71,10 @@ pub fn sample(
 ) -> Result<Option<Sampled>, SampleError> {
     assert!(sampling.replicas >= 2, "2 replicas or more");
     assert!(sampling.sweeps >= 2, "2 sweeps or more");
+    let numbers = u128::from(sampling.sweeps)
+        .checked_mul(2 * sampling.replicas as u128 * size_of::<f64>() as u128);
+    let what = format!("the rewards of {} sweeps", sampling.sweeps);
+    allowance.check(&what, numbers).map_err(ChainError::from)?;
     let overlaps = Overlaps::new(class, allowance)?;
     let mut replicas = Replicas::new(class, sampling, allowance)?;
     let all = 2 * sampling.sweeps;
