@@ -148,6 +148,9 @@ pub trait Backend: Send {
     /// What training has made of a model.
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError>;
 
+    /// The weights of a model.
+    fn weights(&mut self, model: usize) -> Result<Vec<f32>, BackendError>;
+
     /// Puts a model into a state.
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError>;
 

@@ -4,7 +4,7 @@ use crate::adam;
 use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::{Batch, BatchLaw};
 use crate::lesson::Lesson;
-use crate::objective::{Sampler, TokenWeight, likeliest, log_of, logit_gradient, weigh};
+use crate::objective::{Sampler, TokenWeight, Weighed, likeliest, log_of, logit_gradient, weigh};
 use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
@@ -135,16 +135,17 @@ impl Model {
         });
         let v = settings.shape.vocabulary;
         let policy = &self.activations.policy;
-        let weighed = weigh(settings, self.own.entropy, &batch, policy, v, None);
-        let record = self.update_on(settings, &batch, &weighed.tokens, weighed.right as u32);
+        let coefficient = settings.coefficient(self.own.entropy, step);
+        let weighed = weigh(settings, coefficient, &batch, policy, v, None);
+        let record = self.update_on(settings, step, &batch, &weighed);
         if let Method::Grpo { epochs, .. } = settings.method {
             let old = chosen(&batch, &self.activations.policy, v);
             for _ in 1..epochs {
                 self.tables.refresh(&self.state.weights);
                 self.follow(settings, &mut batch);
                 let policy = &self.activations.policy;
-                let again = weigh(settings, self.own.entropy, &batch, policy, v, Some(&old));
-                self.update_on(settings, &batch, &again.tokens, again.right as u32);
+                let again = weigh(settings, coefficient, &batch, policy, v, Some(&old));
+                self.update_on(settings, step, &batch, &again);
             }
         }
         StepRecord {
@@ -159,18 +160,18 @@ impl Model {
     fn update_on(
         &mut self,
         settings: &Settings,
+        step: u64,
         batch: &Batch,
-        weights: &[TokenWeight],
-        right: u32,
+        weighed: &Weighed,
     ) -> f64 {
-        let mut gradient = self.gradient(settings, batch, weights);
+        let mut gradient = self.gradient(settings, batch, &weighed.tokens);
         let norm = adam::norm(&gradient);
         if let Some(adaptive) = settings.adaptive {
             let state = &mut self.state;
             state.gathered.resize(gradient.len(), 0.0);
             (state.gathered.iter_mut().zip(&gradient)).for_each(|(sum, g)| *sum += g);
             state.gathered_batches += 1;
-            state.gathered_right += right;
+            state.gathered_right += weighed.right as u32;
             if state.gathered_right < adaptive.right && state.gathered_batches < adaptive.most {
                 return norm;
             }
@@ -182,8 +183,14 @@ impl Model {
             state.gathered_batches = 0;
             state.gathered_right = 0;
         }
-        let rate = self.own.learning_rate;
-        adam::update(settings.adam, rate, &gradient, &mut self.state);
+        if let Some(most) = settings.clip_norm {
+            adam::clip(&mut gradient, most);
+        }
+        let step = adam::Step {
+            rate: settings.rate(self.own.learning_rate, step),
+            decay: settings.weight_decay,
+        };
+        adam::update(settings.adam, step, &gradient, &mut self.state);
         norm
     }
 
@@ -250,12 +257,11 @@ impl Model {
             entropy: 0.0,
         };
         let gradient = self.gradient(settings, &batch, &vec![weight; batch.tokens()]);
-        adam::update(
-            settings.adam,
-            self.own.learning_rate,
-            &gradient,
-            &mut self.state,
-        );
+        let step = adam::Step {
+            rate: self.own.learning_rate,
+            decay: 0.0,
+        };
+        adam::update(settings.adam, step, &gradient, &mut self.state);
         let logs = chosen(&batch, &self.activations.policy, v).into_iter();
         -logs.map(log_of).sum::<f64>() * f64::from(share)
     }
@@ -287,6 +293,10 @@ impl Backend for Cpu {
 
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError> {
         Ok(self.models[model].state.clone())
+    }
+
+    fn weights(&mut self, model: usize) -> Result<Vec<f32>, BackendError> {
+        Ok(self.models[model].state.weights.clone())
     }
 
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError> {

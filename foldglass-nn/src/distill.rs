@@ -303,7 +303,7 @@ impl Distilling {
 
     /// Takes up what [`Distilling::save`] left of the same pupils.
     pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let saved: Checkpoint = read(bytes)?;
+        let (saved, _): (Checkpoint, _) = read(bytes)?;
         let pupils = self.pupils.len();
         let fits = saved.format == FORMAT
             && saved.progress.len() == pupils

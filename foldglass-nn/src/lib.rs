@@ -26,6 +26,7 @@ mod pass;
 pub mod path;
 pub mod philox;
 pub mod reference;
+pub mod schedule;
 pub mod settings;
 pub mod shape;
 mod table;

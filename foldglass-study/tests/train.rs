@@ -32,6 +32,7 @@ test_inputs = 40
 c = 0.1
 trace_every = 14
 read_back = true
+keep = \"best\"
 runs = 3
 fleet = 2
 [dynamics.grid]
@@ -72,12 +73,49 @@ fn networks_come_out_the_same_in_any_fleet() {
     assert_eq!(result["curve_step"], serde_json::json!([14, 28, 42, 56]));
     assert_eq!(result["greedy"].as_array().unwrap().len(), 2);
     assert_eq!(result["actions"].as_array().unwrap().len(), pairs[0].cells);
+    // Of gates at one length the best is the first with the highest accuracy, recorded or not.
+    let gates = result["curve_gate"].as_array().unwrap().iter();
+    let highest = gates.map(|gate| gate.as_f64().unwrap()).fold(0.0, f64::max);
+    assert!(result["best_gate"].as_f64().unwrap() >= highest);
+    let step = result["best_step"].as_u64().unwrap();
+    assert!(step % 7 == 0 || step == 60, "{step}");
+    for key in ["greedy", "actions"] {
+        let entries = |key: &str| result[key].as_array().unwrap().len();
+        assert_eq!(entries(&format!("best_{key}")), entries(key));
+    }
+    let last = in_memory(&STUDY.replace("keep = \"best\"\n", ""));
+    for (record, last) in pairs.iter().zip(&last) {
+        let mut result = record.result.clone();
+        result.retain(|key, _| !key.starts_with("best_"));
+        assert_eq!(result, last.result, "keeping the best changes nothing else");
+    }
     let reward = result["reward"].as_f64().unwrap();
     let mean = |greedy: &serde_json::Value| {
         let of = |n: usize| greedy[n].as_f64().unwrap();
         (of(0) + of(1)) / 2.0
     };
     assert!((reward - mean(&result["greedy"])).abs() < 1e-12);
+}
+
+#[test]
+fn every_key_of_the_optimiser_makes_another_run() {
+    let one = |more: &str| {
+        let text = STUDY.replace("runs = 3", &format!("{more}\nruns = 1"));
+        in_memory(&text)[0].result["loss"].clone()
+    };
+    let plain = one("");
+    for more in [
+        "clip_norm = 0.01",
+        "weight_decay = 1.0",
+        "warm_up = 30",
+        "cosine = 0.1",
+        "entropy_decay = \"linear:0.01,30\"",
+        "baseline = \"length\"",
+        "standardise = true",
+    ] {
+        assert_ne!(one(more), plain, "{more}");
+    }
+    assert_eq!(one("clip_norm = \"none\"\nentropy_decay = \"none\""), plain);
 }
 
 #[test]
@@ -125,6 +163,17 @@ fn what_cannot_be_trained_is_refused_with_the_key() {
         ("batch = 16", "batch = 0", "batch: batch is 0"),
         ("heads = 2", "heads = 3", "heads"),
         ("c = 0.1", "c = -1.0", "c: entropy is -1"),
+        (
+            "steps = 60",
+            "steps = 60\nwarm_up = 60",
+            "warm_up: warm-up is 60",
+        ),
+        (
+            "steps = 60",
+            "steps = 60\nclip_norm = 0.0",
+            "clip_norm: clip norm is 0",
+        ),
+        ("steps = 60", "steps = 60\nkeep = \"first\"", "best"),
         ("full:0.5,2", "full:2,2", "transposition:SHARE,PERIOD"),
         ("steps = 60", "steps = 60\nmethod = \"ppo\"", "grpo:GROUP"),
         (

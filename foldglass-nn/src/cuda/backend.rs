@@ -30,17 +30,10 @@ impl Backend for Cuda {
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError> {
         let (memory, n) = (self.memory, self.sizes.shape.parameters());
         let place = |start| self.model_place(start, model);
-        let places = [
-            place(memory.weights),
-            place(memory.mean),
-            place(memory.second),
-        ];
+        let places = [place(memory.mean), place(memory.second)];
         let gathered = place(memory.gathered);
-        let [weights, mean, square] = [
-            self.read_f32(places[0], n)?,
-            self.read_f32(places[1], n)?,
-            self.read_f32(places[2], n)?,
-        ];
+        let weights = self.weights(model)?;
+        let [mean, square] = [self.read_f32(places[0], n)?, self.read_f32(places[1], n)?];
         let gathers = self.settings.adaptive.is_some();
         let gathered = if gathers {
             self.read_f32(gathered, n)?
@@ -60,6 +53,11 @@ impl Backend for Cuda {
             gathered_batches: number(self, memory.gathered_batches)?,
             gathered_right: number(self, memory.gathered_right)?,
         })
+    }
+
+    fn weights(&mut self, model: usize) -> Result<Vec<f32>, BackendError> {
+        let at = self.model_place(self.memory.weights, model);
+        self.read_f32(at, self.sizes.shape.parameters())
     }
 
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError> {

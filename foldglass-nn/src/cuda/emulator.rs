@@ -11,9 +11,10 @@ use crate::layout::{LAYOUTS, Layout};
 use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::{Numbers, Purpose};
+use crate::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use crate::settings::{
-    Adaptive, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings, Permutation,
-    Relabelling, Settings,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings,
+    Permutation, Relabelling, Settings,
 };
 use crate::shape::{Norm, Shape};
 use crate::weights::{InitialLaw, Weights};
@@ -398,6 +399,110 @@ fn training_takes_the_cpus_steps() {
             let far = a.weights.iter().zip(&b.weights);
             let far = far.filter(|(a, b)| (*a - *b).abs() > 5e-4).count();
             assert!(far < a.weights.len() / 50, "change {number}: {far} weights");
+        }
+    }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn options_of_the_optimiser_take_the_cpus_steps() {
+    let decay = |kind| EntropyDecay {
+        kind,
+        to: 0.01,
+        steps: 3,
+    };
+    type Change = Box<dyn Fn(&mut Settings)>;
+    let changes: Vec<(&str, Change)> = vec![
+        ("none", Box::new(|_| ())),
+        ("clip", Box::new(|s| s.clip_norm = Some(0.05))),
+        (
+            "clip of gathered gradients",
+            Box::new(|s| {
+                s.clip_norm = Some(0.05);
+                s.adaptive = Some(Adaptive {
+                    right: 1000,
+                    most: 2,
+                });
+            }),
+        ),
+        ("decay", Box::new(|s| s.weight_decay = 2.0)),
+        (
+            "schedule",
+            Box::new(|s| {
+                s.schedule = RateSchedule {
+                    warm_up: 2,
+                    floor: 0.1,
+                };
+            }),
+        ),
+        (
+            "linear",
+            Box::new(move |s| s.entropy_decay = Some(decay(DecayKind::Linear))),
+        ),
+        (
+            "geometric",
+            Box::new(move |s| s.entropy_decay = Some(decay(DecayKind::Geometric))),
+        ),
+        ("baseline", Box::new(|s| s.baseline = Baseline::Length)),
+        ("standardise", Box::new(|s| s.standardise = true)),
+        (
+            "all",
+            Box::new(move |s| {
+                s.clip_norm = Some(0.05);
+                s.weight_decay = 2.0;
+                s.schedule.warm_up = 2;
+                s.entropy_decay = Some(decay(DecayKind::Linear));
+                s.baseline = Baseline::Length;
+                s.standardise = true;
+            }),
+        ),
+    ];
+    let mut plain: Vec<Vec<f64>> = Vec::new();
+    for (name, change) in &changes {
+        let mut settings = Settings {
+            steps: 4,
+            // So large that the length of a gradient shows in the step, which Adam else divides out.
+            adam: Adam {
+                epsilon: 1e-2,
+                ..Adam::default()
+            },
+            ..settings(small(Norm::Rms), Layout::PrefixFixed)
+        };
+        change(&mut settings);
+        let (mut cuda, mut cpu) = both(&settings, Precision::Tf32, &|_| ());
+        let start = [0, 1].map(|model| cpu.weights(model).unwrap());
+        for first in 0..4 {
+            let found = cuda.train(first, 1, &[2, 3]).unwrap();
+            let expected = cpu.train(first, 1, &[2, 3]).unwrap();
+            for (a, b) in found.iter().zip(&expected) {
+                let near = |a: f64, b: f64| (a - b).abs() < 3e-3 * (0.1 + b.abs());
+                assert!(near(a.loss, b.loss), "{name}: {a:?} {b:?}");
+                assert!(
+                    near(a.gradient_norm, b.gradient_norm),
+                    "{name}: {a:?} {b:?}"
+                );
+            }
+        }
+        let moved = |backend: &mut dyn Backend, model: usize| -> Vec<f64> {
+            let now = backend.weights(model).unwrap();
+            (now.iter().zip(&start[model]))
+                .map(|(w, s)| f64::from(*w) - f64::from(*s))
+                .collect()
+        };
+        let relative = |one: &[f64], other: &[f64]| {
+            let apart: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
+            (apart / other.iter().map(|b| b * b).sum::<f64>()).sqrt()
+        };
+        for model in 0..2 {
+            let (found, expected) = (moved(&mut cuda, model), moved(&mut cpu, model));
+            let apart = relative(&found, &expected);
+            assert!(apart < 1e-2, "{name}, model {model}: {apart:e}");
+            let Some(without) = plain.get(model) else {
+                plain.push(expected);
+                continue;
+            };
+            let effect = relative(&expected, without);
+            assert!(effect > 5e-2, "{name} changes the steps: {effect:e}");
         }
     }
 }

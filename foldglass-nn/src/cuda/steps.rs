@@ -6,7 +6,8 @@ use super::{Choice, Cuda};
 use crate::backend::{BackendError, StepRecord, Test};
 use crate::batch::Batch;
 use crate::philox::Purpose;
-use crate::settings::{Decoding, Drawn, EntropyForm, Method, Permutation};
+use crate::schedule::DecayKind;
+use crate::settings::{Baseline, Decoding, Drawn, EntropyForm, Method, Permutation};
 
 impl Cuda {
     /// What all launches of training or imitation have in common.
@@ -31,6 +32,7 @@ impl Cuda {
             drawn_once: (settings.lengths.drawn() == Drawn::Batch).into(),
             adaptive_right: adaptive.map_or(0, |a| a.right.min(i32::MAX as u32) as i32),
             adaptive_most: adaptive.map_or(0, |a| a.most as i32),
+            rate_share: 1.0,
             beta1: settings.adam.beta1,
             beta2: settings.adam.beta2,
             adam_epsilon: settings.adam.epsilon as f32,
@@ -59,6 +61,7 @@ impl Cuda {
     pub(super) fn train_step(&mut self, step: u64, longest: usize) -> Result<(), BackendError> {
         let settings = &self.settings;
         let relabelling = (settings.relabelling).filter(|r| step.is_multiple_of(r.period));
+        let decay = settings.entropy_decay;
         let call = Call {
             mode: Choice::Drawn as i32,
             step: step as u32,
@@ -71,6 +74,17 @@ impl Cuda {
             }),
             fraction: relabelling.map_or(0.0, |r| r.fraction as f32),
             exploration: settings.exploration as f32,
+            baseline: (settings.baseline == Baseline::Length).into(),
+            standardise: settings.standardise.into(),
+            decay: decay.map_or(0, |d| match d.kind {
+                DecayKind::Linear => 1,
+                DecayKind::Geometric => 2,
+            }),
+            decay_past: decay.map_or(0.0, |d| d.past(step) as f32),
+            decay_to: decay.map_or(0.0, |d| d.to as f32),
+            clip_norm: settings.clip_norm.map_or(0.0, |norm| norm as f32),
+            rate_share: settings.schedule.share(step, settings.steps),
+            weight_decay: settings.weight_decay,
             ..self.call()
         };
         let (r, batch) = (self.models, settings.batch);

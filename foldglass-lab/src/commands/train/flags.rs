@@ -1,9 +1,10 @@
 //! Reads what is trained and how: the flags of the method, and the settings they make.
 
 use clap::Args;
+use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
-    Relabelling, Settings,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
+    Lengths, Method, Relabelling, Settings,
 };
 use foldglass_nn::shape::Shape;
 
@@ -132,6 +133,34 @@ pub struct MethodArgs {
     /// Adam's beta1, beta2 and epsilon [default: 0.9,0.999,1e-8]
     #[arg(long, value_name = "B1,B2,EPS", value_parser = str::parse::<Adam>, allow_hyphen_values = true)]
     adam: Option<Adam>,
+    /// Scale a model's gradient down to this norm where it is longer [default: no clipping]
+    #[arg(long, value_name = "NORM", value_parser = above_zero, allow_hyphen_values = true)]
+    clip_norm: Option<f64>,
+    /// AdamW's decay: every update takes this share times the rate off every weight [default: 0]
+    #[arg(long, value_name = "X", value_parser = not_negative, allow_hyphen_values = true)]
+    weight_decay: Option<f64>,
+    /// Steps over which the rate rises linearly from 0 [default: 0]
+    #[arg(long, value_name = "STEPS", value_parser = natural, allow_negative_numbers = true)]
+    warm_up: Option<u64>,
+    /// After the warm-up, lower the rate by half a cosine to this share of it at the last step
+    /// [default: 1, a constant rate]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    cosine: Option<f64>,
+    /// Move the entropy coefficient from --entropy to a final value, which it has from a step on:
+    /// linear:FINAL,STEPS or geometric:FINAL,STEPS, such as linear:0.01,20000
+    #[arg(long, value_name = "DECAY", value_parser = str::parse::<EntropyDecay>)]
+    entropy_decay: Option<EntropyDecay>,
+    /// What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean
+    /// over the batch's samples of the same length) [default: batch]
+    #[arg(long, value_name = "WHICH", value_parser = word::<Baseline>)]
+    baseline: Option<Baseline>,
+    /// Divide reinforce's advantages by their standard deviation over the batch
+    #[arg(long)]
+    standardise: bool,
+    /// Which weights are kept: last, or best (beside the last those of the best gate: the longest
+    /// length of the curriculum, there the highest accuracy) [default: last]
+    #[arg(long, value_name = "WHICH", value_parser = word::<Keep>)]
+    keep: Option<Keep>,
     /// The length of the test at the end [default: 8, or the cap where that is less]
     #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
     test_length: Option<usize>,
@@ -203,6 +232,16 @@ impl TrainArgs {
                 length: own.test_length.unwrap_or(longest_test.min(cap)),
                 inputs: own.test_inputs.unwrap_or(test.inputs),
             },
+            clip_norm: own.clip_norm,
+            weight_decay: own.weight_decay.unwrap_or(base.weight_decay),
+            schedule: RateSchedule {
+                warm_up: own.warm_up.unwrap_or(base.schedule.warm_up),
+                floor: own.cosine.unwrap_or(base.schedule.floor),
+            },
+            entropy_decay: own.entropy_decay,
+            baseline: own.baseline.unwrap_or(base.baseline),
+            standardise: own.standardise,
+            keep: own.keep.unwrap_or(base.keep),
         })
     }
 

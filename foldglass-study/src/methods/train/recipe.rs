@@ -3,9 +3,11 @@
 use foldglass::{Allowance, Class};
 use foldglass_nn::layout::Layout;
 use foldglass_nn::machine::{Maker, Numbers, Place, bytes};
+use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths,
-    Method as Optimised, ModelSettings, Relabelling, Settings as FleetSettings, SettingsError,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
+    Lengths, Method as Optimised, ModelSettings, Relabelling, Settings as FleetSettings,
+    SettingsError,
 };
 use foldglass_nn::shape::{Norm, Shape};
 use foldglass_nn::weights::InitialLaw;
@@ -130,6 +132,16 @@ fn fleet_settings(
             length: cap,
             inputs: settings.or("test_inputs", base.evaluation.inputs)?,
         },
+        clip_norm: worded_or_none::<f64>(settings, "clip_norm")?,
+        weight_decay: settings.or("weight_decay", base.weight_decay)?,
+        schedule: RateSchedule {
+            warm_up: settings.or("warm_up", base.schedule.warm_up)?,
+            floor: settings.or("cosine", base.schedule.floor)?,
+        },
+        entropy_decay: worded_or_none::<EntropyDecay>(settings, "entropy_decay")?,
+        baseline: settings.or::<Baseline>("baseline", base.baseline)?,
+        standardise: settings.or("standardise", base.standardise)?,
+        keep: settings.or::<Keep>("keep", base.keep)?,
     })
 }
 
@@ -284,7 +296,11 @@ impl Recipe for Plan {
     fn kept(&self, cells: u128, _: u128) -> u128 {
         let points = self.trace_every.map_or(0, |n| self.settings.steps / n);
         let code = if self.read_back { cells } else { 0 };
-        7 * u128::from(points) + code + self.settings.cap as u128
+        let looks = match self.settings.keep {
+            Keep::Last => 1,
+            Keep::Best => 2,
+        };
+        7 * u128::from(points) + looks * (code + self.settings.cap as u128)
     }
 
     fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
