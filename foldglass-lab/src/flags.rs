@@ -14,7 +14,7 @@ use std::time::Duration;
 use foldglass::cavi::HOTTEST;
 use foldglass_study::Shard;
 
-pub use class::{ClassArgs, TaskArg, warn_of_random};
+pub use class::{ClassArgs, TaskArg, law, warn_of_random};
 pub use nearest::nearest;
 
 /// Reads a whole number written in digits alone.

@@ -3,6 +3,7 @@
 use crate::adam;
 use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::{Batch, BatchLaw};
+use crate::law::{LengthLaw, SymbolLaw};
 use crate::lesson::Lesson;
 use crate::objective::{Sampler, TokenWeight, Weighed, likeliest, log_of, logit_gradient, weigh};
 use crate::pass::Activations;
@@ -24,6 +25,7 @@ pub struct Cpu {
 
 struct Model {
     own: ModelSettings,
+    inputs: SymbolLaw,
     state: ModelState,
     tables: Tables,
     activations: Activations,
@@ -31,6 +33,9 @@ struct Model {
 
 impl Cpu {
     /// A back end for these models; their weights are still to be restored.
+    ///
+    /// # Panics
+    /// If the settings have a law of the inputs that [`Settings::check`] refuses.
     pub fn new(settings: &Settings, models: &[ModelSettings]) -> Cpu {
         let tables = Tables::new(settings.shape, settings.layout, settings.cap);
         let blank = ModelState::new(vec![0.0; settings.shape.parameters()]);
@@ -40,6 +45,7 @@ impl Cpu {
                 .iter()
                 .map(|own| Model {
                     own: own.clone(),
+                    inputs: (settings.symbol_law(own.square.q())).expect("a law that was checked"),
                     state: blank.clone(),
                     tables: tables.clone(),
                     activations: Activations::default(),
@@ -115,7 +121,8 @@ impl Model {
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
-                lengths: &settings.lengths.list(length),
+                inputs: &self.inputs,
+                lengths: &settings.lengths.law(length),
                 drawn: settings.lengths.drawn(),
                 rows: settings.batch,
                 group: settings.group(),
@@ -194,20 +201,21 @@ impl Model {
         norm
     }
 
-    fn right(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> u32 {
+    fn right(&mut self, settings: &Settings, test: &Test, lengths: &LengthLaw) -> u32 {
         let batch = self.tested(settings, test, lengths);
         (0..batch.samples()).filter(|&s| batch.right(s)).count() as u32
     }
 
     /// A test's batch, answered; empty without lengths.
-    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> Batch {
-        if lengths.is_empty() {
+    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &LengthLaw) -> Batch {
+        if lengths.lengths().is_empty() {
             return Batch::new(&self.own.square, &[], settings.cap);
         }
         let numbers = Numbers::new(self.own.seed, test.purpose, test.step);
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
+                inputs: &self.inputs,
                 lengths,
                 drawn: settings.lengths.drawn(),
                 rows: test.samples,
@@ -235,7 +243,8 @@ impl Model {
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
-                lengths: lesson.lengths(),
+                inputs: &self.inputs,
+                lengths: &LengthLaw::equal(lesson.lengths().to_vec()),
                 drawn: Drawn::Sample,
                 rows: settings.batch,
                 group: 1,

@@ -7,6 +7,7 @@
 use crate::backend::{Backend, BackendError, ModelState, Test};
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::fleet::{FleetError, MakeBackend, Piece};
+use crate::law::LengthLaw;
 use crate::layout::Layout;
 use crate::lesson::Lesson;
 use crate::philox::Purpose;
@@ -95,6 +96,7 @@ impl Distillation {
             cap,
             lengths: Lengths::Fixed {
                 lengths: vec![cap],
+                weights: Vec::new(),
                 drawn: Default::default(),
             },
             gate: Gate {
@@ -330,11 +332,11 @@ fn agreements(
     let room = backend.room();
     for (part, first) in (0..inputs).step_by(room).enumerate() {
         let lengths = pupils.iter().zip(active).map(|(pupil, &active)| {
-            if active {
+            LengthLaw::equal(if active {
                 pupil.lesson.lengths().to_vec()
             } else {
                 Vec::new()
-            }
+            })
         });
         let test = Test {
             purpose: Purpose::HeldOut,

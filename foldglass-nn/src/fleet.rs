@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
 use crate::checkpoint::{other_networks, read, restore, states};
+use crate::law::LengthLaw;
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
 use crate::settings::{
@@ -256,8 +257,8 @@ impl Fleet {
     fn ask_gate(&mut self) -> Result<Vec<f64>, FleetError> {
         let gate = &self.settings.gate;
         let lengths = |&n: &usize| match gate.lengths {
-            GateLengths::Training => self.settings.lengths.list(n),
-            GateLengths::Current => vec![n],
+            GateLengths::Training => self.settings.lengths.law(n),
+            GateLengths::Current => LengthLaw::equal(vec![n]),
         };
         let test = Test {
             purpose: Purpose::Gate,
@@ -282,7 +283,7 @@ impl Fleet {
                 step: (length as u64) << 16 | part as u64,
                 samples: most.min(inputs - first),
                 decoding: Decoding::Greedy,
-                lengths: vec![vec![length]; self.models.len()],
+                lengths: vec![LengthLaw::equal(vec![length]); self.models.len()],
             };
             let more = self.backend.right(&test)?;
             right.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);

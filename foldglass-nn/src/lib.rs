@@ -16,6 +16,7 @@ pub mod cuda;
 pub mod dense;
 pub mod distill;
 pub mod fleet;
+pub mod law;
 pub mod layout;
 pub mod lesson;
 pub mod machine;

@@ -1,9 +1,11 @@
 //! Holds what a training run is, as data (paper, app. G.4 and G.5; SPEC, "Transformer RLVR").
 
+use crate::law::{LengthLaw, SymbolLaw};
 use crate::layout::Layout;
 use crate::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use crate::shape::{Shape, ShapeError};
 use crate::weights::InitialLaw;
+use foldglass::inputs::{InputError, InputLaw};
 use foldglass::quasigroup::{LatinSquare, SquareError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -65,6 +67,13 @@ pub struct Settings {
     /// Which weights are kept.
     #[serde(skip_serializing_if = "is_default")]
     pub keep: Keep,
+    /// The law of the inputs.
+    #[serde(skip_serializing_if = "is_uniform")]
+    pub inputs: InputLaw,
+}
+
+fn is_uniform(law: &InputLaw) -> bool {
+    *law == InputLaw::Uniform
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -96,6 +105,7 @@ impl Default for Settings {
             baseline: Baseline::Batch,
             standardise: false,
             keep: Keep::Last,
+            inputs: InputLaw::Uniform,
         }
     }
 }
@@ -113,10 +123,13 @@ pub enum Lengths {
         #[serde(default)]
         drawn: Drawn,
     },
-    /// Uniform on a list, for good.
+    /// Drawn from a list, for good.
     Fixed {
         /// The lengths.
         lengths: Vec<usize>,
+        /// How likely each is, in proportion; none are equal ones.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        weights: Vec<u64>,
         /// Whether a length is drawn for every sample or once a batch.
         #[serde(default)]
         drawn: Drawn,
@@ -137,11 +150,21 @@ impl Default for Lengths {
 }
 
 impl Lengths {
-    /// The lengths that are equally likely when the curriculum is at `n`.
+    /// The lengths when the curriculum is at `n`.
     pub fn list(&self, n: usize) -> Vec<usize> {
         match self {
             Lengths::Curriculum { .. } => (1..=n).collect(),
             Lengths::Fixed { lengths, .. } => lengths.clone(),
+        }
+    }
+
+    /// The same with how likely each is.
+    pub fn law(&self, n: usize) -> LengthLaw {
+        match self {
+            Lengths::Curriculum { .. } => LengthLaw::equal(self.list(n)),
+            Lengths::Fixed {
+                lengths, weights, ..
+            } => LengthLaw::weighted(lengths.clone(), weights),
         }
     }
 
@@ -374,6 +397,9 @@ pub enum SettingsError {
     /// A task.
     #[error(transparent)]
     Square(#[from] SquareError),
+    /// The law of the inputs.
+    #[error(transparent)]
+    Inputs(#[from] InputError),
     /// The table form is exact for one block only.
     #[error("{0} blocks: fleets train models of 1 block, where the table form is exact")]
     Blocks(usize),
@@ -405,6 +431,9 @@ impl Settings {
             return Err(SettingsError::Blocks(self.shape.blocks));
         }
         self.check_ranges()?;
+        for model in models {
+            self.symbol_law(model.square.q())?;
+        }
         self.check_method()?;
         self.check_optimiser(models)?;
         for model in models {
@@ -430,6 +459,12 @@ impl Settings {
             shown,
             "at least one, each from 1 to the cap",
         )?;
+        if let Lengths::Fixed { weights, .. } = &self.lengths {
+            let fits = weights.is_empty() || weights.len() == list.len();
+            let fits = fits && weights.iter().all(|&weight| weight > 0);
+            let shown = format!("{weights:?} for {} lengths", list.len());
+            need(fits, "length weights", shown, "one above 0 for each length")?;
+        }
         let period = self.gate.period;
         need(period > 0, "gate period", period, "a whole number from 1")?;
         let samples = self.gate.samples;
@@ -520,6 +555,11 @@ impl Settings {
         need(fits, "baseline", "length", "with the method reinforce")?;
         let fits = self.method == Method::Reinforce {} || !self.standardise;
         need(fits, "standardise", "true", "with the method reinforce")
+    }
+
+    /// The law of the inputs of a task with q symbols.
+    pub fn symbol_law(&self, q: usize) -> Result<SymbolLaw, InputError> {
+        SymbolLaw::new(&self.inputs, q, self.cap)
     }
 
     /// The entropy coefficient at a step, from 1, of a model whose own is `own`.

@@ -133,6 +133,7 @@ impl SettingsError {
     /// with hyphens for underscores. None where there is no such word.
     pub fn words(&self) -> &'static [&'static str] {
         let what = match self {
+            SettingsError::Inputs(_) => return &["inputs"],
             SettingsError::Shape(_) => return &["width", "heads", "mlp", "vocabulary"],
             SettingsError::Range { what, .. } => *what,
             _ => return &[],
@@ -141,6 +142,7 @@ impl SettingsError {
             "batch" => &["batch"],
             "cap" => &["cap"],
             "lengths" => &["lengths", "start"],
+            "length weights" => &["length-weights"],
             "gate period" => &["gate-every"],
             "gate samples" => &["gate-samples"],
             "gate above" => &["gate-above"],

@@ -6,6 +6,7 @@ use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::dense::{self, Dense};
 use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::law::{LengthLaw, SymbolLaw};
 use foldglass_nn::layout::{LAYOUTS, Layout};
 use foldglass_nn::objective::{Sampler, TokenWeight};
 use foldglass_nn::philox::{Numbers, Purpose};
@@ -52,7 +53,8 @@ fn fleet(settings: &Settings, models: &[ModelSettings]) -> Fleet {
 fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
     let law = BatchLaw {
         square,
-        lengths: &(1..=cap).collect::<Vec<_>>(),
+        inputs: &SymbolLaw::uniform(square.q()),
+        lengths: &LengthLaw::equal((1..=cap).collect()),
         drawn: Drawn::Sample,
         rows,
         group: 1,
@@ -171,7 +173,8 @@ fn reference_training(settings: &Settings, own: &ModelSettings, start: &[f32]) -
         let numbers = Numbers::new(own.seed, Purpose::Training, step);
         let law = BatchLaw {
             square: &own.square,
-            lengths: &settings.lengths.list(settings.cap),
+            inputs: &settings.symbol_law(q).unwrap(),
+            lengths: &settings.lengths.law(settings.cap),
             drawn: Drawn::Sample,
             rows: settings.batch,
             group: 1,
@@ -297,6 +300,7 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
         cap: 3,
         lengths: Lengths::Fixed {
             lengths: vec![1, 2, 3],
+            weights: Vec::new(),
             drawn: Drawn::Sample,
         },
         // So large that the length of a gradient shows in the step, which Adam else divides out.
@@ -477,6 +481,7 @@ fn every_option_trains_and_changes_the_run() {
     check("fixed lengths", &|s| {
         s.lengths = Lengths::Fixed {
             lengths: vec![1, 3],
+            weights: Vec::new(),
             drawn: Drawn::Batch,
         };
     });

@@ -98,6 +98,20 @@ fn networks_come_out_the_same_in_any_fleet() {
 }
 
 #[test]
+fn networks_are_trained_and_read_back_under_the_law_of_their_class() {
+    let uniform = in_memory(STUDY);
+    let correlated =
+        in_memory(&STUDY.replace("lengths = [1, 2]", "lengths = [1, 2]\nk = \"9/10\""));
+    assert_ne!(uniform[0].result["loss"], correlated[0].result["loss"]);
+    assert_eq!(correlated[0].settings["inputs"]["markov"], "9/10");
+    assert!(!uniform[0].settings.contains_key("inputs"));
+    // Rewards of codes are over 2 (lengths) times 3 times the law's denominator 20.
+    let exact = correlated[0].result["code_exact"].as_str().unwrap();
+    let (_, below) = exact.split_once('/').unwrap();
+    assert_eq!(120 % below.parse::<u64>().unwrap(), 0, "{exact}");
+}
+
+#[test]
 fn every_key_of_the_optimiser_makes_another_run() {
     let one = |more: &str| {
         let text = STUDY.replace("runs = 3", &format!("{more}\nruns = 1"));
@@ -173,7 +187,7 @@ fn what_cannot_be_trained_is_refused_with_the_key() {
             "steps = 60\nclip_norm = 0.0",
             "clip_norm: clip norm is 0",
         ),
-        ("steps = 60", "steps = 60\nkeep = \"first\"", "best"),
+        ("keep = \"best\"", "keep = \"first\"", "best"),
         ("full:0.5,2", "full:2,2", "transposition:SHARE,PERIOD"),
         ("steps = 60", "steps = 60\nmethod = \"ppo\"", "grpo:GROUP"),
         (
@@ -187,8 +201,8 @@ fn what_cannot_be_trained_is_refused_with_the_key() {
         ("fleet = 2", "precision = \"tf32\"", "precision"),
         (
             "lengths = [1, 2]",
-            "lengths = 2\nk = \"9/10\"",
-            "uniform inputs",
+            "lengths = 2\nk = 1",
+            "inputs all have a probability above 0",
         ),
         ("z:3", "z:9", "vocabulary"),
     ] {

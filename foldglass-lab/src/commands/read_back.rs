@@ -133,6 +133,7 @@ impl ReadBackArgs {
             cap,
             lengths: Lengths::Fixed {
                 lengths: vec![longest],
+                weights: Vec::new(),
                 drawn: Drawn::Sample,
             },
             evaluation: Evaluation {
@@ -167,33 +168,41 @@ struct FoundForm<'a> {
     agreement: f64,
     inputs: u64,
     right: u64,
-    /// Of one length; several have equal weight, which counts of inputs do not.
+    /// Of one length and uniform inputs, which alone counts of inputs give.
     #[serde(skip_serializing_if = "Option::is_none")]
     network_reward_exact: Option<Reward>,
+    /// Elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_reward: Option<f64>,
     reward_exact: &'a Reward,
     actions: &'a [u16],
 }
 
 impl Found {
     fn network_reward(&self) -> Option<Reward> {
-        let single = self.class.task().lengths().len() == 1;
+        let task = self.class.task();
+        let counts = task.lengths().len() == 1 && task.inputs().is_uniform();
         let ReadBack { right, inputs, .. } = self.found;
-        single.then(|| Reward::new(right, inputs))
+        counts.then(|| Reward::new(right, inputs))
     }
 
     fn table(&self) -> Table {
         let found = &self.found;
         let columns = [Column::words("what"), Column::numbers("value")];
-        let rows: [(&str, Cell); 7] = [
+        let rows: [(&str, Cell); 8] = [
             ("cells", self.class.cells().into()),
             ("cells that the network consults", found.consulted.into()),
             ("of them with one action only", found.decided.into()),
             (
                 "agreement of network and code",
-                Cell::Real(Digits::Decimals(6).of(found.agreement())),
+                Cell::Real(Digits::Decimals(6).of(found.agreement)),
             ),
             ("inputs the network gets right", found.right.into()),
             ("of", found.inputs.into()),
+            (
+                "reward of the network",
+                Cell::Real(Digits::Decimals(6).of(found.network_reward)),
+            ),
             ("reward of the code", (&found.reward).into()),
         ];
         Table::new(columns).rows(rows.map(|(what, value)| [what.into(), value]))
@@ -211,9 +220,10 @@ impl Serialize for Found {
             decided: found.decided,
             steps: found.steps,
             explained: found.explained,
-            agreement: found.agreement(),
+            agreement: found.agreement,
             inputs: found.inputs,
             right: found.right,
+            network_reward: (self.network_reward().is_none()).then_some(found.network_reward),
             network_reward_exact: self.network_reward(),
             reward_exact: &found.reward,
             actions: found.code.actions(),

@@ -61,6 +61,8 @@ fn every_option_of_training_makes_another_run() {
         "--cosine 0.1",
         "--entropy 0.5 --entropy-decay linear:0,20",
         "--entropy 0.5 --entropy-decay geometric:0.1,20",
+        "--inputs markov:9/10",
+        "--lengths 1,2 --length-weights 1,9",
         "--baseline length",
         "--standardise",
     ] {
@@ -282,6 +284,14 @@ fn mistakes_name_the_value_and_what_is_accepted() {
         ("--entropy -1", "at least 0"),
         ("--epsilon 2", "from 0 to 1"),
         ("--start 3", "--start"),
+        ("--inputs markov:2", "markov:2"),
+        ("--inputs sorted", "markov:K"),
+        ("--length-weights 1,2", "--lengths"),
+        (
+            "--lengths 1,2 --length-weights 1",
+            "length weights is [1] for 2 lengths",
+        ),
+        ("--lengths 1,2 --length-weights 1,0", "above 0"),
         ("--clip-norm 0", "above 0"),
         ("--warm-up 40000", "--warm-up: warm-up is 40000"),
         ("--cosine 2", "from 0 to 1"),

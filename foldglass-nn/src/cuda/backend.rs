@@ -6,6 +6,7 @@ use super::source::{LESSON, Precision};
 use super::{Choice, Cuda};
 use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::Batch;
+use crate::law::LengthLaw;
 use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::Purpose;
@@ -88,7 +89,7 @@ impl Backend for Cuda {
     ) -> Result<Vec<StepRecord>, BackendError> {
         let lists: Vec<_> = lengths
             .iter()
-            .map(|&n| self.settings.lengths.list(n))
+            .map(|&n| self.settings.lengths.law(n))
             .collect();
         let longest = self.write_lengths(&lists)?;
         for step in first + 1..=first + count {
@@ -150,8 +151,9 @@ impl Backend for Cuda {
         if self.lessons.lengths.len() != self.models {
             return Err(BackendError::NoLesson);
         }
-        let lengths: Vec<Vec<usize>> = (self.lessons.lengths.iter().zip(active))
+        let lengths: Vec<LengthLaw> = (self.lessons.lengths.iter().zip(active))
             .map(|(list, &active)| if active { list.clone() } else { Vec::new() })
+            .map(LengthLaw::equal)
             .collect();
         let longest = self.write_lengths(&lengths)?;
         let (r, batch) = (self.models, self.settings.batch);

@@ -17,6 +17,8 @@ pub(super) struct Memory {
     pub entropy: Address,
     pub rate: Address,
     pub choices: Address,
+    pub choice_ends: Address,
+    pub symbol_ends: Address,
     pub order: Address,
     pub turns: Address,
     pub weights: Address,
@@ -138,6 +140,8 @@ pub(super) struct Call {
 /// What a fleet may leave out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
+    /// The law of inputs that are not uniform.
+    pub law: bool,
     /// Gradients gathered over batches.
     pub gathered: bool,
     /// Probabilities at the draw.
@@ -195,6 +199,7 @@ impl Memory {
             entropy: take(4 * r),
             rate: take(4 * r),
             choices: take(4 * r * (sizes.cap + 1)),
+            choice_ends: take(8 * r * (sizes.cap + 1)),
             order: take(4 * r),
             turns: take(8 * nd * shape.head_width() / 2),
             weights: take(4 * r * p),
@@ -250,6 +255,7 @@ impl Memory {
             d_normed: take(4 * r * v * d),
             ..Memory::default()
         };
+        memory.symbol_ends = optional(options.law, 8 * r * sizes.cap * v * v);
         memory.gathered = optional(options.gathered, 4 * r * p);
         memory.old = optional(options.old, 4 * r * nt);
         memory.up = optional(single, 4 * r * k * f);

@@ -188,7 +188,7 @@ impl Look {
         let Some(read) = self.codes.get(model) else {
             return;
         };
-        put(fields, &format!("{which}agreement"), read.agreement());
+        put(fields, &format!("{which}agreement"), read.agreement);
         put(fields, &format!("{which}code_reward"), read.reward.to_f64());
         put(fields, &format!("{which}code_exact"), &read.reward);
         put(fields, &format!("{which}actions"), read.code.actions());

@@ -17,6 +17,8 @@ struct Fleet {
     const float *entropy;     // [R]
     const float *rate;        // [R]
     const int *choices;       // [R][CAP + 1]: how many lengths, and which
+    const u64 *choice_ends;   // [R][CAP + 1]: how many ends, 0 for equal parts, and the ends (law.rs)
+    const u64 *symbol_ends;   // [R][CAP][V][V]: by position and symbol before; or none, for equal parts
     const int *order;         // [R]: the models with most work first
     const float2 *turns;      // [ND][W / 2]: sine and cosine
     float *weights, *mean, *second, *gradient, *gathered; // [R][P]

@@ -1,10 +1,18 @@
 // Draws batches, attends, and says what a batch was worth.
 
+// The choice to which a number belongs (law.rs).
+__device__ __forceinline__ int choice(const u64 *ends, int count, u32 word) {
+    int i = 0;
+    for (int end = 0; end < count; end++) i += word >= ends[end];
+    return i;
+}
+
 extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
     int r = blockIdx.x;
     __shared__ int length[S];
     __shared__ int count[CAP + 2];
     const int *choices = p.choices + r * (CAP + 1);
+    const u64 *ends = p.choice_ends + r * (CAP + 1);
     int n = choices[0], q = p.q[r], *starts = p.starts + r * (CAP + 1);
     int samples = n ? c.samples : 0;
     u64 seed = p.seeds[r];
@@ -12,7 +20,7 @@ extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
     __syncthreads();
     for (int s = threadIdx.x; s < samples; s += blockDim.x) {
         u32 word = philox(seed, c.drawn_once ? 0 : s / c.group, 0, c.step, c.purpose).x;
-        length[s] = choices[1 + below(word, n)];
+        length[s] = choices[1 + (ends[0] ? choice(ends + 1, (int)ends[0], word) : (int)below(word, n))];
         atomicAdd(&count[length[s]], 1);
     }
     __syncthreads();
@@ -31,15 +39,17 @@ extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
         for (int other = 0; other < s; other++) rank += length[other] == own;
         u8 *x = p.x + ((size_t)r * S + rank) * XS;
         const u8 *square = p.square + r * V * V;
-        int state = 0;
+        int state = 0, before = 0;
         for (int j = 0; j < own; j += 4) {
             uint4 words = philox(seed, from, j / 4, c.step, c.purpose + 1);
             u32 word[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 if (j + i < own) {
-                    int symbol = below(word[i], q);
-                    x[j + i] = symbol;
+                    int symbol = p.symbol_ends
+                                     ? choice(p.symbol_ends + (((size_t)r * CAP + j + i) * V + before) * V, q - 1, word[i])
+                                     : (int)below(word[i], q);
+                    x[j + i] = before = symbol;
                     state = j + i ? square[state * V + symbol] : symbol;
                 }
         }

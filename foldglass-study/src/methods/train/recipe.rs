@@ -59,7 +59,6 @@ impl Method for Train {
         class: &Class,
         mut settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
-        check_inputs(class)?;
         let plan = Plan {
             class: class.clone(),
             settings: fleet_settings(class, &mut settings)?,
@@ -80,19 +79,6 @@ impl Method for Train {
     }
 }
 
-/// Networks are trained on uniform inputs.
-fn check_inputs(class: &Class) -> Result<(), SettingError> {
-    if class.task().inputs().is_uniform() {
-        return Ok(());
-    }
-    Err(SettingError {
-        key: "kind".to_owned(),
-        problem: "kind = \"train\" on a class whose inputs are not uniform: networks are trained \
-                  on uniform inputs; name other classes by `classes`"
-            .to_owned(),
-    })
-}
-
 /// The most inputs on which networks are read back.
 const READ: f64 = 1e7;
 
@@ -100,6 +86,10 @@ const READ: f64 = 1e7;
 fn check_inputs_to_read(class: &Class) -> Result<(), SettingError> {
     let (q, lengths) = (class.q() as f64, class.task().lengths());
     let inputs: f64 = lengths.iter().map(|&length| q.powi(length as i32)).sum();
+    if !class.task().inputs().has_full_support() {
+        let needed = "a class whose inputs all have a probability above 0";
+        return Err(SettingError::needs("read_back", "true", needed));
+    }
     if inputs <= READ {
         return Ok(());
     }
@@ -142,6 +132,7 @@ fn fleet_settings(
         baseline: settings.or::<Baseline>("baseline", base.baseline)?,
         standardise: settings.or("standardise", base.standardise)?,
         keep: settings.or::<Keep>("keep", base.keep)?,
+        inputs: class.task().inputs().law().clone(),
     })
 }
 
@@ -192,6 +183,7 @@ fn lengths(class: &Class, settings: &mut Settings<'_>) -> Result<Lengths, Settin
         )?;
         return Ok(Lengths::Fixed {
             lengths: list,
+            weights: Vec::new(),
             drawn,
         });
     }
