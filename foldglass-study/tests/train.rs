@@ -78,7 +78,7 @@ fn networks_come_out_the_same_in_any_fleet() {
     let highest = gates.map(|gate| gate.as_f64().unwrap()).fold(0.0, f64::max);
     assert!(result["best_gate"].as_f64().unwrap() >= highest);
     let step = result["best_step"].as_u64().unwrap();
-    assert!(step % 7 == 0 || step == 60, "{step}");
+    assert!(step.is_multiple_of(7) || step == 60, "{step}");
     for key in ["greedy", "actions"] {
         let entries = |key: &str| result[key].as_array().unwrap().len();
         assert_eq!(entries(&format!("best_{key}")), entries(key));

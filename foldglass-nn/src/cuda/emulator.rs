@@ -415,9 +415,9 @@ fn training_takes_the_cpus_steps() {
 }
 
 /// Options of the optimiser in groups that are tried together, each as a change of settings.
-fn optimiser_options() -> [Vec<fn(&mut Settings)>; 2] {
+fn optimiser_options() -> [Vec<fn(&mut Settings)>; 3] {
     // Coefficients rise to 3, so that the entropy's part of the gradient is seen.
-    let together: [fn(&mut Settings); 7] = [
+    let steps: [fn(&mut Settings); 5] = [
         |s| s.clip_norm = Some(0.05),
         |s| s.weight_decay = 1.0,
         |s| s.schedule.warm_up = 2,
@@ -429,9 +429,9 @@ fn optimiser_options() -> [Vec<fn(&mut Settings)>; 2] {
                 steps: 3,
             });
         },
-        |s| s.baseline = Baseline::Length,
-        |s| s.standardise = true,
     ];
+    let advantages: [fn(&mut Settings); 2] =
+        [|s| s.baseline = Baseline::Length, |s| s.standardise = true];
     let gathered: [fn(&mut Settings); 3] = [
         |s| s.clip_norm = Some(0.05),
         |s| {
@@ -448,7 +448,7 @@ fn optimiser_options() -> [Vec<fn(&mut Settings)>; 2] {
             });
         },
     ];
-    [together.to_vec(), gathered.to_vec()]
+    [steps.to_vec(), advantages.to_vec(), gathered.to_vec()]
 }
 
 #[test]
