@@ -14,7 +14,7 @@ use foldglass::cavi::HOTTEST;
 use foldglass_study::Shard;
 
 pub use crate::report::nearest::nearest;
-pub use class::{ClassArgs, TaskArg, task, warn_of_random};
+pub use class::{ClassArgs, TaskArg, law, task, warn_of_random};
 
 /// Reads a whole number written in digits alone.
 pub fn whole<T: FromStr>(text: &str) -> Option<T> {

@@ -1,6 +1,7 @@
 //! Says what a back end does for a fleet: many independent models, in lock step.
 
 use crate::batch::Batch;
+use crate::law::LengthLaw;
 use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::Purpose;
@@ -80,8 +81,8 @@ pub struct Test {
     pub samples: usize,
     /// How answers are decoded.
     pub decoding: Decoding,
-    /// For every model, the lengths that are equally likely; none leaves the model out.
-    pub lengths: Vec<Vec<usize>>,
+    /// For every model, the lengths; none leaves the model out.
+    pub lengths: Vec<LengthLaw>,
 }
 
 /// Tokens of a network beside those of its teacher.
@@ -172,6 +173,9 @@ pub trait Backend: Send {
 
     /// What training has made of a model.
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError>;
+
+    /// The weights of a model.
+    fn weights(&mut self, model: usize) -> Result<Vec<f32>, BackendError>;
 
     /// Puts a model into a state.
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError>;

@@ -177,7 +177,7 @@ impl Following {
 
     /// Takes up what [`Following::save`] left of the same stretches.
     pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let saved: Checkpoint = read(bytes)?;
+        let (saved, _): (Checkpoint, _) = read(bytes)?;
         let parameters = self.distillation.shape.parameters();
         let kept = saved.trail.weights.iter().zip(&saved.trail.steps);
         let mut kept = kept.zip(&self.stretches);

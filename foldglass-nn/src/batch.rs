@@ -3,7 +3,8 @@
 //! Rows are sorted by length, so that the rows still running at step t are the first `live(t)`.
 //! A row's step is numbered step by step: first all rows of step 1, then those of step 2.
 
-use crate::philox::{Draw, Numbers, below};
+use crate::law::{LengthLaw, SymbolLaw};
+use crate::philox::{Draw, Numbers};
 use crate::settings::Drawn;
 use foldglass::quasigroup::LatinSquare;
 
@@ -24,8 +25,10 @@ pub struct Batch {
 pub struct BatchLaw<'a> {
     /// The task.
     pub square: &'a LatinSquare,
-    /// The lengths, equally likely.
-    pub lengths: &'a [usize],
+    /// The law of the inputs.
+    pub inputs: &'a SymbolLaw,
+    /// The lengths.
+    pub lengths: &'a LengthLaw,
     /// For what a length is drawn.
     pub drawn: Drawn,
     /// The number of rows.
@@ -72,13 +75,12 @@ impl Batch {
 
     /// Draws a batch.
     pub fn draw(law: &BatchLaw, numbers: Numbers) -> Batch {
-        let (q, choices) = (law.square.q() as u32, law.lengths.len() as u32);
         let choose = |row: usize| {
             let row = match law.drawn {
                 Drawn::Sample => row as u32,
                 Drawn::Batch => 0,
             };
-            law.lengths[below(numbers.words(Draw::Length, row, 0)[0], choices) as usize]
+            law.lengths.draw(numbers.words(Draw::Length, row, 0)[0])
         };
         let mut order: Vec<(usize, usize)> = (0..law.rows)
             .map(|row| (choose(row / law.group), row / law.group))
@@ -88,9 +90,11 @@ impl Batch {
         let mut x = vec![0; law.rows * law.cap];
         let mut targets = Vec::with_capacity(law.rows);
         for (row, &(length, from)) in x.chunks_exact_mut(law.cap).zip(&order) {
+            let mut before = 0;
             for (j, x) in row[..length].iter_mut().enumerate() {
                 let words = numbers.words(Draw::Input, from as u32, j as u32 / 4);
-                *x = below(words[j % 4], q) as u8;
+                *x = law.inputs.draw(j, before, words[j % 4]);
+                before = *x;
             }
             targets.push(fold(law.square, &row[..length]));
         }
@@ -179,12 +183,16 @@ fn fold(square: &LatinSquare, x: &[u8]) -> u8 {
 mod tests {
     use super::*;
     use crate::philox::Purpose;
+    use foldglass::exact::parse;
+    use foldglass::inputs::{InputLaw, Inputs};
+    use std::collections::HashMap;
 
     fn draw(rows: usize, group: usize, drawn: Drawn) -> Batch {
         let square = LatinSquare::paper();
         let law = BatchLaw {
             square: &square,
-            lengths: &[1, 2, 3, 4],
+            inputs: &SymbolLaw::uniform(5),
+            lengths: &LengthLaw::equal(vec![1, 2, 3, 4]),
             drawn,
             rows,
             group,
@@ -212,6 +220,76 @@ mod tests {
         let live: usize = (1..=4).map(|t| batch.live(t)).sum();
         assert_eq!(live, batch.tokens());
         assert_eq!(batch.start(3), batch.live(1) + batch.live(2));
+    }
+
+    /// Draws of lengths and inputs together, against the probabilities of the law.
+    fn compare_with_law(law: &InputLaw, q: usize, lengths: &[usize], weights: &[u64], tail: f64) {
+        let (cap, rows) = (4, 40_000);
+        let square = LatinSquare::cyclic(q).unwrap();
+        let batch_law = BatchLaw {
+            square: &square,
+            inputs: &SymbolLaw::new(law, q, cap).unwrap(),
+            lengths: &LengthLaw::weighted(lengths.to_vec(), weights),
+            drawn: Drawn::Sample,
+            rows,
+            group: 1,
+            cap,
+        };
+        let batch = Batch::draw(&batch_law, Numbers::new(11, Purpose::Training, 2));
+        let mut counts = HashMap::new();
+        for sample in 0..rows {
+            *counts.entry(batch.x(sample).to_vec()).or_insert(0.0) += 1.0;
+        }
+        let exact = Inputs::new(law, q, cap).unwrap();
+        let all: u64 = weights.iter().sum();
+        let (mut chi, mut degrees) = (0.0, -1.0);
+        for (&length, &weight) in lengths.iter().zip(weights) {
+            for number in 0..q.pow(length as u32) {
+                let digit = |j: usize| (number / q.pow(j as u32) % q) as u8;
+                let x: Vec<u8> = (0..length).map(digit).collect();
+                let factor = |t: usize| {
+                    let before = if t == 1 { 0 } else { x[t - 2] };
+                    let own = exact.weight(t, before.into(), x[t - 1].into());
+                    own as f64 / exact.denominator(t) as f64
+                };
+                let probability: f64 = (1..=length).map(factor).product();
+                let expected = rows as f64 * probability * weight as f64 / all as f64;
+                let found = counts.remove(&x).unwrap_or(0.0);
+                if expected == 0.0 {
+                    assert_eq!(found, 0.0, "{law}: {x:?} cannot occur");
+                    continue;
+                }
+                chi += (found - expected).powi(2) / expected;
+                degrees += 1.0;
+            }
+        }
+        assert!(counts.is_empty());
+        assert!(chi < tail, "{law}, {degrees} degrees, tail 1e-6: {chi}");
+    }
+
+    #[test]
+    fn inputs_and_lengths_have_the_probabilities_of_their_law() {
+        let number = |text: &str| parse(text).unwrap();
+        let markov = |k: &str| InputLaw::Markov(number(k));
+        // 7, 3, 11, 29 and 26 degrees of freedom, each with its tail of 1e-6.
+        compare_with_law(&markov("9/10"), 2, &[3], &[1], 40.6);
+        compare_with_law(&markov("1"), 2, &[1, 4], &[1, 2], 30.7);
+        compare_with_law(&markov("1/5"), 3, &[1, 2], &[1, 5], 48.9);
+        let row = |row: [&str; 3]| row.map(number).to_vec();
+        let rows = [
+            row(["1/2", "0", "1/2"]),
+            row(["1/7", "2/7", "4/7"]),
+            row(["0", "0", "1"]),
+            row(["1/3", "1/3", "1/3"]),
+        ];
+        compare_with_law(
+            &InputLaw::Product(rows.to_vec()),
+            3,
+            &[2, 3, 4],
+            &[3, 1, 4],
+            80.5,
+        );
+        compare_with_law(&InputLaw::Uniform, 3, &[3], &[1], 75.6);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A network's greedy decoding on all inputs consults cells of a class; in every cell the action it
 //! takes most often makes a code. How much of its behaviour that code explains is the fraction of
-//! steps at which the network takes its cell's action.
+//! steps at which the network takes its cell's action. Inputs count by their probability at their
+//! length: under uniform inputs each counts once.
 
 use crate::backend::{Backend, BackendError};
 use crate::batch::Batch;
@@ -16,7 +17,7 @@ use thiserror::Error;
 /// A network as a code of a class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadBack {
-    /// The action taken most often in every cell, the least of equals; 0 where none was taken.
+    /// The likeliest action in every cell, the least of equals; 0 where none was taken.
     pub code: Code,
     /// Cells that the network consults on some input.
     pub consulted: usize,
@@ -30,15 +31,12 @@ pub struct ReadBack {
     pub right: u64,
     /// All inputs.
     pub inputs: u64,
+    /// The fraction of steps that the code explains, inputs by their probability.
+    pub agreement: f64,
+    /// The probability that the network answers rightly, averaged over the lengths.
+    pub network_reward: f64,
     /// The reward of the code.
     pub reward: Reward,
-}
-
-impl ReadBack {
-    /// The fraction of steps that the code explains.
-    pub fn agreement(&self) -> f64 {
-        self.explained as f64 / self.steps as f64
-    }
 }
 
 /// A network that cannot be read back.
@@ -62,10 +60,11 @@ pub fn read_back(
 ) -> Result<ReadBack, BridgeError> {
     let square = class.task().square();
     // Only where cells are is needed: any code will do.
-    let places = Lesson::new(&Code::from_fn(class, |_| 0))?;
+    let places = Lesson::places(class)?;
     let q = class.q();
-    let mut taken = vec![0u64; class.cells() * q];
+    let mut taken = vec![Taken::default(); class.cells() * q];
     let (mut right, mut inputs, mut steps) = (0, 0, 0);
+    let (mut network_reward, mut all_weight) = (0.0, 0.0);
     for &length in class.task().lengths() {
         let all: Vec<Vec<u8>> = all_inputs(q, length).collect();
         for part in all.chunks(backend.room()) {
@@ -75,10 +74,17 @@ pub fn read_back(
             let batch = &batches[model];
             for sample in 0..batch.samples() {
                 let (x, y) = (batch.x(sample), batch.y(sample));
+                let weight = weight(class, x);
                 for t in 1..=length {
-                    taken[places.cell(x, y, t) * q + usize::from(y[t - 1])] += 1;
+                    let to = &mut taken[places.cell(x, y, t) * q + usize::from(y[t - 1])];
+                    to.steps += 1;
+                    to.weight += weight;
                 }
-                right += u64::from(batch.right(sample));
+                if batch.right(sample) {
+                    right += 1;
+                    network_reward += weight / (q as f64).powi(length as i32);
+                }
+                all_weight += weight * length as f64;
             }
             inputs += part.len() as u64;
             steps += (part.len() * length) as u64;
@@ -86,22 +92,45 @@ pub fn read_back(
     }
     let most = |cell: usize| {
         let row = &taken[cell * q..][..q];
-        (1..q).fold(0, |best, a| if row[a] > row[best] { a } else { best })
+        (1..q).fold(0, |best, a| match row[a].weight > row[best].weight {
+            true => a,
+            false => best,
+        })
     };
     let code = Code::from_fn(class, |cell| most(cell) as u16);
-    let rows = || taken.chunks_exact(q);
+    let actions = |row: &[Taken]| row.iter().filter(|taken| taken.steps > 0).count();
+    let counts: Vec<usize> = taken.chunks_exact(q).map(actions).collect();
+    let chosen = || (0..class.cells()).map(|cell| &taken[cell * q + most(cell)]);
     Ok(ReadBack {
-        consulted: rows().filter(|row| row.iter().any(|&n| n > 0)).count(),
-        decided: rows()
-            .filter(|row| row.iter().filter(|&&n| n > 0).count() == 1)
-            .count(),
-        explained: rows()
-            .map(|row| row.iter().max().copied().unwrap_or(0))
-            .sum(),
+        consulted: counts.iter().filter(|&&actions| actions > 0).count(),
+        decided: counts.iter().filter(|&&actions| actions == 1).count(),
+        explained: chosen().map(|taken| taken.steps).sum(),
+        agreement: chosen().map(|taken| taken.weight).sum::<f64>() / all_weight,
+        network_reward: network_reward / class.task().lengths().len() as f64,
         steps,
         right,
         inputs,
         reward: reward(&code),
         code,
     })
+}
+
+/// How often an action was taken in a cell.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    steps: u64,
+    weight: f64,
+}
+
+/// The probability of an input over that of a uniform one.
+fn weight(class: &Class, x: &[u8]) -> f64 {
+    let (inputs, q) = (class.task().inputs(), class.q() as f64);
+    let mut before = 0;
+    (x.iter().zip(1..))
+        .map(|(&x, t)| {
+            let own = inputs.weight(t, before, x.into()) as f64;
+            before = x.into();
+            own * q / inputs.denominator(t) as f64
+        })
+        .product()
 }

@@ -29,9 +29,9 @@ pub(crate) fn restore(backend: &mut dyn Backend, saved: &[ModelState]) -> Result
     Ok(())
 }
 
-/// Reads a checkpoint.
-pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FleetError> {
-    postcard::from_bytes(bytes).map_err(|e| FleetError::Checkpoint(e.to_string()))
+/// Reads a part of a checkpoint, and what follows it.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), FleetError> {
+    postcard::take_from_bytes(bytes).map_err(|e| FleetError::Checkpoint(e.to_string()))
 }
 
 /// A checkpoint of something else.

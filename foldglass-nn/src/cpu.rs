@@ -3,9 +3,10 @@
 use crate::adam;
 use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::{Batch, BatchLaw};
+use crate::law::{LengthLaw, SymbolLaw};
 use crate::lesson::Lesson;
 use crate::matmul::Undone;
-use crate::objective::{Sampler, TokenWeight, likeliest, log_of, logit_gradient, weigh};
+use crate::objective::{Sampler, TokenWeight, Weighed, likeliest, log_of, logit_gradient, weigh};
 use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
@@ -29,6 +30,7 @@ pub struct Cpu {
 
 struct Model {
     own: ModelSettings,
+    inputs: SymbolLaw,
     state: ModelState,
     tables: Tables,
     activations: Activations,
@@ -36,6 +38,9 @@ struct Model {
 
 impl Cpu {
     /// A back end for these models; their weights are still to be restored.
+    ///
+    /// # Panics
+    /// If the settings have a law of the inputs that [`Settings::check`] refuses.
     pub fn new(settings: &Settings, models: &[ModelSettings]) -> Cpu {
         let tables = Tables::new(settings.shape, settings.layout, settings.cap);
         let blank = ModelState::new(vec![0.0; settings.shape.parameters()]);
@@ -45,6 +50,7 @@ impl Cpu {
                 .iter()
                 .map(|own| Model {
                     own: own.clone(),
+                    inputs: (settings.symbol_law(own.square.q())).expect("a law that was checked"),
                     state: blank.clone(),
                     tables: tables.clone(),
                     activations: Activations::default(),
@@ -153,7 +159,8 @@ impl Model {
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
-                lengths: &settings.lengths.list(length),
+                inputs: &self.inputs,
+                lengths: &settings.lengths.law(length),
                 drawn: settings.lengths.drawn(),
                 rows: settings.batch,
                 group: settings.group(),
@@ -173,16 +180,17 @@ impl Model {
         });
         let v = settings.shape.vocabulary;
         let policy = &self.activations.policy;
-        let weighed = weigh(settings, self.own.entropy, &batch, policy, v, None);
-        let record = self.update_on(settings, &batch, &weighed.tokens, weighed.right as u32);
+        let coefficient = settings.coefficient(self.own.entropy, step);
+        let weighed = weigh(settings, coefficient, &batch, policy, v, None);
+        let record = self.update_on(settings, step, &batch, &weighed);
         if let Method::Grpo { epochs, .. } = settings.method {
             let old = chosen(&batch, &self.activations.policy, v);
             for _ in 1..epochs {
                 self.tables.refresh(&self.state.weights);
                 self.follow(settings, &mut batch);
                 let policy = &self.activations.policy;
-                let again = weigh(settings, self.own.entropy, &batch, policy, v, Some(&old));
-                self.update_on(settings, &batch, &again.tokens, again.right as u32);
+                let again = weigh(settings, coefficient, &batch, policy, v, Some(&old));
+                self.update_on(settings, step, &batch, &again);
             }
         }
         StepRecord {
@@ -197,11 +205,11 @@ impl Model {
     fn update_on(
         &mut self,
         settings: &Settings,
+        step: u64,
         batch: &Batch,
-        weights: &[TokenWeight],
-        right: u32,
+        weighed: &Weighed,
     ) -> f64 {
-        let mut gradient = self.gradient(settings, batch, weights);
+        let mut gradient = self.gradient(settings, batch, &weighed.tokens);
         if self.activations.undone.is() {
             return 0.0;
         }
@@ -211,7 +219,7 @@ impl Model {
             state.gathered.resize(gradient.len(), 0.0);
             (state.gathered.iter_mut().zip(&gradient)).for_each(|(sum, g)| *sum += g);
             state.gathered_batches += 1;
-            state.gathered_right += right;
+            state.gathered_right += weighed.right as u32;
             if state.gathered_right < adaptive.right && state.gathered_batches < adaptive.most {
                 return norm;
             }
@@ -223,25 +231,32 @@ impl Model {
             state.gathered_batches = 0;
             state.gathered_right = 0;
         }
-        let rate = self.own.learning_rate;
-        adam::update(settings.adam, rate, &gradient, &mut self.state);
+        if let Some(most) = settings.clip_norm {
+            adam::clip(&mut gradient, most);
+        }
+        let step = adam::Step {
+            rate: settings.rate(self.own.learning_rate, step),
+            decay: settings.weight_decay,
+        };
+        adam::update(settings.adam, step, &gradient, &mut self.state);
         norm
     }
 
-    fn right(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> u32 {
+    fn right(&mut self, settings: &Settings, test: &Test, lengths: &LengthLaw) -> u32 {
         let batch = self.tested(settings, test, lengths);
         (0..batch.samples()).filter(|&s| batch.right(s)).count() as u32
     }
 
     /// A test's batch, answered; empty without lengths.
-    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &[usize]) -> Batch {
-        if lengths.is_empty() {
+    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &LengthLaw) -> Batch {
+        if lengths.lengths().is_empty() {
             return Batch::new(&self.own.square, &[], settings.cap);
         }
         let numbers = Numbers::new(self.own.seed, test.purpose, test.step);
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
+                inputs: &self.inputs,
                 lengths,
                 drawn: settings.lengths.drawn(),
                 rows: test.samples,
@@ -269,7 +284,8 @@ impl Model {
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
-                lengths: lesson.lengths(),
+                inputs: &self.inputs,
+                lengths: &LengthLaw::equal(lesson.lengths().to_vec()),
                 drawn: Drawn::Sample,
                 rows: settings.batch,
                 group: 1,
@@ -294,12 +310,11 @@ impl Model {
         if self.activations.undone.is() {
             return 0.0;
         }
-        adam::update(
-            settings.adam,
-            self.own.learning_rate,
-            &gradient,
-            &mut self.state,
-        );
+        let step = adam::Step {
+            rate: self.own.learning_rate,
+            decay: 0.0,
+        };
+        adam::update(settings.adam, step, &gradient, &mut self.state);
         let logs = chosen(&batch, &self.activations.policy, v).into_iter();
         -logs.map(log_of).sum::<f64>() * f64::from(share)
     }
@@ -344,6 +359,10 @@ impl Backend for Cpu {
 
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError> {
         Ok(self.models[model].state.clone())
+    }
+
+    fn weights(&mut self, model: usize) -> Result<Vec<f32>, BackendError> {
+        Ok(self.models[model].state.weights.clone())
     }
 
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError> {

@@ -18,6 +18,7 @@ use crate::backend::BackendError;
 use crate::settings::{Method, ModelSettings, Settings};
 use crate::shape::ROTARY_BASE;
 use device::{Address, Device, Driver, Launch};
+use foldglass::inputs::InputLaw;
 use memory::{Call, Memory, Options};
 pub use source::Precision;
 use source::Sizes;
@@ -73,6 +74,7 @@ impl Cuda {
         mut device: Box<dyn Device>,
     ) -> Result<Cuda, BackendError> {
         let options = Options {
+            law: settings.inputs != InputLaw::Uniform,
             gathered: settings.adaptive.is_some(),
             old: matches!(settings.method, Method::Grpo { epochs: 2.., .. }),
         };
@@ -101,6 +103,7 @@ impl Cuda {
                 }
             }
         }
+        self.write_symbol_ends(models)?;
         let pairs = self.sizes.shape.head_width() / 2;
         let (least, distances) = self.sizes.distances();
         let turns: Vec<f32> = (0..distances)
@@ -124,6 +127,28 @@ impl Cuda {
         self.write_f32(self.memory.rate, &rate)
     }
 
+    /// Puts the law of the inputs in place, where it is not uniform.
+    fn write_symbol_ends(&mut self, models: &[ModelSettings]) -> Result<(), BackendError> {
+        if self.memory.symbol_ends == 0 {
+            return Ok(());
+        }
+        let (v, cap) = (self.sizes.shape.vocabulary, self.sizes.cap);
+        let mut all = vec![0; models.len() * cap * v * v];
+        for (model, own) in models.iter().enumerate() {
+            let q = own.square.q();
+            let law = (self.settings.symbol_law(q))
+                .map_err(|error| BackendError::Device(error.to_string()))?;
+            for position in 0..cap {
+                for before in 0..q {
+                    let ends = law.ends(position, before);
+                    let at = ((model * cap + position) * v + before) * v;
+                    all[at..][..ends.len()].copy_from_slice(ends);
+                }
+            }
+        }
+        self.write_u64(self.memory.symbol_ends, &all)
+    }
+
     /// Measures every kernel of the next `train` or ends that: kernels, launches, milliseconds.
     pub fn profile(
         &mut self,
@@ -133,6 +158,11 @@ impl Cuda {
     }
 
     fn write_f32(&mut self, to: Address, values: &[f32]) -> Result<(), BackendError> {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.device.write(to, &bytes)
+    }
+
+    fn write_u64(&mut self, to: Address, values: &[u64]) -> Result<(), BackendError> {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.device.write(to, &bytes)
     }

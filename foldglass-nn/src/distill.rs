@@ -7,6 +7,7 @@
 use crate::backend::{Backend, BackendError, ModelState, Test, unless_stopped};
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::fleet::{FleetError, MakeBackend, Piece};
+use crate::law::LengthLaw;
 use crate::layout::Layout;
 use crate::lesson::Lesson;
 use crate::philox::Purpose;
@@ -95,6 +96,7 @@ impl Distillation {
             cap,
             lengths: Lengths::Fixed {
                 lengths: vec![cap],
+                weights: Vec::new(),
                 drawn: Default::default(),
             },
             gate: Gate {
@@ -315,7 +317,7 @@ impl Distilling {
 
     /// Takes up what [`Distilling::save`] left of the same pupils.
     pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let saved: Checkpoint = read(bytes)?;
+        let (saved, _): (Checkpoint, _) = read(bytes)?;
         let pupils = self.pupils.len();
         let fits = saved.format == FORMAT
             && saved.progress.len() == pupils
@@ -342,11 +344,11 @@ fn agreements(
     let room = backend.room();
     for (part, first) in (0..inputs).step_by(room).enumerate() {
         let lengths = pupils.iter().zip(active).map(|(pupil, &active)| {
-            if active {
+            LengthLaw::equal(if active {
                 pupil.lesson.lengths().to_vec()
             } else {
                 Vec::new()
-            }
+            })
         });
         let test = Test {
             purpose: Purpose::HeldOut,

@@ -2,9 +2,10 @@
 
 use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test, unless_stopped};
 use crate::checkpoint::{other_networks, read, restore, states};
+use crate::law::LengthLaw;
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
-use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings};
+use crate::settings::{Decoding, GateLengths, Keep, Lengths, ModelSettings, Settings};
 use crate::weights::Weights;
 use foldglass::watch::Stop;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,22 @@ pub struct CurvePoint {
     pub last: StepRecord,
 }
 
+/// A model at its best gate: the longest length of the curriculum, there the highest accuracy that the
+/// gate saw, the first of equals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// Steps made so far.
+    pub step: u64,
+    /// The longest length it was trained on at this step.
+    pub length: usize,
+    /// The accuracy that the gate saw.
+    pub gate: f64,
+    /// What the last step came to.
+    pub last: StepRecord,
+    /// The weights.
+    pub weights: Vec<f32>,
+}
+
 /// R models, their back end and how far they have come.
 pub struct Fleet {
     settings: Settings,
@@ -35,6 +52,8 @@ pub struct Fleet {
     backend: Box<dyn Backend>,
     step: u64,
     lengths: Vec<usize>,
+    /// By model; empty before the first gate, and where the last weights alone are kept.
+    best: Vec<Best>,
 }
 
 /// How far a fleet trains before it asks again.
@@ -70,6 +89,7 @@ impl Fleet {
             backend,
             step: 0,
             lengths,
+            best: Vec::new(),
         })
     }
 
@@ -102,8 +122,26 @@ impl Fleet {
     pub fn weights(&mut self, model: usize) -> Result<Weights, FleetError> {
         Ok(Weights {
             shape: self.settings.shape,
-            values: self.backend.state(model)?.weights,
+            values: self.backend.weights(model)?,
         })
+    }
+
+    /// Every model at its best gate; empty before the first gate, and under [`Keep::Last`].
+    pub fn best(&self) -> &[Best] {
+        &self.best
+    }
+
+    /// Looks at the models with their best weights in place, which [`Fleet::best`] has; training goes on
+    /// from the last ones.
+    pub fn look_at_best<T>(&mut self, look: impl FnOnce(&mut Fleet) -> T) -> Result<T, FleetError> {
+        let last = states(self.backend.as_mut())?;
+        for (model, best) in self.best.iter().enumerate() {
+            let state = ModelState::new(best.weights.clone());
+            self.backend.restore(model, &state)?;
+        }
+        let seen = look(self);
+        restore(self.backend.as_mut(), &last)?;
+        Ok(seen)
     }
 
     /// Trains to the last step; the observer gets a point of every model whenever the gate is
@@ -164,7 +202,7 @@ impl Fleet {
             self.step = before;
             return Ok(None);
         };
-        Ok(Some(self.pass_gate(next, records, accuracies)))
+        self.pass_gate(next, records, accuracies).map(Some)
     }
 
     /// Passes the gate after the step of these records.
@@ -173,7 +211,7 @@ impl Fleet {
         next: u64,
         records: Vec<StepRecord>,
         accuracies: Vec<f64>,
-    ) -> Vec<CurvePoint> {
+    ) -> Result<Vec<CurvePoint>, FleetError> {
         let trained = self.lengths.clone();
         if let Lengths::Curriculum { .. } = self.settings.lengths
             && self.step == next
@@ -185,7 +223,7 @@ impl Fleet {
             }
         }
         let points = records.into_iter().zip(trained).zip(accuracies).enumerate();
-        points
+        let points: Vec<CurvePoint> = points
             .map(|(model, ((last, length), gate))| CurvePoint {
                 model,
                 step: self.step,
@@ -193,14 +231,39 @@ impl Fleet {
                 gate,
                 last,
             })
-            .collect()
+            .collect();
+        if self.settings.keep == Keep::Best {
+            self.keep_best(&points)?;
+        }
+        Ok(points)
+    }
+
+    fn keep_best(&mut self, points: &[CurvePoint]) -> Result<(), FleetError> {
+        for point in points {
+            let before = self.best.get(point.model);
+            if before.is_some_and(|b| (b.length, b.gate) >= (point.length, point.gate)) {
+                continue;
+            }
+            let best = Best {
+                step: point.step,
+                length: point.length,
+                gate: point.gate,
+                last: point.last,
+                weights: self.backend.weights(point.model)?,
+            };
+            match self.best.get_mut(point.model) {
+                Some(before) => *before = best,
+                None => self.best.push(best),
+            }
+        }
+        Ok(())
     }
 
     fn ask_gate(&mut self) -> Result<Vec<f64>, BackendError> {
         let gate = &self.settings.gate;
         let lengths = |&n: &usize| match gate.lengths {
-            GateLengths::Training => self.settings.lengths.list(n),
-            GateLengths::Current => vec![n],
+            GateLengths::Training => self.settings.lengths.law(n),
+            GateLengths::Current => LengthLaw::equal(vec![n]),
         };
         let test = Test {
             purpose: Purpose::Gate,
@@ -225,7 +288,7 @@ impl Fleet {
                 step: (length as u64) << 16 | part as u64,
                 samples: most.min(inputs - first),
                 decoding: Decoding::Greedy,
-                lengths: vec![vec![length]; self.models.len()],
+                lengths: vec![LengthLaw::equal(vec![length]); self.models.len()],
             };
             let more = self.backend.right(&test)?;
             right.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
@@ -244,12 +307,16 @@ impl Fleet {
             lengths: self.lengths.clone(),
             states: states(self.backend.as_mut())?,
         };
-        Ok(postcard::to_stdvec(&checkpoint).expect("plain data"))
+        let mut bytes = postcard::to_stdvec(&checkpoint).expect("plain data");
+        if self.settings.keep == Keep::Best {
+            bytes = postcard::to_extend(&self.best, bytes).expect("plain data");
+        }
+        Ok(bytes)
     }
 
     /// Takes up what [`Fleet::save`] left of the same models under the same settings.
     pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let saved: Checkpoint = read(bytes)?;
+        let (saved, rest): (Checkpoint, &[u8]) = read(bytes)?;
         if saved.format != FORMAT {
             return Err(FleetError::Checkpoint(format!(
                 "format '{}'; this version reads '{FORMAT}'",
@@ -266,7 +333,18 @@ impl Fleet {
         if !fits {
             return Err(other_networks());
         }
+        let best: Vec<Best> = match self.settings.keep {
+            Keep::Last => Vec::new(),
+            Keep::Best => read(rest)?.0,
+        };
+        let parameters = self.settings.shape.parameters();
+        let fits = (best.is_empty() || best.len() == self.models.len())
+            && best.iter().all(|b| b.weights.len() == parameters);
+        if !fits {
+            return Err(other_networks());
+        }
         restore(self.backend.as_mut(), &saved.states)?;
+        self.best = best;
         self.step = saved.step;
         self.lengths = saved.lengths;
         Ok(())
@@ -284,4 +362,5 @@ struct Checkpoint {
     step: u64,
     lengths: Vec<usize>,
     states: Vec<ModelState>,
+    // Where the best weights are kept they follow, as a list of `Best`.
 }

@@ -1,5 +1,6 @@
 //! Turns a code of a class into a teacher that back ends can follow (paper, app. G.4).
 
+use foldglass::class::Class;
 use foldglass::policy::Code;
 use thiserror::Error;
 
@@ -31,8 +32,11 @@ pub struct Lesson {
 /// A class whose codes cannot be taught.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LessonError {
+    /// Lessons are taught on uniform inputs.
+    #[error("only classes with uniform inputs can be taught")]
+    Law,
     /// Some windows cannot occur, so cells are not numbered by their symbols.
-    #[error("only classes with uniform inputs can be taught: some windows of this one never occur")]
+    #[error("every input needs a probability above 0: some windows of this class never occur")]
     Gaps,
     /// Too many symbols.
     #[error("{0} symbols; at most 255 can be taught")]
@@ -43,11 +47,23 @@ impl Lesson {
     /// The lesson of a code.
     pub fn new(code: &Code) -> Result<Lesson, LessonError> {
         let class = code.class();
+        if !class.task().inputs().is_uniform() {
+            return Err(LessonError::Law);
+        }
+        let actions = code.actions().iter().map(|&a| a as u8).collect();
+        Ok(Lesson {
+            actions,
+            ..Lesson::places(class)?
+        })
+    }
+
+    /// Where steps find their cells, without actions; under any law that gives every input a probability.
+    pub(crate) fn places(class: &Class) -> Result<Lesson, LessonError> {
         let q = class.q();
         if q > 255 {
             return Err(LessonError::Symbols(q));
         }
-        if !class.task().inputs().is_uniform() {
+        if !class.task().inputs().has_full_support() {
             return Err(LessonError::Gaps);
         }
         let step = |&node: &usize| {
@@ -65,12 +81,11 @@ impl Lesson {
         let steps = (0..lengths.len())
             .map(|which| class.path(which).iter().map(step).collect())
             .collect();
-        let actions = code.actions().iter().map(|&a| a as u8).collect();
         Ok(Lesson {
             q,
             lengths,
             steps,
-            actions,
+            actions: Vec::new(),
         })
     }
 

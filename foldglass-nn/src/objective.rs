@@ -5,7 +5,7 @@
 
 use crate::batch::Batch;
 use crate::philox::{Draw, Numbers, below, unit};
-use crate::settings::{EntropyForm, Method, Permutation, Relabelling, Settings};
+use crate::settings::{Baseline, EntropyForm, Method, Permutation, Relabelling, Settings};
 
 /// The weights of one token.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -104,15 +104,35 @@ fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64])
     let share = 1.0 / samples as f64;
     match settings.method {
         Method::Reinforce {} => {
-            let mean = returns.iter().sum::<f64>() * share;
-            returns.iter().map(|r| (r - mean) * share).collect()
+            let mut centred = returns;
+            let parts: Vec<usize> = match settings.baseline {
+                Baseline::Batch => vec![samples],
+                // The longest first: samples of one length stand side by side.
+                Baseline::Length => {
+                    (batch.lengths().chunk_by(|a, b| a == b).map(<[_]>::len)).collect()
+                }
+            };
+            let mut rest = &mut centred[..];
+            for part in parts {
+                let (own, later) = rest.split_at_mut(part);
+                let mean = own.iter().sum::<f64>() * (1.0 / part as f64);
+                own.iter_mut().for_each(|r| *r -= mean);
+                rest = later;
+            }
+            if settings.standardise {
+                // Their mean is 0.
+                let variance = centred.iter().map(|a| a * a).sum::<f64>() * share;
+                let deviation = variance.sqrt() + DEVIATION_EPSILON;
+                centred.iter_mut().for_each(|a| *a /= deviation);
+            }
+            centred.iter().map(|a| a * share).collect()
         }
         Method::Grpo { group, .. } => (returns.chunks_exact(group))
             .flat_map(|group| {
                 let n = group.len() as f64;
                 let mean = group.iter().sum::<f64>() / n;
                 let variance = group.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / n;
-                let deviation = variance.sqrt() + GRPO_EPSILON;
+                let deviation = variance.sqrt() + DEVIATION_EPSILON;
                 group.iter().map(move |r| (r - mean) / deviation * share)
             })
             .collect(),
@@ -123,8 +143,8 @@ fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64])
     }
 }
 
-/// Added to a group's deviation, which is 0 where all its samples agree.
-pub const GRPO_EPSILON: f64 = 1e-6;
+/// Added to a deviation, which is 0 where all samples of a group or batch agree.
+pub const DEVIATION_EPSILON: f64 = 1e-6;
 
 /// The derivative of the clipped surrogate in log pi, over the advantage.
 fn clipped(method: Method, ratio: f64, advantage: f64) -> f64 {

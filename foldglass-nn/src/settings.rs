@@ -1,8 +1,11 @@
 //! Holds what a training run is, as data (paper, app. G.4 and G.5; SPEC, "Transformer RLVR").
 
+use crate::law::{LengthLaw, SymbolLaw};
 use crate::layout::Layout;
+use crate::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use crate::shape::{Shape, ShapeError};
 use crate::weights::InitialLaw;
+use foldglass::inputs::{InputError, InputLaw};
 use foldglass::quasigroup::{LatinSquare, SquareError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -41,6 +44,40 @@ pub struct Settings {
     pub adam: Adam,
     /// The test at the end.
     pub evaluation: Evaluation,
+    // What follows is left out of files where it has its default, so that the files of runs
+    // without it stay as they were.
+    /// The largest norm of a model's gradient; a longer one is scaled down to it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub clip_norm: Option<f64>,
+    /// AdamW's decay: an update takes rate times this share off every weight.
+    #[serde(skip_serializing_if = "is_default")]
+    pub weight_decay: f64,
+    /// How the learning rate changes over the run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub schedule: RateSchedule,
+    /// How the entropy coefficient changes over the run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub entropy_decay: Option<EntropyDecay>,
+    /// What REINFORCE subtracts from a return.
+    #[serde(skip_serializing_if = "is_default")]
+    pub baseline: Baseline,
+    /// Whether REINFORCE divides advantages by their standard deviation over the batch.
+    #[serde(skip_serializing_if = "is_default")]
+    pub standardise: bool,
+    /// Which weights are kept.
+    #[serde(skip_serializing_if = "is_default")]
+    pub keep: Keep,
+    /// The law of the inputs.
+    #[serde(skip_serializing_if = "is_uniform")]
+    pub inputs: InputLaw,
+}
+
+fn is_uniform(law: &InputLaw) -> bool {
+    *law == InputLaw::Uniform
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for Settings {
@@ -61,6 +98,14 @@ impl Default for Settings {
             adaptive: None,
             adam: Adam::default(),
             evaluation: Evaluation::default(),
+            clip_norm: None,
+            weight_decay: 0.0,
+            schedule: RateSchedule::default(),
+            entropy_decay: None,
+            baseline: Baseline::Batch,
+            standardise: false,
+            keep: Keep::Last,
+            inputs: InputLaw::Uniform,
         }
     }
 }
@@ -78,10 +123,13 @@ pub enum Lengths {
         #[serde(default)]
         drawn: Drawn,
     },
-    /// Uniform on a list, for good.
+    /// Drawn from a list, for good.
     Fixed {
         /// The lengths.
         lengths: Vec<usize>,
+        /// How likely each is, in proportion; none are equal ones.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        weights: Vec<u64>,
         /// Whether a length is drawn for every sample or once a batch.
         #[serde(default)]
         drawn: Drawn,
@@ -102,11 +150,21 @@ impl Default for Lengths {
 }
 
 impl Lengths {
-    /// The lengths that are equally likely when the curriculum is at `n`.
+    /// The lengths when the curriculum is at `n`.
     pub fn list(&self, n: usize) -> Vec<usize> {
         match self {
             Lengths::Curriculum { .. } => (1..=n).collect(),
             Lengths::Fixed { lengths, .. } => lengths.clone(),
+        }
+    }
+
+    /// The same with how likely each is.
+    pub fn law(&self, n: usize) -> LengthLaw {
+        match self {
+            Lengths::Curriculum { .. } => LengthLaw::equal(self.list(n)),
+            Lengths::Fixed {
+                lengths, weights, ..
+            } => LengthLaw::weighted(lengths.clone(), weights),
         }
     }
 
@@ -295,6 +353,28 @@ impl Default for Evaluation {
     }
 }
 
+/// What REINFORCE subtracts from the return of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Baseline {
+    /// The mean over the batch.
+    #[default]
+    Batch,
+    /// The mean over the samples of the batch that have the same length.
+    Length,
+}
+
+/// Which weights of a model are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// Those of the last step.
+    #[default]
+    Last,
+    /// Those of the best gate too ([`crate::fleet::Best`]).
+    Best,
+}
+
 /// What is one model's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
@@ -317,6 +397,9 @@ pub enum SettingsError {
     /// A task.
     #[error(transparent)]
     Square(#[from] SquareError),
+    /// The law of the inputs.
+    #[error(transparent)]
+    Inputs(#[from] InputError),
     /// The table form is exact for one block only.
     #[error("{0} blocks: fleets train models of 1 block, where the table form is exact")]
     Blocks(usize),
@@ -348,7 +431,11 @@ impl Settings {
             return Err(SettingsError::Blocks(self.shape.blocks));
         }
         self.check_ranges()?;
+        for model in models {
+            self.symbol_law(model.square.q())?;
+        }
         self.check_method()?;
+        self.check_optimiser(models)?;
         for model in models {
             let (c, rate) = (model.entropy, model.learning_rate);
             need(c.is_finite() && c >= 0.0, "entropy", c, "a number from 0")?;
@@ -372,6 +459,12 @@ impl Settings {
             shown,
             "at least one, each from 1 to the cap",
         )?;
+        if let Lengths::Fixed { weights, .. } = &self.lengths {
+            let fits = weights.is_empty() || weights.len() == list.len();
+            let fits = fits && weights.iter().all(|&weight| weight > 0);
+            let shown = format!("{weights:?} for {} lengths", list.len());
+            need(fits, "length weights", shown, "one above 0 for each length")?;
+        }
         let period = self.gate.period;
         need(period > 0, "gate period", period, "a whole number from 1")?;
         let samples = self.gate.samples;
@@ -436,6 +529,49 @@ impl Settings {
         Ok(())
     }
 
+    fn check_optimiser(&self, models: &[ModelSettings]) -> Result<(), SettingsError> {
+        if let Some(norm) = self.clip_norm {
+            let fits = norm.is_finite() && norm > 0.0;
+            need(fits, "clip norm", norm, "a number above 0")?;
+        }
+        let decay = self.weight_decay;
+        let fits = decay.is_finite() && decay >= 0.0;
+        need(fits, "weight decay", decay, "a number from 0")?;
+        let RateSchedule { warm_up, floor } = self.schedule;
+        let fits = warm_up == 0 || warm_up < self.steps;
+        need(fits, "warm-up", warm_up, "fewer steps than the run has")?;
+        let fits = (0.0..=1.0).contains(&floor);
+        need(fits, "rate floor", floor, "0 to 1, a share of the rate")?;
+        if let Some(EntropyDecay { kind, to, steps }) = self.entropy_decay {
+            let fits = to.is_finite() && to >= 0.0;
+            need(fits, "entropy decay's final value", to, "a number from 0")?;
+            need(steps > 0, "entropy decay's steps", steps, "from 1")?;
+            let positive = to > 0.0 && models.iter().all(|m| m.entropy > 0.0);
+            let fits = kind == DecayKind::Linear || positive;
+            let accepted = "linear, or coefficients and a final value above 0";
+            need(fits, "entropy decay", "geometric from or to 0", accepted)?;
+        }
+        let fits = self.method == Method::Reinforce {} || self.baseline == Baseline::Batch;
+        need(fits, "baseline", "length", "with the method reinforce")?;
+        let fits = self.method == Method::Reinforce {} || !self.standardise;
+        need(fits, "standardise", "true", "with the method reinforce")
+    }
+
+    /// The law of the inputs of a task with q symbols.
+    pub fn symbol_law(&self, q: usize) -> Result<SymbolLaw, InputError> {
+        SymbolLaw::new(&self.inputs, q, self.cap)
+    }
+
+    /// The entropy coefficient at a step, from 1, of a model whose own is `own`.
+    pub fn coefficient(&self, own: f64, step: u64) -> f64 {
+        (self.entropy_decay).map_or(own, |decay| decay.coefficient(own, step))
+    }
+
+    /// The learning rate at a step, from 1, of a model whose own is `own`.
+    pub fn rate(&self, own: f64, step: u64) -> f64 {
+        own * self.schedule.share(step, self.steps)
+    }
+
     /// Samples of one input.
     pub fn group(&self) -> usize {
         match self.method {
@@ -482,6 +618,11 @@ mod tests {
             entropy = "sequence-mean"
             method = { kind = "grpo", group = 8, clip = 0.2, epochs = 2 }
             lengths = { kind = "fixed", lengths = [1, 2] }
+            clip_norm = 1.0
+            weight_decay = 0.1
+            schedule = { warm_up = 100, floor = 0.1 }
+            entropy_decay = { kind = "geometric", to = 0.01, steps = 500 }
+            keep = "best"
             relabelling = { kind = "transposition", fraction = 0.5, period = 500 }
             [shape]
             width = 64
@@ -505,9 +646,37 @@ mod tests {
             "method = { kind = \"reinforce\", clip = 1 }",
             "lengths = { kind = \"curriculum\", stop = 3 }",
             "shape = { depth = 3 }",
+            "schedule = { warmup = 3 }",
+            "entropy_decay = { kind = \"linear\", to = 0.1, steps = 3, from = 1 }",
+            "baseline = \"lengths\"",
         ] {
             assert!(toml::from_str::<Settings>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn settings_without_later_options_are_written_as_before_them() {
+        let written = serde_json::to_value(Settings::default()).unwrap();
+        let mut keys: Vec<&str> = written.as_object().unwrap().keys().map(|k| &**k).collect();
+        keys.sort_unstable();
+        let first = [
+            "adam",
+            "adaptive",
+            "batch",
+            "cap",
+            "entropy",
+            "evaluation",
+            "exploration",
+            "gate",
+            "initial",
+            "layout",
+            "lengths",
+            "method",
+            "relabelling",
+            "shape",
+            "steps",
+        ];
+        assert_eq!(keys, first);
     }
 
     #[test]
@@ -528,6 +697,24 @@ mod tests {
             epochs: 1,
         };
         assert!(check(&|s| s.method = uneven).contains("grpo group is 7"));
+        assert!(check(&|s| s.clip_norm = Some(0.0)).contains("clip norm is 0"));
+        assert!(check(&|s| s.weight_decay = -1.0).contains("weight decay is -1"));
+        assert!(check(&|s| s.schedule.warm_up = 40_000).contains("warm-up is 40000"));
+        assert!(check(&|s| s.schedule.floor = 2.0).contains("rate floor is 2"));
+        let to_zero = EntropyDecay {
+            kind: DecayKind::Geometric,
+            to: 0.0,
+            steps: 9,
+        };
+        assert!(check(&|s| s.entropy_decay = Some(to_zero)).contains("geometric from or to 0"));
+        let expert = |change: fn(&mut Settings)| {
+            check(&move |s| {
+                s.method = Method::Expert {};
+                change(s);
+            })
+        };
+        assert!(expert(|s| s.baseline = Baseline::Length).contains("baseline is length"));
+        assert!(expert(|s| s.standardise = true).contains("standardise is true"));
         assert_eq!(Settings::default().check(&[]), Err(SettingsError::Empty));
     }
 }

@@ -1,5 +1,6 @@
 //! Reads settings in the words of the command line, and says which word an error is about.
 
+use crate::schedule::{DecayKind, EntropyDecay};
 use crate::settings::{Adam, Adaptive, Method, Permutation, Relabelling, SettingsError};
 use std::str::FromStr;
 use thiserror::Error;
@@ -84,6 +85,30 @@ impl FromStr for Adaptive {
     }
 }
 
+impl FromStr for EntropyDecay {
+    type Err = WordsError;
+
+    /// `linear:FINAL,STEPS` or `geometric:FINAL,STEPS`.
+    fn from_str(text: &str) -> Result<EntropyDecay, WordsError> {
+        let read = || {
+            let (kind, rest) = text.split_once(':')?;
+            let (to, steps) = rest.split_once(',')?;
+            Some(EntropyDecay {
+                kind: match kind {
+                    "linear" => DecayKind::Linear,
+                    "geometric" => DecayKind::Geometric,
+                    _ => return None,
+                },
+                to: number(to).filter(|to| *to >= 0.0)?,
+                steps: whole(steps).filter(|steps| *steps > 0)?,
+            })
+        };
+        read().ok_or(WordsError(
+            "accepted: linear:FINAL,STEPS or geometric:FINAL,STEPS, such as linear:0.01,20000",
+        ))
+    }
+}
+
 impl FromStr for Adam {
     type Err = WordsError;
 
@@ -108,6 +133,7 @@ impl SettingsError {
     /// with hyphens for underscores. None where there is no such word.
     pub fn words(&self) -> &'static [&'static str] {
         let what = match self {
+            SettingsError::Inputs(_) => return &["inputs"],
             SettingsError::Shape(_) => return &["width", "heads", "mlp", "vocabulary"],
             SettingsError::Range { what, .. } => *what,
             _ => return &[],
@@ -116,6 +142,7 @@ impl SettingsError {
             "batch" => &["batch"],
             "cap" => &["cap"],
             "lengths" => &["lengths", "start"],
+            "length weights" => &["length-weights"],
             "gate period" => &["gate-every"],
             "gate samples" => &["gate-samples"],
             "gate above" => &["gate-above"],
@@ -123,6 +150,13 @@ impl SettingsError {
             "entropy" => &["entropy"],
             "learning rate" => &["learning-rate"],
             "exploration" => &["epsilon"],
+            "clip norm" => &["clip-norm"],
+            "weight decay" => &["weight-decay"],
+            "warm-up" => &["warm-up"],
+            "rate floor" => &["cosine"],
+            "baseline" => &["baseline", "method"],
+            "standardise" => &["standardise", "method"],
+            what if what.starts_with("entropy decay") => &["entropy-decay"],
             "entropy form with grpo" => &["convention", "method"],
             what if what.starts_with("adam") => &["adam"],
             what if what.starts_with("grpo") => &["method"],
@@ -161,6 +195,17 @@ mod tests {
         }
         let gathered = |text: &str| text.parse::<Adaptive>().is_ok();
         assert!(gathered("64,16") && !gathered("64") && !gathered("1,0"));
+        let decay = "geometric:0.01,500".parse::<EntropyDecay>().unwrap();
+        assert_eq!((decay.kind, decay.steps), (DecayKind::Geometric, 500));
+        for bad in [
+            "linear",
+            "linear:0.1",
+            "linear:-1,5",
+            "linear:0.1,0",
+            "cosine:0.1,5",
+        ] {
+            assert!(bad.parse::<EntropyDecay>().is_err(), "{bad}");
+        }
         assert!("0.9,0.99,1e-8".parse::<Adam>().is_ok() && "0.9".parse::<Adam>().is_err());
     }
 }

@@ -7,13 +7,15 @@ use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::dense::{self, Dense};
 use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::law::{LengthLaw, SymbolLaw};
 use foldglass_nn::layout::{LAYOUTS, Layout};
-use foldglass_nn::objective::TokenWeight;
+use foldglass_nn::objective::{Sampler, TokenWeight};
 use foldglass_nn::philox::{Numbers, Purpose};
 use foldglass_nn::reference;
+use foldglass_nn::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
-    ModelSettings, Permutation, Relabelling, Settings,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
+    Lengths, Method, ModelSettings, Permutation, Relabelling, Settings,
 };
 use foldglass_nn::shape::{Norm, Shape};
 use foldglass_nn::weights::{InitialLaw, Weights};
@@ -54,7 +56,8 @@ fn fleet(settings: &Settings, models: &[ModelSettings]) -> Fleet {
 fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
     let law = BatchLaw {
         square,
-        lengths: &(1..=cap).collect::<Vec<_>>(),
+        inputs: &SymbolLaw::uniform(square.q()),
+        lengths: &LengthLaw::equal((1..=cap).collect()),
         drawn: Drawn::Sample,
         rows,
         group: 1,
@@ -163,6 +166,219 @@ fn greedy_decoding_is_that_of_the_dense_reference_on_all_inputs() {
     }
 }
 
+/// What training by a dense transformer in float64 makes of weights, every formula written out; batches
+/// and the numbers that tokens are drawn by are those of a back end.
+fn reference_training(settings: &Settings, own: &ModelSettings, start: &[f32]) -> Vec<f64> {
+    let q = own.square.q();
+    let mut weights: Vec<f64> = start.iter().map(|&w| w.into()).collect();
+    let (mut m, mut v) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
+    for step in 1..=settings.steps {
+        let numbers = Numbers::new(own.seed, Purpose::Training, step);
+        let law = BatchLaw {
+            square: &own.square,
+            inputs: &settings.symbol_law(q).unwrap(),
+            lengths: &settings.lengths.law(settings.cap),
+            drawn: Drawn::Sample,
+            rows: settings.batch,
+            group: 1,
+            cap: settings.cap,
+        };
+        let mut batch = Batch::draw(&law, numbers);
+        draw_tokens(settings, &weights, q, numbers, &mut batch);
+        // Returns, their means and the deviation of what is left.
+        let (rows, tokens) = (settings.batch, batch.tokens());
+        let right: Vec<f64> = (0..rows)
+            .map(|b| f64::from(u8::from(batch.right(b))))
+            .collect();
+        let mut advantages = Vec::new();
+        for b in 0..rows {
+            let same = |other: &usize| match settings.baseline {
+                Baseline::Batch => true,
+                Baseline::Length => batch.lengths()[*other] == batch.lengths()[b],
+            };
+            let peers: Vec<usize> = (0..rows).filter(same).collect();
+            let mean = peers.iter().map(|&p| right[p]).sum::<f64>() / peers.len() as f64;
+            advantages.push(right[b] - mean);
+        }
+        if settings.standardise {
+            let mean = advantages.iter().sum::<f64>() / rows as f64;
+            let variance = advantages.iter().map(|a| (a - mean).powi(2)).sum::<f64>() / rows as f64;
+            advantages
+                .iter_mut()
+                .for_each(|a| *a /= variance.sqrt() + 1e-6);
+        }
+        let share = (step as f64 / 3.0).min(1.0);
+        let coefficient = match settings.entropy_decay {
+            None => own.entropy,
+            Some(EntropyDecay {
+                kind: DecayKind::Linear,
+                to,
+                ..
+            }) => own.entropy + share * (to - own.entropy),
+            Some(EntropyDecay { to, .. }) => own.entropy * (to / own.entropy).powf(share),
+        };
+        let mut weighed = vec![TokenWeight::default(); tokens];
+        for b in 0..rows {
+            for t in 1..=batch.lengths()[b] {
+                weighed[batch.start(t) + b] = TokenWeight {
+                    policy: (advantages[b] / rows as f64) as f32,
+                    entropy: (coefficient / tokens as f64) as f32,
+                };
+            }
+        }
+        let single: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
+        let mut gradient = reference::gradient(settings, &single, q, &batch, &weighed);
+        let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        if let Some(most) = settings.clip_norm {
+            assert!(norm > most, "the gradient is clipped: {norm}");
+            gradient.iter_mut().for_each(|g| *g *= most / norm);
+        }
+        // The only schedule that is tested: half the rate at step 1, then half a cosine from the full
+        // rate at step 2 to a tenth of it at step 5.
+        let rate = match settings.schedule.warm_up {
+            0 => own.learning_rate,
+            _ if step == 1 => 0.5 * own.learning_rate,
+            _ => {
+                let turn = std::f64::consts::PI * (step as f64 - 2.0) / 3.0;
+                own.learning_rate * (0.55 + 0.45 * turn.cos())
+            }
+        };
+        let n = step as i32;
+        for (i, g) in gradient.iter().enumerate() {
+            m[i] = 0.9 * m[i] + 0.1 * g;
+            v[i] = 0.999 * v[i] + 0.001 * g * g;
+            let mean = m[i] / (1.0 - 0.9f64.powi(n));
+            let root = (v[i] / (1.0 - 0.999f64.powi(n))).sqrt();
+            weights[i] -= rate * settings.weight_decay * weights[i];
+            weights[i] -= rate * mean / (root + settings.adam.epsilon);
+        }
+    }
+    weights
+}
+
+/// Draws the tokens of a batch from a dense transformer.
+fn draw_tokens(
+    settings: &Settings,
+    weights: &[f64],
+    q: usize,
+    numbers: Numbers,
+    batch: &mut Batch,
+) {
+    let model = Dense::new(settings.shape, weights.to_vec());
+    let sampler = Sampler {
+        numbers,
+        q,
+        exploration: 0.0,
+        relabelling: None,
+    };
+    for sample in 0..batch.samples() {
+        let x: Vec<usize> = batch.x(sample).iter().map(|&s| s.into()).collect();
+        let mut y = vec![0; x.len()];
+        for t in 1..=x.len() {
+            let separator = settings.shape.separator();
+            let sequence = settings.layout.sequence(&x, &y, settings.cap, separator);
+            let logits = model.forward(&sequence).logits;
+            let powers: Vec<f64> = logits.row(t - 1)[..q].iter().map(|l| l.exp()).collect();
+            let total: f64 = powers.iter().sum();
+            let policy: Vec<f32> = powers.iter().map(|p| (p / total) as f32).collect();
+            y[t - 1] = sampler.token(&policy, sample, t).into();
+            batch.y_mut(sample)[t - 1] = y[t - 1] as u8;
+        }
+    }
+}
+
+/// The distance of two moves, over the length of the second.
+fn relative(one: &[f64], other: &[f64]) -> f64 {
+    let square = |of: &mut dyn Iterator<Item = f64>| of.map(|d| d * d).sum::<f64>();
+    let apart = square(&mut one.iter().zip(other).map(|(a, b)| a - b));
+    (apart / square(&mut other.iter().copied())).sqrt()
+}
+
+#[test]
+fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
+    let plain = Settings {
+        shape: small(Norm::Rms),
+        batch: 24,
+        steps: 5,
+        cap: 3,
+        lengths: Lengths::Fixed {
+            lengths: vec![1, 2, 3],
+            weights: Vec::new(),
+            drawn: Drawn::Sample,
+        },
+        // So large that the length of a gradient shows in the step, which Adam else divides out.
+        adam: Adam {
+            epsilon: 1e-2,
+            ..Adam::default()
+        },
+        evaluation: Evaluation {
+            length: 3,
+            inputs: 1,
+        },
+        ..Settings::default()
+    };
+    let own = model(3, LatinSquare::paper(), 0.3);
+    let start = Weights::draw(plain.shape, plain.initial, own.seed).values;
+    let moves = |settings: &Settings| {
+        settings.check(std::slice::from_ref(&own)).unwrap();
+        let mut cpu = Cpu::new(settings, std::slice::from_ref(&own));
+        cpu.restore(0, &ModelState::new(start.clone())).unwrap();
+        cpu.train(0, settings.steps, &[3]).unwrap();
+        let from_start = |(w, s): (f64, &f32)| w - f64::from(*s);
+        let found = cpu.weights(0).unwrap().into_iter().map(f64::from);
+        let expected = reference_training(settings, &own, &start).into_iter();
+        let found: Vec<f64> = found.zip(&start).map(from_start).collect();
+        let expected: Vec<f64> = expected.zip(&start).map(from_start).collect();
+        (found, expected)
+    };
+    let (found, without) = moves(&plain);
+    let apart = relative(&found, &without);
+    assert!(apart < 1e-4, "plain: {apart:e}");
+    let decay = |kind| EntropyDecay {
+        kind,
+        to: 0.01,
+        steps: 3,
+    };
+    type Change = Box<dyn Fn(&mut Settings)>;
+    let changes: Vec<(&str, Change)> = vec![
+        ("clip", Box::new(|s| s.clip_norm = Some(0.05))),
+        ("decay", Box::new(|s| s.weight_decay = 0.5)),
+        (
+            "schedule",
+            Box::new(|s| {
+                s.schedule = RateSchedule {
+                    warm_up: 2,
+                    floor: 0.1,
+                };
+            }),
+        ),
+        (
+            "linear",
+            Box::new(move |s| s.entropy_decay = Some(decay(DecayKind::Linear))),
+        ),
+        (
+            "geometric",
+            Box::new(move |s| s.entropy_decay = Some(decay(DecayKind::Geometric))),
+        ),
+        ("baseline", Box::new(|s| s.baseline = Baseline::Length)),
+        ("standardise", Box::new(|s| s.standardise = true)),
+    ];
+    let mut all = plain.clone();
+    for (name, change) in &changes {
+        let mut settings = plain.clone();
+        change(&mut settings);
+        change(&mut all);
+        let (found, expected) = moves(&settings);
+        let apart = relative(&found, &expected);
+        assert!(apart < 1e-4, "{name}: {apart:e}");
+        let effect = relative(&expected, &without);
+        assert!(effect > 1e-2, "{name} changes the steps: {effect:e}");
+    }
+    let (found, expected) = moves(&all);
+    let apart = relative(&found, &expected);
+    assert!(apart < 1e-4, "all together: {apart:e}");
+}
+
 /// A run of the test fleet; `change` makes it the variant under test.
 fn run(change: impl FnOnce(&mut Settings)) -> (Settings, Vec<Vec<CurvePoint>>, Vec<ModelState>) {
     let mut settings = Settings {
@@ -268,6 +484,7 @@ fn every_option_trains_and_changes_the_run() {
     check("fixed lengths", &|s| {
         s.lengths = Lengths::Fixed {
             lengths: vec![1, 3],
+            weights: Vec::new(),
             drawn: Drawn::Batch,
         };
     });
@@ -352,6 +569,91 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
     assert!(taken.take_up(&kept[..kept.len() / 2]).is_err());
     let mut other = fleet(&settings, &models[..2]);
     let refused = other.take_up(&kept).unwrap_err().to_string();
+    assert!(refused.contains("other networks"), "{refused}");
+}
+
+#[test]
+fn the_best_gate_is_kept_through_a_checkpoint() {
+    let settings = Settings {
+        shape: small(Norm::Rms),
+        batch: 16,
+        steps: 40,
+        cap: 3,
+        gate: Gate {
+            period: 4,
+            samples: 16,
+            above: 0.3,
+            ..Gate::default()
+        },
+        evaluation: Evaluation {
+            length: 2,
+            inputs: 9,
+        },
+        keep: Keep::Best,
+        ..Settings::default()
+    };
+    let models: Vec<ModelSettings> = (0..3)
+        .map(|seed| model(seed, LatinSquare::paper(), 0.1))
+        .collect();
+    let mut whole = fleet(&settings, &models);
+    let (mut points, mut weights) = (Vec::new(), Vec::new());
+    while whole.step() < settings.steps {
+        points.push(whole.advance().unwrap());
+        weights.push([0, 1, 2].map(|m| whole.weights(m).unwrap().values));
+    }
+    for (m, best) in whole.best().iter().enumerate() {
+        // The first of the gates that no other passes: longer, or as long and more accurate.
+        let rank = |at: &usize| (points[*at][m].length, points[*at][m].gate);
+        let all = 0..points.len();
+        let first = (all.clone())
+            .find(|at| all.clone().all(|other| rank(&other) <= rank(at)))
+            .unwrap();
+        let point = &points[first][m];
+        assert_eq!(
+            (best.step, best.length, best.gate, best.last),
+            (point.step, point.length, point.gate, point.last)
+        );
+        assert_eq!(best.weights, weights[first][m]);
+    }
+    let steps: Vec<u64> = whole.best().iter().map(|best| best.step).collect();
+    assert!(steps.iter().any(|&step| step < 40), "{steps:?}");
+    // Stopped between two gates, after the best one of some model.
+    let mut begun = fleet(&settings, &models);
+    let mut pieces = 0;
+    while begun.step() < 26 {
+        begun
+            .advance_in_pieces(|| {
+                pieces += 1;
+                if pieces > 13 {
+                    Piece::Stop
+                } else {
+                    Piece::Steps(2)
+                }
+            })
+            .unwrap();
+    }
+    assert_eq!(begun.step(), 26);
+    let mut taken = fleet(&settings, &models);
+    taken.take_up(&begun.save().unwrap()).unwrap();
+    taken.run(|_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(taken.best(), whole.best());
+    assert_eq!(taken.save().unwrap(), whole.save().unwrap());
+    // A look at the best leaves the last as they were.
+    let last = whole.save().unwrap();
+    let seen = whole.look_at_best(|fleet| [0, 1, 2].map(|m| fleet.weights(m).unwrap().values));
+    let kept: Vec<Vec<f32>> = whole.best().iter().map(|b| b.weights.clone()).collect();
+    assert_eq!(seen.unwrap().to_vec(), kept);
+    assert_eq!(whole.save().unwrap(), last);
+    // Without it nothing else changes.
+    let plain = Settings {
+        keep: Keep::Last,
+        ..settings.clone()
+    };
+    let mut plain = fleet(&plain, &models);
+    plain.run(|_| ControlFlow::Continue(())).unwrap();
+    assert!(plain.best().is_empty());
+    assert_eq!(plain.weights(1).unwrap(), whole.weights(1).unwrap());
+    let refused = plain.take_up(&last).unwrap_err().to_string();
     assert!(refused.contains("other networks"), "{refused}");
 }
 

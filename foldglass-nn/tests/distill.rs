@@ -3,6 +3,7 @@
 use foldglass::chain::random_code;
 use foldglass::class::{Class, Shape as Window};
 use foldglass::count;
+use foldglass::exact::parse;
 use foldglass::inputs::InputLaw;
 use foldglass::memory::Allowance;
 use foldglass::quasigroup::LatinSquare;
@@ -124,10 +125,19 @@ fn random_codes_are_learned_and_read_back() {
         assert_eq!(found.reward.to_string(), count::reward(&taught).to_string());
         let right = found.right as f64 / found.inputs as f64;
         assert_eq!(right, found.reward.to_f64());
+        assert_eq!((found.agreement, found.network_reward), (1.0, right));
+        // Under another law the same code earns another reward, and the network earns the same.
+        let law = InputLaw::Markov(parse("9/10").unwrap());
+        let task = Task::new(class.task().square().clone(), &law, &[3]).unwrap();
+        let correlated = Class::new(task, Window::untied(0, 0), Allowance::default()).unwrap();
+        let other = read_back(&mut backend, 0, &correlated, 3).unwrap();
+        assert_eq!(other.code.actions(), found.code.actions());
+        assert!((other.agreement - 1.0).abs() < 1e-12);
+        assert!((other.network_reward - other.reward.to_f64()).abs() < 1e-12);
         // A table that does not see the tokens before explains less or as much.
         let narrow = self::class(Window::tied(0, 0), 3);
         let less = read_back(&mut backend, 0, &narrow, 3).unwrap();
-        assert!(less.explained <= less.steps && less.agreement() <= 1.0);
+        assert!(less.explained <= less.steps && less.agreement <= 1.0);
     }
 }
 

@@ -18,6 +18,15 @@ def test_a_fleet_trains_and_its_curves_and_weights_are_read(tmp_path) -> None:
         assert np.array_equal(tensor, fleet.weights(1)[name])
 
 
+def test_the_best_gate_is_kept_beside_the_last_step() -> None:
+    flags = {"quick": True, "steps": 100, "gate_every": 10, "backend": "cpu", "progress": False}
+    fleet = fg.train("z:3", keep="best", clip_norm=1.0, standardise=True, **flags)
+    best = fleet.models[0]["best"]
+    assert best["step"] % 10 == 0 and len(best["greedy"]) == 2
+    assert fleet.weights(0, best=True).keys() == fleet.weights(0).keys()
+    assert fleet.weights_path(0, best=True) != fleet.weights_path(0)
+
+
 def test_a_code_is_distilled_and_read_back() -> None:
     space = fg.Class(fg.Task("parity", 2))
     code = fg.Code.fold(space)

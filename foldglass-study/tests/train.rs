@@ -34,6 +34,7 @@ test_inputs = 40
 c = 0.1
 trace_every = 14
 read_back = true
+keep = \"best\"
 runs = 3
 fleet = 2
 [dynamics.grid]
@@ -74,12 +75,63 @@ fn networks_come_out_the_same_in_any_fleet() {
     assert_eq!(result["curve_step"], serde_json::json!([14, 28, 42, 56]));
     assert_eq!(result["greedy"].as_array().unwrap().len(), 2);
     assert_eq!(result["actions"].as_array().unwrap().len(), pairs[0].cells);
+    // Of gates at one length the best is the first with the highest accuracy, recorded or not.
+    let gates = result["curve_gate"].as_array().unwrap().iter();
+    let highest = gates.map(|gate| gate.as_f64().unwrap()).fold(0.0, f64::max);
+    assert!(result["best_gate"].as_f64().unwrap() >= highest);
+    let step = result["best_step"].as_u64().unwrap();
+    assert!(step.is_multiple_of(7) || step == 60, "{step}");
+    for key in ["greedy", "actions"] {
+        let entries = |key: &str| result[key].as_array().unwrap().len();
+        assert_eq!(entries(&format!("best_{key}")), entries(key));
+    }
+    let last = in_memory(&STUDY.replace("keep = \"best\"\n", ""));
+    for (record, last) in pairs.iter().zip(&last) {
+        let mut result = record.result.clone();
+        result.retain(|key, _| !key.starts_with("best_"));
+        assert_eq!(result, last.result, "keeping the best changes nothing else");
+    }
     let reward = result["reward"].as_f64().unwrap();
     let mean = |greedy: &serde_json::Value| {
         let of = |n: usize| greedy[n].as_f64().unwrap();
         (of(0) + of(1)) / 2.0
     };
     assert!((reward - mean(&result["greedy"])).abs() < 1e-12);
+}
+
+#[test]
+fn networks_are_trained_and_read_back_under_the_law_of_their_class() {
+    let uniform = in_memory(STUDY);
+    let correlated =
+        in_memory(&STUDY.replace("lengths = [1, 2]", "lengths = [1, 2]\nk = \"9/10\""));
+    assert_ne!(uniform[0].result["loss"], correlated[0].result["loss"]);
+    assert_eq!(correlated[0].settings["inputs"]["markov"], "9/10");
+    assert!(!uniform[0].settings.contains_key("inputs"));
+    // Rewards of codes are over 2 (lengths) times 3 times the law's denominator 20.
+    let exact = correlated[0].result["code_exact"].as_str().unwrap();
+    let (_, below) = exact.split_once('/').unwrap();
+    assert_eq!(120 % below.parse::<u64>().unwrap(), 0, "{exact}");
+}
+
+#[test]
+fn every_key_of_the_optimiser_makes_another_run() {
+    let one = |more: &str| {
+        let text = STUDY.replace("runs = 3", &format!("{more}\nruns = 1"));
+        in_memory(&text)[0].result["loss"].clone()
+    };
+    let plain = one("");
+    for more in [
+        "clip_norm = 0.01",
+        "weight_decay = 1.0",
+        "warm_up = 30",
+        "cosine = 0.1",
+        "entropy_decay = \"linear:0.01,30\"",
+        "baseline = \"length\"",
+        "standardise = true",
+    ] {
+        assert_ne!(one(more), plain, "{more}");
+    }
+    assert_eq!(one("clip_norm = \"none\"\nentropy_decay = \"none\""), plain);
 }
 
 #[test]
@@ -127,6 +179,17 @@ fn what_cannot_be_trained_is_refused_with_the_key() {
         ("batch = 16", "batch = 0", "batch: batch is 0"),
         ("heads = 2", "heads = 3", "heads"),
         ("c = 0.1", "c = -1.0", "c: entropy is -1"),
+        (
+            "steps = 60",
+            "steps = 60\nwarm_up = 60",
+            "warm_up: warm-up is 60",
+        ),
+        (
+            "steps = 60",
+            "steps = 60\nclip_norm = 0.0",
+            "clip_norm: clip norm is 0",
+        ),
+        ("keep = \"best\"", "keep = \"first\"", "best"),
         ("full:0.5,2", "full:2,2", "transposition:SHARE,PERIOD"),
         ("steps = 60", "steps = 60\nmethod = \"ppo\"", "grpo:GROUP"),
         (
@@ -140,8 +203,8 @@ fn what_cannot_be_trained_is_refused_with_the_key() {
         ("fleet = 2", "precision = \"tf32\"", "precision"),
         (
             "lengths = [1, 2]",
-            "lengths = 2\nk = \"9/10\"",
-            "uniform inputs",
+            "lengths = 2\nk = 1",
+            "inputs all have a probability above 0",
         ),
         ("z:3", "z:9", "vocabulary"),
     ] {

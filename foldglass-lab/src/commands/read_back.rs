@@ -89,7 +89,7 @@ impl ReadBackArgs {
         if let Some(out) = &self.out {
             claims::write(out, &CodeForm::from(&found.code))?;
         }
-        let single = class.task().lengths().len() == 1;
+        let counts = class.task().lengths().len() == 1 && class.task().inputs().is_uniform();
         Ok(Found {
             back_end: maker.machine().expect("a network was read"),
             trained_steps: origin.map(|origin| origin.step),
@@ -98,10 +98,11 @@ impl ReadBackArgs {
             decided: found.decided,
             steps: found.steps,
             explained: found.explained,
-            agreement: found.agreement(),
+            agreement: found.agreement,
             inputs: found.inputs,
             right: found.right,
-            network_reward_exact: single.then(|| Reward::new(found.right, found.inputs)),
+            network_reward_exact: counts.then(|| Reward::new(found.right, found.inputs)),
+            network_reward: (!counts).then_some(found.network_reward),
             reward_exact: found.reward,
             actions: found.code.actions().to_vec(),
             class: class.spec(),
@@ -144,6 +145,7 @@ impl ReadBackArgs {
             cap,
             lengths: Lengths::Fixed {
                 lengths: vec![longest],
+                weights: Vec::new(),
                 drawn: Drawn::Sample,
             },
             evaluation: Evaluation {
@@ -170,9 +172,12 @@ pub struct Found {
     agreement: f64,
     inputs: u64,
     right: u64,
-    /// Of one length; several have equal weight, which counts of inputs do not.
+    /// Of one length and uniform inputs, which alone counts of inputs give.
     #[serde(skip_serializing_if = "Option::is_none")]
     network_reward_exact: Option<Reward>,
+    /// Elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_reward: Option<f64>,
     reward_exact: Reward,
     actions: Vec<Symbol>,
     #[serde(skip)]

@@ -16,6 +16,7 @@ use foldglass_nn::backend::BackendError;
 use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError, Piece};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
+use foldglass_nn::weights::Weights;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::{Error as StudyError, VERSION, words};
@@ -30,7 +31,7 @@ use crate::flags::kept::KeptArgs;
 use crate::flags::{count, task, warn_of_random};
 use crate::progress::Terminal;
 use flags::{List, MethodArgs, QUICK};
-use report::{Model, Trained};
+use report::{AtBest, Model, Trained};
 use tensorboard::{Events, Unwritten};
 
 /// The flags of `train`.
@@ -75,7 +76,8 @@ pub struct TrainArgs {
     /// --record-every says
     #[arg(long, value_name = "DIR")]
     tensorboard: Option<PathBuf>,
-    /// Write the weights at the end to this directory, a safetensors file a model
+    /// Write the weights at the end to this directory, a safetensors file a model; with --keep best
+    /// those of the best gate too
     #[arg(long, value_name = "DIR")]
     weights: Option<PathBuf>,
 }
@@ -250,20 +252,35 @@ impl TrainArgs {
             last,
             ..
         } = run;
-        let test = training.settings.evaluation;
-        let greedy = (1..=training.settings.cap)
-            .map(|length| fleet.accuracies(length, test.inputs))
-            .collect::<Result<Vec<_>, _>>();
-        let greedy = match greedy {
-            // A test takes long on a processor: who stopped it does not wait for it.
-            Err(FleetError::Backend(BackendError::Stopped)) => None,
-            greedy => Some(greedy.map_err(named)?),
+        // A test takes long on a processor: who stopped it does not wait for it.
+        let tested = |greedy: Result<Vec<Vec<f64>>, FleetError>| match greedy {
+            Err(FleetError::Backend(BackendError::Stopped)) => Ok(None),
+            greedy => greedy.map(Some).map_err(named),
+        };
+        let greedy = tested(training.greedy(&mut fleet))?;
+        let at_best = match fleet.best() {
+            [] => None,
+            _ => tested(fleet.look_at_best(|fleet| training.greedy(fleet)).flatten())?,
         };
         let (step, lengths) = (fleet.step(), fleet.lengths().to_vec());
         let mut models = Vec::new();
         for (name, length) in training.names.iter().zip(lengths) {
-            let weights = self.write_weights(training, &mut fleet, name)?;
             let of_model = |list: &Vec<Vec<f64>>| list.iter().map(|all| all[name.model]).collect();
+            let own = || fleet.weights(name.model);
+            let weights = self.write_weights(training, name, "", step, own)?;
+            let best = match fleet.best().get(name.model) {
+                Some(best) => {
+                    let kept = || {
+                        Ok(Weights {
+                            shape: training.settings.shape,
+                            values: best.weights.clone(),
+                        })
+                    };
+                    let path = self.write_weights(training, name, ".best", best.step, kept)?;
+                    Some(AtBest::new(best, at_best.as_ref().map(of_model), path))
+                }
+                None => None,
+            };
             let greedy = greedy.as_ref().map(of_model);
             let last = last.get(name.model).map(|point| point.last);
             models.push(Model::new(
@@ -273,6 +290,7 @@ impl TrainArgs {
                 greedy,
                 last,
                 weights,
+                best,
             ));
         }
         Ok(Trained {
@@ -287,8 +305,10 @@ impl TrainArgs {
     fn write_weights(
         &self,
         training: &Training,
-        fleet: &mut Fleet,
         name: &Name,
+        which: &str,
+        step: u64,
+        weights: impl FnOnce() -> Result<Weights, FleetError>,
     ) -> Result<Option<PathBuf>, Error> {
         let Some(directory) = &self.weights else {
             return Ok(None);
@@ -296,11 +316,11 @@ impl TrainArgs {
         let origin = Origin {
             settings: training.settings.clone(),
             model: training.models[name.model].clone(),
-            step: fleet.step(),
+            step,
         };
-        let weights = fleet.weights(name.model).map_err(named)?;
-        let path = directory.join(format!("{}.safetensors", name.file()));
-        let written = replace(&path, LABEL, &origin.write(&weights));
+        let path = directory.join(format!("{}{which}.safetensors", name.file()));
+        let bytes = origin.write(&weights().map_err(named)?);
+        let written = replace(&path, LABEL, &bytes);
         written.map_err(|source| StudyError::write(&path, source))?;
         Ok(Some(path))
     }
@@ -370,6 +390,13 @@ fn remark(points: &[CurvePoint]) -> String {
 }
 
 impl Training {
+    /// Greedy accuracy at lengths 1, 2, .. to the cap, of every model.
+    fn greedy(&self, fleet: &mut Fleet) -> Result<Vec<Vec<f64>>, FleetError> {
+        let inputs = self.settings.evaluation.inputs;
+        let lengths = 1..=self.settings.cap;
+        lengths.map(|t| fleet.accuracies(t, inputs)).collect()
+    }
+
     /// What the run is, as its file has it.
     fn description(&self) -> Value {
         let model = |name| RunModel {

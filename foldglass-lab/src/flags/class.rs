@@ -96,7 +96,8 @@ fn memory(text: &str) -> Result<usize, String> {
     number.ok_or(format!("a policy remembers 1 to {WIDEST} tokens"))
 }
 
-fn law(text: &str) -> Result<String, String> {
+/// Reads the words of a law of the inputs.
+pub fn law(text: &str) -> Result<String, String> {
     match words::check_law(text) {
         Ok(()) => Ok(text.to_owned()),
         Err(foldglass_study::Error::Inputs { problem, .. }) => Err(problem),

@@ -93,8 +93,8 @@ fn a_trained_network_is_read_back() {
             "needed: F32 of sizes",
         ),
         (
-            "--task parity --lengths 2 --inputs markov:9/10",
-            "uniform inputs",
+            "--task parity --lengths 2 --inputs markov:1",
+            "a probability above 0",
         ),
         ("--lengths 2", "--task"),
     ] {

@@ -55,6 +55,16 @@ fn every_option_of_training_makes_another_run() {
         "--noise full:0.5,2",
         "--adaptive 64,4",
         "--adam 0.5,0.9,1e-6",
+        "--clip-norm 0.01",
+        "--weight-decay 1",
+        "--warm-up 20",
+        "--cosine 0.1",
+        "--entropy 0.5 --entropy-decay linear:0,20",
+        "--entropy 0.5 --entropy-decay geometric:0.1,20",
+        "--inputs markov:9/10",
+        "--lengths 1,2 --length-weights 1,9",
+        "--baseline length",
+        "--standardise",
     ] {
         let longer = format!("--start 2 {more}");
         let own = more.starts_with("--start") || more.starts_with("--lengths");
@@ -160,6 +170,48 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 
 #[cfg(unix)]
 #[test]
+fn best_networks_are_kept_beside_the_last_through_a_stop() {
+    // A gate that is always open: the curriculum is at its cap by the second gate, and the best gate
+    // is the one with the highest accuracy from then on.
+    let flags = kept("--batch 32 --steps 2000 --gate-above 0 --keep best --weights files");
+    let whole = Scratch::new();
+    let report = whole.json(&flags);
+    for model in models(&report) {
+        let best = &model["best"];
+        let curves = whole.read("run/curves.jsonl");
+        let lines = curves
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).unwrap());
+        let own = lines.filter(|l| l["model"] == model["model"] && l["length"] == 2);
+        let highest = own.map(|l| l["gate"].as_f64().unwrap()).fold(0.0, f64::max);
+        assert_eq!(best["length"], 2);
+        assert!(best["gate"].as_f64().unwrap() >= highest, "{model}");
+        assert!(best["entropy"].as_f64().unwrap() > 0.0, "{model}");
+        assert_eq!(best["greedy"].as_array().unwrap().len(), 2);
+        let path = best["weights"].as_str().unwrap();
+        assert!(path.ends_with(".best.safetensors"), "{path}");
+        let file = |path: &Value| fs::read(whole.path().join(path.as_str().unwrap())).unwrap();
+        assert_ne!(file(&best["weights"]), file(&model["weights"]));
+    }
+    let scratch = Scratch::new();
+    let mut stops = 0;
+    for pause in [150, 250, 350] {
+        let run = scratch.run_and_interrupt(&flags, Duration::from_millis(pause));
+        stops += usize::from(run.code == Some(130));
+    }
+    assert!(stops > 0, "a run was stopped before its end");
+    scratch.json(&flags);
+    for file in ["run/curves.jsonl", "run/models.json"] {
+        assert_eq!(scratch.read(file), whole.read(file), "{file}");
+    }
+    for file in ["run/fleet.state", "files/000_parity_c0_s0.best.safetensors"] {
+        let bytes = |of: &Scratch| fs::read(of.path().join(file)).unwrap();
+        assert!(bytes(&scratch) == bytes(&whole), "{file}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_run_stopped_anywhere_goes_on_to_the_same_bytes() {
     // Gates far apart, so that stops fall between them.
     let flags = kept("--batch 64 --steps 3000 --gate-every 700");
@@ -232,6 +284,24 @@ fn mistakes_name_the_value_and_what_is_accepted() {
         ("--entropy -1", "at least 0"),
         ("--epsilon 2", "from 0 to 1"),
         ("--start 3", "--start"),
+        ("--inputs markov:2", "markov:2"),
+        ("--inputs sorted", "markov:K"),
+        ("--length-weights 1,2", "--lengths"),
+        (
+            "--lengths 1,2 --length-weights 1",
+            "length weights is [1] for 2 lengths",
+        ),
+        ("--lengths 1,2 --length-weights 1,0", "above 0"),
+        ("--clip-norm 0", "above 0"),
+        ("--warm-up 40000", "--warm-up: warm-up is 40000"),
+        ("--cosine 2", "from 0 to 1"),
+        ("--entropy-decay linear:1", "linear:FINAL,STEPS"),
+        (
+            "--entropy-decay geometric:0.1,5",
+            "coefficients and a final value above 0",
+        ),
+        ("--method expert --standardise", "with the method reinforce"),
+        ("--keep first", "`best`"),
         ("--test-length 3", "evaluation length is 3"),
         ("--backend tpu", "`cuda`"),
         ("--backend cpu --precision tf32", "--precision"),

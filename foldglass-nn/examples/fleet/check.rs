@@ -8,6 +8,7 @@ use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::Cuda;
 use foldglass_nn::dense::{self, Dense};
 use foldglass_nn::fleet::Fleet;
+use foldglass_nn::law::{LengthLaw, SymbolLaw};
 use foldglass_nn::layout::Layout;
 use foldglass_nn::objective::TokenWeight;
 use foldglass_nn::philox::{Numbers, Purpose};
@@ -20,7 +21,8 @@ use std::ops::ControlFlow;
 fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
     let law = BatchLaw {
         square,
-        lengths: &(1..=cap).collect::<Vec<_>>(),
+        inputs: &SymbolLaw::uniform(square.q()),
+        lengths: &LengthLaw::equal((1..=cap).collect()),
         drawn: Drawn::Sample,
         rows,
         group: 1,
@@ -190,6 +192,7 @@ fn check_draws(name: &str) -> Outcome<usize> {
         cap: 1,
         lengths: Lengths::Fixed {
             lengths: vec![1],
+            weights: Vec::new(),
             drawn: Drawn::Sample,
         },
         evaluation: foldglass_nn::settings::Evaluation {
@@ -218,7 +221,7 @@ fn check_draws(name: &str) -> Outcome<usize> {
             step,
             samples: 512,
             decoding: foldglass_nn::settings::Decoding::Sampled,
-            lengths: vec![vec![1]],
+            lengths: vec![LengthLaw::equal(vec![1])],
         };
         right += f64::from(made.right(&test)?[0]);
     }

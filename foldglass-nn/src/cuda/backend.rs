@@ -6,6 +6,7 @@ use super::source::{LESSON, Precision};
 use super::{Choice, Cuda};
 use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::Batch;
+use crate::law::LengthLaw;
 use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::Purpose;
@@ -30,17 +31,10 @@ impl Backend for Cuda {
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError> {
         let (memory, n) = (self.memory, self.sizes.shape.parameters());
         let place = |start| self.model_place(start, model);
-        let places = [
-            place(memory.weights),
-            place(memory.mean),
-            place(memory.second),
-        ];
+        let places = [place(memory.mean), place(memory.second)];
         let gathered = place(memory.gathered);
-        let [weights, mean, square] = [
-            self.read_f32(places[0], n)?,
-            self.read_f32(places[1], n)?,
-            self.read_f32(places[2], n)?,
-        ];
+        let weights = self.weights(model)?;
+        let [mean, square] = [self.read_f32(places[0], n)?, self.read_f32(places[1], n)?];
         let gathers = self.settings.adaptive.is_some();
         let gathered = if gathers {
             self.read_f32(gathered, n)?
@@ -60,6 +54,11 @@ impl Backend for Cuda {
             gathered_batches: number(self, memory.gathered_batches)?,
             gathered_right: number(self, memory.gathered_right)?,
         })
+    }
+
+    fn weights(&mut self, model: usize) -> Result<Vec<f32>, BackendError> {
+        let at = self.model_place(self.memory.weights, model);
+        self.read_f32(at, self.sizes.shape.parameters())
     }
 
     fn restore(&mut self, model: usize, state: &ModelState) -> Result<(), BackendError> {
@@ -90,7 +89,7 @@ impl Backend for Cuda {
     ) -> Result<Vec<StepRecord>, BackendError> {
         let lists: Vec<_> = lengths
             .iter()
-            .map(|&n| self.settings.lengths.list(n))
+            .map(|&n| self.settings.lengths.law(n))
             .collect();
         let longest = self.write_lengths(&lists)?;
         for step in first + 1..=first + count {
@@ -152,8 +151,9 @@ impl Backend for Cuda {
         if self.lessons.lengths.len() != self.models {
             return Err(BackendError::NoLesson);
         }
-        let lengths: Vec<Vec<usize>> = (self.lessons.lengths.iter().zip(active))
+        let lengths: Vec<LengthLaw> = (self.lessons.lengths.iter().zip(active))
             .map(|(list, &active)| if active { list.clone() } else { Vec::new() })
+            .map(LengthLaw::equal)
             .collect();
         let longest = self.write_lengths(&lengths)?;
         let (r, batch) = (self.models, self.settings.batch);

@@ -7,18 +7,21 @@ use super::{Cuda, sizes};
 use crate::backend::{Backend, BackendError, ModelState, Test};
 use crate::batch::{Batch, BatchLaw};
 use crate::cpu::Cpu;
+use crate::law::{LengthLaw, SymbolLaw};
 use crate::layout::{LAYOUTS, Layout};
 use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::{Numbers, Purpose};
+use crate::schedule::{DecayKind, EntropyDecay};
 use crate::settings::{
-    Adaptive, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings, Permutation,
-    Relabelling, Settings,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings,
+    Permutation, Relabelling, Settings,
 };
 use crate::shape::{Norm, Shape};
 use crate::weights::{InitialLaw, Weights};
 use foldglass::chain::random_code;
 use foldglass::class::{self, Class};
+use foldglass::exact::parse;
 use foldglass::inputs::InputLaw;
 use foldglass::memory::Allowance;
 use foldglass::quasigroup::LatinSquare;
@@ -200,6 +203,16 @@ fn both(settings: &Settings, precision: Precision, change: &dyn Fn(&mut [f32])) 
     let sizes = sizes(settings, &models, precision).unwrap();
     let device = Box::new(Emulator::new(&sizes));
     let mut cuda = Cuda::on(settings, &models, sizes, device).unwrap();
+    let mut cpu = on_cpu(settings, change);
+    for model in 0..models.len() {
+        cuda.restore(model, &cpu.state(model).unwrap()).unwrap();
+    }
+    (cuda, cpu)
+}
+
+/// The same on the CPU alone.
+fn on_cpu(settings: &Settings, change: &dyn Fn(&mut [f32])) -> Cpu {
+    let models = models();
     let mut cpu = Cpu::new(settings, &models);
     for (number, model) in models.iter().enumerate() {
         let mut weights = Weights::draw(settings.shape, settings.initial, model.seed).values;
@@ -212,11 +225,9 @@ fn both(settings: &Settings, precision: Precision, change: &dyn Fn(&mut [f32])) 
             (tensor.place.clone()).for_each(|i| weights[i] += ((i * 7 % 11) as f32 - 5.0) / 40.0);
         }
         change(&mut weights);
-        let state = ModelState::new(weights);
-        cuda.restore(number, &state).unwrap();
-        cpu.restore(number, &state).unwrap();
+        cpu.restore(number, &ModelState::new(weights)).unwrap();
     }
-    (cuda, cpu)
+    cpu
 }
 
 fn compare_gradients(settings: &Settings, precision: Precision, rows: usize, tolerance: f64) {
@@ -231,13 +242,13 @@ fn compare_changed(
     change: &dyn Fn(&mut [f32]),
 ) {
     let (mut cuda, mut cpu) = both(settings, precision, change);
-    let lengths: Vec<usize> = (1..=settings.cap).collect();
     let (mut batches, mut weights) = (Vec::new(), Vec::new());
     for model in models() {
         let q = model.square.q();
         let law = BatchLaw {
             square: &model.square,
-            lengths: &lengths,
+            inputs: &SymbolLaw::uniform(q),
+            lengths: &LengthLaw::equal((1..=settings.cap).collect()),
             drawn: Drawn::Sample,
             rows,
             group: 1,
@@ -391,6 +402,7 @@ fn training_takes_the_cpus_steps() {
         Box::new(|s| {
             s.lengths = Lengths::Fixed {
                 lengths: vec![1, 3],
+                weights: Vec::new(),
                 drawn: Drawn::Batch,
             };
         }),
@@ -427,6 +439,186 @@ fn training_takes_the_cpus_steps() {
     }
 }
 
+/// Options of the optimiser in groups that are tried together, each as a change of settings.
+fn optimiser_options() -> [Vec<fn(&mut Settings)>; 3] {
+    // Coefficients rise to 3, so that the entropy's part of the gradient is seen.
+    let steps: [fn(&mut Settings); 5] = [
+        |s| s.clip_norm = Some(0.05),
+        |s| s.weight_decay = 1.0,
+        |s| s.schedule.warm_up = 2,
+        |s| s.schedule.floor = 0.1,
+        |s| {
+            s.entropy_decay = Some(EntropyDecay {
+                kind: DecayKind::Linear,
+                to: 3.0,
+                steps: 3,
+            });
+        },
+    ];
+    let advantages: [fn(&mut Settings); 2] =
+        [|s| s.baseline = Baseline::Length, |s| s.standardise = true];
+    let gathered: [fn(&mut Settings); 3] = [
+        |s| s.clip_norm = Some(0.05),
+        |s| {
+            s.entropy_decay = Some(EntropyDecay {
+                kind: DecayKind::Geometric,
+                to: 3.0,
+                steps: 2,
+            });
+        },
+        |s| {
+            s.adaptive = Some(Adaptive {
+                right: 1000,
+                most: 2,
+            });
+        },
+    ];
+    [steps.to_vec(), advantages.to_vec(), gathered.to_vec()]
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn options_of_the_optimiser_take_the_cpus_steps() {
+    let plain = Settings {
+        steps: 3,
+        // Tokens that no policy decides are the same on both, however their last bits differ.
+        exploration: 1.0,
+        // So large that the length of a gradient shows in the step, which Adam else divides out.
+        adam: Adam {
+            epsilon: 1e-2,
+            ..Adam::default()
+        },
+        ..settings(small(Norm::Rms), Layout::PrefixFixed)
+    };
+    let moves = |backend: &mut dyn Backend, start: &[Vec<f32>]| -> Vec<f64> {
+        let of_model = |(model, start): (usize, &Vec<f32>)| {
+            let now = backend.weights(model).unwrap().into_iter();
+            now.zip(start)
+                .map(|(w, s)| f64::from(w) - f64::from(*s))
+                .collect::<Vec<f64>>()
+        };
+        start.iter().enumerate().flat_map(of_model).collect()
+    };
+    let relative = |one: &[f64], other: &[f64]| {
+        let apart: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
+        (apart / other.iter().map(|b| b * b).sum::<f64>()).sqrt()
+    };
+    let compare = |settings: &Settings| {
+        let (mut cuda, mut cpu) = both(settings, Precision::Tf32, &|_| ());
+        let start = [0, 1].map(|model| cpu.weights(model).unwrap());
+        for first in 0..settings.steps {
+            let found = cuda.train(first, 1, &[2, 3]).unwrap();
+            let expected = cpu.train(first, 1, &[2, 3]).unwrap();
+            for (model, (a, b)) in found.iter().zip(&expected).enumerate() {
+                let near = |a: f64, b: f64| (a - b).abs() < 3e-3 * (0.1 + b.abs());
+                let both = format!("after step {first}, model {model}: {a:?} {b:?}");
+                assert_eq!(a.sampled as f32, b.sampled as f32, "{both}");
+                assert!(near(a.loss, b.loss), "{both}");
+                assert!(near(a.gradient_norm, b.gradient_norm), "{both}");
+            }
+        }
+        let expected = moves(&mut cpu, &start);
+        let apart = relative(&moves(&mut cuda, &start), &expected);
+        assert!(apart < 1e-2, "{settings:?}: {apart:e}");
+        expected
+    };
+    for group in optimiser_options() {
+        let with = |left_out: Option<usize>| {
+            let mut settings = plain.clone();
+            let others = group
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| Some(*i) != left_out);
+            others.for_each(|(_, change)| change(&mut settings));
+            settings
+        };
+        let expected = compare(&with(None));
+        // A kernel that left one of them out would be farther off than that.
+        for left_out in 0..group.len() {
+            let settings = with(Some(left_out));
+            let mut cpu = on_cpu(&settings, &|_| ());
+            let start = [0, 1].map(|model| cpu.weights(model).unwrap());
+            cpu.train(0, settings.steps, &[2, 3]).unwrap();
+            let effect = relative(&moves(&mut cpu, &start), &expected);
+            assert!(effect > 3e-2, "option {left_out}: {effect:e}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "compiles the kernels as C++"]
+fn batches_are_those_of_the_cpu() {
+    let number = |text: &str| parse(text).unwrap();
+    let row = |row: [&str; 5]| row.map(number).to_vec();
+    let product = [
+        row(["1/2", "0", "1/4", "1/4", "0"]),
+        row(["0", "0", "0", "0", "1"]),
+        row(["1/5", "1/5", "1/5", "1/5", "1/5"]),
+    ];
+    let fixed = |weights: &[u64]| Lengths::Fixed {
+        lengths: vec![1, 2, 3],
+        weights: weights.to_vec(),
+        drawn: Drawn::Sample,
+    };
+    let model = |seed| ModelSettings {
+        seed,
+        square: LatinSquare::paper(),
+        entropy: 0.0,
+        learning_rate: 1e-3,
+    };
+    let models = [model(8), model(9)];
+    for (inputs, lengths) in [
+        (InputLaw::Uniform, fixed(&[])),
+        (InputLaw::Uniform, fixed(&[1, 5, 2])),
+        (InputLaw::Markov(number("9/10")), fixed(&[])),
+        (InputLaw::Product(product.to_vec()), fixed(&[7, 1, 9])),
+    ] {
+        let settings = Settings {
+            inputs,
+            lengths,
+            ..settings(small(Norm::Rms), Layout::PrefixFixed)
+        };
+        let sizes = sizes(&settings, &models, Precision::Tf32).unwrap();
+        let (samples, stride) = (sizes.samples, sizes.input_stride());
+        let device = Box::new(Emulator::new(&sizes));
+        let mut cuda = Cuda::on(&settings, &models, sizes, device).unwrap();
+        let law = settings.lengths.law(3);
+        cuda.write_lengths(&vec![law.clone(); 2]).unwrap();
+        let call = Call {
+            step: 5,
+            samples: 24,
+            ..cuda.call()
+        };
+        cuda.launch("draw_batch", (2, 1, 1), 256, 0, &call).unwrap();
+        let mut x = vec![0; 2 * samples * stride];
+        cuda.device.read(cuda.memory.x, &mut x).unwrap();
+        let lengths = cuda.read_i32(cuda.memory.lengths, 2 * samples).unwrap();
+        for (number, own) in models.iter().enumerate() {
+            let batch_law = BatchLaw {
+                square: &own.square,
+                inputs: &settings.symbol_law(5).unwrap(),
+                lengths: &law,
+                drawn: Drawn::Sample,
+                rows: 24,
+                group: 1,
+                cap: settings.cap,
+            };
+            let batch = Batch::draw(&batch_law, Numbers::new(own.seed, Purpose::Training, 5));
+            for sample in 0..24 {
+                let at = number * samples + sample;
+                let length = batch.lengths()[sample];
+                assert_eq!(lengths[at] as usize, length, "{:?}", settings.inputs);
+                assert_eq!(
+                    x[at * stride..][..length],
+                    *batch.x(sample),
+                    "{:?}",
+                    settings.inputs
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn imitation_takes_the_cpus_steps() {
     if compiler().is_none() {
@@ -447,7 +639,9 @@ fn imitation_takes_the_cpus_steps() {
         step: 0,
         samples: 24,
         decoding: Decoding::Greedy,
-        lengths: lessons.iter().map(|l| l.lengths().to_vec()).collect(),
+        lengths: (lessons.iter())
+            .map(|l| LengthLaw::equal(l.lengths().to_vec()))
+            .collect(),
     };
     let on: [&mut dyn Backend; 2] = [&mut cuda, &mut cpu];
     let [one, other] = on.map(|backend| {

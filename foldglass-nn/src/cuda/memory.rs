@@ -17,6 +17,8 @@ pub(super) struct Memory {
     pub entropy: Address,
     pub rate: Address,
     pub choices: Address,
+    pub choice_ends: Address,
+    pub symbol_ends: Address,
     pub order: Address,
     pub turns: Address,
     pub weights: Address,
@@ -103,6 +105,13 @@ pub(super) struct Call {
     pub clip: f32,
     pub adaptive_right: i32,
     pub adaptive_most: i32,
+    pub baseline: i32,
+    pub standardise: i32,
+    pub decay: i32,
+    pub decay_past: f32,
+    pub decay_to: f32,
+    pub clip_norm: f32,
+    pub measure: i32,
     pub adam_epsilon: f32,
     pub actions: i32,
     pub write_only: i32,
@@ -116,6 +125,8 @@ pub(super) struct Call {
     pub c: Address,
     pub beta1: f64,
     pub beta2: f64,
+    pub rate_share: f64,
+    pub weight_decay: f64,
     pub a_model: i64,
     pub b_model: i64,
     pub c_model: i64,
@@ -129,6 +140,8 @@ pub(super) struct Call {
 /// What a fleet may leave out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Options {
+    /// The law of inputs that are not uniform.
+    pub law: bool,
     /// Gradients gathered over batches.
     pub gathered: bool,
     /// Probabilities at the draw.
@@ -186,6 +199,7 @@ impl Memory {
             entropy: take(4 * r),
             rate: take(4 * r),
             choices: take(4 * r * (sizes.cap + 1)),
+            choice_ends: take(8 * r * (sizes.cap + 1)),
             order: take(4 * r),
             turns: take(8 * nd * shape.head_width() / 2),
             weights: take(4 * r * p),
@@ -205,7 +219,7 @@ impl Memory {
             share: take(4 * r * s),
             record: take(16 * r),
             norm_parts: take(4 * r * sizes.adam_blocks()),
-            adam: take(16 * r),
+            adam: take(24 * r),
             right: take(4 * r),
             lesson_steps: take(4 * r * (sizes.cap + 1) * sizes.cap * LESSON),
             normed: take(4 * r * v * d),
@@ -241,6 +255,7 @@ impl Memory {
             d_normed: take(4 * r * v * d),
             ..Memory::default()
         };
+        memory.symbol_ends = optional(options.law, 8 * r * sizes.cap * v * v);
         memory.gathered = optional(options.gathered, 4 * r * p);
         memory.old = optional(options.old, 4 * r * nt);
         memory.up = optional(single, 4 * r * k * f);

@@ -125,9 +125,20 @@ impl Cuda {
         let shared = 12 * v * d;
         self.launch("normed_backward", (d / 32, r, 1), 256, shared, call)?;
         self.launch("small_backward", (r, 1, 1), 256, 0, call)?;
-        let blocks = self.sizes.adam_blocks();
-        self.launch("adam", (blocks, r, 1), 256, 0, call)?;
+        if call.clip_norm > 0.0 && call.write_only == 0 {
+            self.update(&Call {
+                measure: 1,
+                ..*call
+            })?;
+        }
+        self.update(call)
+    }
+
+    /// Updates all weights, or measures the gradient's norm.
+    fn update(&mut self, call: &Call) -> Result<(), BackendError> {
+        let (blocks, r) = (self.sizes.adam_blocks(), self.models);
         let n = blocks as i32;
+        self.launch("adam", (blocks, r, 1), 256, 0, call)?;
         self.launch("gradient_norm", (r, 1, 1), 256, 0, &Call { n, ..*call })
     }
 

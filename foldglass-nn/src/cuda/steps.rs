@@ -5,8 +5,10 @@ use super::memory::Call;
 use super::{Choice, Cuda};
 use crate::backend::{BackendError, StepRecord, Test};
 use crate::batch::Batch;
+use crate::law::LengthLaw;
 use crate::philox::Purpose;
-use crate::settings::{Decoding, Drawn, EntropyForm, Method, Permutation};
+use crate::schedule::DecayKind;
+use crate::settings::{Baseline, Decoding, Drawn, EntropyForm, Method, Permutation};
 
 impl Cuda {
     /// What all launches of training or imitation have in common.
@@ -31,6 +33,7 @@ impl Cuda {
             drawn_once: (settings.lengths.drawn() == Drawn::Batch).into(),
             adaptive_right: adaptive.map_or(0, |a| a.right.min(i32::MAX as u32) as i32),
             adaptive_most: adaptive.map_or(0, |a| a.most as i32),
+            rate_share: 1.0,
             beta1: settings.adam.beta1,
             beta2: settings.adam.beta2,
             adam_epsilon: settings.adam.epsilon as f32,
@@ -39,26 +42,38 @@ impl Cuda {
     }
 
     /// Tells the device which lengths are drawn, and which models have most work.
-    pub(super) fn write_lengths(&mut self, lengths: &[Vec<usize>]) -> Result<usize, BackendError> {
+    pub(super) fn write_lengths(&mut self, lengths: &[LengthLaw]) -> Result<usize, BackendError> {
         let stride = self.sizes.cap + 1;
         let mut choices = vec![0; self.models * stride];
-        for (list, row) in lengths.iter().zip(choices.chunks_exact_mut(stride)) {
-            row[0] = list.len() as i32;
-            let to = row[1..].iter_mut();
-            to.zip(list).for_each(|(to, &t)| *to = t as i32);
+        let mut ends = vec![0; self.models * stride];
+        for (model, law) in lengths.iter().enumerate() {
+            let list = law.lengths().iter().map(|&t| t as i32);
+            let counted = std::iter::once(law.lengths().len() as i32).chain(list);
+            let to = choices[model * stride..].iter_mut();
+            to.zip(counted).for_each(|(to, n)| *to = n);
+            let counted =
+                std::iter::once(law.ends().len() as u64).chain(law.ends().iter().copied());
+            let to = ends[model * stride..].iter_mut();
+            to.zip(counted).for_each(|(to, n)| *to = n);
         }
-        let addresses = (self.memory.choices, self.memory.order);
-        self.write_i32(addresses.0, &choices)?;
-        let work = |list: &Vec<usize>| list.iter().sum::<usize>() / list.len().max(1);
+        let memory = self.memory;
+        self.write_i32(memory.choices, &choices)?;
+        self.write_u64(memory.choice_ends, &ends)?;
+        let work = |law: &LengthLaw| {
+            let list = law.lengths();
+            list.iter().sum::<usize>() / list.len().max(1)
+        };
         let mut order: Vec<i32> = (0..self.models as i32).collect();
         order.sort_by_key(|&m| std::cmp::Reverse(work(&lengths[m as usize])));
-        self.write_i32(addresses.1, &order)?;
-        Ok(lengths.iter().flatten().copied().max().unwrap_or(0))
+        self.write_i32(memory.order, &order)?;
+        let all = lengths.iter().flat_map(LengthLaw::lengths);
+        Ok(all.copied().max().unwrap_or(0))
     }
 
     pub(super) fn train_step(&mut self, step: u64, longest: usize) -> Result<(), BackendError> {
         let settings = &self.settings;
         let relabelling = (settings.relabelling).filter(|r| step.is_multiple_of(r.period));
+        let decay = settings.entropy_decay;
         let call = Call {
             mode: Choice::Drawn as i32,
             step: step as u32,
@@ -71,6 +86,17 @@ impl Cuda {
             }),
             fraction: relabelling.map_or(0.0, |r| r.fraction as f32),
             exploration: settings.exploration as f32,
+            baseline: (settings.baseline == Baseline::Length).into(),
+            standardise: settings.standardise.into(),
+            decay: decay.map_or(0, |d| match d.kind {
+                DecayKind::Linear => 1,
+                DecayKind::Geometric => 2,
+            }),
+            decay_past: decay.map_or(0.0, |d| d.past(step) as f32),
+            decay_to: decay.map_or(0.0, |d| d.to as f32),
+            clip_norm: settings.clip_norm.map_or(0.0, |norm| norm as f32),
+            rate_share: settings.schedule.share(step, settings.steps),
+            weight_decay: settings.weight_decay,
             ..self.call()
         };
         let (r, batch) = (self.models, settings.batch);

@@ -79,13 +79,14 @@ class Fleet(Framed):
         lines = [] if path is None else path.read_text().splitlines()
         return Curves([json.loads(line) for line in lines])
 
-    def weights_path(self, model: int) -> Path:
-        """The safetensors file of a network."""
-        return Path(self.models[model]["weights"])
+    def weights_path(self, model: int, *, best: bool = False) -> Path:
+        """The safetensors file of a network; with ``best`` of its best gate (``keep="best"``)."""
+        of = self.models[model]["best"] if best else self.models[model]
+        return Path(of["weights"])
 
-    def weights(self, model: int) -> dict[str, NDArray[np.float32]]:
-        """The tensors of a network."""
-        return read_weights(self.weights_path(model))
+    def weights(self, model: int, *, best: bool = False) -> dict[str, NDArray[np.float32]]:
+        """The tensors of a network; with ``best`` those of its best gate (``keep="best"``)."""
+        return read_weights(self.weights_path(model, best=best))
 
     def columns(self) -> dict[str, Any]:
         rows = []

@@ -116,40 +116,83 @@ impl InProgress {
         }
     }
 
-    /// Greedy accuracy of every model at every length up to the cap.
-    fn greedy(&mut self) -> Result<Vec<Vec<f64>>, String> {
-        let inputs = self.plan.settings.evaluation.inputs;
-        (1..=self.plan.settings.cap)
-            .map(|length| self.fleet.accuracies(length, inputs))
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string())
-    }
-
-    fn outcome(&mut self, model: usize, greedy: &[f64]) -> Result<Outcome, String> {
+    fn outcome(&self, model: usize, last: &Look, best: Option<&Look>) -> Outcome {
         let lengths = self.plan.class.task().lengths();
+        let greedy = last.greedy(model);
         let of_class = lengths.iter().map(|&length| greedy[length - 1]);
         let mut fields = Fields::new();
         let reward = of_class.sum::<f64>() / lengths.len() as f64;
         put(&mut fields, "reward", reward);
-        put(&mut fields, "greedy", greedy);
-        let holds = greedy.iter().take_while(|&&share| share > HELD).count();
-        put(&mut fields, "holds", holds);
+        put(&mut fields, "greedy", &greedy);
+        put(&mut fields, "holds", holds(&greedy));
         put(&mut fields, "length", self.fleet.lengths()[model]);
         let curve = &self.curves[model];
-        let last = |of: fn(&Point) -> f64| curve.last.as_ref().map(of);
-        put_some(&mut fields, "loss", last(|point| point.loss));
-        put_some(&mut fields, "sampled", last(|point| point.sampled));
-        put_some(&mut fields, "entropy", last(|point| point.entropy));
+        let of_last = |of: fn(&Point) -> f64| curve.last.as_ref().map(of);
+        put_some(&mut fields, "loss", of_last(|point| point.loss));
+        put_some(&mut fields, "sampled", of_last(|point| point.sampled));
+        put_some(&mut fields, "entropy", of_last(|point| point.entropy));
         put(&mut fields, "back_end", self.machine);
         if self.plan.trace_every.is_some() {
             curve.put(&mut fields);
         }
-        if self.plan.read_back {
-            let (class, cap) = (&self.plan.class, self.plan.settings.cap);
-            let read = read_back(self.fleet.backend(), model, class, cap);
-            put_read_back(&mut fields, &read.map_err(|error| error.to_string())?);
+        last.put_code(model, "", &mut fields);
+        if let (Some(look), Some(at)) = (best, self.fleet.best().get(model)) {
+            let greedy = look.greedy(model);
+            put(&mut fields, "best_step", at.step);
+            put(&mut fields, "best_length", at.length);
+            put(&mut fields, "best_gate", at.gate);
+            put(&mut fields, "best_sampled", at.last.sampled);
+            put(&mut fields, "best_entropy", at.last.entropy);
+            put(&mut fields, "best_greedy", &greedy);
+            put(&mut fields, "best_holds", holds(&greedy));
+            look.put_code(model, "best_", &mut fields);
         }
-        Ok(fields)
+        fields
+    }
+}
+
+fn holds(greedy: &[f64]) -> usize {
+    greedy.iter().take_while(|&&share| share > HELD).count()
+}
+
+/// What all networks of a fleet do, with the weights they have.
+struct Look {
+    /// Greedy accuracy at every length up to the cap, of every model.
+    accuracies: Vec<Vec<f64>>,
+    /// The models as codes of the class, where that is asked for.
+    codes: Vec<ReadBack>,
+}
+
+impl Look {
+    fn at(fleet: &mut Fleet, plan: &Plan) -> Result<Look, String> {
+        let (inputs, cap) = (plan.settings.evaluation.inputs, plan.settings.cap);
+        let accuracies = (1..=cap).map(|length| fleet.accuracies(length, inputs));
+        let accuracies = accuracies.collect::<Result<_, _>>();
+        let models = if plan.read_back {
+            fleet.models().len()
+        } else {
+            0
+        };
+        let codes = (0..models).map(|model| read_back(fleet.backend(), model, &plan.class, cap));
+        Ok(Look {
+            accuracies: accuracies.map_err(|error| error.to_string())?,
+            codes: (codes.collect::<Result<_, _>>()).map_err(|error| error.to_string())?,
+        })
+    }
+
+    fn greedy(&self, model: usize) -> Vec<f64> {
+        self.accuracies.iter().map(|all| all[model]).collect()
+    }
+
+    /// Records a model's code, under names that begin with `which`.
+    fn put_code(&self, model: usize, which: &str, fields: &mut Fields) {
+        let Some(read) = self.codes.get(model) else {
+            return;
+        };
+        put(fields, &format!("{which}agreement"), read.agreement);
+        put(fields, &format!("{which}code_reward"), read.reward.to_f64());
+        put(fields, &format!("{which}code_exact"), &read.reward);
+        put(fields, &format!("{which}actions"), read.code.actions());
     }
 }
 
@@ -171,13 +214,6 @@ impl Curve {
             all(|point| point.gradient_norm),
         );
     }
-}
-
-fn put_read_back(fields: &mut Fields, read: &ReadBack) {
-    put(fields, "agreement", read.agreement());
-    put(fields, "code_reward", read.reward.to_f64());
-    put(fields, "code_exact", &read.reward);
-    put(fields, "actions", read.code.actions());
 }
 
 impl Unit for InProgress {
@@ -220,10 +256,17 @@ impl Unit for InProgress {
     }
 
     fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
-        let greedy = self.greedy()?;
-        let of_model = |model: usize| greedy.iter().map(|all| all[model]).collect::<Vec<f64>>();
-        (0..self.curves.len())
-            .map(|model| self.outcome(model, &of_model(model)))
-            .collect()
+        let last = Look::at(&mut self.fleet, &self.plan)?;
+        let best = match self.fleet.best() {
+            [] => None,
+            _ => {
+                let looked = (self.fleet).look_at_best(|fleet| Look::at(fleet, &self.plan));
+                Some(looked.map_err(|error| error.to_string())??)
+            }
+        };
+        let models = 0..self.curves.len();
+        Ok(models
+            .map(|model| self.outcome(model, &last, best.as_ref()))
+            .collect())
     }
 }

@@ -1,16 +1,24 @@
 //! Reads what is trained and how: the flags of the method, and the settings they make.
 
+use std::path::Path;
+
 use clap::Args;
+use dashu_int::UBig;
+use dashu_int::ops::{Gcd, UnsignedAbs};
+use dashu_ratio::RBig;
+use foldglass::exact;
+use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths, Method,
-    Relabelling, Settings,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
+    Lengths, Method, Relabelling, Settings,
 };
 use foldglass_nn::shape::Shape;
+use foldglass_study::words;
 
 use super::TrainArgs;
 use crate::error::Error;
 use crate::flags::fleet::{above_zero, word};
-use crate::flags::{count, natural, not_negative, positive, share, whole};
+use crate::flags::{count, law, natural, not_negative, positive, share, whole};
 
 /// What `--quick` trains where nothing else is said.
 pub struct Quick {
@@ -86,6 +94,16 @@ pub struct MethodArgs {
     #[arg(long, value_name = "T,..", value_parser = lengths, conflicts_with = "start")]
     #[arg(allow_hyphen_values = true)]
     lengths: Option<LengthList>,
+    /// How likely the lengths of --lengths are, in proportion: one exact weight above 0 for each, such as
+    /// 1,2 or 1/3,2/3 [default: equal]
+    #[arg(long, value_name = "W,..", value_parser = length_weights, requires = "lengths")]
+    #[arg(allow_hyphen_values = true)]
+    length_weights: Option<LengthWeights>,
+    /// The law of the inputs: uniform, markov:K (a symbol repeats with probability K, such as 9/10) or
+    /// product:FILE (a JSON list with a row of q probabilities for every position up to the cap)
+    /// [default: uniform]
+    #[arg(long, value_name = "LAW", value_parser = law)]
+    inputs: Option<String>,
     /// The length n at which the curriculum starts; lengths are uniform on 1..n [default: 1]
     #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
     start: Option<usize>,
@@ -132,6 +150,34 @@ pub struct MethodArgs {
     /// Adam's beta1, beta2 and epsilon [default: 0.9,0.999,1e-8]
     #[arg(long, value_name = "B1,B2,EPS", value_parser = str::parse::<Adam>, allow_hyphen_values = true)]
     adam: Option<Adam>,
+    /// Scale a model's gradient down to this norm where it is longer [default: no clipping]
+    #[arg(long, value_name = "NORM", value_parser = above_zero, allow_hyphen_values = true)]
+    clip_norm: Option<f64>,
+    /// AdamW's decay: every update takes this share times the rate off every weight [default: 0]
+    #[arg(long, value_name = "X", value_parser = not_negative, allow_hyphen_values = true)]
+    weight_decay: Option<f64>,
+    /// Steps over which the rate rises linearly from 0 [default: 0]
+    #[arg(long, value_name = "STEPS", value_parser = natural, allow_negative_numbers = true)]
+    warm_up: Option<u64>,
+    /// After the warm-up, lower the rate by half a cosine to this share of it at the last step
+    /// [default: 1, a constant rate]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
+    cosine: Option<f64>,
+    /// Move the entropy coefficient from --entropy to a final value, which it has from a step on:
+    /// linear:FINAL,STEPS or geometric:FINAL,STEPS, such as linear:0.01,20000
+    #[arg(long, value_name = "DECAY", value_parser = str::parse::<EntropyDecay>)]
+    entropy_decay: Option<EntropyDecay>,
+    /// What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean
+    /// over the batch's samples of the same length) [default: batch]
+    #[arg(long, value_name = "WHICH", value_parser = word::<Baseline>)]
+    baseline: Option<Baseline>,
+    /// Divide reinforce's advantages by their standard deviation over the batch
+    #[arg(long)]
+    standardise: bool,
+    /// Which weights are kept: last, or best (beside the last those of the best gate: the longest
+    /// length of the curriculum, there the highest accuracy) [default: last]
+    #[arg(long, value_name = "WHICH", value_parser = word::<Keep>)]
+    keep: Option<Keep>,
     /// The length of the test at the end [default: 8, or the cap where that is less]
     #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
     test_length: Option<usize>,
@@ -156,6 +202,30 @@ fn lengths(text: &str) -> Result<LengthList, String> {
         .map(LengthList)
 }
 
+/// What `--length-weights` holds: whole numbers in the proportion of the weights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LengthWeights(Vec<u64>);
+
+fn length_weights(text: &str) -> Result<LengthWeights, String> {
+    let one = |part: &str| {
+        let weight = exact::parse(part.trim()).map_err(|error| error.to_string())?;
+        match weight > RBig::ZERO {
+            true => Ok(weight),
+            false => Err(format!("'{part}': a weight is above 0")),
+        }
+    };
+    let weights: Vec<RBig> = text.split(',').map(one).collect::<Result<_, String>>()?;
+    let product = |all: UBig, weight: &RBig| all * weight.denominator();
+    let common = RBig::from(weights.iter().fold(UBig::ONE, product));
+    let whole: Vec<UBig> = (weights.iter())
+        .map(|weight| (weight * &common).numerator().unsigned_abs())
+        .collect();
+    let divisor = whole.iter().fold(whole[0].clone(), |all, n| all.gcd(n));
+    let narrow = |n: &UBig| u64::try_from(n / &divisor).ok();
+    let narrow: Option<Vec<u64>> = whole.iter().map(narrow).collect();
+    (narrow.map(LengthWeights)).ok_or(format!("'{text}': as whole numbers they pass 64 bits"))
+}
+
 impl TrainArgs {
     /// The settings that the flags state.
     pub fn fleet_settings(&self) -> Result<Settings, Error> {
@@ -171,6 +241,7 @@ impl TrainArgs {
         let lengths = match &own.lengths {
             Some(LengthList(lengths)) => Lengths::Fixed {
                 lengths: lengths.clone(),
+                weights: (own.length_weights.clone()).map_or(Vec::new(), |weights| weights.0),
                 drawn,
             },
             None => Lengths::Curriculum {
@@ -203,6 +274,20 @@ impl TrainArgs {
                 length: own.test_length.unwrap_or(longest_test.min(cap)),
                 inputs: own.test_inputs.unwrap_or(test.inputs),
             },
+            clip_norm: own.clip_norm,
+            weight_decay: own.weight_decay.unwrap_or(base.weight_decay),
+            schedule: RateSchedule {
+                warm_up: own.warm_up.unwrap_or(base.schedule.warm_up),
+                floor: own.cosine.unwrap_or(base.schedule.floor),
+            },
+            entropy_decay: own.entropy_decay,
+            baseline: own.baseline.unwrap_or(base.baseline),
+            standardise: own.standardise,
+            keep: own.keep.unwrap_or(base.keep),
+            inputs: match &own.inputs {
+                Some(law) => words::law(law, Path::new(""))?,
+                None => base.inputs,
+            },
         })
     }
 
@@ -225,5 +310,15 @@ mod tests {
     #[test]
     fn lengths_are_whole_numbers_from_1() {
         assert!(lengths("1,2").is_ok() && lengths("0").is_err() && lengths("a").is_err());
+    }
+
+    #[test]
+    fn weights_of_lengths_are_exact_and_above_0() {
+        let read = |text| length_weights(text).unwrap().0;
+        assert_eq!(read("2,4"), [1, 2]);
+        assert_eq!(read("0.5, 1/3,1"), [3, 2, 6]);
+        for bad in ["0,1", "-1,2", "a", "", "1,,2", "1e-30,1"] {
+            assert!(length_weights(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use foldglass_nn::backend::StepRecord;
+use foldglass_nn::fleet::Best;
 use foldglass_nn::settings::Settings;
 use foldglass_study::Fields;
 use foldglass_study::method::{fields, put};
@@ -37,9 +38,56 @@ pub struct Model {
     /// Its weight file.
     #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<PathBuf>,
+    /// The model at its best gate, where that is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<AtBest>,
+}
+
+/// A model at its best gate.
+#[derive(Debug, Clone, Serialize)]
+pub struct AtBest {
+    /// Updates made.
+    step: u64,
+    /// The longest length it was trained on.
+    length: usize,
+    /// The accuracy that the gate saw.
+    gate: f64,
+    /// What the update before the gate came to.
+    #[serde(flatten)]
+    last: StepRecord,
+    /// The longest length up to which its greedy accuracy is above 0.9 everywhere; none where the test was
+    /// stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holds: Option<usize>,
+    /// Greedy accuracy at lengths 1, 2, .. to the cap; likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    greedy: Option<Vec<f64>>,
+    /// Its weight file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<PathBuf>,
+}
+
+impl AtBest {
+    /// A best gate with accuracies at lengths from 1.
+    pub(super) fn new(best: &Best, greedy: Option<Vec<f64>>, weights: Option<PathBuf>) -> AtBest {
+        AtBest {
+            step: best.step,
+            length: best.length,
+            gate: best.gate,
+            last: best.last,
+            holds: greedy.as_deref().map(held),
+            greedy,
+            weights,
+        }
+    }
 }
 
 impl Model {
+    fn weight_files(&self) -> impl Iterator<Item = &PathBuf> + Clone {
+        let best = self.best.iter().filter_map(|best| best.weights.as_ref());
+        self.weights.iter().chain(best)
+    }
+
     /// A model with its accuracies at lengths from 1.
     pub(super) fn new(
         name: Name,
@@ -48,6 +96,7 @@ impl Model {
         greedy: Option<Vec<f64>>,
         last: Option<StepRecord>,
         weights: Option<PathBuf>,
+        best: Option<AtBest>,
     ) -> Model {
         Model {
             holds: greedy.as_deref().map(held),
@@ -57,6 +106,7 @@ impl Model {
             greedy,
             last,
             weights,
+            best,
         }
     }
 }
@@ -103,37 +153,65 @@ impl Trained {
         (1..=cap).filter(shown).collect()
     }
 
-    fn table(&self) -> Table {
+    /// A table with these columns between a model's name and its accuracies.
+    fn table<'a>(
+        &self,
+        columns: &[&str],
+        rows: impl Iterator<Item = (&'a Name, Vec<Cell>, Option<&'a [f64]>)>,
+    ) -> Table {
         let lengths = self.shown();
-        let mut columns = vec![
+        let mut all = vec![
             Column::numbers("model"),
             Column::words("task"),
             Column::numbers("c"),
             Column::numbers("rate"),
             Column::numbers("seed"),
-            Column::numbers("length"),
-            Column::numbers("holds"),
         ];
-        columns.extend(lengths.iter().map(|t| Column::numbers(&format!("T={t}"))));
-        let row = |model: &Model| -> Vec<Cell> {
-            let name = &model.name;
+        all.extend(columns.iter().map(|name| Column::numbers(name)));
+        all.extend(lengths.iter().map(|t| Column::numbers(&format!("T={t}"))));
+        let row = |(name, own, greedy): (&Name, Vec<Cell>, Option<&[f64]>)| -> Vec<Cell> {
             let mut row = vec![
                 name.model.into(),
                 name.task.clone().into(),
                 name.c.into(),
                 name.learning_rate.into(),
                 Cell::Text(name.seed.to_string()),
-                model.length.into(),
-                Cell::or_missing(model.holds),
             ];
-            let greedy = |t: &usize| match &model.greedy {
+            row.extend(own);
+            let greedy = |t: &usize| match greedy {
                 Some(greedy) => Cell::Real(Digits::Decimals(3).of(greedy[t - 1])),
                 None => Cell::Missing,
             };
             row.extend(lengths.iter().map(greedy));
             row
         };
-        Table::new(columns).rows(self.models.iter().map(row))
+        Table::new(all).rows(rows.map(row))
+    }
+
+    /// The models at the last step.
+    fn last_table(&self) -> Table {
+        let rows = self.models.iter().map(|model| {
+            let own = vec![model.length.into(), Cell::or_missing(model.holds)];
+            (&model.name, own, model.greedy.as_deref())
+        });
+        self.table(&["length", "holds"], rows)
+    }
+
+    /// The models at their best gates, where those are kept.
+    fn best_table(&self) -> Option<Table> {
+        let rows = self.models.iter().filter_map(|model| {
+            let best = model.best.as_ref()?;
+            let own = vec![
+                Cell::Text(best.step.to_string()),
+                best.length.into(),
+                Cell::Real(Digits::Decimals(3).of(best.gate)),
+                Cell::Real(Digits::Decimals(3).of(best.last.entropy)),
+                Cell::or_missing(best.holds),
+            ];
+            Some((&model.name, own, best.greedy.as_deref()))
+        });
+        let columns = ["step", "length", "gate", "entropy", "holds"];
+        (rows.clone().next().is_some()).then(|| self.table(&columns, rows))
     }
 }
 
@@ -151,7 +229,10 @@ impl Report for Trained {
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
-        vec![self.table()]
+        [self.last_table()]
+            .into_iter()
+            .chain(self.best_table())
+            .collect()
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -177,8 +258,15 @@ impl Report for Trained {
              it\n",
             evaluation.inputs
         )?;
-        self.table().write_text(out)?;
-        let written = self.models.iter().filter_map(|m| m.weights.as_ref());
+        self.last_table().write_text(out)?;
+        if let Some(best) = self.best_table() {
+            writeln!(
+                out,
+                "\nat the best gate: the longest length of the curriculum, there the highest accuracy\n"
+            )?;
+            best.write_text(out)?;
+        }
+        let written = self.models.iter().flat_map(Model::weight_files);
         if let Some(path) = written.clone().next() {
             let files = written.count();
             writeln!(out, "\n{files} weight files, the first {}", path.display())?;

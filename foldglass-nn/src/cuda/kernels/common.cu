@@ -17,6 +17,8 @@ struct Fleet {
     const float *entropy;     // [R]
     const float *rate;        // [R]
     const int *choices;       // [R][CAP + 1]: how many lengths, and which
+    const u64 *choice_ends;   // [R][CAP + 1]: how many ends, 0 for equal parts, and the ends (law.rs)
+    const u64 *symbol_ends;   // [R][CAP][V][V]: by position and symbol before; or none, for equal parts
     const int *order;         // [R]: the models with most work first
     const float2 *turns;      // [ND][W / 2]: sine and cosine
     float *weights, *mean, *second, *gradient, *gathered; // [R][P]
@@ -31,7 +33,7 @@ struct Fleet {
     float *old;               // [R][NT]: probabilities at the draw, or none
     float *record;            // [R][4]: loss, right, entropy, norm of the gradient
     float *norm_parts;        // [R][NORM_PARTS]
-    float *adam;              // [R][4]: step, root, factor of the gradient, whether to update
+    float *adam;              // [R][ADAM]
     int *right;               // [R]
     const int *lesson_steps;  // [R][CAP + 1][CAP][LESSON]: before, after, tokens, first, histories
     const u8 *lesson_actions; // [R][actions]
@@ -73,6 +75,10 @@ struct Fleet {
     float *d_normed;          // [R][V][D]
 };
 
+// What an update of a model needs: Adam's step and root, the factor of gathered gradients, whether to
+// update, the share of a weight that its decay leaves, the factor that clips the gradient.
+enum { A_STEP, A_ROOT, A_FACTOR, A_APPLY, A_KEPT, A_CLIP, ADAM };
+
 // What one launch is about; the same fields in the same order as `Call` in Rust.
 struct Call {
     int t;          // the step, from 1; 0 for all tokens at once
@@ -84,6 +90,12 @@ struct Call {
     int relabelling; // 0 none, 1 transposition, 2 full
     float fraction, exploration, clip;
     int adaptive_right, adaptive_most; // most 0: no gathering
+    int baseline;   // of reinforce: 0 the batch's mean, 1 that of the samples of equal length
+    int standardise; // whether reinforce divides advantages by their deviation
+    int decay;      // of the coefficient: 0 none, 1 linear, 2 geometric
+    float decay_past, decay_to; // the share of the way made, and where it leads
+    float clip_norm; // the largest norm of a gradient, or 0
+    int measure;    // the gradient's norm is taken for clipping, nothing is updated
     float adam_epsilon;
     int actions;    // bytes between two models' lessons
     int write_only; // gradients are written down, nothing is updated
@@ -92,6 +104,7 @@ struct Call {
     const float *a, *b;
     float *c;
     double beta1, beta2;
+    double rate_share, weight_decay; // of the rate that the step has; AdamW's
     long long a_model, b_model, c_model;
     int a_m, a_k, b_k, b_n, c_m;
 };

@@ -1,10 +1,18 @@
 // Draws batches, attends, and says what a batch was worth.
 
+// The choice to which a number belongs (law.rs).
+__device__ __forceinline__ int choice(const u64 *ends, int count, u32 word) {
+    int i = 0;
+    for (int end = 0; end < count; end++) i += word >= ends[end];
+    return i;
+}
+
 extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
     int r = blockIdx.x;
     __shared__ int length[S];
     __shared__ int count[CAP + 2];
     const int *choices = p.choices + r * (CAP + 1);
+    const u64 *ends = p.choice_ends + r * (CAP + 1);
     int n = choices[0], q = p.q[r], *starts = p.starts + r * (CAP + 1);
     int samples = n ? c.samples : 0;
     u64 seed = p.seeds[r];
@@ -12,7 +20,7 @@ extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
     __syncthreads();
     for (int s = threadIdx.x; s < samples; s += blockDim.x) {
         u32 word = philox(seed, c.drawn_once ? 0 : s / c.group, 0, c.step, c.purpose).x;
-        length[s] = choices[1 + below(word, n)];
+        length[s] = choices[1 + (ends[0] ? choice(ends + 1, (int)ends[0], word) : (int)below(word, n))];
         atomicAdd(&count[length[s]], 1);
     }
     __syncthreads();
@@ -31,15 +39,17 @@ extern "C" __global__ void draw_batch(const Fleet p, const Call c) {
         for (int other = 0; other < s; other++) rank += length[other] == own;
         u8 *x = p.x + ((size_t)r * S + rank) * XS;
         const u8 *square = p.square + r * V * V;
-        int state = 0;
+        int state = 0, before = 0;
         for (int j = 0; j < own; j += 4) {
             uint4 words = philox(seed, from, j / 4, c.step, c.purpose + 1);
             u32 word[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 if (j + i < own) {
-                    int symbol = below(word[i], q);
-                    x[j + i] = symbol;
+                    int symbol = p.symbol_ends
+                                     ? choice(p.symbol_ends + (((size_t)r * CAP + j + i) * V + before) * V, q - 1, word[i])
+                                     : (int)below(word[i], q);
+                    x[j + i] = before = symbol;
                     state = j + i ? square[state * V + symbol] : symbol;
                 }
         }
@@ -206,13 +216,35 @@ extern "C" __global__ void count_right(const Fleet p, const Call c) {
 // Of several updates on a batch the first is the one on record.
 __device__ __forceinline__ bool recorded(const Call &c) { return c.mode != 2 || c.method == 3; }
 
+// The entropy coefficient of a model at this step (schedule.rs).
+__device__ __forceinline__ float coefficient_of(const Fleet &p, const Call &c, int r) {
+    float own = p.entropy[r], s = c.decay_past;
+    if (c.method == 3) return 0.0f;
+    if (c.decay == 1) return (1 - s) * own + s * c.decay_to;
+    if (c.decay == 2) return powf(own, 1 - s) * powf(c.decay_to, s);
+    return own;
+}
+
+// The mean return of every length, a warp a length: samples of one length stand side by side.
+__device__ __forceinline__ void length_means(const int *starts, const float *returns, float *mean) {
+    int lane = threadIdx.x & 31;
+    for (int t = 1 + (threadIdx.x >> 5); t <= CAP; t += blockDim.x >> 5) {
+        int end = starts[t] - starts[t - 1], first = t < CAP ? starts[t + 1] - starts[t] : 0;
+        float sum = 0;
+        for (int b = first + lane; b < end; b += 32) sum += returns[b];
+        for (int offset = 16; offset; offset >>= 1) sum += __shfl_xor_sync(~0u, sum, offset);
+        if (lane == 0) mean[t] = sum / max(end - first, 1);
+    }
+    __syncthreads();
+}
+
 // Rewards, advantages, the record, and Adam's numbers for the update that follows.
 extern "C" __global__ void weigh(const Fleet p, const Call c) {
     int r = blockIdx.x, samples = p.samples[r];
     __shared__ float scratch[32];
-    __shared__ float returns[S], logs[S];
+    __shared__ float returns[S], logs[S], length_mean[CAP + 1];
     const int *starts = p.starts + r * (CAP + 1);
-    float coefficient = c.method == 3 ? 0.0f : p.entropy[r];
+    float coefficient = coefficient_of(p, c, r);
     float sum_right = 0, sum_entropy = 0, sum_return = 0, loss = 0;
     int tokens = starts[CAP];
     for (int b = threadIdx.x; b < samples; b += blockDim.x) {
@@ -248,6 +280,16 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
     }
     float rights = block_sum(sum_right, scratch), all = block_sum(sum_return, scratch);
     float entropies = block_sum(sum_entropy, scratch);
+    float deviation = 1;
+    if (c.baseline) length_means(starts, returns, length_mean);
+    if (c.standardise) { // the mean of what is squared is 0
+        float squares = 0;
+        for (int b = threadIdx.x; b < samples; b += blockDim.x) {
+            float mean = c.baseline ? length_mean[p.lengths[r * S + b]] : all / samples;
+            squares += (returns[b] - mean) * (returns[b] - mean);
+        }
+        deviation = sqrtf(block_sum(squares, scratch) / samples) + 1e-6f;
+    }
     for (int b = threadIdx.x; b < samples; b += blockDim.x) {
         float advantage;
         if (c.method == 1) {
@@ -265,7 +307,8 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
         } else if (c.method == 3) {
             advantage = 1.0f / tokens;
         } else {
-            advantage = (returns[b] - all / samples) / samples;
+            float mean = c.baseline ? length_mean[p.lengths[r * S + b]] : all / samples;
+            advantage = (returns[b] - mean) / deviation / samples;
         }
         p.advantage[r * S + b] = advantage;
         loss -= advantage * logs[b];
@@ -287,10 +330,14 @@ extern "C" __global__ void weigh(const Fleet p, const Call c) {
         }
         int n = p.updates[r] + (apply && !c.write_only ? 1 : 0);
         p.updates[r] = n;
-        p.adam[r * 4] = p.rate[r] / (1.0 - pow(c.beta1, (double)n));
-        p.adam[r * 4 + 1] = 1.0 / sqrt(1.0 - pow(c.beta2, (double)n));
-        p.adam[r * 4 + 2] = factor;
-        p.adam[r * 4 + 3] = apply;
+        double rate = p.rate[r] * c.rate_share;
+        float *adam = p.adam + r * ADAM;
+        adam[A_STEP] = rate / (1.0 - pow(c.beta1, (double)n));
+        adam[A_ROOT] = 1.0 / sqrt(1.0 - pow(c.beta2, (double)n));
+        adam[A_FACTOR] = factor;
+        adam[A_APPLY] = apply;
+        adam[A_KEPT] = 1.0 - rate * c.weight_decay;
+        adam[A_CLIP] = 1;
     }
 }
 

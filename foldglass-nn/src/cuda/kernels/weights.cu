@@ -237,13 +237,13 @@ extern "C" __global__ void small_backward(const Fleet p, const Call c) {
 // Four numbers of a list.
 __device__ __forceinline__ float4 four_of(const float *from) { return *(const float4 *)from; }
 
-// Adam's step of one weight.
+// Adam's step of one weight, `kept` the share of it that its decay leaves.
 __device__ __forceinline__ void moved(float &weight, float &mean, float &second, float gradient,
-                                      const Call &c, float step, float root) {
+                                      const Call &c, float step, float root, float kept) {
     float beta1 = (float)c.beta1, beta2 = (float)c.beta2;
     mean = beta1 * mean + (1 - beta1) * gradient;
     second = beta2 * second + (1 - beta2) * gradient * gradient;
-    weight -= step * mean / (sqrtf(second) * root + c.adam_epsilon);
+    weight = kept * weight - step * mean / (sqrtf(second) * root + c.adam_epsilon);
 }
 
 // 16 weights of a thread and what Adam remembers of them, four at a time at their places.
@@ -252,8 +252,9 @@ struct Sixteen {
 };
 
 // Reads them before their gradients are made, so that the memory is at work meanwhile.
-__device__ __forceinline__ Sixteen fetched(const Fleet &p, int r, const int (&place)[4]) {
-    Sixteen w;
+__device__ __forceinline__ Sixteen fetched(const Fleet &p, const Call &c, int r, const int (&place)[4]) {
+    Sixteen w = {};
+    if (c.measure) return w;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         size_t at = (size_t)r * P + max(place[i], 0);
@@ -264,15 +265,31 @@ __device__ __forceinline__ Sixteen fetched(const Fleet &p, int r, const int (&pl
     return w;
 }
 
-// Gathers gradients and makes the updates. Returns the gradients' squares.
-__device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, const int (&place)[4],
-                                        float4 (&gradient)[4], Sixteen &w) {
+__device__ __forceinline__ float squares(const int (&place)[4], const float4 (&gradient)[4]) {
     float square = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++)
         if (place[i] >= 0)
             square += gradient[i].x * gradient[i].x + gradient[i].y * gradient[i].y +
                       gradient[i].z * gradient[i].z + gradient[i].w * gradient[i].w;
+    return square;
+}
+
+__device__ __forceinline__ void scale(float4 (&gradient)[4], float by) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        gradient[i].x *= by;
+        gradient[i].y *= by;
+        gradient[i].z *= by;
+        gradient[i].w *= by;
+    }
+}
+
+// Gathers gradients and makes the updates. Returns the squares of the batch's gradients; where the
+// norm is measured, of those that Adam is to get.
+__device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, const int (&place)[4],
+                                        float4 (&gradient)[4], Sixteen &w) {
+    float square = squares(place, gradient);
     size_t model = (size_t)r * P;
     if (c.write_only) {
 #pragma unroll
@@ -280,8 +297,9 @@ __device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, co
             if (place[i] >= 0) *(float4 *)(p.gradient + model + place[i]) = gradient[i];
         return square;
     }
-    float step = p.adam[r * 4], root = p.adam[r * 4 + 1], factor = p.adam[r * 4 + 2];
-    bool apply = p.adam[r * 4 + 3] != 0;
+    const float *adam = p.adam + r * ADAM;
+    float step = adam[A_STEP], root = adam[A_ROOT], factor = adam[A_FACTOR], kept = adam[A_KEPT];
+    bool apply = adam[A_APPLY] != 0;
     if (p.gathered) {
 #pragma unroll
         for (int i = 0; i < 4; i++)
@@ -296,16 +314,18 @@ __device__ __forceinline__ float update(const Fleet &p, const Call &c, int r, co
                 gradient[i].z = sum.z * factor;
                 gradient[i].w = sum.w * factor;
                 if (apply) sum.x = sum.y = sum.z = sum.w = 0;
-                *at = sum;
+                if (!c.measure) *at = sum;
             }
     }
+    if (c.measure) return squares(place, gradient);
     if (!apply) return square;
+    if (c.clip_norm > 0) scale(gradient, adam[A_CLIP]);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        moved(w.weight[i].x, w.mean[i].x, w.second[i].x, gradient[i].x, c, step, root);
-        moved(w.weight[i].y, w.mean[i].y, w.second[i].y, gradient[i].y, c, step, root);
-        moved(w.weight[i].z, w.mean[i].z, w.second[i].z, gradient[i].z, c, step, root);
-        moved(w.weight[i].w, w.mean[i].w, w.second[i].w, gradient[i].w, c, step, root);
+        moved(w.weight[i].x, w.mean[i].x, w.second[i].x, gradient[i].x, c, step, root, kept);
+        moved(w.weight[i].y, w.mean[i].y, w.second[i].y, gradient[i].y, c, step, root, kept);
+        moved(w.weight[i].z, w.mean[i].z, w.second[i].z, gradient[i].z, c, step, root, kept);
+        moved(w.weight[i].w, w.mean[i].w, w.second[i].w, gradient[i].w, c, step, root, kept);
         if (place[i] < 0) continue;
         size_t at = model + place[i];
         *(float4 *)(p.weights + at) = w.weight[i];
@@ -344,7 +364,7 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
             int four = threadIdx.x + 256 * i;
             place[i] = O_UP + (first + four / 16) * FF + unit + four % 16 * 4;
         }
-        w = fetched(p, r, place);
+        w = fetched(p, c, r, place);
         for (int i = threadIdx.x; i < 64 * K; i += blockDim.x)
             left[i % 64][i / 64] = p.weighted[((size_t)r * K + i / 64) * D + first + i % 64];
         float right[K];
@@ -379,7 +399,7 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
             int four = threadIdx.x + 256 * i;
             place[i] = matrix + (first + four / 16) * D + start + four % 16 * 4;
         }
-        w = fetched(p, r, place);
+        w = fetched(p, c, r, place);
         // Queries, keys, values: normed^T d; the output matrix: value^T d_stream of the row's head.
         const float *across = which < 3 ? p.normed + (size_t)r * V * D : p.qkv + ((size_t)r * 3 + 2) * V * D;
         for (int i = threadIdx.x; i < 64 * V; i += blockDim.x)
@@ -417,18 +437,23 @@ extern "C" __global__ void adam(const Fleet p, const Call c) {
                                                    : -1;
             gradient[i] = four_of(p.gradient + (size_t)r * P + max(place[i], 0));
         }
-        w = fetched(p, r, place);
+        w = fetched(p, c, r, place);
     }
     float total = block_sum(update(p, c, r, place, gradient, w), scratch);
     if (threadIdx.x == 0) p.norm_parts[(size_t)r * gridDim.x + block] = total;
 }
 
-// The norm of the gradient.
+// The norm of the gradient: on record, or what it is clipped by.
 extern "C" __global__ void gradient_norm(const Fleet p, const Call c) {
     __shared__ float scratch[32];
     int r = blockIdx.x;
     float sum = 0;
     for (int i = threadIdx.x; i < c.n; i += blockDim.x) sum += p.norm_parts[(size_t)r * c.n + i];
     sum = block_sum(sum, scratch);
-    if (threadIdx.x == 0 && recorded(c)) p.record[r * 4 + 3] = sqrtf(sum);
+    if (threadIdx.x) return;
+    float norm = sqrtf(sum);
+    if (c.measure)
+        p.adam[r * ADAM + A_CLIP] = norm > c.clip_norm ? c.clip_norm / norm : 1.0f;
+    else if (recorded(c))
+        p.record[r * 4 + 3] = norm;
 }

@@ -3,9 +3,11 @@
 use foldglass::{Allowance, Class};
 use foldglass_nn::layout::Layout;
 use foldglass_nn::machine::{Maker, Numbers, Place, bytes};
+use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Lengths,
-    Method as Optimised, ModelSettings, Relabelling, Settings as FleetSettings, SettingsError,
+    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
+    Lengths, Method as Optimised, ModelSettings, Relabelling, Settings as FleetSettings,
+    SettingsError,
 };
 use foldglass_nn::shape::{Norm, Shape};
 use foldglass_nn::weights::InitialLaw;
@@ -57,7 +59,6 @@ impl Method for Train {
         class: &Class,
         mut settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
-        check_inputs(class)?;
         let plan = Plan {
             class: class.clone(),
             settings: fleet_settings(class, &mut settings)?,
@@ -78,19 +79,6 @@ impl Method for Train {
     }
 }
 
-/// Networks are trained on uniform inputs.
-fn check_inputs(class: &Class) -> Result<(), SettingError> {
-    if class.task().inputs().is_uniform() {
-        return Ok(());
-    }
-    Err(SettingError {
-        key: "kind".to_owned(),
-        problem: "kind = \"train\" on a class whose inputs are not uniform: networks are trained \
-                  on uniform inputs; name other classes by `classes`"
-            .to_owned(),
-    })
-}
-
 /// The most inputs on which networks are read back.
 const READ: f64 = 1e7;
 
@@ -98,6 +86,10 @@ const READ: f64 = 1e7;
 fn check_inputs_to_read(class: &Class) -> Result<(), SettingError> {
     let (q, lengths) = (class.q() as f64, class.task().lengths());
     let inputs: f64 = lengths.iter().map(|&length| q.powi(length as i32)).sum();
+    if !class.task().inputs().has_full_support() {
+        let needed = "a class whose inputs all have a probability above 0";
+        return Err(SettingError::needs("read_back", "true", needed));
+    }
     if inputs <= READ {
         return Ok(());
     }
@@ -130,6 +122,17 @@ fn fleet_settings(
             length: cap,
             inputs: settings.or("test_inputs", base.evaluation.inputs)?,
         },
+        clip_norm: worded_or_none::<f64>(settings, "clip_norm")?,
+        weight_decay: settings.or("weight_decay", base.weight_decay)?,
+        schedule: RateSchedule {
+            warm_up: settings.or("warm_up", base.schedule.warm_up)?,
+            floor: settings.or("cosine", base.schedule.floor)?,
+        },
+        entropy_decay: worded_or_none::<EntropyDecay>(settings, "entropy_decay")?,
+        baseline: settings.or::<Baseline>("baseline", base.baseline)?,
+        standardise: settings.or("standardise", base.standardise)?,
+        keep: settings.or::<Keep>("keep", base.keep)?,
+        inputs: class.task().inputs().law().clone(),
     })
 }
 
@@ -180,6 +183,7 @@ fn lengths(class: &Class, settings: &mut Settings<'_>) -> Result<Lengths, Settin
         )?;
         return Ok(Lengths::Fixed {
             lengths: list,
+            weights: Vec::new(),
             drawn,
         });
     }
@@ -284,7 +288,11 @@ impl Recipe for Plan {
     fn kept(&self, cells: u128, _: u128) -> u128 {
         let points = self.trace_every.map_or(0, |n| self.settings.steps / n);
         let code = if self.read_back { cells } else { 0 };
-        7 * u128::from(points) + code + self.settings.cap as u128
+        let looks = match self.settings.keep {
+            Keep::Last => 1,
+            Keep::Best => 2,
+        };
+        7 * u128::from(points) + looks * (code + self.settings.cap as u128)
     }
 
     fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
