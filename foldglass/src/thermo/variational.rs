@@ -64,26 +64,15 @@ pub fn lowest_loss(
     Ok(reached)
 }
 
-/// The RLVR loss of a run of CAVI that starts at `policy`: of the fixed point that holds it, where one
-/// does.
+/// The RLVR loss of a run that starts at `policy`, whatever its rule: of the fixed point that holds it,
+/// where one does.
 pub fn loss_from(
     policy: &Policy,
     settings: cavi::Settings,
     seed: u64,
     allowance: Allowance,
 ) -> Result<Reached, TooLarge> {
-    let class = policy.class();
-    let start = cavi::State {
-        done: 0,
-        rows: vec![
-            (0..class.cells())
-                .flat_map(|cell| policy.row(cell))
-                .collect(),
-        ],
-        logits: None,
-        positions: vec![0],
-    };
-    let mut run = Runs::resume(class, settings, seed, 0..1, &start, allowance)?;
+    let mut run = Runs::starting_at(policy, settings, seed, 0..1, allowance)?;
     Ok(finish(&mut run, settings.tau.tau(u64::MAX), None))
 }
 
