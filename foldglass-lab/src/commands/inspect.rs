@@ -5,7 +5,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::anatomy::{self, Aliased, Answers, Cause, Defence, Factor, StepAnatomy, Wrong};
+use dashu_ratio::RBig;
+use foldglass::anatomy::{
+    self, Aliased, Answers, Cause, Defence, Factor, Share, StepAnatomy, Wrong,
+};
+use foldglass::landscape::ignored::{ignored, pairs};
+use foldglass::stats::Interval;
 use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, count};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
@@ -29,8 +34,8 @@ pub struct InspectArgs {
     /// {"actions":[..]} needs the class flags
     #[arg(short, long, value_name = "FILE")]
     code: Source,
-    /// Roll out all inputs where there are at most so many, else so many of each length, drawn at
-    /// random
+    /// Roll out all inputs that occur where there are at most so many, else so many of each length,
+    /// drawn from their law
     #[arg(long, value_name = "N", default_value = "200000", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     most_inputs: usize,
@@ -56,7 +61,11 @@ impl InspectArgs {
             written.map_err(|source| StudyError::write(path, source))?;
         }
         let defence = anatomy::defence(&code, self.class.allowance())?;
-        let inspected = inspect(code, self.most_inputs, settings.seed, defence);
+        let limits = Limits {
+            inputs: self.most_inputs,
+            pairs: MOST_PAIRS,
+        };
+        let inspected = inspect(code, limits, settings.seed, defence);
         Ok(Inspected {
             shown: self.wrong,
             svg: self.svg.as_ref().map(|path| path.display().to_string()),
@@ -65,16 +74,35 @@ impl InspectArgs {
     }
 }
 
-/// Takes a code apart, with all inputs where there are at most so many, else as many drawn by the seed.
-pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> Inspected {
+/// The most pairs of rollouts that are followed for the positions that a code ignores: up to a minute.
+const MOST_PAIRS: u128 = 100_000_000;
+
+/// What is rolled out of a code.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// All inputs where there are at most so many, else as many drawn.
+    pub inputs: usize,
+    /// The most pairs of rollouts that are followed for the positions that a code ignores.
+    pub pairs: u128,
+}
+
+/// Takes a code apart; inputs are drawn by the seed.
+pub fn inspect(code: Code, limits: Limits, seed: u64, defence: Defence) -> Inspected {
     let mut stream = Stream::new(seed, 0);
+    let reward = count::reward(&code);
+    let lengths = code.class().task().lengths().iter();
+    let followed = pairs(code.class()) <= limits.pairs;
     Inspected {
-        reward: count::reward(&code),
+        wrong: Reward::from(RBig::ONE - reward.ratio()),
+        reward,
+        ignored: lengths
+            .map(|&length| (length, followed.then(|| ignored(&code, length))))
+            .collect(),
         steps: anatomy::steps(&code),
         aliasing: anatomy::aliasing(&code),
         product: anatomy::product(&code),
         defence,
-        answers: anatomy::answers(&code, most_inputs, &mut stream),
+        answers: anatomy::answers(&code, limits.inputs, &mut stream),
         shown: 0,
         svg: None,
         code,
@@ -85,6 +113,11 @@ pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> I
 pub struct Inspected {
     code: Code,
     reward: Reward,
+    /// The probability of a wrong answer, 1 - J.
+    wrong: Reward,
+    /// By length: the positions whose symbol never changes the answer; none where too many pairs of rollouts
+    /// would have to be followed.
+    ignored: Vec<(usize, Option<Vec<usize>>)>,
     steps: Vec<StepAnatomy>,
     aliasing: Vec<Aliased>,
     product: Option<(Vec<Factor>, Reward)>,
@@ -93,6 +126,31 @@ pub struct Inspected {
     /// Wrong answers to print.
     shown: usize,
     svg: Option<String>,
+}
+
+/// The level of intervals.
+const LEVEL: f64 = 0.95;
+
+/// How likely a cause is: exactly where all inputs were looked at, else with the ends of an interval.
+fn share_json(share: &Share, object: &mut Value) {
+    object["probability"] = share.probability().into();
+    let (exact, interval) = match share {
+        Share::Exact(exact) => (Some(exact.to_string()), None),
+        Share::Drawn(drawn) => (None, Some(drawn.interval(LEVEL))),
+    };
+    object["probability_exact"] = exact.into();
+    object["low"] = interval.map(|interval| interval.low).into();
+    object["high"] = interval.map(|interval| interval.high).into();
+}
+
+fn share_words(share: &Share) -> String {
+    match share {
+        Share::Exact(exact) => format!("{exact} = {:.6}", exact.to_f64()),
+        Share::Drawn(drawn) => {
+            let Interval { low, high } = drawn.interval(LEVEL);
+            format!("{:.6} ({low:.6} to {high:.6})", share.probability())
+        }
+    }
 }
 
 fn cause_json(cause: Cause) -> Value {
@@ -148,9 +206,9 @@ impl Inspected {
     pub fn json(&self) -> Value {
         let answers = &self.answers;
         let causes: Vec<Value> = (answers.causes.iter())
-            .map(|(&cause, count)| {
+            .map(|(&cause, share)| {
                 let mut object = cause_json(cause);
-                object["inputs"] = (*count).into();
+                share_json(share, &mut object);
                 object
             })
             .collect();
@@ -159,9 +217,10 @@ impl Inspected {
             object["x"] = json!(wrong.x);
             object["y"] = json!(wrong.y);
             object["target"] = json!(wrong.target);
+            object["probability_exact"] = json!(wrong.probability);
             object
         };
-        let ignored = answers.ignored.iter();
+        let ignored = self.ignored.iter();
         let ignored: Vec<Value> = ignored
             .map(|(length, positions)| json!({"length": length, "positions": positions}))
             .collect();
@@ -176,6 +235,8 @@ impl Inspected {
             "inputs": answers.inputs,
             "sampled": !answers.all,
             "wrong": answers.wrong,
+            "wrong_probability": self.wrong.to_f64(),
+            "wrong_probability_exact": self.wrong,
             "causes": causes,
             "wrong_inputs": answers.listed.iter().map(wrong).collect::<Vec<_>>(),
             "defended": self.defence.defended,
@@ -234,14 +295,16 @@ impl Inspected {
     fn wrong_table(&self) -> Table {
         let columns = [
             Column::words("input"),
+            Column::numbers("probability"),
             Column::words("tokens"),
             Column::numbers("target"),
             Column::words("answered wrongly because").key("cause"),
         ];
         let listed = self.answers.listed.iter().take(self.shown);
-        let row = |wrong: &Wrong| -> [Cell; 4] {
+        let row = |wrong: &Wrong| -> [Cell; 5] {
             [
                 comma(&wrong.x).into(),
+                wrong.probability.to_f64().into(),
                 comma(&wrong.y).into(),
                 wrong.target.into(),
                 cause_words(wrong.cause).into(),
@@ -252,22 +315,36 @@ impl Inspected {
 
     fn write_answers(&self, out: &mut dyn Write) -> io::Result<()> {
         let answers = &self.answers;
-        let which = if answers.all {
-            "all inputs"
-        } else {
-            "inputs drawn at random, too many to list"
-        };
-        for (length, positions) in &answers.ignored {
-            let words = match &positions[..] {
-                [] => "none".to_owned(),
-                list => comma(list),
+        for (length, positions) in &self.ignored {
+            let words = match positions.as_deref() {
+                None => "not computed, too many pairs of rollouts to follow".to_owned(),
+                Some([]) => "none".to_owned(),
+                Some(list) => comma(list),
             };
             writeln!(out, "positions ignored at length {length}: {words}")?;
         }
-        let (inputs, wrong) = (answers.inputs, answers.wrong);
-        writeln!(out, "{wrong} of {inputs} answered wrongly ({which})")?;
-        for (&cause, count) in &answers.causes {
-            writeln!(out, "  {count}: {}", cause_words(cause))?;
+        let (inputs, wrong) = (answers.inputs, &self.wrong);
+        writeln!(
+            out,
+            "answered wrongly with probability {wrong} = {:.6}",
+            wrong.to_f64()
+        )?;
+        if wrong.is_zero() {
+            return Ok(());
+        }
+        if answers.causes.is_empty() {
+            return writeln!(out, "none of {inputs} inputs drawn from their law is such");
+        }
+        if answers.all {
+            writeln!(out, "why, from all {inputs} inputs that occur:")?;
+        } else {
+            writeln!(
+                out,
+                "why, from {inputs} inputs drawn from their law, with 95 % intervals:"
+            )?;
+        }
+        for (&cause, share) in &answers.causes {
+            writeln!(out, "  {}: {}", share_words(share), cause_words(cause))?;
         }
         if answers.wrong > 0 {
             writeln!(out)?;
