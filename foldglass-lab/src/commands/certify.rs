@@ -2,6 +2,9 @@
 //!
 //! A code is optimal, certified (no path of neutral single-cell changes leads to a raising one),
 //! bounded (none was found among as many codes of its shelf as the cap) or escapes.
+//!
+//! The end of an RLVR run is a policy, and its verdict is that of one code: the greedy one, with ties drawn
+//! from the run's stream. Another draw may have another verdict.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -11,19 +14,23 @@ use clap::Args;
 use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
+use foldglass::stats::{Interval, Proportion};
 use foldglass::watch::{Observer, Progress};
 use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, count};
 use foldglass_study::claims::VerdictWriter;
+use foldglass_study::method::shown;
 use foldglass_study::parallel::{fitting, in_order, threads};
-use foldglass_study::tables::{Source, Tables};
+use foldglass_study::tables::{Origin, Source, Tables};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
 use crate::output::Report;
 use crate::progress::{Terminal, interrupted};
-use crate::report::{Cell, Column, Format, Table};
+use crate::report::{Cell, Column, Digits, Format, Table};
+use crate::summary;
 
 /// Of many codes, those with more codes on their shelf than this are searched one after the other,
 /// with all threads.
@@ -34,7 +41,8 @@ const SMALL: u64 = 1000;
 pub struct CertifyArgs {
     /// Code files, or any that hold codes: what `chain --json`, `cavi --json --actions` or
     /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;
-    /// bare {"actions":[..]} need the class flags; may be repeated
+    /// bare {"actions":[..]} need the class flags; may be repeated. Of a policy it is the greedy code,
+    /// with ties drawn from the run's stream, that is certified
     #[arg(short, long, value_name = "FILE", required = true)]
     code: Vec<Source>,
     /// The most codes of a shelf to search
@@ -45,6 +53,9 @@ pub struct CertifyArgs {
     /// where a flood of up to --cap codes ends, an upper bound with its path where it does not
     #[arg(long)]
     barrier: bool,
+    /// Print a row for every code, not for the first 20 alone
+    #[arg(long)]
+    list: bool,
     /// Write the verdicts, with all that `check` needs, to this file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -68,7 +79,7 @@ struct Found {
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
     pub fn run(&self, settings: &Settings) -> Result<Certified, Error> {
-        let (class, codes) = self.codes(settings.seed)?;
+        let (class, codes, mut origins) = self.codes(settings.seed)?;
         let allowance = self.class.allowance();
         shelf::check_cap(self.cap, allowance)?;
         if self.barrier {
@@ -99,6 +110,7 @@ impl CertifyArgs {
                 }
             };
             let mut line = Line::new(number, found, &mut evaluator);
+            line.origin = origins[number].take();
             if self.barrier {
                 observer.stage(format!("barrier of code {number} of {}", codes.len()));
                 line.find_way_out(&mut workers, self.cap, &observer);
@@ -114,17 +126,20 @@ impl CertifyArgs {
             codes: codes.len(),
             class,
             barriers: self.barrier,
+            list: self.list,
             verdicts,
         })
     }
 
-    /// The codes of all files, and the one class they are of.
-    fn codes(&self, seed: u64) -> Result<(Class, Vec<Code>), Error> {
+    /// The codes of all files, the one class they are of, and the runs they are of.
+    fn codes(&self, seed: u64) -> Result<(Class, Vec<Code>, Vec<Option<Origin>>), Error> {
         let mut all: Option<(Class, Vec<Code>)> = None;
+        let mut origins = Vec::new();
         for source in &self.code {
             let tables = Tables::codes(source)?;
             let class = self.class.class_of(&tables, seed)?;
             let codes = tables.as_codes(&class)?;
+            origins.extend(tables.origins().map(Option::<&Origin>::cloned));
             match &mut all {
                 None => all = Some((class, codes)),
                 Some((first, list)) if *first == class => list.extend(codes),
@@ -138,7 +153,8 @@ impl CertifyArgs {
                 }
             }
         }
-        Ok(all.expect("clap requires a file"))
+        let (class, codes) = all.expect("clap requires a file");
+        Ok((class, codes, origins))
     }
 
     /// Searches many codes at once, as far as their shelves are small.
@@ -236,6 +252,8 @@ pub struct Certified {
     class: Class,
     /// Whether barriers were asked for.
     barriers: bool,
+    /// Whether all rows are printed.
+    list: bool,
     verdicts: Vec<Line>,
 }
 
@@ -243,6 +261,8 @@ pub struct Certified {
 pub struct Line {
     /// The code's number.
     code: usize,
+    /// The run that the code is of, where its file states one.
+    origin: Option<Origin>,
     found: Found,
     /// Cells that no rollout of the code consults.
     unvisited: usize,
@@ -257,6 +277,7 @@ impl Line {
         let never = (0..start.class().cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
         Line {
             code: number,
+            origin: None,
             unvisited: never.count(),
             barrier: false,
             found,
@@ -305,14 +326,31 @@ impl Line {
         ]
     }
 
-    fn row(&self) -> Vec<Cell> {
+    /// The run, its method and temperature, and the cells whose action was drawn.
+    fn origin_cells(&self) -> [Cell; 4] {
+        let Some(origin) = &self.origin else {
+            return [const { Cell::Missing }; 4];
+        };
+        let run = origin.id.clone().map(Cell::from);
+        [
+            run.unwrap_or(Cell::or_missing(origin.run)),
+            origin.method.clone().into(),
+            Cell::or_missing(origin.tau),
+            Cell::or_missing(origin.greedy_ties),
+        ]
+    }
+
+    fn row(&self, origins: bool) -> Vec<Cell> {
         let verdict = match self.found.stopped {
             true => format!("{} so far", self.word()),
             false => self.word().to_owned(),
         };
         let shelf = &self.found.shelf;
-        let mut row = vec![
-            self.code.into(),
+        let mut row = vec![self.code.into()];
+        if origins {
+            row.extend(self.origin_cells());
+        }
+        row.extend([
             verdict.into(),
             self.reward().to_f64().into(),
             self.reward().into(),
@@ -321,7 +359,7 @@ impl Line {
             shelf.neutral_moves.into(),
             self.unvisited.into(),
             Cell::or_missing(self.path().map(<[Move]>::len)),
-        ];
+        ]);
         if self.barrier {
             row.extend(self.barrier_cells());
         }
@@ -334,6 +372,14 @@ impl Serialize for Line {
         let shelf = &self.found.shelf;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("code", &self.code)?;
+        if let Some(origin) = &self.origin {
+            let Ok(Value::Object(fields)) = serde_json::to_value(origin) else {
+                unreachable!("an origin is an object")
+            };
+            for (key, value) in &fields {
+                map.serialize_entry(key, value)?;
+            }
+        }
         map.serialize_entry("verdict", self.word())?;
         map.serialize_entry("shelf", &shelf.size)?;
         map.serialize_entry("reward_exact", self.reward())?;
@@ -367,6 +413,10 @@ impl Serialize for Certified {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("verdicts", &self.verdicts)?;
+        let points = self.points();
+        if !points.is_empty() {
+            map.serialize_entry("points", &points)?;
+        }
         if self.interrupted() {
             map.serialize_entry("interrupted", &true)?;
         }
@@ -374,10 +424,131 @@ impl Serialize for Certified {
     }
 }
 
+/// The verdicts on the codes of one point of a study.
+struct Point<'a> {
+    origin: &'a Origin,
+    /// As many as there are verdicts of each kind.
+    counts: [usize; 4],
+}
+
+/// The words for verdicts.
+const WORDS: [&str; 4] = ["optimal", "certified", "bounded", "escapes"];
+
+/// The level of intervals.
+const LEVEL: f64 = 0.95;
+
+impl Point<'_> {
+    fn certified(&self) -> Proportion {
+        Proportion {
+            successes: self.counts[1] as u64,
+            trials: self.counts.iter().sum::<usize>() as u64,
+        }
+    }
+}
+
+/// The parameters of a point but its temperature, which has a place of its own.
+fn others(origin: &Origin) -> String {
+    let others = origin.parameters.iter().filter(|(name, _)| *name != "tau");
+    let words: Vec<String> = others
+        .map(|(name, value)| format!("{name}={}", shown(value)))
+        .collect();
+    words.join(" ")
+}
+
+impl Serialize for Point<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("method", &self.origin.method)?;
+        map.serialize_entry("kind", &self.origin.kind)?;
+        map.serialize_entry("tau", &self.origin.tau)?;
+        map.serialize_entry("parameters", &self.origin.parameters)?;
+        map.serialize_entry("codes", &self.certified().trials)?;
+        for (word, count) in WORDS.iter().zip(self.counts) {
+            map.serialize_entry(word, &count)?;
+        }
+        let Interval { low, high } = self.certified().interval(LEVEL);
+        map.serialize_entry("certified_low", &low)?;
+        map.serialize_entry("certified_high", &high)?;
+        map.end()
+    }
+}
+
 impl Certified {
-    fn table(&self) -> Table {
-        let mut heads = vec![
-            "code",
+    /// The points of the runs that the codes are of, in the order of their first codes.
+    fn points(&self) -> Vec<Point<'_>> {
+        let mut points: Vec<Point<'_>> = Vec::new();
+        for line in &self.verdicts {
+            let Some(origin) = &line.origin else { continue };
+            let known = points.iter().position(|p| p.origin.is_beside(origin));
+            let place = known.unwrap_or(points.len());
+            if known.is_none() {
+                points.push(Point {
+                    origin,
+                    counts: [0; 4],
+                });
+            }
+            let word = WORDS.iter().position(|&word| word == line.word());
+            points[place].counts[word.expect("a verdict")] += 1;
+        }
+        points
+    }
+
+    fn points_table(points: &[Point<'_>]) -> Table {
+        let columns = [
+            Column::words("method"),
+            Column::numbers("tau"),
+            Column::words("parameters"),
+            Column::numbers("codes"),
+        ];
+        let columns = columns.into_iter().chain(WORDS.map(Column::numbers));
+        let columns = columns.chain([Column::numbers("certified, 95 %").key("interval")]);
+        let row = |point: &Point<'_>| {
+            let counts = point.counts.map(Cell::from);
+            let mut row = vec![
+                point.origin.method.clone().into(),
+                Cell::or_missing(point.origin.tau),
+                others(point.origin).into(),
+                point.certified().trials.into(),
+            ];
+            row.extend(counts);
+            row.push(Cell::Interval {
+                interval: point.certified().interval(LEVEL),
+                digits: Digits::Significant(3),
+            });
+            row
+        };
+        Table::new(columns).rows(points.iter().map(row))
+    }
+
+    /// Says of the codes of policies which code of each it is.
+    fn write_ties(&self, out: &mut dyn Write) -> io::Result<()> {
+        let greedy: Vec<&Origin> = (self.verdicts.iter())
+            .filter_map(|line| line.origin.as_ref().filter(|origin| origin.greedy))
+            .collect();
+        if greedy.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<u64> = greedy.iter().filter_map(|o| o.greedy_ties).collect();
+        let ties = match known.iter().min().zip(known.iter().max()) {
+            None => "the file does not state how many cells were tied".to_owned(),
+            Some((least, most)) if least == most => format!("{least} cells were tied in each"),
+            Some((least, most)) => format!("{least} to {most} cells were tied"),
+        };
+        writeln!(
+            out,
+            "{} of these codes are greedy codes of policies, with ties drawn from the runs' streams: another \
+             draw may have another verdict ({ties})",
+            greedy.len()
+        )
+    }
+
+    fn table(&self, shown: usize) -> Table {
+        let origins = self.verdicts.iter().any(|line| line.origin.is_some());
+        let mut heads = vec!["code"];
+        if origins {
+            heads.extend(["run", "method", "tau", "ties"]);
+        }
+        heads.extend([
             "verdict",
             "J",
             "exact",
@@ -386,12 +557,13 @@ impl Certified {
             "neutral",
             "unvisited",
             "path",
-        ];
+        ]);
         if self.barriers {
             heads.extend(["barrier", "barrier exact", "quanta", "barrier is"]);
         }
         let columns = heads.into_iter().map(Column::numbers);
-        Table::new(columns).rows(self.verdicts.iter().map(Line::row))
+        let lines = self.verdicts.iter().take(shown);
+        Table::new(columns).rows(lines.map(|line| line.row(origins)))
     }
 }
 
@@ -401,17 +573,29 @@ impl Report for Certified {
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
-        vec![self.table()]
+        vec![self.table(usize::MAX)]
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.table().write_text(out)?;
+        let shown = if self.list {
+            usize::MAX
+        } else {
+            summary::LISTED
+        };
+        let table = self.table(shown).cut(self.verdicts.len(), "--list");
+        table.write_text(out)?;
         let count = |kind| {
             let of = self.verdicts.iter().filter(|line| line.word() == kind);
             format!("{} {kind}", of.count())
         };
-        let counts = ["optimal", "certified", "bounded", "escapes"].map(count);
-        writeln!(out, "\n{}", counts.join(", "))?;
+        writeln!(out, "\n{}", WORDS.map(count).join(", "))?;
+        let points = self.points();
+        if points.len() > 1 {
+            writeln!(out)?;
+            Certified::points_table(&points).write_text(out)?;
+            writeln!(out)?;
+        }
+        self.write_ties(out)?;
         let free = self.verdicts.iter().filter(|line| line.word() == "bounded");
         if let Some(most) = free.map(|line| line.unvisited).max().filter(|&n| n > 0) {
             writeln!(
