@@ -1,44 +1,38 @@
 //! Reads a network back as a table (what the paper suggests in section 5).
 //!
 //! A network's greedy decoding on all inputs consults cells of a class; in every cell the action it
-//! takes most often makes a code. How much of its behaviour that code explains is the fraction of
-//! steps at which the network takes its cell's action.
+//! most probably takes there makes a code. How much of its behaviour that code explains is the share of
+//! steps at which the network takes its cell's action. Inputs weigh as the class's law has it, and lengths
+//! alike, so that network and code are measured as J is.
 
 use crate::backend::{Backend, BackendError};
 use crate::batch::Batch;
 use crate::lesson::{Lesson, LessonError, all_inputs};
+use dashu_int::UBig;
 use foldglass::class::Class;
 use foldglass::count::reward;
 use foldglass::exact::Reward;
 use foldglass::policy::Code;
+use foldglass::task::Task;
 use thiserror::Error;
 
 /// A network as a code of a class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadBack {
-    /// The action taken most often in every cell, the least of equals; 0 where none was taken.
+    /// The action of the greatest weight in every cell, the least of equals; 0 where none was taken.
     pub code: Code,
-    /// Cells that the network consults on some input.
+    /// Cells that the network consults on some input that occurs.
     pub consulted: usize,
     /// Cells among them in which it takes one action only.
     pub decided: usize,
-    /// Steps at which it takes its cell's action.
-    pub explained: u64,
-    /// All steps.
-    pub steps: u64,
-    /// Inputs that the network answers rightly.
-    pub right: u64,
-    /// All inputs.
+    /// The expected number of steps at which it takes its cell's action, over that of all steps.
+    pub agreement: Reward,
+    /// J of the network: the probability of a right answer.
+    pub network_reward: Reward,
+    /// Inputs that occur.
     pub inputs: u64,
     /// The reward of the code.
     pub reward: Reward,
-}
-
-impl ReadBack {
-    /// The fraction of steps that the code explains.
-    pub fn agreement(&self) -> f64 {
-        self.explained as f64 / self.steps as f64
-    }
 }
 
 /// A network that cannot be read back.
@@ -60,14 +54,16 @@ pub fn read_back(
     class: &Class,
     cap: usize,
 ) -> Result<ReadBack, BridgeError> {
-    let square = class.task().square();
+    let task = class.task();
+    let square = task.square();
     // Only where cells are is needed: any code will do.
     let places = Lesson::new(&Code::from_fn(class, |_| 0))?;
     let q = class.q();
-    let mut taken = vec![0u64; class.cells() * q];
-    let (mut right, mut inputs, mut steps) = (0, 0, 0);
-    for &length in class.task().lengths() {
-        let all: Vec<Vec<u8>> = all_inputs(q, length).collect();
+    let mut taken = vec![UBig::ZERO; class.cells() * q];
+    let (mut right, mut steps, mut inputs) = (UBig::ZERO, UBig::ZERO, 0);
+    for &length in task.lengths() {
+        let occurring = |x: &Vec<u8>| weight(task, x) > UBig::ZERO;
+        let all: Vec<Vec<u8>> = all_inputs(q, length).filter(occurring).collect();
         for part in all.chunks(backend.room()) {
             let mut batches = vec![Batch::new(square, &[], cap); backend.models()];
             batches[model] = Batch::new(square, part, cap);
@@ -75,13 +71,16 @@ pub fn read_back(
             let batch = &batches[model];
             for sample in 0..batch.samples() {
                 let (x, y) = (batch.x(sample), batch.y(sample));
+                let weight = weight(task, x);
                 for t in 1..=length {
-                    taken[places.cell(x, y, t) * q + usize::from(y[t - 1])] += 1;
+                    taken[places.cell(x, y, t) * q + usize::from(y[t - 1])] += &weight;
+                    steps += &weight;
                 }
-                right += u64::from(batch.right(sample));
+                if batch.right(sample) {
+                    right += weight;
+                }
             }
             inputs += part.len() as u64;
-            steps += (part.len() * length) as u64;
         }
     }
     let most = |cell: usize| {
@@ -90,18 +89,20 @@ pub fn read_back(
     };
     let code = Code::from_fn(class, |cell| most(cell) as u16);
     let rows = || taken.chunks_exact(q);
+    let actions = |row: &[UBig]| row.iter().filter(|&weight| *weight > UBig::ZERO).count();
+    let explained: UBig = rows().filter_map(|row| row.iter().max()).sum();
     Ok(ReadBack {
-        consulted: rows().filter(|row| row.iter().any(|&n| n > 0)).count(),
-        decided: rows()
-            .filter(|row| row.iter().filter(|&&n| n > 0).count() == 1)
-            .count(),
-        explained: rows()
-            .map(|row| row.iter().max().copied().unwrap_or(0))
-            .sum(),
-        steps,
-        right,
+        consulted: rows().filter(|row| actions(row) > 0).count(),
+        decided: rows().filter(|row| actions(row) == 1).count(),
+        agreement: Reward::new(explained, steps),
+        network_reward: Reward::new(right, task.denominator()),
         inputs,
         reward: reward(&code),
         code,
     })
+}
+
+fn weight(task: &Task, x: &[u8]) -> UBig {
+    let wide: Vec<u16> = x.iter().map(|&symbol| symbol.into()).collect();
+    task.weight(&wide)
 }

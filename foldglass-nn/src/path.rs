@@ -31,6 +31,9 @@ pub enum PathError {
     /// A tied class, or several lengths.
     #[error("escape paths are followed in untied classes of one length")]
     NotUntied,
+    /// Inputs of different probability: a change is judged by how many inputs it loses.
+    #[error("escape paths are followed under uniform inputs")]
+    NotUniform,
     /// Not enough proposals.
     #[error(
         "the chain of seed {seed} earns {right} of {inputs} inputs after {proposals} proposals"
@@ -53,6 +56,9 @@ impl EscapePath {
     pub fn new(class: &Class, tau: f64, seed: u64, most: u64) -> Result<EscapePath, PathError> {
         if class.shape().tied || class.task().lengths().len() != 1 {
             return Err(PathError::NotUntied);
+        }
+        if !class.task().inputs().is_uniform() {
+            return Err(PathError::NotUniform);
         }
         let mut walk = Walk::new(class, tau, seed)?;
         for _ in 0..most {

@@ -1,7 +1,7 @@
 //! Reads a trained network back as a code of a class (what the paper suggests in section 5).
 //!
-//! The code takes in every cell the action that the network takes there most often; how much of the
-//! network it explains is their agreement.
+//! The code takes in every cell the action that the network most probably takes there; how much of the
+//! network it explains is their agreement. Both are weighted by the law of the inputs, as J is.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -162,25 +162,15 @@ struct FoundForm<'a> {
     cells: usize,
     consulted: usize,
     decided: usize,
-    steps: u64,
-    explained: u64,
     agreement: f64,
+    agreement_exact: &'a Reward,
     inputs: u64,
-    right: u64,
-    /// Of one length; several have equal weight, which counts of inputs do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    network_reward_exact: Option<Reward>,
+    network_reward_exact: &'a Reward,
     reward_exact: &'a Reward,
     actions: &'a [u16],
 }
 
 impl Found {
-    fn network_reward(&self) -> Option<Reward> {
-        let single = self.class.task().lengths().len() == 1;
-        let ReadBack { right, inputs, .. } = self.found;
-        single.then(|| Reward::new(right, inputs))
-    }
-
     fn table(&self) -> Table {
         let found = &self.found;
         let columns = [Column::words("what"), Column::numbers("value")];
@@ -190,10 +180,10 @@ impl Found {
             ("of them with one action only", found.decided.into()),
             (
                 "agreement of network and code",
-                Cell::Real(Digits::Decimals(6).of(found.agreement())),
+                Cell::Real(Digits::Decimals(6).of(found.agreement.to_f64())),
             ),
-            ("inputs the network gets right", found.right.into()),
-            ("of", found.inputs.into()),
+            ("inputs that occur", found.inputs.into()),
+            ("reward of the network", (&found.network_reward).into()),
             ("reward of the code", (&found.reward).into()),
         ];
         Table::new(columns).rows(rows.map(|(what, value)| [what.into(), value]))
@@ -209,12 +199,10 @@ impl Serialize for Found {
             cells: self.class.cells(),
             consulted: found.consulted,
             decided: found.decided,
-            steps: found.steps,
-            explained: found.explained,
-            agreement: found.agreement(),
+            agreement: found.agreement.to_f64(),
+            agreement_exact: &found.agreement,
             inputs: found.inputs,
-            right: found.right,
-            network_reward_exact: self.network_reward(),
+            network_reward_exact: &found.network_reward,
             reward_exact: &found.reward,
             actions: found.code.actions(),
         };

@@ -173,7 +173,7 @@ impl Curve {
 }
 
 fn put_read_back(fields: &mut Fields, read: &ReadBack) {
-    put(fields, "agreement", read.agreement());
+    put(fields, "agreement", read.agreement.to_f64());
     put(fields, "code_reward", read.reward.to_f64());
     put(fields, "code_exact", &read.reward);
     put(fields, "actions", read.code.actions());
