@@ -69,6 +69,14 @@ fn cap(text: &str) -> Result<usize, String> {
     number.ok_or(format!("a whole number from 1 to {most} is needed"))
 }
 
+/// Codes of one class.
+struct Given {
+    class: Class,
+    codes: Vec<Code>,
+    /// The run that each is of, where its file states one.
+    origins: Vec<Option<Origin>>,
+}
+
 /// What a search came to.
 struct Found {
     shelf: Shelf,
@@ -79,7 +87,11 @@ struct Found {
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
     pub fn run(&self, settings: &Settings) -> Result<Certified, Error> {
-        let (class, codes, mut origins) = self.codes(settings.seed)?;
+        let Given {
+            class,
+            codes,
+            mut origins,
+        } = self.codes(settings.seed)?;
         let allowance = self.class.allowance();
         shelf::check_cap(self.cap, allowance)?;
         if self.barrier {
@@ -132,29 +144,36 @@ impl CertifyArgs {
     }
 
     /// The codes of all files, the one class they are of, and the runs they are of.
-    fn codes(&self, seed: u64) -> Result<(Class, Vec<Code>, Vec<Option<Origin>>), Error> {
-        let mut all: Option<(Class, Vec<Code>)> = None;
-        let mut origins = Vec::new();
+    fn codes(&self, seed: u64) -> Result<Given, Error> {
+        let mut all: Option<Given> = None;
         for source in &self.code {
             let tables = Tables::codes(source)?;
             let class = self.class.class_of(&tables, seed)?;
             let codes = tables.as_codes(&class)?;
-            origins.extend(tables.origins().map(Option::<&Origin>::cloned));
+            let origins = tables.origins().map(|origin| origin.cloned());
             match &mut all {
-                None => all = Some((class, codes)),
-                Some((first, list)) if *first == class => list.extend(codes),
-                Some((first, _)) => {
+                None => {
+                    all = Some(Given {
+                        origins: origins.collect(),
+                        class,
+                        codes,
+                    });
+                }
+                Some(first) if first.class == class => {
+                    first.codes.extend(codes);
+                    first.origins.extend(origins);
+                }
+                Some(first) => {
                     return Err(Error::Usage(format!(
                         "--code {}: it is of {}, and the first file of {}: certify them apart",
                         tables.name(),
                         class.spec(),
-                        first.spec()
+                        first.class.spec()
                     )));
                 }
             }
         }
-        let (class, codes) = all.expect("clap requires a file");
-        Ok((class, codes, origins))
+        Ok(all.expect("clap requires a file"))
     }
 
     /// Searches many codes at once, as far as their shelves are small.
@@ -528,16 +547,20 @@ impl Certified {
         if greedy.is_empty() {
             return Ok(());
         }
-        let known: Vec<u64> = greedy.iter().filter_map(|o| o.greedy_ties).collect();
-        let ties = match known.iter().min().zip(known.iter().max()) {
-            None => "the file does not state how many cells were tied".to_owned(),
-            Some((least, most)) if least == most => format!("{least} cells were tied in each"),
-            Some((least, most)) => format!("{least} to {most} cells were tied"),
+        let known: Option<Vec<u64>> = greedy.iter().map(|origin| origin.greedy_ties).collect();
+        let known = known.and_then(|ties| ties.iter().copied().min().zip(ties.into_iter().max()));
+        let drawn = "with ties drawn from the runs' streams: another draw may have another verdict";
+        let ties = match known {
+            None => format!("{drawn} (the file does not state how many cells were tied)"),
+            Some((_, 0)) => "in which no cell was tied".to_owned(),
+            Some((least, most)) if least == most => {
+                format!("{drawn} ({least} cells were tied in each)")
+            }
+            Some((least, most)) => format!("{drawn} ({least} to {most} cells were tied)"),
         };
         writeln!(
             out,
-            "{} of these codes are greedy codes of policies, with ties drawn from the runs' streams: another \
-             draw may have another verdict ({ties})",
+            "{} of these codes are greedy codes of policies, {ties}",
             greedy.len()
         )
     }

@@ -147,7 +147,11 @@ fn the_greedy_codes_of_training_are_certified_too() {
         assert_eq!(line["run"], json!(number));
         let said = (&line["method"], &line["tau"], &line["greedy"]);
         assert_eq!(said, (&json!("cavi"), &json!(1e-6), &json!(true)));
+        assert_eq!(line["greedy_ties"], json!(0));
     }
+    let text = scratch.run(&["certify", "--code", "runs.json"]);
+    let said = "3 of these codes are greedy codes of policies, in which no cell was tied\n";
+    assert!(text.success().contains(said), "{}", text.success());
     scratch.file("bare.json", &train(""));
     let words = format!("certify --code bare.json {CORRELATED}");
     refuses(&scratch, &words, &["bare.json", "no code", "--actions"]);

@@ -126,11 +126,14 @@ fn a_long_input_is_followed_once_for_all_positions() {
     let code = Code::from_fn(&class, |cell| {
         let key = class.key(cell);
         let t = key.t.unwrap();
-        let x = if t % 3 == 0 { key.x[1].unwrap() } else { 0 };
+        let reads = t.is_multiple_of(3);
+        let x = if reads { key.x[1].unwrap() } else { 0 };
         let before = key.y.last().copied().flatten().filter(|_| t > 100);
         (x + before.unwrap_or(0)) % 3
     });
-    let used: Vec<usize> = (100..=150).filter(|i| i % 3 == 0 && *i > 100).collect();
+    let used: Vec<usize> = (100..=150)
+        .filter(|i: &usize| i.is_multiple_of(3) && *i > 100)
+        .collect();
     let rest: Vec<usize> = (1..=150).filter(|i| !used.contains(i)).collect();
     assert_eq!(ignored(&code, 150), rest);
     assert!(pairs(&class) < 150 * 27 * 3 * 3 * 9 * 2);
