@@ -5,7 +5,6 @@ pub mod distill;
 pub mod fleet;
 pub mod kept;
 pub mod max_memory;
-mod nearest;
 pub mod table;
 
 use std::str::FromStr;
@@ -14,8 +13,8 @@ use std::time::Duration;
 use foldglass::cavi::HOTTEST;
 use foldglass_study::Shard;
 
-pub use class::{ClassArgs, TaskArg, warn_of_random};
-pub use nearest::nearest;
+pub use crate::report::nearest::nearest;
+pub use class::{ClassArgs, TaskArg, task, warn_of_random};
 
 /// Reads a whole number written in digits alone.
 pub fn whole<T: FromStr>(text: &str) -> Option<T> {

@@ -6,27 +6,28 @@
 //! back, and a [`Host`] hears of progress and says whether to go on.
 
 mod claims;
-mod cli;
 mod commands;
-mod error;
 mod explore;
 mod flags;
 mod output;
-mod progress;
-mod report;
+mod program;
 mod reproduce;
+mod settings;
 mod summary;
-mod terminal;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use cli::{Cli, Command};
+use clap::CommandFactory;
 use foldglass::Allowance;
+use foldglass_report::{self as report, error, progress};
+use program::{Cli, Command};
+// Commands take their settings from here.
+use settings as cli;
 
-pub use error::{Error, Fault};
-pub use progress::Host;
+pub use foldglass_report::error::{Error, Fault};
+pub use foldglass_report::progress::Host;
 
 /// Runs the program: reads the arguments, its name first, and gives the exit code.
 pub fn run_program(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -100,7 +101,7 @@ fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<
         Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Report(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Claims(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Completions(args) => output::write(&args.run(), &invocation, out),
-        Command::Man(args) => output::write(&args.run()?, &invocation, out),
+        Command::Completions(args) => output::write(&args.run(Cli::command()), &invocation, out),
+        Command::Man(args) => output::write(&args.run(Cli::command())?, &invocation, out),
     }
 }

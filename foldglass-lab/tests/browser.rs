@@ -1,8 +1,8 @@
 //! Opens a report in a real browser, headless, at the width of a desk and of a hand: no console error,
 //! figures visible, nothing wider than the page, landmarks there, tables that sort and filter.
 //!
-//! Needs Chromium (the package `chromium` of Debian, which `.ci/run` installs); without it the test says
-//! that it is skipped.
+//! Needs Chromium (the package `chromium` of Debian, which `.ci/run` installs); without it the test is skipped,
+//! and fails in CI.
 
 mod support;
 
@@ -11,6 +11,7 @@ use std::process::Command;
 
 use support::Scratch;
 use support::chromium::{self, Chromium};
+use support::tools;
 
 /// What is asked of the page.
 const PROBE: &str = r#"
@@ -64,7 +65,6 @@ const PROBE: &str = r#"
 #[test]
 fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
     let Some(browser) = chromium::installed() else {
-        eprintln!("skipped: no browser; install the package chromium to run this test");
         return;
     };
     let scratch = Scratch::new("browser");
@@ -114,4 +114,10 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
         );
         assert_eq!(answer["themed"], true);
     }
+}
+
+#[test]
+fn without_a_browser_the_test_fails_in_ci_and_is_listed_elsewhere() {
+    let test = "a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand";
+    tools::assert_needed(test, "chromium");
 }

@@ -4,6 +4,8 @@
 //! `FOLDGLASS_SCREENSHOTS=DIR` a picture of every view at every width is written there.
 #![cfg(unix)]
 
+#[path = "explore_page/edges.rs"]
+mod edges;
 #[path = "explore_page/play.rs"]
 mod play;
 #[path = "explore_page/slow.rs"]
@@ -13,18 +15,17 @@ mod support;
 mod walk;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::Scratch;
-use support::chromium::{self, Chromium};
-use walk::{Ending, Server, Walk, foldglass};
+use support::chromium;
+use walk::{Ending, STILL, Server, Walk, foldglass};
 
 #[test]
 fn every_feature_of_the_page_works_in_a_real_browser() {
     let Some(browser) = chromium::installed() else {
-        eprintln!("skipped: no browser; install the package chromium to run this test");
         return;
     };
     let scratch = Scratch::new("explore");
@@ -33,19 +34,7 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     fs::write(scratch.0.join("study.toml"), study).unwrap();
     foldglass(&["run", "study.toml", "--quiet"], &scratch.0);
     let server = Server::start(&["mine"], &scratch.0);
-    let screenshots = std::env::var_os("FOLDGLASS_SCREENSHOTS").map(PathBuf::from);
-    let mut walk = Walk {
-        browser: Chromium::start(browser, &scratch.0),
-        address: server.address.clone(),
-        visited: Vec::new(),
-        downloads: scratch.0.join("downloads"),
-        screenshots,
-        refused: 0,
-    };
-    walk.browser.download_to(&walk.downloads);
-    walk.browser.size(1280, 900);
-    // A click finds its place only when nothing glides.
-    walk.browser.prefer(&[STILL]);
+    let mut walk = Walk::begin(browser, &server, &scratch);
     tour(&mut walk);
     code(&mut walk);
     chooser(&mut walk);
@@ -65,9 +54,6 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     fleet(&mut walk, &scratch.0);
     quiet(&walk);
 }
-
-/// What a reader asks for who wants nothing to move.
-const STILL: (&str, &str) = ("prefers-reduced-motion", "reduce");
 
 /// A tour on first opening, which can be gone through, skipped and opened again.
 fn tour(walk: &mut Walk) {
@@ -239,6 +225,14 @@ fn ways_out(walk: &mut Walk) {
     walk.browser.click(".leaf");
     walk.wait_for_text("stage-reward", "J = 1");
     walk.screenshot("ways-tree");
+    for scheme in ["light", "dark"] {
+        walk.browser
+            .prefer(&[STILL, ("prefers-color-scheme", scheme)]);
+        walk.legible("#tree-picture", "text");
+        walk.screenshot(&format!("ways-tree-{scheme}"));
+    }
+    walk.browser
+        .prefer(&[STILL, ("prefers-color-scheme", "light")]);
     walk.class("--task parity --lengths 5", "ways");
     walk.browser.click("#escape-find");
     walk.browser
@@ -365,11 +359,12 @@ fn records(walk: &mut Walk) {
 /// A fleet in training: its curves grow while one looks.
 fn fleet(walk: &mut Walk, directory: &Path) {
     let flags = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
-                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 100000000 --record-every 50 --models 2 \
+                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 100000000 --record-every 50 --models 7 \
                  --checkpoint-every 1 --out fleet --quiet --threads 1";
     let _training = Ending::start(flags, directory);
     let start = Instant::now();
-    while !directory.join("fleet/curves.jsonl").exists() {
+    let begun = ["fleet/train.json", "fleet/curves.jsonl"].map(|name| directory.join(name));
+    while !begun.iter().all(|file| file.exists()) {
         assert!(
             start.elapsed() < Duration::from_secs(20),
             "nothing is trained"
@@ -381,16 +376,26 @@ fn fleet(walk: &mut Walk, directory: &Path) {
     walk.visited.push(before);
     walk.browser.open(&server.address);
     walk.browser
-        .wait_for("document.getElementById('tour').open");
-    walk.browser.click("#tour-skip");
-    walk.browser
         .wait_for("document.body.dataset.view === 'records'");
     walk.wait_for_text("fleet-state", "in training");
-    assert_eq!(walk.count("#records-plot .curve"), 2);
+    assert!(
+        walk.browser
+            .evaluate("document.getElementById('tour').open")
+            == false,
+        "who opens records is not led away from them"
+    );
+    assert_eq!(walk.text("commands"), "cat fleet/curves.jsonl");
+    assert_eq!(walk.count("#records-plot .curve"), 7);
     let first = walk.text("records-words");
     let other = format!("document.getElementById('records-words').textContent !== {first:?}");
     walk.browser.wait_for(&other);
     walk.screenshot("fleet");
+    for scheme in ["light", "dark"] {
+        walk.browser
+            .prefer(&[STILL, ("prefers-color-scheme", scheme)]);
+        walk.legible("#records-plot", "text");
+        walk.screenshot(&format!("fleet-{scheme}"));
+    }
     walk.take_all(&["records.svg", "records.json"]);
 }
 
@@ -534,6 +539,9 @@ fn looks(walk: &mut Walk) {
                     "{view} at {width}: {wide}"
                 );
                 assert_eq!(wide[1], json!([]), "{view} at {width}");
+                if view == "records" {
+                    walk.legible("#records-plot", "text");
+                }
                 walk.screenshot(&format!("{view}-{width}-{scheme}"));
             }
             let ground = walk

@@ -1,5 +1,5 @@
-//! Runs the commands of README.md and of the tutorial as they stand, in a directory of their own. What takes
-//! longer than a moment is stopped as by Ctrl-C, which is no failure; a mistake is.
+//! Runs the commands of README.md and of the tutorial as they stand, in a directory of their own, and the studies of
+//! all pages with `--dry-run`. What takes longer than a moment is stopped as by Ctrl-C, which is no failure; a mistake is.
 
 #![cfg(unix)]
 
@@ -127,6 +127,55 @@ fn the_commands_of_the_tutorial_work() {
     run_all("docs/tutorial.md", &scratch);
     for made in ["warm.svg", "warm/table.parquet", "verdicts.json"] {
         assert!(scratch.0.join(made).exists(), "{made}");
+    }
+}
+
+/// Every study that a text prints, with where it is printed.
+fn studies() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let pages = fs::read_dir(root.join("docs")).unwrap();
+    let pages = pages.map(|entry| entry.unwrap().path());
+    let crates = ["foldglass-py", "foldglass-nn", "results", "."];
+    let readmes = crates.map(|name| root.join(name).join("README.md"));
+    let texts = pages.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
+    let mut found = Vec::new();
+    for path in texts.chain(readmes) {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, block) in text.split("```toml\n").skip(1).enumerate() {
+            let study = block.split("\n```").next().unwrap().to_owned();
+            found.push((format!("study {number} of {}", path.display()), study));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_study_that_a_text_prints_is_accepted() {
+    let scratch = Scratch::new("studies");
+    // The files that they name: policies and codes of 180 cells of five actions, and of 22 of two.
+    let policy = format!("{{\"rows\":{:?}}}", [[0.2; 5]; 180]);
+    let codes = |count: usize, cells: usize| {
+        format!("{{\"actions\":{:?}}}\n", vec![0; cells]).repeat(count)
+    };
+    for (name, text) in [
+        ("policy.json", policy.clone()),
+        ("prior.json", policy),
+        ("codes.json", codes(4, 180)),
+        ("traps.json", codes(13, 22)),
+    ] {
+        fs::write(scratch.0.join(name), text).unwrap();
+    }
+    let studies = studies();
+    assert!(studies.len() >= 4, "{studies:?}");
+    for (place, study) in studies {
+        fs::write(scratch.0.join("study.toml"), study).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_foldglass"))
+            .args(["run", "study.toml", "--dry-run"])
+            .current_dir(&scratch.0)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{place}: {errors}");
     }
 }
 

@@ -2,18 +2,20 @@
 //! stop, the node of another loses its power, and the table is still that of one machine.
 //!
 //! Needs the packages `slurm-wlm` and `munge` of Debian, which `.ci/run` installs, and root, as Slurm does;
-//! without them the test says that it is skipped.
+//! without them the test is skipped, and fails in CI.
 
 #![cfg(target_os = "linux")]
 
 #[path = "slurm/cluster.rs"]
 mod cluster;
+#[path = "../../xtask/src/tools.rs"]
+mod tools;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use cluster::{Cluster, lacking, wait_for};
+use cluster::{Cluster, wait_for};
 
 /// Some seconds of work in many units.
 const STUDY: &str = r#"
@@ -54,11 +56,6 @@ impl Drop for Scratch {
             let _ = fs::remove_dir_all(&self.0);
         }
     }
-}
-
-fn is_root() -> bool {
-    let output = Command::new("id").arg("-u").output();
-    output.is_ok_and(|output| output.stdout == b"0\n")
 }
 
 fn done(output: &Output) {
@@ -123,12 +120,7 @@ fn share_on(cluster: &Cluster, node: usize) -> Option<usize> {
 
 #[test]
 fn a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine() {
-    if let Some(program) = lacking() {
-        eprintln!("skipped: no {program}; install slurm-wlm and munge to run this test");
-        return;
-    }
-    if !is_root() {
-        eprintln!("skipped: the daemons of Slurm need root");
+    if cluster::installed().is_none() {
         return;
     }
     let study = Twice::begin();
@@ -171,4 +163,10 @@ fn a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine() {
     }
     cluster.stop();
     assert!(cluster.is_gone());
+}
+
+#[test]
+fn without_slurm_the_test_fails_in_ci_and_is_listed_elsewhere() {
+    let test = "a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine";
+    tools::assert_needed(test, "slurmctld");
 }

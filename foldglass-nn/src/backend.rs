@@ -7,6 +7,7 @@ use crate::philox::Purpose;
 use crate::settings::Decoding;
 use foldglass::memory::Bytes;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Everything of a model that training changes.
@@ -92,6 +93,9 @@ pub struct Agreement {
     pub tokens: u32,
 }
 
+/// Answers whether what is being computed is to be left undone; asked often, from any thread.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// A back end that cannot go on.
 #[derive(Debug, Error)]
 pub enum BackendError {
@@ -131,6 +135,19 @@ pub enum BackendError {
         /// The most.
         room: usize,
     },
+    /// It was told to stop. The models are as they were before.
+    #[error("it was told to stop")]
+    Stopped,
+}
+
+/// What came of it, or none where it was told to stop.
+pub(crate) fn unless_stopped<T>(
+    result: Result<T, BackendError>,
+) -> Result<Option<T>, BackendError> {
+    match result {
+        Err(BackendError::Stopped) => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Trains R models in lock step, each with its own weights, Adam state, seed, task, coefficient,
@@ -144,6 +161,17 @@ pub trait Backend: Send {
 
     /// The most samples a model may be given at once.
     fn room(&self) -> usize;
+
+    /// From now on a back end whose single steps may take long asks this within them. Where it is told
+    /// to stop, the call fails with [`BackendError::Stopped`] and nothing of it is done.
+    fn heed(&mut self, stop: Stop) {
+        let _ = stop;
+    }
+
+    /// Takes back the last call of `train` or `imitate`, where the test that belongs to it was stopped.
+    fn take_back(&mut self) {
+        unreachable!("this back end is never stopped within a test");
+    }
 
     /// What training has made of a model.
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError>;

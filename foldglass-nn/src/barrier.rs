@@ -5,7 +5,7 @@
 //! greedy reward is counted on every input; the barrier is what it falls below the lower end, in
 //! whole quanta of q^-T.
 
-use crate::backend::{Backend, ModelState};
+use crate::backend::{Backend, BackendError, ModelState, unless_stopped};
 use crate::batch::Batch;
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::distill::{Distillation, Pupil};
@@ -119,7 +119,8 @@ impl Following {
     }
 
     /// Goes on until exactness is asked again, in pieces as long as `next_piece` says before each;
-    /// false when that stops it. Pieces do not show in what is learned.
+    /// false when that stops it, or the back end was told to stop: then the last piece is not done.
+    /// Neither shows in what is learned.
     pub fn advance_in_pieces(
         &mut self,
         mut next_piece: impl FnMut() -> Piece,
@@ -127,16 +128,26 @@ impl Following {
         let every = self.distillation.every;
         let end = (self.step / every + 1) * every;
         let open = self.open();
+        let mut before = self.step;
         while self.step < end {
             let Piece::Steps(most) = next_piece() else {
                 return Ok(false);
             };
             let count = most.clamp(1, end - self.step);
-            self.backend.imitate(self.step, count, &open)?;
+            let learned = self.backend.imitate(self.step, count, &open);
+            if unless_stopped(learned)?.is_none() {
+                return Ok(false);
+            }
+            before = self.step;
             self.step += count;
         }
         let current = self.current();
-        let exact = exact(self.backend.as_mut(), &self.square, &current, &open)?;
+        let exact = exact(self.backend.as_mut(), &self.square, &current, &open);
+        let Some(exact) = unless_stopped(exact)? else {
+            self.backend.take_back();
+            self.step = before;
+            return Ok(false);
+        };
         for (number, &exact) in exact.iter().enumerate() {
             self.spent[number] += every;
             if open[number] && exact {
@@ -196,7 +207,7 @@ fn exact(
     square: &LatinSquare,
     lessons: &[Lesson],
     wanted: &[bool],
-) -> Result<Vec<bool>, FleetError> {
+) -> Result<Vec<bool>, BackendError> {
     let mut exact = wanted.to_vec();
     let cap = lessons
         .iter()
@@ -288,7 +299,7 @@ impl Lines {
         })
     }
 
-    /// The line between two networks.
+    /// The line between two networks. A back end that is told to stop fails.
     pub fn line(&mut self, from: &[f32], to: &[f32]) -> Result<Line, FleetError> {
         for point in 0..self.points {
             let share = point as f32 / (self.points - 1) as f32;

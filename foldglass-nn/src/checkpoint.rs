@@ -1,7 +1,7 @@
 //! Saves the states of models and puts them back: what fleets, pupils and trails share.
 
 use crate::backend::{Backend, BackendError, ModelState};
-use crate::fleet::FleetError;
+use crate::error::FleetError;
 use serde::de::DeserializeOwned;
 
 /// The states of all models of a back end.

@@ -1,9 +1,12 @@
 //! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
 
 use crate::adam;
-use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
+use crate::backend::{
+    Agreement, Backend, BackendError, ModelState, StepRecord, Stop, Test, checked,
+};
 use crate::batch::{Batch, BatchLaw};
 use crate::lesson::Lesson;
+use crate::matmul::Undone;
 use crate::objective::{Sampler, TokenWeight, likeliest, log_of, logit_gradient, weigh};
 use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
@@ -20,6 +23,9 @@ pub struct Cpu {
     settings: Settings,
     models: Vec<Model>,
     lessons: Vec<Lesson>,
+    undone: Undone,
+    /// The models before the last call that trained them, where it may be taken back.
+    before: Vec<ModelState>,
 }
 
 struct Model {
@@ -46,6 +52,33 @@ impl Cpu {
                 })
                 .collect(),
             lessons: Vec::new(),
+            undone: Undone::default(),
+            before: Vec::new(),
+        }
+    }
+
+    /// Begins a call that trains and may be stopped or taken back.
+    fn begin_training(&mut self) {
+        self.undone.begin();
+        if self.undone.can_be() {
+            self.before = self.models.iter().map(|m| m.state.clone()).collect();
+        }
+    }
+
+    /// What training came to, unless it was stopped: then it is taken back.
+    fn trained<T>(&mut self, result: T) -> Result<T, BackendError> {
+        if self.undone.is() {
+            self.take_back();
+            return Err(BackendError::Stopped);
+        }
+        Ok(result)
+    }
+
+    /// What a test came to, unless it was stopped.
+    fn tested<T>(&self, result: T) -> Result<T, BackendError> {
+        match self.undone.is() {
+            true => Err(BackendError::Stopped),
+            false => Ok(result),
         }
     }
 
@@ -69,6 +102,9 @@ impl Model {
         let (v, q) = (settings.shape.vocabulary, self.own.square.q());
         self.activations.make_room(&self.tables, batch.tokens());
         for t in 1..=batch.longest() {
+            if self.activations.undone.ask() {
+                return;
+            }
             let weights = &self.state.weights;
             (self.activations).step(&self.tables, weights, settings.layout, batch, t, q);
             for sample in 0..batch.live(t) {
@@ -164,6 +200,9 @@ impl Model {
         right: u32,
     ) -> f64 {
         let mut gradient = self.gradient(settings, batch, weights);
+        if self.activations.undone.is() {
+            return 0.0;
+        }
         let norm = adam::norm(&gradient);
         if let Some(adaptive) = settings.adaptive {
             let state = &mut self.state;
@@ -250,6 +289,9 @@ impl Model {
             entropy: 0.0,
         };
         let gradient = self.gradient(settings, &batch, &vec![weight; batch.tokens()]);
+        if self.activations.undone.is() {
+            return 0.0;
+        }
         adam::update(
             settings.adam,
             self.own.learning_rate,
@@ -285,6 +327,19 @@ impl Backend for Cpu {
         ROOM
     }
 
+    fn heed(&mut self, stop: Stop) {
+        self.undone = Undone::heeding(stop);
+        for model in &mut self.models {
+            model.activations.undone = self.undone.clone();
+        }
+    }
+
+    fn take_back(&mut self) {
+        for (model, state) in self.models.iter_mut().zip(self.before.drain(..)) {
+            model.state = state;
+        }
+    }
+
     fn state(&mut self, model: usize) -> Result<ModelState, BackendError> {
         Ok(self.models[model].state.clone())
     }
@@ -300,27 +355,30 @@ impl Backend for Cpu {
         count: u64,
         lengths: &[usize],
     ) -> Result<Vec<StepRecord>, BackendError> {
-        let settings = &self.settings;
+        self.begin_training();
+        let (settings, undone) = (&self.settings, &self.undone);
         let records: Vec<Option<StepRecord>> = (self.models.par_iter_mut())
             .zip(lengths)
             .map(|(model, &length)| {
-                let steps = first + 1..=first + count;
+                let steps = (first + 1..=first + count).take_while(|_| !undone.is());
                 steps.fold(None, |_, step| {
                     Some(model.train_step(settings, step, length))
                 })
             })
             .collect();
         let records: Vec<StepRecord> = records.into_iter().flatten().collect();
-        checked(records, first + count)
+        checked(self.trained(records)?, first + count)
     }
 
     fn right(&mut self, test: &Test) -> Result<Vec<u32>, BackendError> {
         self.check_room(test.samples)?;
+        self.undone.begin();
         let settings = &self.settings;
-        Ok((self.models.par_iter_mut())
+        let right = (self.models.par_iter_mut())
             .zip(&test.lengths)
             .map(|(model, lengths)| model.right(settings, test, lengths))
-            .collect())
+            .collect();
+        self.tested(right)
     }
 
     fn teach(&mut self, lessons: &[Lesson]) -> Result<(), BackendError> {
@@ -337,16 +395,18 @@ impl Backend for Cpu {
         if self.lessons.len() != self.models.len() {
             return Err(BackendError::NoLesson);
         }
-        let settings = &self.settings;
-        Ok((self.models.par_iter_mut())
+        self.begin_training();
+        let (settings, undone) = (&self.settings, &self.undone);
+        let losses = (self.models.par_iter_mut())
             .zip(&self.lessons)
             .zip(active)
             .map(|((model, lesson), &active)| {
                 let steps = if active { count } else { 0 };
-                let steps = first + 1..=first + steps;
+                let steps = (first + 1..=first + steps).take_while(|_| !undone.is());
                 steps.fold(0.0, |_, step| model.imitate(settings, lesson, step))
             })
-            .collect())
+            .collect();
+        self.trained(losses)
     }
 
     fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError> {
@@ -354,8 +414,9 @@ impl Backend for Cpu {
         if self.lessons.len() != self.models.len() {
             return Err(BackendError::NoLesson);
         }
+        self.undone.begin();
         let settings = &self.settings;
-        Ok((self.models.par_iter_mut())
+        let agreements = (self.models.par_iter_mut())
             .zip(&self.lessons)
             .zip(&test.lengths)
             .map(|((model, lesson), lengths)| {
@@ -371,13 +432,15 @@ impl Backend for Cpu {
                     tokens: batch.tokens() as u32,
                 }
             })
-            .collect())
+            .collect();
+        self.tested(agreements)
     }
 
     fn decode(&mut self, batches: &mut [Batch]) -> Result<(), BackendError> {
         for batch in batches.iter() {
             self.check_room(batch.samples())?;
         }
+        self.undone.begin();
         let settings = &self.settings;
         (self.models.par_iter_mut())
             .zip(batches)
@@ -386,7 +449,7 @@ impl Backend for Cpu {
                 model.tables.refresh(&model.state.weights);
                 model.emit(settings, batch, |p, _, _| likeliest(p, q));
             });
-        Ok(())
+        self.tested(())
     }
 
     fn gradients(
@@ -394,8 +457,9 @@ impl Backend for Cpu {
         batches: &[Batch],
         weights: &[Vec<TokenWeight>],
     ) -> Result<Vec<Vec<f32>>, BackendError> {
+        self.undone.begin();
         let settings = &self.settings;
-        Ok((self.models.par_iter_mut())
+        let gradients = (self.models.par_iter_mut())
             .zip(batches)
             .zip(weights)
             .map(|((model, batch), weights)| {
@@ -403,6 +467,7 @@ impl Backend for Cpu {
                 model.follow(settings, &mut batch.clone());
                 model.gradient(settings, batch, weights)
             })
-            .collect())
+            .collect();
+        self.tested(gradients)
     }
 }

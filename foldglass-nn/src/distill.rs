@@ -4,7 +4,7 @@
 //! fraction of emitted tokens that match the teacher's on held-out inputs, the network generating
 //! from its own emissions.
 
-use crate::backend::{Backend, BackendError, ModelState, Test};
+use crate::backend::{Backend, BackendError, ModelState, Test, unless_stopped};
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::fleet::{FleetError, MakeBackend, Piece};
 use crate::layout::Layout;
@@ -250,7 +250,8 @@ impl Distilling {
     }
 
     /// Goes on to the next measurement, in pieces as long as `next_piece` says before each; false
-    /// when that stops it, perhaps between two measurements. Pieces do not show in what is learned.
+    /// when that stops it, perhaps between two measurements, or the back end was told to stop: then the
+    /// last piece is not done. Neither shows in what is learned.
     pub fn advance_in_pieces(
         &mut self,
         mut next_piece: impl FnMut() -> Piece,
@@ -259,16 +260,27 @@ impl Distilling {
         let end = ((self.step / every + 1) * every).min(self.distillation.steps);
         let active: Vec<bool> = self.progress.iter().map(|p| !p.done).collect();
         let mut losses = Vec::new();
+        let mut before = self.step;
         while self.step < end {
             let Piece::Steps(most) = next_piece() else {
                 return Ok(false);
             };
             let count = most.clamp(1, end - self.step);
-            losses = self.backend.imitate(self.step, count, &active)?;
+            let learned = self.backend.imitate(self.step, count, &active);
+            let Some(learned) = unless_stopped(learned)? else {
+                return Ok(false);
+            };
+            losses = learned;
+            before = self.step;
             self.step += count;
         }
         let held_out = self.distillation.held_out;
-        let agreements = agreements(self.backend.as_mut(), &self.pupils, held_out, &active)?;
+        let agreements = agreements(self.backend.as_mut(), &self.pupils, held_out, &active);
+        let Some(agreements) = unless_stopped(agreements)? else {
+            self.backend.take_back();
+            self.step = before;
+            return Ok(false);
+        };
         for (number, (&loss, agreement)) in losses.iter().zip(agreements).enumerate() {
             let progress = &mut self.progress[number];
             if !progress.done {

@@ -1,14 +1,15 @@
 //! Trains many models at once by REINFORCE under a gated curriculum (paper, section 5, app. G.5).
 
-use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
+use crate::backend::{Backend, BackendError, ModelState, StepRecord, Stop, Test, unless_stopped};
 use crate::checkpoint::{other_networks, read, restore, states};
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
-use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings, SettingsError};
+use crate::settings::{Decoding, GateLengths, Lengths, ModelSettings, Settings};
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use thiserror::Error;
+
+pub use crate::error::FleetError;
 
 /// A point of a model's curve, taken when the gate is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,20 +25,6 @@ pub struct CurvePoint {
     /// What the last step came to.
     #[serde(flatten)]
     pub last: StepRecord,
-}
-
-/// A fleet that cannot be made, trained or taken up.
-#[derive(Debug, Error)]
-pub enum FleetError {
-    /// The settings.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The back end.
-    #[error(transparent)]
-    Backend(#[from] BackendError),
-    /// A checkpoint cannot be read or written.
-    #[error("checkpoint: {0}")]
-    Checkpoint(String),
 }
 
 /// R models, their back end and how far they have come.
@@ -139,8 +126,15 @@ impl Fleet {
         Ok(points.expect("it was not stopped"))
     }
 
+    /// From now on a back end whose single steps may take long asks this within them; see
+    /// [`Fleet::advance_in_pieces`].
+    pub fn heed(&mut self, stop: Stop) {
+        self.backend.heed(stop);
+    }
+
     /// The same in pieces, each as long as `next_piece` says before it; none when that stops it,
-    /// perhaps between two gates. Pieces do not show in what is trained.
+    /// perhaps between two gates, or the back end was told to stop: then the last piece is not done.
+    /// Neither shows in what is trained.
     pub fn advance_in_pieces(
         &mut self,
         mut next_piece: impl FnMut() -> Piece,
@@ -149,25 +143,37 @@ impl Fleet {
         let next = (self.step / period + 1) * period;
         let end = next.min(self.settings.steps);
         let mut records = Vec::new();
+        let mut before = self.step;
         while self.step < end {
             let Piece::Steps(most) = next_piece() else {
                 return Ok(None);
             };
             let count = most.clamp(1, end - self.step);
-            records = self.backend.train(self.step, count, &self.lengths)?;
+            let trained = self.backend.train(self.step, count, &self.lengths);
+            let Some(trained) = unless_stopped(trained)? else {
+                return Ok(None);
+            };
+            records = trained;
+            before = self.step;
             self.step += count;
         }
-        self.pass_gate(next, records).map(Some)
+        let Some(accuracies) = unless_stopped(self.ask_gate())? else {
+            // A step at which the gate is due is saved only when it was asked.
+            self.backend.take_back();
+            self.step = before;
+            return Ok(None);
+        };
+        Ok(Some(self.pass_gate(next, records, accuracies)))
     }
 
-    /// Asks the gate after the step of these records.
+    /// Passes the gate after the step of these records.
     fn pass_gate(
         &mut self,
         next: u64,
         records: Vec<StepRecord>,
-    ) -> Result<Vec<CurvePoint>, FleetError> {
+        accuracies: Vec<f64>,
+    ) -> Vec<CurvePoint> {
         let trained = self.lengths.clone();
-        let accuracies = self.ask_gate()?;
         if let Lengths::Curriculum { .. } = self.settings.lengths
             && self.step == next
         {
@@ -178,7 +184,7 @@ impl Fleet {
             }
         }
         let points = records.into_iter().zip(trained).zip(accuracies).enumerate();
-        Ok(points
+        points
             .map(|(model, ((last, length), gate))| CurvePoint {
                 model,
                 step: self.step,
@@ -186,10 +192,10 @@ impl Fleet {
                 gate,
                 last,
             })
-            .collect())
+            .collect()
     }
 
-    fn ask_gate(&mut self) -> Result<Vec<f64>, FleetError> {
+    fn ask_gate(&mut self) -> Result<Vec<f64>, BackendError> {
         let gate = &self.settings.gate;
         let lengths = |&n: &usize| match gate.lengths {
             GateLengths::Training => self.settings.lengths.list(n),

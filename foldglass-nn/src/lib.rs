@@ -15,6 +15,7 @@ pub mod cpu;
 pub mod cuda;
 pub mod dense;
 pub mod distill;
+mod error;
 pub mod fleet;
 pub mod layout;
 pub mod lesson;

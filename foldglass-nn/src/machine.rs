@@ -1,6 +1,6 @@
 //! Chooses where a fleet is computed: a GPU where one can be used, else the processor.
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Stop};
 use crate::cpu::Cpu;
 #[cfg(feature = "cuda")]
 use crate::cuda::{Cuda, Precision};
@@ -114,6 +114,7 @@ pub struct Maker {
     candidates: Vec<Machine>,
     allowance: Allowance,
     made: OnceLock<Machine>,
+    stop: Option<Stop>,
 }
 
 impl Maker {
@@ -137,7 +138,16 @@ impl Maker {
             },
             allowance,
             made: OnceLock::new(),
+            stop: None,
         })
+    }
+
+    /// The same, its back ends asking this within steps that take long; see [`Backend::heed`].
+    pub fn heeding(self, stop: Stop) -> Maker {
+        Maker {
+            stop: Some(stop),
+            ..self
+        }
     }
 
     /// A maker of one kind, such as a run was begun on; none where that was not asked for.
@@ -146,11 +156,24 @@ impl Maker {
             candidates: vec![machine],
             allowance: self.allowance,
             made: OnceLock::new(),
+            stop: self.stop.clone(),
         })
     }
 
     /// A back end for these models.
     pub fn make(
+        &self,
+        settings: &Settings,
+        models: &[ModelSettings],
+    ) -> Result<Box<dyn Backend>, BackendError> {
+        let mut backend = self.first_of(settings, models)?;
+        if let Some(stop) = &self.stop {
+            backend.heed(stop.clone());
+        }
+        Ok(backend)
+    }
+
+    fn first_of(
         &self,
         settings: &Settings,
         models: &[ModelSettings],

@@ -1,6 +1,55 @@
 //! Multiplies single-precision matrices, in parts of a fixed size that threads share.
 
+use crate::backend::Stop;
 use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a computation is left undone. Once the answer was yes it stays so, until [`Undone::begin`]:
+/// what was computed in between is worth nothing.
+#[derive(Clone, Default)]
+pub(crate) struct Undone {
+    stop: Option<Stop>,
+    told: Arc<AtomicBool>,
+}
+
+impl Undone {
+    /// Asks this.
+    pub fn heeding(stop: Stop) -> Undone {
+        Undone {
+            stop: Some(stop),
+            told: Arc::default(),
+        }
+    }
+
+    /// Whether there is something to ask.
+    pub fn can_be(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    /// Forgets earlier answers.
+    pub fn begin(&self) {
+        self.told.store(false, Ordering::Relaxed);
+    }
+
+    /// Asks.
+    pub fn ask(&self) -> bool {
+        let told = self.is() || self.stop.as_ref().is_some_and(|stop| stop());
+        self.told.fetch_or(told, Ordering::Relaxed);
+        told
+    }
+
+    /// Whether an answer was yes.
+    pub fn is(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+}
+
+impl std::fmt::Debug for Undone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Undone").field("told", &self.is()).finish()
+    }
+}
 
 /// A matrix inside a list: element (i, j) stands at `i * row + j * column`.
 #[derive(Clone, Copy)]
@@ -73,6 +122,18 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 /// `out = a b` or `out += a b`, `out` row-major with `stride` numbers a row.
 pub(crate) fn multiply(out: &mut [f32], stride: usize, how: Into, a: View, b: View) {
+    multiply_unless(&Undone::default(), out, stride, how, a, b);
+}
+
+/// The same; parts are left out as soon as it is told to leave it undone.
+pub(crate) fn multiply_unless(
+    undone: &Undone,
+    out: &mut [f32],
+    stride: usize,
+    how: Into,
+    a: View,
+    b: View,
+) {
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(k, b.rows, "inner sizes");
     if m == 0 || n == 0 {
@@ -87,6 +148,9 @@ pub(crate) fn multiply(out: &mut [f32], stride: usize, how: Into, a: View, b: Vi
         .take(m.div_ceil(each))
         .enumerate()
         .for_each(|(number, out)| {
+            if undone.ask() {
+                return;
+            }
             let first = number * each;
             let rows = View {
                 values: &a.values[first * a.row..],

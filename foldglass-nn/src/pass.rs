@@ -6,7 +6,7 @@
 use crate::activate::activate;
 use crate::batch::Batch;
 use crate::layout::{Layout, Query};
-use crate::matmul::{Into, View, dot, multiply};
+use crate::matmul::{Into, Undone, View, dot, multiply_unless};
 use crate::shape::Norm;
 use crate::table::{TableGradient, Tables, centre_and_scale, norm_backward};
 use rayon::prelude::*;
@@ -26,6 +26,8 @@ pub(crate) struct Activations {
     scale3: Vec<f32>,
     /// The policy over the symbols, and zeros: V a row.
     pub policy: Vec<f32>,
+    /// Whether passes are left undone; what they then computed is worth nothing.
+    pub undone: Undone,
 }
 
 /// Where a step of a sample looks: the query's token and the keys.
@@ -150,7 +152,7 @@ impl Activations {
         let features = View::new(&self.features[first * k..], count, k, k);
         let joint = &mut self.joint[all.start * (f + d)..all.end * (f + d)];
         let table = View::new(&tables.joint, k, f + d, f + d);
-        multiply(joint, f + d, Into::Place, features, table);
+        multiply_unless(&self.undone, joint, f + d, Into::Place, features, table);
         let norm = tables.shape.norm;
         let rows = (joint.par_chunks_mut(f + d))
             .zip(self.hidden[all.start * f..all.end * f].par_chunks_mut(f))
@@ -167,7 +169,7 @@ impl Activations {
         let hidden = View::new(&self.hidden[first * f..], count, f, f);
         let down = View::new(&weights[tables.places.blocks[0].down.clone()], f, d, d);
         let out = &mut self.out[all.start * d..all.end * d];
-        multiply(out, d, Into::Sum, hidden, down);
+        multiply_unless(&self.undone, out, d, Into::Sum, hidden, down);
         let norm3 = &weights[tables.places.norm3.clone()];
         let head = &weights[tables.places.head.clone()];
         let rows = (out.par_chunks_mut(d))
@@ -203,7 +205,8 @@ impl Activations {
         let block = &tables.places.blocks[0];
         let d_rows = View::new(&d_out, n, d, d);
         let hidden = View::new(&self.hidden, n, f, f);
-        multiply(
+        multiply_unless(
+            &self.undone,
             &mut gradient[block.down.clone()],
             d,
             Into::Sum,
@@ -212,7 +215,14 @@ impl Activations {
         );
         let down = View::new(&weights[block.down.clone()], f, d, d);
         let mut d_up = vec![0.0; n * f];
-        multiply(&mut d_up, f, Into::Place, d_rows, down.transposed());
+        multiply_unless(
+            &self.undone,
+            &mut d_up,
+            f,
+            Into::Place,
+            d_rows,
+            down.transposed(),
+        );
         (d_up.par_chunks_mut(f))
             .zip(self.slope.par_chunks(f))
             .zip(self.scale2.par_iter())
@@ -224,10 +234,24 @@ impl Activations {
         let features = View::new(&self.features, n, k, k);
         let d_up = View::new(&d_up, n, f, f);
         let to = &mut tables_gradient.up;
-        multiply(to, f, Into::Place, features.transposed(), d_up);
+        multiply_unless(
+            &self.undone,
+            to,
+            f,
+            Into::Place,
+            features.transposed(),
+            d_up,
+        );
         let mut d_features = vec![0.0; n * k];
         let up = View::new(&tables.joint, k, f, f + d);
-        multiply(&mut d_features, k, Into::Place, d_up, up.transposed());
+        multiply_unless(
+            &self.undone,
+            &mut d_features,
+            k,
+            Into::Place,
+            d_up,
+            up.transposed(),
+        );
         // The norm's scale r of a row: u = r f(M g2 U) is linear in f, so dr = f . d_features / r,
         // and d(centred z) = -r^3 dr / D times it.
         let mut d_centred = vec![0.0; n * d];
@@ -242,13 +266,20 @@ impl Activations {
             z.iter_mut().for_each(|z| *z *= along);
         }
         let to = &mut tables_gradient.stream;
-        multiply(to, d, Into::Place, features.transposed(), d_rows);
+        multiply_unless(
+            &self.undone,
+            to,
+            d,
+            Into::Place,
+            features.transposed(),
+            d_rows,
+        );
         let d_z = View::new(&d_centred, n, d, d);
         let to = &mut tables_gradient.centred;
-        multiply(to, d, Into::Place, features.transposed(), d_z);
+        multiply_unless(&self.undone, to, d, Into::Place, features.transposed(), d_z);
         for (rows, table) in [(d_rows, &tables.stream), (d_z, &tables.centred)] {
             let table = View::new(table, k, d, d).transposed();
-            multiply(&mut d_features, k, Into::Sum, rows, table);
+            multiply_unless(&self.undone, &mut d_features, k, Into::Sum, rows, table);
         }
         self.attention_backward(tables, layout, batch, &d_features, &mut tables_gradient);
         tables.backward(weights, &tables_gradient, gradient);
@@ -274,7 +305,8 @@ impl Activations {
         }
         let mut product = vec![0.0; d * v];
         let out = View::new(&self.out, n, d, d).transposed();
-        multiply(
+        multiply_unless(
+            &self.undone,
             &mut product,
             v,
             Into::Place,
@@ -293,7 +325,7 @@ impl Activations {
         let mut d_normed = vec![0.0; n * d];
         let logits = View::new(d_logits, n, v, v);
         let table = View::new(&weighted, d, v, v).transposed();
-        multiply(&mut d_normed, d, Into::Place, logits, table);
+        multiply_unless(&self.undone, &mut d_normed, d, Into::Place, logits, table);
         let mut d_out = vec![0.0; n * d];
         (d_out.par_chunks_mut(d))
             .zip(d_normed.par_chunks(d))
@@ -326,6 +358,9 @@ impl Activations {
         );
         let (mut keys, mut attention) = (Vec::new(), Vec::new());
         for t in 1..=batch.longest() {
+            if self.undone.ask() {
+                return;
+            }
             for sample in 0..batch.live(t) {
                 let row = batch.start(t) + sample;
                 let f_row = &self.features[row * k + v..][..heads * v];

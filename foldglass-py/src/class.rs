@@ -29,16 +29,15 @@ type Keys<'py> = (
 
 /// The description of a class as JSON: words for what has them, tables for what has none.
 #[pyfunction]
-#[pyo3(signature = (words, base, seed, table=None, probabilities=None))]
+#[pyo3(signature = (words, base, table=None, probabilities=None))]
 pub fn describe(
     words: &str,
     base: PathBuf,
-    seed: u64,
     table: Option<Vec<Vec<i64>>>,
     probabilities: Option<Vec<Vec<String>>>,
 ) -> PyResult<String> {
     let words: ClassWords = serde_json::from_str(words).map_err(error::refused)?;
-    let mut spec = words.spec(&base, seed).map_err(error::from)?;
+    let mut spec = words.spec(&base).map_err(error::from)?;
     if let Some(table) = table {
         let square = LatinSquare::from_rows(&table);
         spec.square = square.map_err(|error| error::refused(format!("task: {error}")))?;

@@ -147,7 +147,7 @@ def test_scalars_of_numpy_are_numbers(markov: fg.Class, tmp_path) -> None:
 
 def test_a_study_does_the_class_it_was_given(tmp_path, monkeypatch) -> None:
     dynamics = dict(kind="chain", kernel="metropolis", tau=0.1, sweeps=2, runs=1)
-    random = fg.Class(fg.Task("random:5", 2, seed=7))
+    random = fg.Class(fg.Task("random:5:7", 2))
     study = fg.Study("random", [random], [dynamics])
     study.run(tmp_path / "random", progress=False)
     assert fg.collect(tmp_path / "random").records[0]["class"]["square"] == random.square.tolist()
@@ -160,6 +160,17 @@ def test_a_study_does_the_class_it_was_given(tmp_path, monkeypatch) -> None:
     fg.Study("file", [space], [dynamics]).run(tmp_path / "file", progress=False)
     assert fg.collect(tmp_path / "file").records[0]["class"]["square"] == [[0, 1], [1, 0]]
     assert fg.density(space, progress=False).space.square.tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_random_square_without_a_seed_is_that_of_seed_0() -> None:
+    task = fg.Task("random:4", 3)
+    assert task.task == "random:4:0" and "random:4:0" in repr(task)
+    assert fg.Task("z:2 * random:3", 2).task == "z:2 * random:3:0"
+    assert fg.Task("random:4:7", 3).task == "random:4:7"
+    space = fg.Class(task)
+    # As the terminal has it, whatever its seed.
+    printed = fg.answer("task", task="random:4", seed=8)
+    assert printed["table"] == space.square.tolist()
 
 
 def test_codes_are_exact(paper: fg.Class) -> None:

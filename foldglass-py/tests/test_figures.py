@@ -37,6 +37,10 @@ def test_rewards_are_drawn_against_temperature(tmp_path) -> None:
     study.run(tmp_path, progress=False)
     axes = fg.plot_temperature(study.table(tmp_path))
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert sorted(labels) == ["cavi", "chain"] and axes.get_xscale() == "log"
+    assert sorted(labels) == ["cavi, greedy reward", "chain, reward"] and axes.get_xscale() == "log"
+    assert axes.get_ylabel() == "reward"
+    solved = fg.plot_temperature(study.table(tmp_path), quantity="solved")
+    labels = [text.get_text() for text in solved.get_legend().get_texts()]
+    assert sorted(labels) == ["cavi", "chain"] and solved.get_ylabel() == "solved"
     given = {"exact": ([0.1, 1.0], [0.9, 0.5], [0.9, 0.5], [0.9, 0.5])}
     assert np.allclose(fg.plot_temperature(given).lines[0].get_ydata(), [0.9, 0.5])

@@ -21,7 +21,7 @@ use crate::manifest::Key;
 use crate::method::{self, Registry};
 use crate::pace::{Pace, weight};
 use crate::parallel::on_threads;
-use crate::plan::{Plan, Shard, Unit};
+use crate::plan::{Plan, Shard, Unit, points};
 use crate::record::Record;
 use crate::spec::Study;
 
@@ -141,11 +141,6 @@ impl Work {
         }
         Ok(Some(work))
     }
-}
-
-/// The units of each point: what all of a point share is asked once, since there may be millions.
-pub(crate) fn points(units: &[Unit]) -> impl Iterator<Item = &[Unit]> {
-    units.chunk_by(|a, b| (a.series, a.point) == (b.series, b.point))
 }
 
 /// The threads that work and memory allow.

@@ -77,6 +77,6 @@ pub use method::{Fields, Method, Outcome, Registry};
 pub use plan::Shard;
 pub use record::{Record, SCHEMA, VERSION};
 pub use spec::{Axis, Dynamics, Parameters, Study, StudyClass};
-pub use summary::{LEVEL, PointSummary, summarize};
+pub use summary::{LEVEL, PointSummary, SOLVED, quantities, summarize};
 pub use table::{Form, write as write_table};
 pub use words::ClassWords;

@@ -273,20 +273,12 @@ pub fn put_some(fields: &mut Fields, key: &str, value: Option<impl Serialize>) {
 /// The methods that studies may name.
 pub struct Registry(Vec<Box<dyn Method>>);
 
-impl Default for Registry {
-    /// Tabular RLVR, Monte Carlo, pure states, and transformers.
-    fn default() -> Registry {
-        let mut registry = Registry(Vec::new());
-        registry.register(crate::methods::Cavi::damped());
-        registry.register(crate::methods::Cavi::gradient());
-        registry.register(crate::methods::Chain);
-        registry.register(crate::methods::PureStates);
-        registry.register(crate::methods::Train);
-        registry
-    }
-}
-
 impl Registry {
+    /// Without any method.
+    pub(crate) fn empty() -> Registry {
+        Registry(Vec::new())
+    }
+
     /// Adds a method; it takes the place of one of the same kind.
     pub fn register(&mut self, method: impl Method + 'static) {
         self.0.retain(|other| other.kind() != method.kind());
@@ -298,7 +290,13 @@ impl Registry {
         let found = self.0.iter().find(|method| method.kind() == kind);
         found.map(|method| &**method).ok_or_else(|| {
             let kinds: Vec<String> = self.0.iter().map(|m| format!("\"{}\"", m.kind())).collect();
-            let needed = format!("one of {}", kinds.join(", "));
+            let absent = match kind {
+                "train" if !cfg!(feature = "networks") => {
+                    " (train: foldglass-study was built without its feature `networks`)"
+                }
+                _ => "",
+            };
+            let needed = format!("one of {}{absent}", kinds.join(", "));
             SettingError::needs("kind", format!("\"{kind}\""), &needed)
         })
     }

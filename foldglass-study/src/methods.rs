@@ -3,17 +3,35 @@
 mod cavi;
 mod chain;
 mod pure_state;
+#[cfg(feature = "networks")]
 mod train;
 mod walk;
 
 pub use cavi::Cavi;
 pub use chain::Chain;
 pub use pure_state::PureStates;
+#[cfg(feature = "networks")]
 pub use train::Train;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+
+use crate::method::Registry;
+
+impl Default for Registry {
+    /// Tabular RLVR, Monte Carlo, pure states, and, with the feature `networks`, transformers.
+    fn default() -> Registry {
+        let mut registry = Registry::empty();
+        registry.register(Cavi::damped());
+        registry.register(Cavi::gradient());
+        registry.register(Chain);
+        registry.register(PureStates);
+        #[cfg(feature = "networks")]
+        registry.register(Train);
+        registry
+    }
+}
 
 /// A setting in the words of the command line, or as a table.
 pub(crate) struct Worded<T>(pub T);

@@ -7,8 +7,7 @@ use std::time::Duration;
 use foldglass::watch::{Observer, Progress};
 use std::ops::ControlFlow;
 
-use crate::execute::points;
-use crate::plan::{Plan, Unit};
+use crate::plan::{Plan, Unit, points};
 
 /// How far an execution is.
 pub struct Pace<'a> {

@@ -259,7 +259,7 @@ fn lay_out(
     let spec = match &class.spec {
         Some(spec) => spec.clone(),
         None => {
-            let spec = class.words.spec(base, study.seed);
+            let spec = class.words.spec(base);
             spec.map_err(|error| Problem::new(table, key_of(&error), error.to_string()))?
         }
     };
@@ -399,6 +399,11 @@ impl Unit {
             ..self.clone()
         })
     }
+}
+
+/// The units of each point: what all of a point share is asked once, since there may be millions.
+pub(crate) fn points(units: &[Unit]) -> impl Iterator<Item = &[Unit]> {
+    units.chunk_by(|a, b| (a.series, a.point) == (b.series, b.point))
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
 //! Sums up the records of a study point by point: mean with its interval, quantiles, runs at 1.
 
-use foldglass::stats::{Proportion, Summary};
+use foldglass::stats::{Proportion, Summary, bounded_mean};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::method::{Fields, Registry};
 use crate::record::Record;
+use crate::table::is_reward;
 
 /// The level of all intervals.
 pub const LEVEL: f64 = 0.95;
+
+/// The quantity that is 1 for a run whose reward is exactly 1 and 0 for any other, so that its mean is
+/// the share of such runs. Runs have it whose method states an exact reward.
+pub const SOLVED: &str = "solved";
 
 /// What the runs of one point came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,7 +34,8 @@ pub struct PointSummary {
     pub mean: f64,
     /// The standard deviation; none of a single run.
     pub sd: Option<f64>,
-    /// The ends of the 95 % interval of the mean; none of a single run.
+    /// The ends of the 95 % interval of the mean. That of a reward is [`bounded_mean`]'s; that of
+    /// another quantity is Student's, none of a single run.
     pub low: Option<f64>,
     /// See `low`.
     pub high: Option<f64>,
@@ -77,22 +83,21 @@ fn point(runs: &[Record], registry: &Registry, quantity: Option<&str>) -> Option
         .map(|method| method.headline());
     let name = quantity.or(headline.map(|headline| headline.value))?;
     let exact = headline
-        .filter(|headline| headline.value == name)
+        .filter(|headline| headline.value == name || name == SOLVED)
         .and_then(|headline| headline.exact);
-    let value = |record: &Record| record.result.get(name).and_then(Value::as_f64);
-    let values: Vec<f64> = runs.iter().filter_map(value).collect();
+    let values: Vec<f64> = runs
+        .iter()
+        .filter_map(|run| value(run, name, exact))
+        .collect();
     let summary = Summary::of(&values)?;
-    let interval = summary.interval(LEVEL);
+    let interval = match rewards(name, &values) {
+        Some(rewards) => bounded_mean(&rewards, LEVEL),
+        None => summary.interval(LEVEL),
+    };
     let quantile = |level| foldglass::stats::quantile(&values, level).unwrap_or(summary.median);
-    let one = Value::from("1/1");
-    let at_one = exact.map(|exact| {
-        let ones = runs
-            .iter()
-            .filter(|run| run.result.get(exact) == Some(&one));
-        Proportion {
-            successes: ones.count() as u64,
-            trials: values.len() as u64,
-        }
+    let at_one = exact.map(|exact| Proportion {
+        successes: runs.iter().filter(|run| solved(run, exact)).count() as u64,
+        trials: values.len() as u64,
     });
     let share = at_one.map(|share| share.interval(LEVEL));
     Some(PointSummary {
@@ -116,4 +121,60 @@ fn point(runs: &[Record], registry: &Registry, quantity: Option<&str>) -> Option
         at_one_low: share.map(|interval| interval.low),
         at_one_high: share.map(|interval| interval.high),
     })
+}
+
+/// A result of a run as a number; `exact` is the result that states its reward exactly.
+fn value(run: &Record, name: &str, exact: Option<&str>) -> Option<f64> {
+    match (name, exact) {
+        (SOLVED, Some(exact)) if run.result.contains_key(exact) => {
+            Some(f64::from(u8::from(solved(run, exact))))
+        }
+        _ => run.result.get(name).and_then(Value::as_f64),
+    }
+}
+
+fn solved(run: &Record, exact: &str) -> bool {
+    run.result.get(exact).and_then(Value::as_str) == Some("1/1")
+}
+
+/// Sums of rounded products may pass 0 and 1 by so much.
+const ROUNDING: f64 = 1e-9;
+
+/// The values between 0 and 1 of a quantity that is a reward or [`SOLVED`].
+fn rewards(name: &str, values: &[f64]) -> Option<Vec<f64>> {
+    is_bounded(name, values).then(|| values.iter().map(|value| value.clamp(0.0, 1.0)).collect())
+}
+
+fn is_bounded(name: &str, values: &[f64]) -> bool {
+    let bounds = -ROUNDING..=1.0 + ROUNDING;
+    // A method of a user's own may call another number by a reward's name.
+    (is_reward(name) || name == SOLVED) && values.iter().all(|value| bounds.contains(value))
+}
+
+impl PointSummary {
+    /// Whether the quantity lies between 0 and 1: a reward, or the share of runs at 1.
+    pub fn is_bounded(&self) -> bool {
+        is_bounded(&self.quantity, &[self.min, self.max])
+    }
+}
+
+/// The results that records have as numbers and [`SOLVED`] where a method states exact rewards, in
+/// the order in which they are met: what [`summarize`] takes as a quantity.
+pub fn quantities(records: &[Record], registry: &Registry) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    };
+    for record in records {
+        let numbers = record.result.iter().filter(|(_, value)| value.is_number());
+        numbers.for_each(|(name, _)| add(name));
+        let exact = registry.find(&record.kind).ok();
+        let exact = exact.and_then(|method| method.headline().exact);
+        if exact.is_some_and(|exact| record.result.contains_key(exact)) {
+            add(SOLVED);
+        }
+    }
+    names
 }

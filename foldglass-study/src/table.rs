@@ -1,7 +1,9 @@
 //! Writes the records of a study as one table: JSON Lines, CSV, or Parquet with a column a field.
 
 mod columns;
+#[cfg(feature = "parquet")]
 mod metadata;
+#[cfg(feature = "parquet")]
 mod parquet;
 
 use std::path::Path;
@@ -10,6 +12,7 @@ use crate::disk::replace;
 use crate::error::Error;
 use crate::record::Record;
 use columns::{Column, Values, columns};
+pub use metadata::is_reward;
 
 /// How a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,13 +39,23 @@ pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), Error> {
     let content = match form {
         Form::Lines => lines(records),
         Form::Csv => csv(&columns(records)),
-        Form::Parquet => {
-            let columns = columns(records);
-            let written = parquet::write(&columns, &metadata::of(records, &columns));
-            written.map_err(|error| Error::Failed(error.to_string()))?
-        }
+        Form::Parquet => parquet(records)?,
     };
     replace(path, "table", &content).map_err(|source| Error::keep(path, source))
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(records: &[Record]) -> Result<Vec<u8>, Error> {
+    let columns = columns(records);
+    let written = parquet::write(&columns, &metadata::of(records, &columns));
+    written.map_err(|error| Error::Failed(error.to_string()))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &[Record]) -> Result<Vec<u8>, Error> {
+    Err(Error::Failed(
+        "a table as Parquet: foldglass-study was built without its feature `parquet`".to_owned(),
+    ))
 }
 
 fn lines(records: &[Record]) -> Vec<u8> {
@@ -93,6 +106,7 @@ impl Values {
         match self {
             Values::Text(values) => values[row].clone().unwrap_or_default(),
             Values::Whole(values) => values[row].map_or(String::new(), |n| n.to_string()),
+            Values::Seed(values) => values[row].map_or(String::new(), |n| n.to_string()),
             Values::Number(values) => values[row].map_or(String::new(), |n| format!("{n:?}")),
             Values::Flag(values) => values[row].map_or(String::new(), |flag| flag.to_string()),
             Values::Wholes(values) => values[row]

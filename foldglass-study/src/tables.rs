@@ -66,7 +66,7 @@ pub struct Origin {
     /// What differs from point to point of the study.
     pub parameters: Fields,
     /// Whether the table is the greedy code of a policy, in which ties are drawn from the run's stream.
-    pub greedy: bool,
+    pub is_greedy: bool,
     /// The number of its cells whose action was drawn among equals, where the file states it.
     pub greedy_ties: Option<u64>,
 }
@@ -101,7 +101,7 @@ impl Origin {
             kind,
             tau: settings.get("tau").and_then(Value::as_f64),
             parameters: parameters.cloned().unwrap_or_default(),
-            greedy: false,
+            is_greedy: false,
             greedy_ties: None,
         })
     }
@@ -126,7 +126,7 @@ impl Context {
             let number = |key: &str| object.get(key).and_then(Value::as_u64);
             origin.run = number("run").or(number("chain")).or(origin.run);
             // Beside `actions` it is another number of the run.
-            origin.greedy |= object.contains_key("greedy") && !object.contains_key("actions");
+            origin.is_greedy |= object.contains_key("greedy") && !object.contains_key("actions");
             origin.greedy_ties = number("greedy_ties").or(origin.greedy_ties);
         }
         Ok(inner)
@@ -534,7 +534,7 @@ mod tests {
             assert_eq!(origin.id.as_deref(), id);
             assert_eq!((origin.run, &origin.kind[..]), (Some(number), kind));
             assert_eq!((origin.tau, origin.greedy_ties), (tau, ties));
-            assert_eq!(origin.greedy, kind != "chain");
+            assert_eq!(origin.is_greedy, kind != "chain");
         }
         let bare = tables(&format!("{{\"actions\":{actions}}}"), None).unwrap();
         assert_eq!(bare.origins().collect::<Vec<_>>(), [None]);

@@ -18,7 +18,7 @@ use crate::files::Input;
 /// use foldglass::Allowance;
 /// use foldglass_study::ClassWords;
 /// let words = ClassWords::new("quasigroup", &[7]).window(0, 3).tied(true);
-/// let class = words.spec("".as_ref(), 0).unwrap().lay_out(Allowance::default()).unwrap();
+/// let class = words.spec("".as_ref()).unwrap().lay_out(Allowance::default()).unwrap();
 /// assert_eq!(class.cells(), 4525);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,14 +81,13 @@ impl ClassWords {
         self
     }
 
-    /// What it describes. Files are found from `base`; `seed` is that of a random square without
-    /// its own.
-    pub fn spec(&self, base: &Path, seed: u64) -> Result<ClassSpec, Error> {
+    /// What it describes. Files are found from `base`.
+    pub fn spec(&self, base: &Path) -> Result<ClassSpec, Error> {
         let [past, future] = self.window;
         let mut lengths = self.lengths.clone();
         lengths.sort_unstable();
         Ok(ClassSpec {
-            square: square(&self.task, base, seed)?,
+            square: square(&self.task, base)?,
             lengths,
             shape: Shape {
                 window: Window { past, future },
@@ -137,13 +136,46 @@ struct TableFile {
     table: Vec<Vec<i64>>,
 }
 
+/// The path of a task that is a file.
+fn file_of(task: &str) -> Option<&str> {
+    let path = task.strip_prefix("file:");
+    path.or_else(|| task.ends_with(".json").then_some(task))
+}
+
+/// The name of a task with the seeds of its random squares: `random:4` is `random:4:0`.
+///
+/// ```
+/// use foldglass_study::words::full_name;
+/// assert_eq!(full_name("z:2*random:4"), "z:2*random:4:0");
+/// assert_eq!(full_name("random:4:7"), "random:4:7");
+/// ```
+pub fn full_name(task: &str) -> String {
+    if file_of(task).is_some() {
+        return task.to_owned();
+    }
+    let factor = |text: &str| {
+        let (name, space) = text.split_at(text.trim_end().len());
+        let q = name.trim_start().strip_prefix("random:").unwrap_or("");
+        match !q.is_empty() && q.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => format!("{name}:0{space}"),
+            false => text.to_owned(),
+        }
+    };
+    let parts = task.split_inclusive(['*', 'x']);
+    parts
+        .map(|part| match part.strip_suffix(['*', 'x']) {
+            Some(text) => factor(text) + &part[text.len()..],
+            None => factor(part),
+        })
+        .collect()
+}
+
 /// The square that a task names, or the table in its file.
-pub fn square(task: &str, base: &Path, seed: u64) -> Result<LatinSquare, Error> {
-    let path = match task.strip_prefix("file:") {
+pub fn square(task: &str, base: &Path) -> Result<LatinSquare, Error> {
+    let path = match file_of(task) {
         Some(path) => path,
-        None if task.ends_with(".json") => task,
         None => {
-            return LatinSquare::named(task, seed).map_err(|source| Error::Square {
+            return LatinSquare::named(task).map_err(|source| Error::Square {
                 name: task.to_owned(),
                 source,
             });

@@ -450,7 +450,7 @@ mod tests {
     use std::collections::{BTreeSet, HashSet};
 
     fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-        let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
+        let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
         Class::new(task, shape, Allowance::default()).unwrap()
     }
 

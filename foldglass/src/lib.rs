@@ -8,7 +8,7 @@
 //! what holds at a temperature. [`anatomy`] takes a code apart, [`escape`] makes paths of the theorems, [`gauge`] relabels tokens. What a search finds is a [`claim`], and [`check`]
 //! re-verifies it.
 //!
-//! Nothing here reads a file, prints or keeps a clock. Every engine states its memory before it
+//! Nothing here reads a file or prints, and no result depends on a clock. Every engine states its memory before it
 //! takes it ([`memory`]) and tells an observer how far it is ([`watch`]). With the feature `serde`
 //! the types that files hold read and write themselves.
 //!

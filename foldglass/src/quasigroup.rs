@@ -156,22 +156,22 @@ impl LatinSquare {
     /// Builds the square that `name` names.
     ///
     /// A name is `parity` (`z:2`), `z:N`, `quasigroup` ([`LatinSquare::paper`]), `s:N`, `a:N`,
-    /// `d:N`, `q8`, `random:Q`, `random:Q:SEED`, or a product of these joined by `*` or `x`, spaces
-    /// allowed, taken from the left. Every `random:Q` without a seed of its own takes `seed`. A
-    /// product too large is refused before any factor is built.
+    /// `d:N`, `q8`, `random:Q:SEED` (`random:Q` is `random:Q:0`), or a product of these joined by `*` or
+    /// `x`, spaces allowed, taken from the left. A product too large is refused before any factor is
+    /// built.
     ///
     /// ```
     /// use foldglass::LatinSquare;
     ///
-    /// let square = LatinSquare::named("z:2 x s:3", 0)?;
+    /// let square = LatinSquare::named("z:2 x s:3")?;
     /// assert_eq!(square.q(), 12);
     /// # Ok::<(), foldglass::quasigroup::SquareError>(())
     /// ```
-    pub fn named(name: &str, seed: u64) -> Result<LatinSquare, SquareError> {
+    pub fn named(name: &str) -> Result<LatinSquare, SquareError> {
         let factors = name
             .split(['*', 'x'])
             .map(|factor| {
-                Construction::parse(factor.trim(), seed)?.ok_or_else(|| SquareError::UnknownName {
+                Construction::parse(factor.trim())?.ok_or_else(|| SquareError::UnknownName {
                     name: name.to_string(),
                 })
             })
@@ -238,7 +238,7 @@ enum Construction {
 
 impl Construction {
     /// `None` where the form is unknown.
-    fn parse(name: &str, seed: u64) -> Result<Option<Construction>, SquareError> {
+    fn parse(name: &str) -> Result<Option<Construction>, SquareError> {
         let parts: Vec<&str> = name.split(':').collect();
         Ok(Some(match parts[..] {
             ["parity"] => Construction::Cyclic(2),
@@ -250,7 +250,7 @@ impl Construction {
             ["q8"] => Construction::Quaternion,
             ["random", q] => Construction::Random {
                 q: whole_number(q, name)?,
-                seed,
+                seed: 0,
             },
             ["random", q, seed] => Construction::Random {
                 q: whole_number(q, name)?,
@@ -366,7 +366,7 @@ mod tests {
     }
 
     fn name_refusal(name: &str) -> String {
-        LatinSquare::named(name, 0).unwrap_err().to_string()
+        LatinSquare::named(name).unwrap_err().to_string()
     }
 
     #[test]
@@ -397,7 +397,7 @@ mod tests {
             "quasigroup x random:4:11",
         ];
         for name in names {
-            let square = LatinSquare::named(name, 3).unwrap();
+            let square = LatinSquare::named(name).unwrap();
             assert_eq!(
                 LatinSquare::from_rows(&integer_rows(&square)),
                 Ok(square),
@@ -510,7 +510,7 @@ mod tests {
             s6.product(&z3).unwrap_err().to_string(),
             "the product has order 2160; at most 2048 symbols are accepted"
         );
-        assert_eq!(LatinSquare::named("z:2048", 0).unwrap().q(), 2048);
+        assert_eq!(LatinSquare::named("z:2048").unwrap().q(), 2048);
     }
 
     #[test]
@@ -547,10 +547,10 @@ mod tests {
     }
 
     #[test]
-    fn a_random_name_takes_the_given_seed_unless_it_has_its_own() {
-        let named = |name, seed| LatinSquare::named(name, seed).unwrap();
-        assert_eq!(named("random:8", 5), LatinSquare::random(8, 5).unwrap());
-        assert_eq!(named("random:8:5", 6), LatinSquare::random(8, 5).unwrap());
-        assert_ne!(named("random:8", 6), LatinSquare::random(8, 5).unwrap());
+    fn a_random_name_without_a_seed_has_the_seed_0() {
+        let named = |name| LatinSquare::named(name).unwrap();
+        assert_eq!(named("random:8"), LatinSquare::random(8, 0).unwrap());
+        assert_eq!(named("random:8:5"), LatinSquare::random(8, 5).unwrap());
+        assert_ne!(named("random:8"), named("random:8:5"));
     }
 }

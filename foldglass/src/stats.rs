@@ -3,6 +3,7 @@
 //! - [`integrated_time`], [`mean_with_error`]: one chain, whose draws are correlated.
 //! - [`r_hat`], [`effective_size_bulk`]: several chains, held against each other.
 //! - [`Summary`], [`welch`]: independent runs.
+//! - [`bounded_mean`]: independent values between 0 and 1, such as rewards.
 //! - [`Proportion`], [`fisher`]: counts of successes.
 //! - [`chi_square_tail`]: how far a histogram is from the law it should follow.
 //! - [`bhattacharyya`], [`overlap`]: how alike two distributions are.
@@ -12,6 +13,7 @@
 //! 0.95, is the probability with which an interval covers the truth. What the data cannot tell is
 //! `None` or a variant of an enum, never NaN.
 
+mod bounded;
 mod chain;
 mod convergence;
 mod counts;
@@ -19,6 +21,7 @@ mod fourier;
 mod sample;
 mod special;
 
+pub use bounded::bounded_mean;
 pub use chain::{
     Autocorrelation, Estimate, autocorrelation, effective_size, integrated_time, mean_with_error,
 };

@@ -4,6 +4,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// How far a computation is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,6 +44,63 @@ pub struct Unwatched;
 impl Observer for Unwatched {
     fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+}
+
+/// Told to stop before there was anything to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("stopped before there was anything to report")]
+pub struct Stopped;
+
+/// Asks whether to go on, from within work of which there is no news yet. It may be called as often
+/// as one likes: the question is put about twenty times a second.
+pub struct Asking<'a> {
+    question: &'a dyn Fn() -> ControlFlow<()>,
+    asked: Instant,
+    /// Calls until the clock is read again.
+    calls: u32,
+    read: Instant,
+}
+
+/// The time between two questions.
+const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
+
+/// The most calls between two looks at the clock, and the time within which they are that many.
+const MOST_CALLS: u32 = 16;
+const SHORT_CALLS: Duration = Duration::from_millis(1);
+
+impl<'a> Asking<'a> {
+    /// Puts this question, for the first time after a while: what takes a moment is never stopped.
+    pub fn new(question: &'a dyn Fn() -> ControlFlow<()>) -> Asking<'a> {
+        let now = Instant::now();
+        Asking {
+            question,
+            asked: now,
+            calls: 0,
+            read: now,
+        }
+    }
+
+    /// Whether to go on.
+    pub fn go_on(&mut self) -> Result<(), Stopped> {
+        if self.calls > 0 {
+            self.calls -= 1;
+            return Ok(());
+        }
+        let now = Instant::now();
+        // Calls that take long are timed one by one.
+        if now - self.read < SHORT_CALLS {
+            self.calls = MOST_CALLS;
+        }
+        self.read = now;
+        if now - self.asked < BETWEEN_QUESTIONS {
+            return Ok(());
+        }
+        self.asked = now;
+        match (self.question)() {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stopped),
+        }
     }
 }
 
@@ -110,6 +168,25 @@ mod tests {
         let mut heard = heard.into_inner().unwrap();
         heard.sort_unstable();
         assert!(heard.into_iter().eq(1..=400));
+    }
+
+    #[test]
+    fn asking_leaves_short_work_alone_and_stops_long_work_soon() {
+        let stop = || ControlFlow::Break(());
+        let mut short = Asking::new(&stop);
+        assert!((0..100).all(|_| short.go_on().is_ok()));
+        for pause in [0, 5] {
+            let mut asking = Asking::new(&stop);
+            let begun = Instant::now();
+            while asking.go_on().is_ok() {
+                std::thread::sleep(Duration::from_millis(pause));
+                assert!(begun.elapsed() < Duration::from_secs(20));
+            }
+            assert!(begun.elapsed() >= BETWEEN_QUESTIONS);
+        }
+        let mut going_on = Asking::new(&|| ControlFlow::Continue(()));
+        std::thread::sleep(2 * BETWEEN_QUESTIONS);
+        assert!((0..100).all(|_| going_on.go_on().is_ok()));
     }
 
     #[test]

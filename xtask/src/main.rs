@@ -1,10 +1,11 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`, `features`.
 
 mod api;
 mod attack;
 mod bench;
 mod book;
 mod coverage;
+mod features;
 mod licences;
 mod machine;
 mod page;
@@ -13,6 +14,7 @@ mod python;
 mod section;
 mod table;
 mod test;
+mod tools;
 mod venv;
 
 use std::path::{Path, PathBuf};
@@ -21,8 +23,10 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, licences, lints, tests, attacks, doc tests, documentation, the list of
-                                 public items, the explorer's page, the book and the Python package; stops at the first failure
+  test                           format, licences, lints, features, tests, attacks, doc tests, documentation, the list of
+                                 public items, the explorer's page, the book and the Python package; stops at the first
+                                 failure; what is skipped because a tool is missing is listed at the end, and a failure
+                                 where FOLDGLASS_CI is set
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
@@ -33,6 +37,7 @@ usage: cargo xtask <command>
                                  as said; --case repeats one
   book                           builds docs/ with mdBook into target/book
   page                           checks the types of the explorer's page with TypeScript
+  features                       lints each library that has features without them, and with each alone
   coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml
   api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
@@ -66,9 +71,10 @@ fn main() -> ExitCode {
         Some(("book", [])) => book::run(),
         Some(("coverage", [])) => coverage::run(),
         Some(("page", [])) => page::run(),
-        Some((name @ ("book" | "coverage" | "page"), [extra, ..])) => Err(Failure::Usage(format!(
-            "{name} takes no argument, got {extra:?}"
-        ))),
+        Some(("features", [])) => features::run(),
+        Some((name @ ("book" | "coverage" | "features" | "page"), [extra, ..])) => Err(
+            Failure::Usage(format!("{name} takes no argument, got {extra:?}")),
+        ),
         Some(("licences", [])) => licences::run(),
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
             "licences takes no argument, got {extra:?}"
@@ -104,6 +110,16 @@ fn root() -> &'static Path {
 /// Where build products go.
 fn target_dir() -> PathBuf {
     root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// Where a call of `cargo xtask test` lists what it skipped.
+fn skipped_list() -> PathBuf {
+    target_dir().join("skipped.txt")
+}
+
+/// Leaves a step out because a tool is missing; in CI that is a failure.
+fn skip(step: &str, lacking: &str) -> Result<(), Failure> {
+    tools::skip(step, lacking, Some(&skipped_list())).map_err(Failure::Failed)
 }
 
 /// The cargo that runs this program, in the workspace's root.

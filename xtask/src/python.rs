@@ -4,7 +4,7 @@
 //! installed, the tests are skipped and it is said why; with `FOLDGLASS_CI` set that is a failure.
 
 use crate::venv::{Venv, succeed};
-use crate::{Failure, root, target_dir};
+use crate::{Failure, root, skip, skipped_list, target_dir, tools};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,13 +53,7 @@ fn test(
     let start = Instant::now();
     let venv = match environment.0 {
         Ok(venv) => venv,
-        Err(why) if std::env::var_os("FOLDGLASS_CI").is_some() => {
-            return Err(Failure::Failed(format!("python: {why}")));
-        }
-        Err(why) => {
-            eprintln!("== python: SKIPPED: {why}");
-            return Ok(());
-        }
+        Err(why) => return skip("python", &format!("Python with what its tests need: {why}")),
     };
     eprintln!("== python: {how}");
     let tested = install(&venv).and_then(|()| {
@@ -67,6 +61,7 @@ fn test(
         pytest.current_dir(root().join("foldglass-py"));
         pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
         pytest.args(["--pyargs", "foldglass", "tests"]);
+        pytest.env(tools::SKIPPED, skipped_list());
         let status = match output {
             Output::AsItComes => pytest.args(args).status(),
             Output::InOnePiece => pytest.args(args).output().map(|output| {

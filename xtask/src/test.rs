@@ -1,6 +1,9 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{Failure, api, attack, book, cargo, licences, page, python};
+use crate::{
+    Failure, api, attack, book, cargo, features, licences, page, python, skipped_list, tools,
+};
+use std::fs;
 use std::time::{Duration, Instant};
 
 struct Step {
@@ -41,19 +44,20 @@ const DOCUMENTATION: Step = Step {
     env: &[("RUSTDOCFLAGS", "-D warnings")],
 };
 
-/// After so long attacks are shorter, and the book is left to `cargo xtask book`.
-const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// After so long attacks are shorter, and the book is left to `cargo xtask book`: CI's limit is 90 minutes.
+const PATIENCE: Duration = Duration::from_secs(45 * 60);
 
 /// Runs `cargo xtask test`.
 pub fn run() -> Result<(), Failure> {
     let start = Instant::now();
+    let _ = fs::remove_file(skipped_list());
     let python = python::prepare();
     let tests = if has_nextest() { NEXTEST } else { CARGO_TEST };
     FORMAT.run()?;
     licences::run()?;
-    for step in [LINTS, tests] {
-        step.run()?;
-    }
+    LINTS.run()?;
+    features::run()?;
+    tests.run()?;
     // It waits for others' processes most of its time, as attacks do.
     let python =
         std::thread::spawn(|| python::after_tests(python.join().expect("it does not panic")));
@@ -76,8 +80,21 @@ pub fn run() -> Result<(), Failure> {
         let minutes = start.elapsed().as_secs() / 60;
         eprintln!("== book: LEFT OUT: {minutes} minutes have passed; `cargo xtask book` builds it");
     }
-    eprintln!("== all passed in {:.1} s", start.elapsed().as_secs_f64());
+    let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();
+    eprint!("{}", conclusion(start.elapsed().as_secs_f64(), &skipped));
     Ok(())
+}
+
+/// The last words: the output of a test that passes is hidden, so what was skipped is listed here.
+fn conclusion(seconds: f64, skipped: &str) -> String {
+    let lines: String = skipped
+        .lines()
+        .map(|line| format!("==   {line}\n"))
+        .collect();
+    match skipped.lines().count() {
+        0 => format!("== all passed in {seconds:.1} s\n"),
+        n => format!("== passed in {seconds:.1} s, but {n} SKIPPED for want of a tool:\n{lines}"),
+    }
 }
 
 /// nextest is used where it is present; nothing requires it.
@@ -94,6 +111,7 @@ impl Step {
         let start = Instant::now();
         let status = cargo(self.args)
             .envs(self.env.iter().copied())
+            .env(tools::SKIPPED, skipped_list())
             .status()
             .map_err(|error| {
                 Failure::Failed(format!("{} could not start ({line}): {error}", self.name))
@@ -122,6 +140,62 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `.ci/run` where nothing is installed, `apt-get` is the given script and `cargo` writes down what it is asked.
+    #[cfg(unix)]
+    fn ci_with(name: &str, apt_get: &str) -> (Option<i32>, String, String) {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let name = format!("foldglass-ci-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let script = |name: &str, text: &str| {
+            let file = folder.join(name);
+            fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        script("apt-get", apt_get);
+        script("cargo", "echo \"$@\" >> \"$ASKED\"");
+        let paths = std::env::var_os("PATH").unwrap();
+        for tool in ["bash", "dirname"] {
+            let mut places = std::env::split_paths(&paths).map(|place| place.join(tool));
+            let found = places.find(|file| file.exists()).unwrap();
+            symlink(found, folder.join(tool)).unwrap();
+        }
+        let asked = folder.join("asked");
+        let output = std::process::Command::new(folder.join("bash"))
+            .arg(crate::root().join(".ci/run"))
+            .env("PATH", &folder)
+            .env("ASKED", &asked)
+            .output()
+            .unwrap();
+        let asked = fs::read_to_string(asked).unwrap_or_default();
+        fs::remove_dir_all(&folder).unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), asked, errors)
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn ci_fails_where_a_package_cannot_be_installed() {
+        let (code, asked, errors) = ci_with("lacking", "echo no such package >&2; exit 100");
+        assert_eq!(code, Some(1), "{errors}");
+        let said = "chromium is missing and could not be installed (apt-get install chromium): no such package";
+        assert!(errors.contains(said), "{errors}");
+        assert!(!asked.contains("xtask"), "{asked}");
+        let (code, asked, errors) = ci_with("whole", "exit 0");
+        assert_eq!((code, &errors[..]), (Some(0), ""));
+        assert!(asked.ends_with("xtask test\n"), "{asked}");
+    }
+
+    #[test]
+    fn what_was_skipped_is_listed_at_the_end() {
+        assert_eq!(conclusion(2.0, ""), "== all passed in 2.0 s\n");
+        let said = conclusion(2.0, "a_test: no chromium\nanother: no c++\n");
+        assert_eq!(
+            said,
+            "== passed in 2.0 s, but 2 SKIPPED for want of a tool:\n==   a_test: no chromium\n==   another: no c++\n"
+        );
+    }
 
     #[test]
     fn a_step_reads_as_one_would_type_it() {

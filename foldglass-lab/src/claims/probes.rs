@@ -158,7 +158,7 @@ pub fn read(directory: &Path) -> Result<BTreeMap<&'static str, Value>, Error> {
 
 /// A class of a named task.
 fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::named(task, 0).expect("a named task");
+    let square = LatinSquare::named(task).expect("a named task");
     let task = Task::new(square, law, lengths).expect("a task");
     Class::new(task, shape, Allowance::default()).expect("a small class")
 }

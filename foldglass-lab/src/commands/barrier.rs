@@ -36,7 +36,7 @@ pub struct BarrierArgs {
     #[arg(allow_negative_numbers = true)]
     codes: usize,
     /// Points on the line between two networks, ends included
-    #[arg(long, value_name = "N", default_value = "33", value_parser = several)]
+    #[arg(long, value_name = "N", default_value = "65", value_parser = several)]
     #[arg(allow_negative_numbers = true)]
     points: usize,
     /// Changes that a chain proposes at most [default: 40000 a cell]
@@ -64,7 +64,7 @@ fn several(text: &str) -> Result<usize, String> {
 impl BarrierArgs {
     /// Finds the path, follows it, and measures the lines.
     pub fn run(&self, settings: &Settings) -> Result<Barriers, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let observer = Terminal::new();
         let (seed, path) = self.path(&class, settings.seed, &observer)?;
         let parts = path.three_stretches(self.codes as u64).ok_or_else(|| {

@@ -3,6 +3,7 @@
 //! A run is scored by the exact reward of its greedy code; J is the reward of its policy.
 
 use std::io::{self, Write};
+use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,16 +14,15 @@ use foldglass::{Class, ClassSpec};
 use foldglass_study::method::{put, put_some};
 use foldglass_study::tables::Source;
 use foldglass_study::{Fields, Record};
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::series::{self, Lines, Series, real, text};
+use super::series::{self, Lines, Reported, Series, real, reported, text};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::table::one_policy;
 use crate::flags::{ClassArgs, count, natural, not_negative, share, temperature};
-use crate::output::{Report, Stream};
+use crate::output::Report;
 use crate::report::{Cell, Format, Table};
 use crate::summary;
 
@@ -131,7 +131,7 @@ impl CaviArgs {
         let policies = self.policies.as_deref().map(Lines::create).transpose()?;
         let record = self.record.as_deref().map(Lines::create).transpose()?;
         let given = [("start", &self.start), ("prior", &self.prior)];
-        let class = self.read_policies(given, &mut fields, settings)?;
+        let class = self.read_policies(given, &mut fields)?;
         let flag = |key: &str| format!("--{}", key.replace('_', "-"));
         let series = series::run(kind, fields, self.runs, &class, &self.class, settings, flag);
         let series = series.map_err(series::without_place)?;
@@ -142,6 +142,7 @@ impl CaviArgs {
             self.write_record(file, &series)?;
         }
         Ok(Trained {
+            interrupted: series.interrupted,
             class,
             series,
             actions: self.actions,
@@ -153,12 +154,11 @@ impl CaviArgs {
         &self,
         given: [(&str, &Option<Source>); 2],
         fields: &mut Fields,
-        settings: &Settings,
     ) -> Result<Class, Error> {
         let mut known: Option<Class> = None;
         for (key, source) in given {
             let Some(source) = source else { continue };
-            let (class, policy) = one_policy(source, &self.class, settings.seed)?;
+            let (class, policy) = one_policy(source, &self.class)?;
             if let Some(known) = known.as_ref().filter(|known| **known != class) {
                 return Err(Error::Usage(format!(
                     "--{key} is of {}, --start of {}: both are of one class",
@@ -170,7 +170,7 @@ impl CaviArgs {
             put(fields, key, json!({ "rows": rows }));
             known = Some(class);
         }
-        known.map_or_else(|| self.class.class(settings.seed), Ok)
+        known.map_or_else(|| self.class.class(), Ok)
     }
 
     /// The settings of the method.
@@ -237,40 +237,34 @@ fn write_policies(file: Lines, series: &Series) -> Result<(), Error> {
 }
 
 /// What the runs came to.
+#[derive(Serialize)]
 pub struct Trained {
-    class: Class,
+    #[serde(rename = "runs", serialize_with = "runs")]
     series: Series,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
+    #[serde(skip)]
+    class: Class,
+    #[serde(skip)]
     actions: bool,
 }
 
 /// A run in the JSON: the contract's keys.
-struct Run<'a>(&'a Record);
-
-/// Results that have files or flags of their own.
-const NOT_REPORTED: [&str; 2] = ["rows", "trace"];
-
-impl Serialize for Run<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("run", &self.0.run)?;
-        for (key, value) in &self.0.result {
-            if !NOT_REPORTED.contains(&&key[..]) {
-                map.serialize_entry(key, value)?;
-            }
-        }
-        map.end()
-    }
+#[derive(Serialize)]
+struct Run<'a> {
+    run: u64,
+    #[serde(flatten)]
+    result: Reported<'a>,
 }
 
-impl Serialize for Trained {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("runs", &Stream(|| self.series.records.iter().map(Run)))?;
-        if self.series.interrupted {
-            map.serialize_entry("interrupted", &true)?;
-        }
-        map.end()
-    }
+/// The runs one by one: there may be many.
+fn runs<S: Serializer>(series: &Series, serializer: S) -> Result<S::Ok, S::Error> {
+    let runs = series.records.iter().map(|record| Run {
+        run: record.run,
+        // These have files or flags of their own.
+        result: reported(record, &["rows", "trace"]),
+    });
+    serializer.collect_seq(runs)
 }
 
 impl Trained {
@@ -345,7 +339,7 @@ impl Report for Trained {
     }
 
     fn interrupted(&self) -> bool {
-        self.series.interrupted
+        self.interrupted
     }
 }
 

@@ -6,12 +6,12 @@ use clap::Args;
 use foldglass::ClassSpec;
 use foldglass::class::{CellKey, Class, Group, Shape};
 use foldglass::quasigroup::Symbol;
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::ClassArgs;
-use crate::output::{Report, Stream};
+use crate::output::Report;
 use crate::report::{Cell, Column, Lines, Table};
 
 /// The flags of `cells`.
@@ -26,9 +26,11 @@ pub struct CellsArgs {
 
 impl CellsArgs {
     /// Lays out the class.
-    pub fn run(&self, settings: &Settings) -> Result<Cells, Error> {
-        let class = self.class.class(settings.seed)?;
+    pub fn run(&self, _: &Settings) -> Result<Cells, Error> {
+        let class = self.class.class()?;
         Ok(Cells {
+            q: class.q(),
+            count: class.cells(),
             class,
             list: self.list,
         })
@@ -36,38 +38,44 @@ impl CellsArgs {
 }
 
 /// All cells of a class.
+#[derive(Serialize)]
 pub struct Cells {
+    q: usize,
+    count: usize,
+    #[serde(rename = "cells", serialize_with = "keys")]
     class: Class,
+    #[serde(skip)]
     list: bool,
 }
 
-impl Serialize for Cells {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let count = self.class.cells();
-        let cells = Stream(|| (0..count).map(|cell| Key(self.class.key(cell))));
-        let mut object = serializer.serialize_struct("Cells", 3)?;
-        object.serialize_field("q", &self.class.q())?;
-        object.serialize_field("count", &count)?;
-        object.serialize_field("cells", &cells)?;
-        object.end()
+/// A cell as the contract writes it: SEP is null, and one remembered token needs no list.
+#[derive(Serialize)]
+struct Key {
+    t: Option<usize>,
+    x: Vec<Option<Symbol>>,
+    y: Remembered,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Remembered {
+    One(Option<Symbol>),
+    Several(Vec<Option<Symbol>>),
+}
+
+impl From<CellKey> for Key {
+    fn from(CellKey { t, x, y }: CellKey) -> Key {
+        let y = match y[..] {
+            [token] => Remembered::One(token),
+            _ => Remembered::Several(y),
+        };
+        Key { t, x, y }
     }
 }
 
-/// A cell as the contract writes it: SEP is null, and one remembered token needs no list.
-struct Key(CellKey);
-
-impl Serialize for Key {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Key(CellKey { t, x, y }) = self;
-        let mut object = serializer.serialize_struct("Key", 3)?;
-        object.serialize_field("t", t)?;
-        object.serialize_field("x", x)?;
-        match &y[..] {
-            [token] => object.serialize_field("y", token)?,
-            tokens => object.serialize_field("y", tokens)?,
-        }
-        object.end()
-    }
+/// The cells one by one: there may be many.
+fn keys<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq((0..class.cells()).map(|cell| Key::from(class.key(cell))))
 }
 
 impl Report for Cells {

@@ -5,6 +5,7 @@
 mod convergence;
 
 use std::io::{self, Write};
+use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,16 +16,15 @@ use foldglass::{Class, ClassSpec, Policy};
 use foldglass_study::method::{put, put_some};
 use foldglass_study::tables::Source;
 use foldglass_study::{Fields, Record};
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::series::{self, Lines, Series, real, text};
+use super::series::{self, Lines, Reported, Series, real, reported, text};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, count, temperature};
-use crate::output::{Report, Stream};
+use crate::output::Report;
 use crate::progress::say;
 use crate::report::{Cell, Format, Table};
 use crate::summary;
@@ -106,9 +106,9 @@ impl ChainArgs {
         let record = self.record.as_deref().map(Lines::create).transpose()?;
         let marginals = self.marginals.as_deref().map(Lines::create).transpose()?;
         let class = match &self.start {
-            None => self.class.class(settings.seed)?,
+            None => self.class.class()?,
             Some(source) => {
-                let (class, code) = one_code(source, &self.class, settings.seed)?;
+                let (class, code) = one_code(source, &self.class)?;
                 put(&mut fields, "start", json!({ "actions": code.actions() }));
                 class
             }
@@ -125,7 +125,8 @@ impl ChainArgs {
             flag,
         );
         let series = series.map_err(series::without_place)?;
-        let convergence = Convergence::of(&series, self.spacing());
+        let found = Convergence::of(&series, self.spacing());
+        let (convergence, memories) = found.unzip();
         if let Some(file) = record {
             self.write_record(file, &series)?;
         }
@@ -133,8 +134,13 @@ impl ChainArgs {
             write_marginals(file, &class, &series)?;
         }
         Ok(Sampled {
-            series,
             convergence,
+            tempering: Tempering::of(&series),
+            interrupted: series.interrupted,
+            chains: Chains {
+                series,
+                memories: memories.unwrap_or_default(),
+            },
         })
     }
 
@@ -208,14 +214,31 @@ fn write_marginals(file: Lines, class: &Class, series: &Series) -> Result<(), Er
 }
 
 /// What the chains came to.
+#[derive(Serialize)]
 pub struct Sampled {
-    series: Series,
+    #[serde(serialize_with = "listed")]
+    chains: Chains,
+    #[serde(skip_serializing_if = "Option::is_none")]
     convergence: Option<Convergence>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tempering: Option<Tempering>,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
+}
+
+/// The chains, and how long each remembers, where that is known.
+struct Chains {
+    series: Series,
+    memories: Vec<Memory>,
 }
 
 /// A chain in the JSON: the contract's keys.
+#[derive(Serialize)]
 struct Chain<'a> {
-    record: &'a Record,
+    chain: u64,
+    #[serde(flatten)]
+    result: Reported<'a>,
+    #[serde(flatten)]
     memory: Option<Memory>,
 }
 
@@ -229,60 +252,73 @@ const NOT_REPORTED: [&str; 6] = [
     "mean_rewards",
 ];
 
-impl Serialize for Chain<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("chain", &self.record.run)?;
-        for (key, value) in &self.record.result {
-            if !NOT_REPORTED.contains(&&key[..]) {
-                map.serialize_entry(key, value)?;
-            }
-        }
-        if let Some(memory) = self.memory {
-            map.serialize_entry("autocorrelation_time", &memory.time)?;
-            map.serialize_entry("effective_size", &memory.size)?;
-        }
-        map.end()
-    }
+/// The chains one by one: there may be many.
+fn listed<S: Serializer>(chains: &Chains, serializer: S) -> Result<S::Ok, S::Error> {
+    let list = chains.series.records.iter().enumerate();
+    let list = list.map(|(number, record)| Chain {
+        chain: record.run,
+        result: reported(record, &NOT_REPORTED),
+        memory: chains.memories.get(number).copied(),
+    });
+    serializer.collect_seq(list)
 }
 
-impl Serialize for Sampled {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let records = &self.series.records;
-        let mut map = serializer.serialize_map(None)?;
-        let chain = |(number, record)| Chain {
-            record,
-            memory: self.memory(number),
+/// What the rungs of a ladder did.
+#[derive(Serialize)]
+struct Tempering {
+    ladder: Value,
+    runs: Vec<Rungs>,
+}
+
+/// What they did in one run.
+#[derive(Serialize)]
+struct Rungs {
+    mean_rewards: Option<Value>,
+    round_trips: Option<Value>,
+    swap_rates: Option<Value>,
+}
+
+impl Tempering {
+    fn of(series: &Series) -> Option<Tempering> {
+        let ladder = series.settings.get("ladder")?.clone();
+        let run = |record: &Record| {
+            let part = |key| record.result.get(key).cloned();
+            Rungs {
+                mean_rewards: part("mean_rewards"),
+                round_trips: part("round_trips"),
+                swap_rates: part("swap_rates"),
+            }
         };
-        map.serialize_entry("chains", &Stream(|| records.iter().enumerate().map(chain)))?;
-        if let Some(convergence) = &self.convergence {
-            map.serialize_entry("convergence", convergence)?;
-        }
-        if let Some(ladder) = self.series.settings.get("ladder") {
-            let run = |record: &Record| {
-                let part = |key| record.result.get(key);
-                json!({
-                    "swap_rates": part("swap_rates"),
-                    "round_trips": part("round_trips"),
-                    "mean_rewards": part("mean_rewards"),
-                })
-            };
-            let runs: Vec<Value> = records.iter().map(run).collect();
-            map.serialize_entry("tempering", &json!({ "ladder": ladder, "runs": runs }))?;
-        }
-        if self.series.interrupted {
-            map.serialize_entry("interrupted", &true)?;
-        }
-        map.end()
+        Some(Tempering {
+            ladder,
+            runs: series.records.iter().map(run).collect(),
+        })
+    }
+
+    /// A line for each rung, averaged over the runs; and the round trips of all.
+    fn table(&self) -> Option<(Table, u64)> {
+        let ladder = self.ladder.as_array()?;
+        let mean = |of: fn(&Rungs) -> &Option<Value>, rung: usize| {
+            let of = |run: &Rungs| of(run).as_ref()?.as_array()?.get(rung)?.as_f64();
+            let values: Vec<f64> = self.runs.iter().filter_map(of).collect();
+            Cell::or_missing(Summary::of(&values).map(|summary| summary.mean))
+        };
+        let row = |(rung, tau): (usize, &Value)| {
+            [
+                rung.into(),
+                tau.as_f64().unwrap_or(f64::NAN).into(),
+                mean(|run| &run.mean_rewards, rung),
+                mean(|run| &run.swap_rates, rung),
+            ]
+        };
+        let table = Table::of_numbers(["rung", "tau", "mean J", "swaps with the next"]);
+        let trips = self.runs.iter();
+        let trips = trips.filter_map(|run| run.round_trips.as_ref()?.as_u64());
+        Some((table.rows(ladder.iter().enumerate().map(row)), trips.sum()))
     }
 }
 
 impl Sampled {
-    /// How long a chain remembers.
-    fn memory(&self, number: usize) -> Option<Memory> {
-        self.convergence.as_ref()?.memories.get(number).copied()
-    }
-
     /// A line for each chain, up to so many.
     fn table(&self, most: usize) -> Table {
         let heads = [
@@ -296,7 +332,7 @@ impl Sampled {
         ];
         let row = |(number, record): (usize, &Record)| {
             let stationary = record.result.get("sweeps_to_stationary");
-            let memory = self.memory(number);
+            let memory = self.chains.memories.get(number);
             [
                 record.run.into(),
                 real(record, "reward").into(),
@@ -307,54 +343,30 @@ impl Sampled {
                 Cell::or_missing(memory.and_then(|memory| memory.size)),
             ]
         };
-        let chains = self.series.records.iter().enumerate().take(most);
+        let chains = self.chains.series.records.iter().enumerate().take(most);
         Table::of_numbers(heads).rows(chains.map(row))
-    }
-
-    /// A line for each rung, averaged over the runs.
-    fn tempering(&self) -> Option<(Table, u64)> {
-        let ladder = self.series.settings.get("ladder")?.as_array()?;
-        let records = &self.series.records;
-        let mean = |key: &str, rung: usize| {
-            let of = |record: &Record| record.result.get(key)?.as_array()?.get(rung)?.as_f64();
-            let values: Vec<f64> = records.iter().filter_map(of).collect();
-            Cell::or_missing(Summary::of(&values).map(|summary| summary.mean))
-        };
-        let row = |(rung, tau): (usize, &Value)| {
-            [
-                rung.into(),
-                tau.as_f64().unwrap_or(f64::NAN).into(),
-                mean("mean_rewards", rung),
-                mean("swap_rates", rung),
-            ]
-        };
-        let table = Table::of_numbers(["rung", "tau", "mean J", "swaps with the next"]);
-        let trips = records
-            .iter()
-            .filter_map(|r| r.result.get("round_trips")?.as_u64());
-        Some((table.rows(ladder.iter().enumerate().map(row)), trips.sum()))
     }
 }
 
 impl Report for Sampled {
     fn class(&self) -> Option<ClassSpec> {
-        Some(self.series.class.clone())
+        Some(self.chains.series.class.clone())
     }
 
     fn settings(&self) -> Option<Fields> {
-        Some(self.series.settings.clone())
+        Some(self.chains.series.settings.clone())
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
         let mut tables = vec![self.table(usize::MAX)];
-        tables.extend(self.tempering().map(|(table, _)| table));
+        let tempering = self.tempering.as_ref().and_then(Tempering::table);
+        tables.extend(tempering.map(|(table, _)| table));
         tables
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let series = &self.series;
-        let memories = self.convergence.iter().flat_map(|found| &found.memories);
-        let times = memories.filter_map(|memory| memory.time).collect();
+        let Chains { series, memories } = &self.chains;
+        let times = memories.iter().filter_map(|memory| memory.time).collect();
         let quantities = [
             ("reward J", series.numbers("reward")),
             ("mean J, second half", series.numbers("mean_reward")),
@@ -384,7 +396,7 @@ impl Report for Sampled {
         self.table(summary::LISTED)
             .cut(count, "--json")
             .write_text(out)?;
-        if let Some((table, trips)) = self.tempering() {
+        if let Some((table, trips)) = self.tempering.as_ref().and_then(Tempering::table) {
             writeln!(out)?;
             table.write_text(out)?;
             writeln!(out, "round trips: {trips}")?;
@@ -393,6 +405,6 @@ impl Report for Sampled {
     }
 
     fn interrupted(&self) -> bool {
-        self.series.interrupted
+        self.interrupted
     }
 }

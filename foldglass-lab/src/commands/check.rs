@@ -1,6 +1,5 @@
 //! Checks claims from their files alone (paper, thm. 4.1 and App. G.6).
 
-mod time;
 mod verdicts;
 
 use std::io::{self, Write};

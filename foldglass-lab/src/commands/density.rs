@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::ClassArgs;
-use crate::output::{Report, Stream, number};
+use crate::output::{Report, number};
 use crate::progress::{self, Terminal};
 use crate::report::{Cell, Column, Format, Lines, Table};
 
@@ -30,15 +30,31 @@ pub struct DensityArgs {
 impl DensityArgs {
     /// Counts.
     pub fn run(&self, settings: &Settings) -> Result<Counted, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let plan = Plan::new(&class, self.class.allowance()).map_err(refuse)?;
         if self.dry_run {
-            return Ok(Counted::Forecast(class.spec(), plan.forecast().clone()));
+            let Forecast {
+                prefix_classes,
+                counted,
+                bytes,
+                ..
+            } = plan.forecast().clone();
+            return Ok(Counted::Forecast {
+                prefix_classes,
+                counted_steps: counted,
+                memory_bytes: bytes.to_string(),
+                class: class.spec(),
+                bytes,
+            });
         }
         say(plan.forecast());
         let threads = threads(settings.threads, usize::MAX);
-        let density = plan.count(threads, &Terminal::new());
-        Ok(Counted::All(density.map_err(refuse)?))
+        let density = plan.count(threads, &Terminal::new()).map_err(refuse)?;
+        Ok(Counted::All {
+            cells: class.cells(),
+            codes: codes(&density).to_string(),
+            density,
+        })
     }
 }
 
@@ -65,73 +81,66 @@ fn refuse(error: DensityError) -> Error {
 }
 
 /// What `density` counted or would count.
+#[derive(Serialize)]
+#[serde(untagged)]
 pub enum Counted {
     /// The density of states.
-    All(DensityOfStates),
+    All {
+        /// Cells of the class.
+        cells: usize,
+        /// Its codes, as digits.
+        codes: String,
+        /// How many of them have which reward.
+        #[serde(rename = "density_of_states", serialize_with = "bands")]
+        density: DensityOfStates,
+    },
     /// Nothing yet.
-    Forecast(ClassSpec, Forecast),
+    Forecast {
+        /// Step by step: the prefixes that differ.
+        prefix_classes: Vec<f64>,
+        /// The steps whose prefixes are counted, not estimated.
+        counted_steps: usize,
+        /// As digits.
+        memory_bytes: String,
+        /// The class.
+        #[serde(skip)]
+        class: ClassSpec,
+        /// The bytes.
+        #[serde(skip)]
+        bytes: u128,
+    },
 }
 
 #[derive(Serialize)]
-struct BandFields {
+struct Line {
     reward: Reward,
     count: String,
 }
 
-#[derive(Serialize)]
-struct Fields<D: Serialize> {
-    cells: usize,
-    codes: String,
-    density_of_states: D,
-}
-
-#[derive(Serialize)]
-struct ForecastFields<'a> {
-    prefix_classes: &'a [f64],
-    counted_steps: usize,
-    memory_bytes: String,
+/// The rewards one by one: there may be many.
+fn bands<S: Serializer>(density: &DensityOfStates, serializer: S) -> Result<S::Ok, S::Error> {
+    let line = |band: &Band| Line {
+        reward: density.reward(band),
+        count: band.count.to_string(),
+    };
+    serializer.collect_seq(density.bands().iter().map(line))
 }
 
 fn codes(density: &DensityOfStates) -> UBig {
     UBig::from(density.class().q()).pow(density.class().cells())
 }
 
-impl Serialize for Counted {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Counted::All(density) => {
-                let band = |band: &Band| BandFields {
-                    reward: density.reward(band),
-                    count: band.count.to_string(),
-                };
-                Fields {
-                    cells: density.class().cells(),
-                    codes: codes(density).to_string(),
-                    density_of_states: Stream(|| density.bands().iter().map(band)),
-                }
-                .serialize(serializer)
-            }
-            Counted::Forecast(_, forecast) => ForecastFields {
-                prefix_classes: &forecast.prefix_classes,
-                counted_steps: forecast.counted,
-                memory_bytes: forecast.bytes.to_string(),
-            }
-            .serialize(serializer),
-        }
-    }
-}
-
 impl Report for Counted {
     fn class(&self) -> Option<ClassSpec> {
         Some(match self {
-            Counted::All(density) => density.class().spec(),
-            Counted::Forecast(class, _) => class.clone(),
+            Counted::All { density, .. } => density.class().spec(),
+            Counted::Forecast { class, .. } => class.clone(),
         })
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
         match self {
-            Counted::All(density) => {
+            Counted::All { density, .. } => {
                 let row = |band: &Band| {
                     let reward = density.reward(band);
                     [Cell::from(&reward), Cell::Large(band.count.clone())]
@@ -139,14 +148,26 @@ impl Report for Counted {
                 let columns = [Column::numbers("reward"), Column::numbers("codes")];
                 vec![Table::new(columns).rows(density.bands().iter().map(row))]
             }
-            Counted::Forecast(_, forecast) => vec![forecast_table(forecast)],
+            Counted::Forecast {
+                prefix_classes,
+                counted_steps,
+                ..
+            } => vec![forecast_table(prefix_classes, *counted_steps)],
         }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Counted::All(density) => write_density(out, density),
-            Counted::Forecast(_, forecast) => write_forecast(out, forecast),
+            Counted::All { density, .. } => write_density(out, density),
+            Counted::Forecast {
+                prefix_classes,
+                counted_steps,
+                bytes,
+                ..
+            } => {
+                forecast_table(prefix_classes, *counted_steps).write_text(out)?;
+                writeln!(out, "\nmemory  about {}", Bytes::of(*bytes))
+            }
         }
     }
 }
@@ -171,24 +192,15 @@ fn write_density(out: &mut dyn Write, density: &DensityOfStates) -> io::Result<(
     Ok(())
 }
 
-fn forecast_table(forecast: &Forecast) -> Table {
+fn forecast_table(prefix_classes: &[f64], counted: usize) -> Table {
     let columns = [
         Column::numbers("step"),
         Column::numbers("prefix classes"),
         Column::words("how"),
     ];
     let row = |(i, &classes): (usize, &f64)| {
-        let how = if i < forecast.counted {
-            "counted"
-        } else {
-            "estimated"
-        };
+        let how = if i < counted { "counted" } else { "estimated" };
         [Cell::from(i + 1), classes.into(), how.into()]
     };
-    Table::new(columns).rows(forecast.prefix_classes.iter().enumerate().map(row))
-}
-
-fn write_forecast(out: &mut dyn Write, forecast: &Forecast) -> io::Result<()> {
-    forecast_table(forecast).write_text(out)?;
-    writeln!(out, "\nmemory  about {}", Bytes::of(forecast.bytes))
+    Table::new(columns).rows(prefix_classes.iter().enumerate().map(row))
 }

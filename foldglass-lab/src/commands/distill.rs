@@ -135,10 +135,10 @@ impl DistillArgs {
     /// The class, and a code for every network.
     fn teachers(&self, seed: u64) -> Result<(Class, Vec<Code>), Error> {
         if let Some(source) = &self.code {
-            let (class, code) = one_code(source, &self.class, seed)?;
+            let (class, code) = one_code(source, &self.class)?;
             return Ok((class, vec![code; self.networks as usize]));
         }
-        let class = self.class.class(seed)?;
+        let class = self.class.class()?;
         let random = |number| random_code(&class, &mut Stream::new(seed.wrapping_add(number), 1));
         let codes = (0..self.networks).map(random).collect();
         Ok((class, codes))

@@ -68,7 +68,7 @@ impl EnumerateArgs {
                 "--traps: with a --tolerance no traps are sought".to_owned(),
             ));
         }
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let options = CensusOptions {
             out: self.out.clone(),
             shard: self.shard,
@@ -95,14 +95,8 @@ impl EnumerateArgs {
     }
 
     /// What a share of it would take, one of so many, on so many threads and within so much memory.
-    pub fn shares(
-        &self,
-        settings: &Settings,
-        threads: usize,
-        allowance: Allowance,
-        of: usize,
-    ) -> Result<Share, Error> {
-        let class = self.class.class(settings.seed)?;
+    pub fn shares(&self, threads: usize, allowance: Allowance, of: usize) -> Result<Share, Error> {
+        let class = self.class.class()?;
         let shard = Shard { number: 1, of };
         let options = CensusOptions {
             out: None,
@@ -131,7 +125,7 @@ impl EnumerateArgs {
             codes: codes.to_string(),
             parts: said.parts,
             threads,
-            memory_bytes: said.bytes.to_string(),
+            memory_bytes: u64::try_from(said.bytes).unwrap_or(u64::MAX),
             seconds: said.seconds,
             at_least: said.at_least,
         })
@@ -224,7 +218,7 @@ enum Done {
         parts: usize,
         threads: usize,
         /// The most that all threads take, the traps and their shelves aside.
-        memory_bytes: String,
+        memory_bytes: u64,
         /// About the time that all threads take, the barriers of the traps aside.
         seconds: f64,
         /// Whether it may well be longer: not enough parts could be tried out.
@@ -271,7 +265,7 @@ impl Report for Enumerated {
                 writeln!(out, "cells    {cells}")?;
                 writeln!(out, "codes    {}", grouped(codes))?;
                 writeln!(out, "parts    {parts}")?;
-                let memory = Bytes(memory_bytes.parse().ok());
+                let memory = Bytes::of(u128::from(*memory_bytes));
                 writeln!(
                     out,
                     "memory   at most {memory} on {threads} threads, the traps and their shelves aside"

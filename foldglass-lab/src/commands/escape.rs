@@ -9,7 +9,7 @@ use foldglass::count::{CountError, Counter};
 use foldglass::escape::{self, EscapeError, Outcome, most_moves};
 use foldglass::{Class, ClassSpec, Code, Reward, Stream};
 use foldglass_study::claims;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use self::segments::Collapsed;
 use super::cells::{key_entries, key_lines};
@@ -52,7 +52,7 @@ pub struct EscapeArgs {
 impl EscapeArgs {
     /// Reads the code, or makes one of the policy, and leads it on.
     pub fn run(&self, settings: &Settings) -> Result<Escaped, Error> {
-        let (class, table) = self.table.read(&self.class, settings.seed)?;
+        let (class, table) = self.table.read(&self.class)?;
         if !self.search {
             escape::assumptions(&class).map_err(refuse)?;
         }
@@ -61,7 +61,7 @@ impl EscapeArgs {
             CodeOrPolicy::Policy(policy) => {
                 let found = escape::collapse(&policy, self.tolerance, self.class.allowance());
                 let found = found.map_err(refuse)?;
-                (found.code.clone(), Some(Collapsed(found)))
+                (found.code.clone(), Some(Collapsed::from(found)))
             }
         };
         let (path, search) = if self.search {
@@ -75,10 +75,12 @@ impl EscapeArgs {
             claims::write(out, &PathForm::from(&path))?;
         }
         Ok(Escaped {
-            class,
-            path,
             collapsed,
             search,
+            moves: path.moves,
+            reward_exact: path.reward,
+            start_reward: path.start_reward,
+            class,
             list: self.list,
         })
     }
@@ -119,34 +121,20 @@ struct Searched {
 }
 
 /// A path, and how it was come by.
-pub struct Escaped {
-    class: Class,
-    path: Path,
-    collapsed: Option<Collapsed>,
-    search: Option<Searched>,
-    list: bool,
-}
-
 #[derive(Serialize)]
-struct EscapedForm<'a> {
+pub struct Escaped {
     #[serde(flatten)]
-    collapsed: Option<&'a Collapsed>,
+    collapsed: Option<Collapsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    search: Option<&'a Searched>,
-    moves: &'a [Move],
-    reward_exact: &'a Reward,
-}
-
-impl Serialize for Escaped {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let form = EscapedForm {
-            collapsed: self.collapsed.as_ref(),
-            search: self.search.as_ref(),
-            moves: &self.path.moves,
-            reward_exact: &self.path.reward,
-        };
-        form.serialize(serializer)
-    }
+    search: Option<Searched>,
+    moves: Vec<Move>,
+    reward_exact: Reward,
+    #[serde(skip)]
+    start_reward: Reward,
+    #[serde(skip)]
+    class: Class,
+    #[serde(skip)]
+    list: bool,
 }
 
 impl Report for Escaped {
@@ -158,11 +146,10 @@ impl Report for Escaped {
         if let Some(collapsed) = &self.collapsed {
             collapsed.write_text(out)?;
         }
-        let path = &self.path;
-        let from = short(&path.start_reward.to_string());
-        let to = short(&path.reward.to_string());
+        let from = short(&self.start_reward.to_string());
+        let to = short(&self.reward_exact.to_string());
         writeln!(out, "reward J  {from} to {to}, never lowered")?;
-        write!(out, "moves     {}", path.moves.len())?;
+        write!(out, "moves     {}", self.moves.len())?;
         match &self.search {
             Some(search) => write!(out, " kept of {} proposed", search.proposals)?,
             None => {
@@ -174,7 +161,7 @@ impl Report for Escaped {
         if let Some(Searched { outcome, .. }) = &self.search {
             writeln!(out, "search    {}", said(outcome))?;
         }
-        if !path.moves.is_empty() {
+        if !self.moves.is_empty() {
             writeln!(out)?;
             self.write_list(out)?;
         }
@@ -201,7 +188,7 @@ impl Escaped {
             Kind::Neutral,
             Kind::Raise,
         ];
-        let moves = &self.path.moves;
+        let moves = &self.moves;
         let count = |kind: &Kind| {
             (
                 *kind,
@@ -217,7 +204,7 @@ impl Escaped {
     }
 
     fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
-        let moves = &self.path.moves;
+        let moves = &self.moves;
         let shown = if self.list { moves.len() } else { LISTED };
         let kinds = Kind::Consolidate.to_string().len();
         let lines = key_lines(&self.class)

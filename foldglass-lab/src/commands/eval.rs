@@ -8,14 +8,14 @@ use std::io::{self, Write};
 use clap::Args;
 use foldglass::{ClassSpec, Code, Evaluator, Policy, Reward, count};
 use foldglass_study::parallel::{on_threads, threads};
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::cells::{key_entries, key_lines};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
-use crate::output::{Report, Stream, number};
+use crate::output::{Report, number};
 use crate::report::{Cell, Column};
 
 /// The flags of `eval`.
@@ -33,7 +33,7 @@ pub struct EvalArgs {
 impl EvalArgs {
     /// Reads the table and evaluates it.
     pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
-        let (class, table) = self.table.read(&self.class, settings.seed)?;
+        let (class, table) = self.table.read(&self.class)?;
         let mut evaluator = Evaluator::new(&class, self.class.allowance())?;
         let (policy, code) = match table {
             CodeOrPolicy::Code(code) => (Policy::deterministic(&code), Some(code)),
@@ -50,6 +50,9 @@ impl EvalArgs {
         Ok(Evaluation {
             reward: exact.as_ref().map_or(expected, Reward::to_f64),
             exact,
+            visits: (0..class.cells())
+                .map(|cell| evaluator.visits(cell))
+                .collect(),
             code,
             policy,
             evaluator,
@@ -59,29 +62,26 @@ impl EvalArgs {
 }
 
 /// A policy and all that its evaluation gives.
+#[derive(Serialize)]
 pub struct Evaluation {
     reward: f64,
+    #[serde(rename = "reward_exact", skip_serializing_if = "Option::is_none")]
     exact: Option<Reward>,
-    code: Option<Code>,
-    policy: Policy,
+    visits: Vec<f64>,
+    #[serde(rename = "values", serialize_with = "values")]
     evaluator: Evaluator,
+    #[serde(skip)]
+    code: Option<Code>,
+    #[serde(skip)]
+    policy: Policy,
+    #[serde(skip)]
     list: bool,
 }
 
-impl Serialize for Evaluation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let cells = self.policy.class().cells();
-        let visits = Stream(|| (0..cells).map(|cell| self.evaluator.visits(cell)));
-        let values = Stream(|| (0..cells).map(|cell| self.evaluator.values(cell)));
-        let mut object = serializer.serialize_struct("Evaluation", 4)?;
-        object.serialize_field("reward", &self.reward)?;
-        if let Some(exact) = &self.exact {
-            object.serialize_field("reward_exact", exact)?;
-        }
-        object.serialize_field("visits", &visits)?;
-        object.serialize_field("values", &values)?;
-        object.end()
-    }
+/// The values cell by cell: there may be many.
+fn values<S: Serializer>(evaluator: &Evaluator, serializer: S) -> Result<S::Ok, S::Error> {
+    let cells = 0..evaluator.class().cells();
+    serializer.collect_seq(cells.map(|cell| evaluator.values(cell)))
 }
 
 /// Longer fractions are no help to a person.
@@ -95,14 +95,13 @@ impl Report for Evaluation {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let class = self.policy.class();
         let (cells, q) = (class.cells(), class.q());
-        let visits = |cell: usize| self.evaluator.visits(cell);
         let exact = match self.exact.as_ref().map(Reward::to_string) {
             Some(fraction) if fraction.len() <= LONGEST_SHOWN => format!(" = {fraction}"),
             Some(_) => " (--json has the exact fraction)".to_owned(),
             None => String::new(),
         };
-        let never = (0..cells).filter(|&cell| visits(cell) == 0.0).count();
-        let most = (0..cells).map(visits).fold(0.0, f64::max);
+        let never = self.visits.iter().filter(|&&visits| visits == 0.0).count();
+        let most = self.visits.iter().copied().fold(0.0, f64::max);
         let entropy = self.policy.entropy() / cells as f64;
         let share = entropy / (q as f64).ln();
         writeln!(out, "reward J        {}{exact}", number(self.reward))?;
@@ -145,7 +144,7 @@ impl Evaluation {
             };
             let mut entries = key_entries(cell, &class.key(cell)).to_vec();
             entries.push(chosen);
-            entries.push(Cell::real(self.evaluator.visits(cell)));
+            entries.push(Cell::real(self.visits[cell]));
             entries.push(numbers(&self.evaluator.values(cell)).into());
             lines.write_row(out, &entries)
         })

@@ -23,8 +23,8 @@ use crate::progress::say;
 /// The flags of `explore`.
 #[derive(Debug, Args)]
 pub struct ExploreArgs {
-    /// Show the records in this directory: of a study, as `run` writes it, or of a fleet, also while
-    /// `train --out` trains it
+    /// Show the records in this directory: of a study, as `run` writes it, of a reproduction, as
+    /// `reproduce` writes it, or of a fleet, also while `train --out` trains it
     #[arg(value_name = "DIR", conflicts_with = "code")]
     directory: Option<PathBuf>,
     /// Begin with this code: a code file, FILE#N for one of several, - for stdin
@@ -82,7 +82,7 @@ impl Report for Address {
 impl ExploreArgs {
     /// Prints the address, opens it, and answers until it is over.
     pub fn run(&self, invocation: &Invocation, out: &mut dyn Write) -> Result<(), Error> {
-        let given = self.given(invocation.settings.seed)?;
+        let given = self.given()?;
         let class = given.class.as_ref().map(|known| known.class.spec());
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port.unwrap_or(0)));
         let listener = listener.map_err(|error| match self.port {
@@ -121,19 +121,19 @@ impl ExploreArgs {
     }
 
     /// What the page begins with.
-    fn given(&self, seed: u64) -> Result<Given, Error> {
+    fn given(&self) -> Result<Given, Error> {
         let mut given = Given::default();
         if let Some(path) = &self.directory {
             given.directory = Some(Directory::open(path.clone())?);
         }
         if let Some(source) = &self.code {
-            let (class, code) = one_code(source, &self.class, seed)?;
+            let (class, code) = one_code(source, &self.class)?;
             let file = source.path.display().to_string();
             given.class = Some(Known::of(class, &file));
             given.code = Some(code);
         } else if self.class.is_given() {
             let words = self.class.words()?;
-            given.class = Some(Known::new(self.class.class(seed)?, words));
+            given.class = Some(Known::new(self.class.class()?, words));
         }
         if let Some(known) = &given.class {
             check_cells(&known.class).map_err(|refusal| Error::Usage(refusal.to_string()))?;

@@ -21,8 +21,8 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{TaskArg, count, max_memory, not_negative, positive, warn_of_random, whole};
 use crate::output::Report;
+use crate::report::files::write_whole;
 use crate::report::{Cell, Column, Digits, Format, Table};
-use crate::reproduce::write_whole;
 
 /// The flags of `family`.
 #[derive(Debug, Args)]
@@ -92,9 +92,7 @@ impl FamilyArgs {
         warn_of_random(&self.task.task);
         let [past, future] = self.window;
         let words = ClassWords::new(&self.task.task, &[self.length]).window(past, future);
-        let spec = words
-            .inputs(&self.inputs)
-            .spec(Path::new(""), settings.seed)?;
+        let spec = words.inputs(&self.inputs).spec(Path::new(""))?;
         let task = Task::new(spec.square.clone(), &spec.inputs, &spec.lengths)
             .map_err(|error| Error::Usage(format!("--inputs: {error}")))?;
         let family = Family::new(task, spec.shape, max_memory::available()).map_err(refuse)?;
@@ -170,11 +168,12 @@ fn refuse(error: FamilyError) -> Error {
     }
 }
 
-/// A mean over walks, with the standard error of what differs between them.
+/// A mean over walks, with the standard error of what differs between them; none where nothing does:
+/// walks that all stay where they began, or never meet what is rare, do not tell their error.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Estimate {
     mean: f64,
-    error: f64,
+    error: Option<f64>,
 }
 
 /// What was found at one pair of couplings.
@@ -213,7 +212,7 @@ impl Point {
             let summary = Summary::of(&values).expect("at least two walks");
             Estimate {
                 mean: summary.mean,
-                error: summary.error.unwrap_or(0.0),
+                error: summary.error.filter(|error| *error > 0.0),
             }
         };
         let exact = energies.as_ref().map(|energies| {
@@ -261,7 +260,7 @@ impl Crossover {
     fn table(&self) -> Table {
         let with = |estimate: Estimate| Cell::MeanSd {
             mean: Digits::Decimals(5).of(estimate.mean),
-            sd: Some(Digits::Decimals(5).of(estimate.error)),
+            sd: estimate.error.map(|error| Digits::Decimals(5).of(error)),
         };
         let mut table = Table::new([
             Column::numbers("g_win"),
@@ -316,7 +315,8 @@ impl Report for Crossover {
         writeln!(
             out,
             "\nmean reward of all complete codes {:.5}, of the untied class {}, of the tied one {}\n\
-             ± is the standard error over walks; windowed and tied: the share of sweeps in the class",
+             ± is the standard error over walks, not known where all walks have the same mean; windowed and\n\
+             tied: the share of sweeps in the class",
             self.complete,
             known(self.windowed),
             known(self.tied)

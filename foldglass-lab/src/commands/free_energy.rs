@@ -78,7 +78,7 @@ const DRAWN: u64 = 3 << 60;
 impl FreeEnergyArgs {
     /// Samples codes and trains policies.
     pub fn run(&self, settings: &Settings) -> Result<Estimated, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let work = free_energy::Settings {
             seed: settings.seed,
             replicas: self.replicas,
@@ -128,15 +128,19 @@ impl FreeEnergyArgs {
         )?;
         let reached = reached.ok_or_else(stopped)?;
         let fold = Policy::deterministic(&tracker(class));
-        let seeded = loss_from(&fold, settings, seed, self.class.allowance())?;
+        let seeded = loss_from(&fold, settings, seed, self.class.allowance(), observer)?;
+        let seeded = seeded.ok_or_else(stopped)?;
         let mut stream = Stream::new(seed, DRAWN + number);
-        let annealed = annealed(&reached.policy, self.samples, &mut stream);
+        let annealed = annealed(&reached.policy, self.samples, &mut stream, observer);
+        let annealed = annealed.map_err(|_| stopped())?;
         Ok(PointFields::new(&point, &reached, &seeded, annealed))
     }
 }
 
 fn stopped() -> Error {
-    Error::Stopped("interrupted: nothing is reported before all replicas are done".to_owned())
+    Error::Stopped(
+        "interrupted: nothing is reported before all replicas and runs are done".to_owned(),
+    )
 }
 
 /// One temperature. Errors are halves of 95 % intervals; what is refused is left out, with the reason.

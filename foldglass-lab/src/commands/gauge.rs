@@ -84,7 +84,7 @@ impl Relabel {
 impl GaugeArgs {
     /// Reads the codes and says how they are related.
     pub fn run(&self, settings: &Settings) -> Result<Gauged, Error> {
-        let (class, code) = one_code(&self.code, &self.class, settings.seed)?;
+        let (class, code) = one_code(&self.code, &self.class)?;
         let refuse = |source| Error::Relabelling {
             path: self.code.path.display().to_string(),
             source,
@@ -99,7 +99,7 @@ impl GaugeArgs {
         };
         let other = match &self.other {
             None => None,
-            Some(source) => Some(self.compare(&code, source, settings.seed)?),
+            Some(source) => Some(self.compare(&code, source)?),
         };
         if let Some(out) = &self.out {
             let code = relabelled.as_ref().map_or(&least.code, |r| &r.code);
@@ -119,8 +119,8 @@ impl GaugeArgs {
     }
 
     /// How often another code gives the same answer, and whether it is a relabelling.
-    fn compare(&self, code: &Code, source: &Source, seed: u64) -> Result<Compared, Error> {
-        let (class, other) = one_code(source, &self.class, seed)?;
+    fn compare(&self, code: &Code, source: &Source) -> Result<Compared, Error> {
+        let (class, other) = one_code(source, &self.class)?;
         if class != *code.class() {
             return Err(Error::Usage(format!(
                 "--other {}: it is of {}, and --code of {}",

@@ -14,6 +14,7 @@ use foldglass::stats::Autocorrelation;
 use foldglass::thermo::overlap::{
     Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
 };
+use foldglass::watch::Stopped;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
@@ -75,7 +76,7 @@ fn sweeps(text: &str) -> Result<u64, String> {
 impl OverlapArgs {
     /// Samples, and sums over all codes where it can.
     pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         // Made before the long part, so that a wrong path is known at once.
         let svg = self.svg.as_ref().map(|path| {
             let file = Whole::create(path, LABEL);
@@ -130,14 +131,12 @@ impl OverlapArgs {
                 first: number as u64 * each,
             };
             match sample(class, sampling, allowance, observer) {
-                Ok(sampled) => Ok(sampled.map(|sampled| Point {
+                Ok(Some(sampled)) => Ok(exact_at(exact, tau, observer).ok().map(|exact| Point {
                     tau,
-                    exact: exact.map(|every| Exact {
-                        mean_reward: every.mean_reward(tau),
-                        alike: every.alike(tau),
-                    }),
+                    exact,
                     sampled,
                 })),
+                Ok(None) => Ok(None),
                 Err(error) => {
                     *refused.lock().expect("no panic while it is held") = Some(error);
                     Ok(None)
@@ -157,6 +156,20 @@ impl OverlapArgs {
         }
         Ok(points)
     }
+}
+
+fn exact_at(
+    every: Option<&EveryCode>,
+    tau: f64,
+    observer: &Terminal,
+) -> Result<Option<Exact>, Stopped> {
+    let exact = |every: &EveryCode| {
+        Ok(Exact {
+            mean_reward: every.mean_reward(tau),
+            alike: every.alike(tau, observer)?,
+        })
+    };
+    every.map(exact).transpose()
 }
 
 fn stopped() -> Error {
@@ -227,8 +240,10 @@ struct PointForm {
     all_steps: DistributionForm,
     steps: Vec<ValueForm>,
     mean_reward: ValueForm,
-    /// `frozen`, `too short` or the integrated time.
-    memory: String,
+    /// The integrated autocorrelation time of J in sweeps; none where it is not known.
+    autocorrelation_time: Option<f64>,
+    /// `known`, `frozen` or `too short`.
+    autocorrelation: &'static str,
     stride: u64,
     replicas_agree: bool,
 }
@@ -269,7 +284,15 @@ impl Point {
                 .map(|(t, &value)| value_form(value, alike.map(|a| a.steps[t].mean)))
                 .collect(),
             mean_reward: value_form(sampled.mean_reward, exact.map(|e| e.mean_reward)),
-            memory: memory(sampled.memory),
+            autocorrelation_time: match sampled.memory {
+                Autocorrelation::Time { tau, .. } => Some(tau),
+                _ => None,
+            },
+            autocorrelation: match sampled.memory {
+                Autocorrelation::Time { .. } => "known",
+                Autocorrelation::Frozen => "frozen",
+                Autocorrelation::TooShort { .. } => "too short",
+            },
             stride: sampled.stride,
             replicas_agree: sampled.replicas_agree,
         }

@@ -3,15 +3,15 @@
 mod figure;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::Reward;
 use foldglass::thermo::bands::Point;
 use foldglass::thermo::parity::{Climb, Melting, Parity, Transition};
-use foldglass_study::Error as StudyError;
+use foldglass::{ClassSpec, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
+use foldglass_study::{ClassWords, Error as StudyError};
 use serde::Serialize;
 
 use crate::cli::Settings;
@@ -189,6 +189,11 @@ impl Serialize for Solved {
 }
 
 impl Report for Solved {
+    fn class(&self) -> Option<ClassSpec> {
+        let words = ClassWords::new("parity", &[self.parity.length()]);
+        words.spec(Path::new("")).ok()
+    }
+
     fn tables(&self, _: Format) -> Vec<Table> {
         let mut tables = Vec::new();
         if !self.points.is_empty() {

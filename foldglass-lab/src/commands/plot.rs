@@ -1,23 +1,17 @@
 //! Draws what `summary` prints: a quantity against a parameter, with intervals, by class and method.
 
-mod picture;
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass_study::{Gathered, PointSummary, Registry, gather, summarize};
+use foldglass_study::gather;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::cli::Settings;
-use crate::commands::summary::unknown_result;
 use crate::error::Error;
-use crate::flags::nearest;
 use crate::output::{Report, counted};
-use crate::reproduce::write_whole;
-pub use picture::Curve;
-use picture::Picture;
+use crate::report::files::write_whole;
+use crate::report::plot::draw;
 
 /// The flags of `plot`.
 #[derive(Debug, Args)]
@@ -25,7 +19,8 @@ pub struct PlotArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
-    /// The result to draw, such as entropy [default: the reward by which a method is judged]
+    /// The result to draw, such as entropy, or solved, the share of runs at exactly 1 [default: the
+    /// reward by which a method is judged]
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
     /// The parameter along the axis [default: the one with the most values]
@@ -43,7 +38,10 @@ pub struct PlotArgs {
 #[derive(Debug, Serialize)]
 pub struct Plotted {
     svg: PathBuf,
+    /// Of all curves; `reward` where they are of several rewards, `result` of several results.
     quantity: String,
+    /// By curve, the result it is of.
+    quantities: Vec<String>,
     against: String,
     curves: usize,
     points: usize,
@@ -62,6 +60,7 @@ impl PlotArgs {
         write_whole(&svg, drawn.svg.as_bytes())?;
         Ok(Plotted {
             svg,
+            quantities: drawn.curves.iter().map(|curve| curve.quantity()).collect(),
             curves: drawn.curves.len(),
             points: drawn.curves.iter().map(|curve| curve.points.len()).sum(),
             against: drawn.against,
@@ -69,139 +68,6 @@ impl PlotArgs {
             seed: found.manifest.study.seed,
         })
     }
-}
-
-/// A quantity of records, drawn against a parameter.
-pub struct Drawn {
-    /// As SVG.
-    pub svg: String,
-    /// Its width and height.
-    pub size: [f64; 2],
-    /// The result that is drawn.
-    pub quantity: String,
-    /// The parameter along the axis.
-    pub against: String,
-    /// What is drawn.
-    pub curves: Vec<Curve>,
-    /// By curve and point: where it is in the drawing; none where the axis has no place for it.
-    pub places: Vec<Vec<Option<[f64; 2]>>>,
-}
-
-/// Draws records: of all classes, or of some.
-pub fn draw(
-    found: &Gathered,
-    of: Option<&str>,
-    against: Option<&str>,
-    classes: &[String],
-) -> Result<Drawn, Error> {
-    let points = summarize(&found.records, &Registry::default(), of);
-    if points.is_empty() {
-        return Err(unknown_result(&found.records, of));
-    }
-    let points = of_classes(points, classes)?;
-    let against = parameter(&points, against)?;
-    let curves = curves(&points, &against);
-    let quantity = points[0].quantity.clone();
-    let name = &found.manifest.study.name;
-    let picture = Picture::new(name, &quantity, &against, &curves).map_err(Error::Usage)?;
-    let (svg, places) = (picture.draw(), picture.places());
-    Ok(Drawn {
-        svg,
-        size: picture.size(),
-        places,
-        quantity,
-        against,
-        curves,
-    })
-}
-
-fn of_classes(points: Vec<PointSummary>, classes: &[String]) -> Result<Vec<PointSummary>, Error> {
-    let mut known: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
-    known.dedup();
-    for class in classes {
-        if !known.contains(&&class[..]) {
-            return Err(unknown("--class", class, &known));
-        }
-    }
-    let own = |point: &PointSummary| classes.is_empty() || classes.contains(&point.class);
-    Ok(points.into_iter().filter(own).collect())
-}
-
-/// The parameter along the axis.
-fn parameter(points: &[PointSummary], against: Option<&str>) -> Result<String, Error> {
-    let values = numbers(points);
-    let names: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
-    match against {
-        Some(name) if names.contains(&name) => Ok(name.to_owned()),
-        Some(name) => Err(unknown("--against", name, &names)),
-        // The first of those with equally many.
-        None => (values.iter().rev())
-            .max_by_key(|(_, list)| list.len())
-            .map(|(name, _)| (*name).to_owned())
-            .ok_or_else(|| {
-                Error::Usage(
-                    "the points of this study differ in no number: there is nothing to draw \
-                              against; `summary` has their table"
-                        .to_owned(),
-                )
-            }),
-    }
-}
-/// The parameters that are numbers, with their values.
-pub fn numbers(points: &[PointSummary]) -> Vec<(&str, Vec<f64>)> {
-    let mut values: Vec<(&str, Vec<f64>)> = Vec::new();
-    for point in points {
-        for (name, value) in point.parameters.iter() {
-            let Some(number) = value.as_f64() else {
-                continue;
-            };
-            match values.iter_mut().find(|(known, _)| known == name) {
-                Some((_, list)) if list.contains(&number) => {}
-                Some((_, list)) => list.push(number),
-                None => values.push((name, vec![number])),
-            }
-        }
-    }
-    values
-}
-
-fn unknown(flag: &str, name: &str, known: &[&str]) -> Error {
-    let meant = nearest(name, known.iter().copied());
-    let meant = meant.map_or(String::new(), |near| format!("is {near} meant? "));
-    Error::Usage(format!(
-        "{flag} {name}: {meant}there are {}",
-        known.join(", ")
-    ))
-}
-
-/// The points by class, method and the other parameters, in their order.
-fn curves(points: &[PointSummary], against: &str) -> Vec<Curve> {
-    let mut curves: Vec<Curve> = Vec::new();
-    let several = points.iter().any(|point| point.method != points[0].method);
-    for point in points {
-        let Some(x) = point.parameters.get(against).and_then(Value::as_f64) else {
-            continue;
-        };
-        let mut name = point.class.clone();
-        if several {
-            name += &format!(", {}", point.method);
-        }
-        for (key, value) in point.parameters.iter().filter(|(key, _)| *key != against) {
-            name += &format!(", {key} = {}", foldglass_study::method::shown(value));
-        }
-        let place = (x, point.clone());
-        match curves.iter_mut().find(|curve| curve.name == name) {
-            Some(curve) => curve.points.push(place),
-            None => curves.push(Curve {
-                name,
-                points: vec![place],
-            }),
-        }
-    }
-    for curve in &mut curves {
-        curve.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
-    curves
 }
 
 impl Report for Plotted {
@@ -212,13 +78,21 @@ impl Report for Plotted {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Plotted {
             quantity,
+            quantities,
             against,
             curves,
             points,
             ..
         } = self;
         let (curves, points) = (counted(*curves, "curve"), counted(*points, "point"));
-        writeln!(out, "{quantity} against {against}: {curves}, {points}")?;
+        let mut own: Vec<&str> = quantities.iter().map(|name| &name[..]).collect();
+        own.sort_unstable();
+        own.dedup();
+        let own = match own.len() {
+            0 | 1 => String::new(),
+            _ => format!(" ({})", own.join(", ")),
+        };
+        writeln!(out, "{quantity}{own} against {against}: {curves}, {points}")?;
         writeln!(out, "{}", self.svg.display())
     }
 }

@@ -8,16 +8,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::policy::CodeForm;
-use foldglass::{Class, ClassSpec, Reward};
+use foldglass::{Class, ClassSpec, Reward, Symbol};
 use foldglass_nn::backend::ModelState;
-use foldglass_nn::bridge::{self, BridgeError, ReadBack};
+use foldglass_nn::bridge::{self, BridgeError};
 use foldglass_nn::layout::Layout;
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{Drawn, Evaluation, Lengths, ModelSettings, Settings as NetSettings};
 use foldglass_nn::shape::Shape;
 use foldglass_nn::weights::Weights;
 use foldglass_study::{Error as StudyError, claims};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::cli::Settings;
 use crate::error::Error;
@@ -51,7 +51,7 @@ pub struct ReadBackArgs {
 impl ReadBackArgs {
     /// Reads the network back.
     pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         let name = self.weights.display().to_string();
         let not = |problem: String| StudyError::Content {
             path: name.clone(),
@@ -90,10 +90,18 @@ impl ReadBackArgs {
             claims::write(out, &CodeForm::from(&found.code))?;
         }
         Ok(Found {
-            class,
-            found,
             back_end: maker.machine().expect("a network was read"),
-            trained: origin.map(|origin| origin.step),
+            trained_steps: origin.map(|origin| origin.step),
+            cells: class.cells(),
+            consulted: found.consulted,
+            decided: found.decided,
+            agreement: found.agreement.to_f64(),
+            agreement_exact: found.agreement,
+            inputs: found.inputs,
+            network_reward_exact: found.network_reward,
+            reward_exact: found.reward,
+            actions: found.code.actions().to_vec(),
+            class: class.spec(),
             out: self.out.clone(),
         })
     }
@@ -145,74 +153,49 @@ impl ReadBackArgs {
 }
 
 /// A network as a code.
+#[derive(Serialize)]
 pub struct Found {
-    class: Class,
-    found: ReadBack,
     back_end: Machine,
     /// Its updates, where the file says.
-    trained: Option<u64>,
-    out: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct FoundForm<'a> {
-    back_end: Machine,
     #[serde(skip_serializing_if = "Option::is_none")]
     trained_steps: Option<u64>,
     cells: usize,
     consulted: usize,
     decided: usize,
     agreement: f64,
-    agreement_exact: &'a Reward,
+    agreement_exact: Reward,
     inputs: u64,
-    network_reward_exact: &'a Reward,
-    reward_exact: &'a Reward,
-    actions: &'a [u16],
+    network_reward_exact: Reward,
+    reward_exact: Reward,
+    actions: Vec<Symbol>,
+    #[serde(skip)]
+    class: ClassSpec,
+    #[serde(skip)]
+    out: Option<PathBuf>,
 }
 
 impl Found {
     fn table(&self) -> Table {
-        let found = &self.found;
         let columns = [Column::words("what"), Column::numbers("value")];
         let rows: [(&str, Cell); 7] = [
-            ("cells", self.class.cells().into()),
-            ("cells that the network consults", found.consulted.into()),
-            ("of them with one action only", found.decided.into()),
+            ("cells", self.cells.into()),
+            ("cells that the network consults", self.consulted.into()),
+            ("of them with one action only", self.decided.into()),
             (
                 "agreement of network and code",
-                Cell::Real(Digits::Decimals(6).of(found.agreement.to_f64())),
+                Cell::Real(Digits::Decimals(6).of(self.agreement)),
             ),
-            ("inputs that occur", found.inputs.into()),
-            ("reward of the network", (&found.network_reward).into()),
-            ("reward of the code", (&found.reward).into()),
+            ("inputs that occur", self.inputs.into()),
+            ("reward of the network", (&self.network_reward_exact).into()),
+            ("reward of the code", (&self.reward_exact).into()),
         ];
         Table::new(columns).rows(rows.map(|(what, value)| [what.into(), value]))
     }
 }
 
-impl Serialize for Found {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let found = &self.found;
-        let form = FoundForm {
-            back_end: self.back_end,
-            trained_steps: self.trained,
-            cells: self.class.cells(),
-            consulted: found.consulted,
-            decided: found.decided,
-            agreement: found.agreement.to_f64(),
-            agreement_exact: &found.agreement,
-            inputs: found.inputs,
-            network_reward_exact: &found.network_reward,
-            reward_exact: &found.reward,
-            actions: found.code.actions(),
-        };
-        form.serialize(serializer)
-    }
-}
-
 impl Report for Found {
     fn class(&self) -> Option<ClassSpec> {
-        Some(self.class.spec())
+        Some(self.class.clone())
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

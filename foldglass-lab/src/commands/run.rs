@@ -14,7 +14,7 @@ use foldglass_study::{
 use serde::Serialize;
 
 use crate::cli::Settings;
-use crate::error::Error;
+use crate::error::{Error, stopped_trial};
 use crate::flags::{max_memory, seconds, shard};
 use crate::output::{Report, counted};
 use crate::progress::{Terminal, about, span};
@@ -90,11 +90,6 @@ impl RunArgs {
             ))),
         }
     }
-}
-
-/// Of a dry run that was stopped.
-pub fn stopped_trial() -> Error {
-    Error::Stopped("stopped while the dynamics were tried out".to_owned())
 }
 
 /// What `run` did or would do.

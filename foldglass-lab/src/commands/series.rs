@@ -1,5 +1,6 @@
 //! Does the runs of one series in memory: what `cavi` and `chain` are.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,15 @@ pub struct Series {
     pub records: Vec<Record>,
     /// Whether the user stopped it, so that some are missing.
     pub interrupted: bool,
+}
+
+/// Results of a run that are reported as they are, by their keys.
+pub type Reported<'a> = BTreeMap<&'a str, &'a Value>;
+
+/// The results of a run but for some.
+pub fn reported<'a>(record: &'a Record, without: &[&str]) -> Reported<'a> {
+    let all = record.result.iter().map(|(key, value)| (&key[..], value));
+    all.filter(|(key, _)| !without.contains(key)).collect()
 }
 
 /// Does `runs` runs of a kind; `flag_of` names the flag of a setting in messages.

@@ -3,14 +3,13 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use serde::Serialize;
 
-use crate::cli::Cli;
 use crate::error::Error;
 use crate::output::Report;
 
@@ -30,10 +29,10 @@ pub struct Completions {
 }
 
 impl CompletionsArgs {
-    /// Makes the script.
-    pub fn run(&self) -> Completions {
+    /// Makes the script for a program.
+    pub fn run(&self, mut program: clap::Command) -> Completions {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "foldglass", &mut script);
+        clap_complete::generate(self.shell, &mut program, "foldglass", &mut script);
         Completions {
             shell: self.shell.to_string(),
             script: String::from_utf8_lossy(&script).into_owned(),
@@ -62,15 +61,14 @@ pub struct Pages {
 }
 
 impl ManArgs {
-    /// Writes the pages.
-    pub fn run(&self) -> Result<Pages, Error> {
+    /// Writes the pages of a program.
+    pub fn run(&self, mut program: clap::Command) -> Result<Pages, Error> {
         let directory = &self.directory;
         std::fs::create_dir_all(directory)
             .map_err(|source| StudyError::write(directory, source))?;
-        let mut whole = Cli::command();
-        whole.build();
-        let mut commands = vec![("foldglass".to_owned(), whole.clone())];
-        let own = whole
+        program.build();
+        let mut commands = vec![("foldglass".to_owned(), program.clone())];
+        let own = program
             .get_subcommands()
             .filter(|command| command.get_name() != "help");
         commands.extend(own.map(|command| {

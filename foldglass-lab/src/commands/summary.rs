@@ -7,17 +7,15 @@ use clap::Args;
 use foldglass::stats::{Interval, Proportion};
 use foldglass_study::disk::replace;
 use foldglass_study::method::shown;
-use foldglass_study::{
-    Error as StudyError, PointSummary, Record, Registry, claims, gather, summarize,
-};
+use foldglass_study::{Error as StudyError, PointSummary, Registry, claims, gather, summarize};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::nearest;
 use crate::output::{Report, counted};
 use crate::progress::say;
+use crate::report::plot::unknown_result;
 use crate::report::{Cell, Column, Digits, Format, Table};
 
 /// The flags of `summary`.
@@ -26,7 +24,8 @@ pub struct SummaryArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
-    /// The result to sum up, such as entropy [default: the reward by which a method is judged]
+    /// The result to sum up, such as entropy, or solved, the share of runs at exactly 1 [default: the
+    /// reward by which a method is judged]
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
     /// Write the table to this file, by its extension: .txt, .json, .csv, .md or .tex
@@ -70,22 +69,6 @@ impl SummaryArgs {
     }
 }
 
-/// Refuses a result that no run has, or records of which there are none.
-pub fn unknown_result(records: &[Record], of: Option<&str>) -> Error {
-    let Some(first) = records.first() else {
-        return Error::Usage("no run is done yet".to_owned());
-    };
-    let mut names: Vec<&str> = first.result.keys().map(|key| &key[..]).collect();
-    names.sort_unstable();
-    let asked = of.unwrap_or("-");
-    let meant = nearest(asked, names.iter().copied());
-    let meant = meant.map_or(String::new(), |near| format!(" (is {near} meant?)"));
-    Error::Usage(format!(
-        "--of {asked}: the runs have no such number{meant}: {}",
-        names.join(", ")
-    ))
-}
-
 /// Writes a table to a file, whole or not at all.
 pub fn write(table: &Table, format: Format, path: &Path) -> Result<(), Error> {
     let mut content = Vec::new();
@@ -114,6 +97,7 @@ impl Summed {
             Column::numbers("mean"),
             Column::numbers("95 % interval").key("interval"),
             Column::numbers("at 1"),
+            Column::numbers("95 % interval").key("at_1_interval"),
             Column::numbers("min"),
             Column::numbers("median"),
             Column::numbers("p90"),
@@ -125,14 +109,17 @@ impl Summed {
     }
 }
 
-fn row(point: &PointSummary) -> [Cell; 12] {
+fn row(point: &PointSummary) -> [Cell; 13] {
     let one = |(name, value): (&String, &Value)| format!("{name}={}", shown(value));
     let parameters: Vec<String> = point.parameters.iter().map(one).collect();
     let digits = Digits::Short;
-    let interval = point.low.zip(point.high).map(|(low, high)| Cell::Interval {
-        interval: Interval { low, high },
-        digits,
-    });
+    let interval = |low: Option<f64>, high: Option<f64>| {
+        let interval = low.zip(high).map(|(low, high)| Cell::Interval {
+            interval: Interval { low, high },
+            digits,
+        });
+        interval.unwrap_or(Cell::Missing)
+    };
     let at_one = point.at_one.map(|successes| Proportion {
         successes,
         trials: point.runs,
@@ -147,8 +134,9 @@ fn row(point: &PointSummary) -> [Cell; 12] {
             mean: digits.of(point.mean),
             sd: point.sd.map(|sd| Digits::Significant(3).of(sd)),
         },
-        interval.unwrap_or(Cell::Missing),
+        interval(point.low, point.high),
         Cell::or_missing(at_one),
+        interval(point.at_one_low, point.at_one_high),
         point.min.into(),
         point.median.into(),
         point.p90.into(),

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use foldglass::quasigroup::{Facts, LatinSquare, Symbol};
+use foldglass::quasigroup::{LatinSquare, Symbol};
 use foldglass_study::words;
-use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{TaskArg, warn_of_random};
-use crate::output::{Report, Stream};
+use crate::output::Report;
 use crate::report::{Cell, Column, Table};
 
 /// The flags of `task`.
@@ -23,46 +23,45 @@ pub struct TaskArgs {
 
 impl TaskArgs {
     /// Finds the square and its facts.
-    pub fn run(&self, settings: &Settings) -> Result<Algebra, Error> {
-        let name = self.task.task.clone();
-        warn_of_random(&name);
-        let square = words::square(&name, Path::new(""), settings.seed)?;
+    pub fn run(&self, _: &Settings) -> Result<Algebra, Error> {
+        let task = self.task.task.clone();
+        warn_of_random(&task);
+        let square = words::square(&task, Path::new(""))?;
         let facts = square.facts();
         Ok(Algebra {
-            name,
+            task,
+            q: square.q(),
             square,
-            facts,
+            associative: facts.associative,
+            commutative: facts.commutative,
+            identity: facts.identity,
+            left_identity: facts.left_identity,
+            right_identity: facts.right_identity,
+            idempotents: facts.idempotents,
+            column_group_order: facts.column_group_order.to_string(),
         })
     }
 }
 
 /// A square and its facts.
+#[derive(Serialize)]
 pub struct Algebra {
-    name: String,
+    task: String,
+    q: usize,
+    #[serde(rename = "table", serialize_with = "rows")]
     square: LatinSquare,
-    facts: Facts,
+    associative: bool,
+    commutative: bool,
+    identity: Option<Symbol>,
+    left_identity: Option<Symbol>,
+    right_identity: Option<Symbol>,
+    idempotents: usize,
+    /// As digits: it may pass 2^53.
+    column_group_order: String,
 }
 
-impl Serialize for Algebra {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Algebra {
-            name,
-            square,
-            facts,
-        } = self;
-        let mut object = serializer.serialize_struct("Algebra", 10)?;
-        object.serialize_field("task", name)?;
-        object.serialize_field("q", &square.q())?;
-        object.serialize_field("table", &Stream(|| square.rows()))?;
-        object.serialize_field("associative", &facts.associative)?;
-        object.serialize_field("commutative", &facts.commutative)?;
-        object.serialize_field("identity", &facts.identity)?;
-        object.serialize_field("left_identity", &facts.left_identity)?;
-        object.serialize_field("right_identity", &facts.right_identity)?;
-        object.serialize_field("idempotents", &facts.idempotents)?;
-        object.serialize_field("column_group_order", &facts.column_group_order.to_string())?;
-        object.end()
-    }
+fn rows<S: Serializer>(square: &LatinSquare, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(square.rows())
 }
 
 /// Tables of more symbols are too wide for a terminal.
@@ -70,29 +69,21 @@ const LARGEST_SHOWN: usize = 40;
 
 impl Report for Algebra {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Algebra {
-            name,
-            square,
-            facts,
-        } = self;
-        if square.q() <= LARGEST_SHOWN {
-            table(square).write_text(out)?;
+        if self.q <= LARGEST_SHOWN {
+            table(&self.square).write_text(out)?;
         } else {
             writeln!(out, "B[s, x] is too wide to show; --json has it")?;
         }
         let yes = |fact: bool| if fact { "yes" } else { "no" }.to_owned();
         let facts = [
-            ("task", name.clone()),
-            ("symbols q", square.q().to_string()),
-            ("associative", yes(facts.associative)),
-            ("commutative", yes(facts.commutative)),
-            ("identity", identity(facts)),
-            ("a group", yes(facts.associative)),
-            ("idempotents", facts.idempotents.to_string()),
-            (
-                "order of the column group",
-                facts.column_group_order.to_string(),
-            ),
+            ("task", self.task.clone()),
+            ("symbols q", self.q.to_string()),
+            ("associative", yes(self.associative)),
+            ("commutative", yes(self.commutative)),
+            ("identity", self.identity()),
+            ("a group", yes(self.associative)),
+            ("idempotents", self.idempotents.to_string()),
+            ("order of the column group", self.column_group_order.clone()),
         ];
         writeln!(out)?;
         facts
@@ -117,12 +108,14 @@ fn table(square: &LatinSquare) -> Table {
     table
 }
 
-fn identity(facts: &Facts) -> String {
-    match (facts.left_identity, facts.right_identity) {
-        (None, None) => "none".to_owned(),
-        (Some(e), None) => format!("{e}, left only"),
-        (None, Some(e)) => format!("{e}, right only"),
-        // A left and a right identity are the same symbol: e = ef = f.
-        (Some(e), Some(_)) => format!("{e}, two-sided"),
+impl Algebra {
+    fn identity(&self) -> String {
+        match (self.left_identity, self.right_identity) {
+            (None, None) => "none".to_owned(),
+            (Some(e), None) => format!("{e}, left only"),
+            (None, Some(e)) => format!("{e}, right only"),
+            // A left and a right identity are the same symbol: e = ef = f.
+            (Some(e), Some(_)) => format!("{e}, two-sided"),
+        }
     }
 }

@@ -26,7 +26,7 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named};
 use crate::flags::kept::KeptArgs;
-use crate::flags::{count, warn_of_random};
+use crate::flags::{count, task, warn_of_random};
 use crate::progress::Terminal;
 use flags::{List, MethodArgs, QUICK};
 use report::{Model, Trained};
@@ -37,7 +37,7 @@ use tensorboard::{Events, Unwritten};
 pub struct TrainArgs {
     /// The multiplication table, as elsewhere (z:5, parity, quasigroup, ..); given several times,
     /// models of all of them [with --quick: z:5]
-    #[arg(long, value_name = "TASK", required_unless_present = "quick")]
+    #[arg(long, value_name = "TASK", required_unless_present = "quick", value_parser = task)]
     task: Vec<String>,
     /// Models of every task, coefficient and rate; their seeds are --seed, --seed + 1, ..
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = count)]
@@ -201,7 +201,7 @@ impl TrainArgs {
         let (mut models, mut names) = (Vec::new(), Vec::new());
         for task in &tasks {
             warn_of_random(task);
-            let square: LatinSquare = words::square(task, Path::new(""), seed)?;
+            let square: LatinSquare = words::square(task, Path::new(""))?;
             for &c in &coefficients {
                 for &learning_rate in &self.learning_rate.0 {
                     for number in 0..self.models {

@@ -2,19 +2,17 @@
 //!
 //! A leaf is a shelf of optima or of traps, a saddle the reward at which the ways between them meet.
 
-mod drawing;
-
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
-use foldglass::{Allowance, Class, ClassSpec, Observer, Reward};
+use foldglass::{ClassSpec, Reward};
+use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::parallel::threads;
-use foldglass_study::{ClassWords, Error as StudyError};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -23,9 +21,8 @@ use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
 use crate::output::{Report, Stream};
 use crate::progress::Terminal;
+use crate::report::tree::{Drawing, refuse, title};
 use crate::report::{Cell, Table};
-use drawing::Drawing;
-pub use drawing::{Sketch, Spot};
 
 /// The flags of `tree`.
 #[derive(Debug, Args)]
@@ -51,7 +48,7 @@ pub struct TreeArgs {
 impl TreeArgs {
     /// Floods the class, and writes the files asked for.
     pub fn run(&self, settings: &Settings) -> Result<Flooded, Error> {
-        let class = self.class.class(settings.seed)?;
+        let class = self.class.class()?;
         if self.orbits && class.shape().tied {
             return Err(Error::Usage(format!("--orbits: {}", TreeError::TiedOrbits)));
         }
@@ -94,57 +91,6 @@ impl TreeArgs {
     }
 }
 
-/// The class in words.
-fn title(words: &ClassWords) -> String {
-    let lengths: Vec<String> = words.lengths.iter().map(usize::to_string).collect();
-    let [past, future] = words.window;
-    let mut title = format!(
-        "{}, T = {}, inputs {}, window ({past},{future})",
-        words.task,
-        lengths.join(", "),
-        words.inputs,
-    );
-    if words.memory > 1 {
-        title += &format!(", {} tokens remembered", words.memory);
-    }
-    title + if words.tied { ", tied" } else { "" }
-}
-
-/// A class flooded and drawn, with up to so many leaves.
-pub fn flood(
-    class: &Class,
-    words: &ClassWords,
-    max_leaves: usize,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<(Flooded, Sketch), Error> {
-    let levels = Levels::new(class, Nodes::Codes, 1, allowance, observer).map_err(refuse)?;
-    let tree = levels.tree(observer).map_err(refuse)?;
-    let drawing = Drawing {
-        tree: &tree,
-        title: title(words),
-        orbits: false,
-        max_leaves,
-    };
-    let sketch = drawing.sketch();
-    let flooded = Flooded {
-        tree,
-        orbits: false,
-        exported: None,
-    };
-    Ok((flooded, sketch))
-}
-
-fn refuse(error: TreeError) -> Error {
-    match error {
-        TreeError::TooLarge(error) => error.into(),
-        TreeError::Stopped => {
-            Error::Stopped("interrupted: a tree needs all codes, so nothing is reported".to_owned())
-        }
-        other => Error::Usage(other.to_string()),
-    }
-}
-
 /// What `barriers` has to be told of the file it reads.
 #[derive(Serialize)]
 struct Exported {
@@ -176,8 +122,7 @@ fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Err
 
 /// A tree, and what was written of it.
 pub struct Flooded {
-    /// The tree.
-    pub tree: Tree,
+    tree: Tree,
     orbits: bool,
     exported: Option<Exported>,
 }
@@ -186,7 +131,8 @@ pub struct Flooded {
 struct LeafEntry<'a> {
     id: usize,
     reward: Reward,
-    shelf: String,
+    /// Not `shelf`, which `certify` has as a number: this count may pass 2^53.
+    shelf_size: String,
     actions: &'a [foldglass::quasigroup::Symbol],
     barrier: Option<Reward>,
     steepest: String,
@@ -214,7 +160,7 @@ impl Serialize for Flooded {
             (0..).zip(&tree.leaves).map(|(id, leaf)| LeafEntry {
                 id,
                 reward: tree.reward(leaf.reward),
-                shelf: leaf.shelf.to_string(),
+                shelf_size: leaf.shelf.to_string(),
                 actions: leaf.code.actions(),
                 barrier: leaf.barrier.map(|barrier| tree.reward(barrier)),
                 steepest: leaf.steepest.to_string(),

@@ -10,6 +10,7 @@ mod start;
 mod ways_out;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use foldglass::{Code, Reward};
 use serde::de::DeserializeOwned;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::classes::Known;
-use super::deadline::Deadline;
+use super::deadline::{Deadline, Heard};
 use super::explorer::{Explorer, Kind};
 use super::refusal::Refusal;
 
@@ -31,10 +32,11 @@ pub struct Ask<'a> {
 }
 
 /// The names of all questions.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 20] = [
     "hello",
     "alive",
     "gone",
+    "progress",
     "class",
     "start",
     "look",
@@ -55,7 +57,7 @@ const NAMES: [&str; 19] = [
 
 /// Whether a question is answered at once, without a thread.
 pub fn is_short(name: &str) -> bool {
-    ["hello", "alive", "gone", "run/drop"].contains(&name) || !NAMES.contains(&name)
+    ["hello", "alive", "gone", "progress", "run/drop"].contains(&name) || !NAMES.contains(&name)
 }
 
 /// Whether a question may take as long as one may.
@@ -72,6 +74,7 @@ pub fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal
             ask.explorer.leave(&gone.page);
             Ok(json!({}))
         }),
+        "progress" => respond(body, |asked| Ok(progress(ask, &asked))),
         "class" => respond(body, |asked| class::describe(ask, &asked)),
         "start" => respond(body, |asked| start::start(ask, &asked)),
         "look" => respond(body, |asked| look::look(ask, &asked)),
@@ -84,7 +87,7 @@ pub fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal
         "escape" => respond(body, |asked| ways_out::escape(ask, &asked)),
         "certify" => respond(body, |asked| ways_out::certify(ask, &asked)),
         "tree" => respond(body, |asked| ways_out::tree(ask, &asked)),
-        "records" => respond(body, |_: Nothing| records::list(ask)),
+        "records" => respond(body, |asked| records::list(ask, &asked)),
         "records/plot" => respond(body, |asked| records::plot(ask, &asked)),
         "records/point" => respond(body, |asked| records::point(ask, &asked)),
         "records/run" => respond(body, |asked| records::run(ask, &asked)),
@@ -113,6 +116,23 @@ struct Gone {
     page: String,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProgressAsked {
+    /// The name of a long question.
+    of: String,
+}
+
+/// How far a long computation of the page has come; nulls where none goes on.
+fn progress(ask: &Ask<'_>, asked: &ProgressAsked) -> Value {
+    let heard = ask.explorer.work(ask.page, &asked.of);
+    let number = |part: fn(&Heard) -> &AtomicU64| {
+        let number = part(heard.as_deref()?).load(Ordering::Relaxed);
+        Some(number)
+    };
+    json!({ "done": number(|heard| &heard.done), "all": number(|heard| &heard.all) })
+}
+
 /// A class by its flags.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,6 +157,7 @@ fn hello(ask: &Ask<'_>) -> Value {
         let kind = match directory.kind {
             Kind::Study => "study",
             Kind::Fleet => "fleet",
+            Kind::Reproduction => "reproduction",
         };
         let name = directory
             .path

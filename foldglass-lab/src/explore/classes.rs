@@ -13,8 +13,8 @@ use foldglass_study::ClassWords;
 use super::explorer::lock;
 use super::limits;
 use super::refusal::Refusal;
-use crate::cli::one_line;
 use crate::flags::ClassArgs;
+use crate::settings::one_line;
 
 /// A class and the flags that name it.
 #[derive(Debug, Clone)]
@@ -122,7 +122,7 @@ fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
         ));
     }
     check(&words)?;
-    let spec = words.spec("".as_ref(), 0).map_err(crate::Error::from)?;
+    let spec = words.spec("".as_ref()).map_err(crate::Error::from)?;
     let class = spec.lay_out(allowance).map_err(crate::Error::from)?;
     check_cells(&class)?;
     Ok(Known::new(class, words))
@@ -249,7 +249,7 @@ fn name(square: &LatinSquare) -> Option<String> {
         .map(str::to_owned),
     );
     names.push(format!("d:{}", q / 2));
-    let is = |name: &String| LatinSquare::named(name, 0).is_ok_and(|known| known == *square);
+    let is = |name: &String| LatinSquare::named(name).is_ok_and(|known| known == *square);
     names
         .into_iter()
         .filter(|name| order(name) <= q as u128)

@@ -2,13 +2,20 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use foldglass::watch::{Observer, Progress};
 
 use super::refusal::Refusal;
 use crate::progress::Host;
+
+/// How far a computation has come; `all` is 0 while that is not known.
+#[derive(Debug, Default)]
+pub struct Heard {
+    pub done: AtomicU64,
+    pub all: AtomicU64,
+}
 
 /// How long a computation may go on.
 #[derive(Debug, Clone)]
@@ -17,6 +24,7 @@ pub struct Deadline {
     /// Set when nobody waits for the answer any more, and when the server ends.
     abandoned: Arc<AtomicBool>,
     closing: Arc<AtomicBool>,
+    heard: Arc<Heard>,
 }
 
 impl Deadline {
@@ -26,7 +34,13 @@ impl Deadline {
             end: Instant::now() + time,
             abandoned,
             closing,
+            heard: Arc::default(),
         }
+    }
+
+    /// How far the computation has come.
+    pub fn heard(&self) -> &Arc<Heard> {
+        &self.heard
     }
 
     /// The same, or an earlier one.
@@ -56,7 +70,10 @@ impl Deadline {
 }
 
 impl Observer for Deadline {
-    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        self.heard.done.store(progress.done, Ordering::Relaxed);
+        let all = progress.all.unwrap_or(0);
+        self.heard.all.store(all, Ordering::Relaxed);
         if self.is_over() {
             ControlFlow::Break(())
         } else {

@@ -1,14 +1,14 @@
 //! Holds what all requests share: what the program was given, classes, runs and the pages that are open.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use foldglass::{Allowance, Code};
 
 use super::classes::{Classes, Known};
-use super::deadline::Deadline;
+use super::deadline::{Deadline, Heard};
 use super::guard::Guard;
 use super::limits;
 use super::refusal::Refusal;
@@ -17,6 +17,7 @@ use super::token::Token;
 use super::visitors::Visitors;
 use crate::error::Error;
 use crate::flags::max_memory;
+use crate::reproduce::Manifest;
 
 /// What kind of directory is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum Kind {
     Study,
     /// What `train --out` writes.
     Fleet,
+    /// What `reproduce` writes: studies in directories of their own.
+    Reproduction,
 }
 
 /// The directory whose records are shown.
@@ -39,17 +42,36 @@ impl Directory {
     pub fn open(path: PathBuf) -> Result<Directory, Error> {
         let kind = match () {
             () if path.join("train.json").is_file() => Kind::Fleet,
-            () if path.join("study.json").is_file() => Kind::Study,
+            () if is_study(&path) => Kind::Study,
+            () if Manifest::find(&path)?.is_some() => Kind::Reproduction,
             () => {
                 return Err(Error::Usage(format!(
-                    "{} holds no records: accepted are the directories that `run` and `train --out` \
-                     write",
+                    "{} holds no records: accepted are the directories that `run`, `reproduce` and \
+                     `train --out` write",
                     path.display()
                 )));
             }
         };
         Ok(Directory { path, kind })
     }
+
+    /// The names of the studies of a reproduction.
+    pub fn studies(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.path)
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut names: Vec<String> = entries
+            .filter(|entry| is_study(&entry.path()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+fn is_study(path: &Path) -> bool {
+    path.join("study.json").is_file()
 }
 
 /// What the program was started with.
@@ -96,6 +118,15 @@ pub struct Explorer {
     closing: Arc<AtomicBool>,
     requests: Arc<AtomicUsize>,
     long_ones: Arc<AtomicUsize>,
+    /// The long computations that go on.
+    works: Mutex<Vec<Work>>,
+}
+
+/// A long computation: the page that asked, its question, and how far it has come.
+struct Work {
+    page: String,
+    question: String,
+    heard: Weak<Heard>,
 }
 
 /// A place among those of which there are few; it is free again when this is dropped.
@@ -148,6 +179,7 @@ impl Explorer {
             closing: Arc::default(),
             requests: Arc::default(),
             long_ones: Arc::default(),
+            works: Mutex::default(),
         })
     }
 
@@ -203,6 +235,25 @@ impl Explorer {
                 format!("{most} long computations are going on: try again"),
             )
         })
+    }
+
+    /// Takes note of a long computation, so that its page can ask how far it has come.
+    pub fn begin_work(&self, page: &str, question: &str, heard: &Arc<Heard>) {
+        let mut works = lock(&self.works);
+        works.retain(|work| work.heard.strong_count() > 0);
+        works.push(Work {
+            page: page.to_owned(),
+            question: question.to_owned(),
+            heard: Arc::downgrade(heard),
+        });
+    }
+
+    /// How far the latest computation of a page's question has come, while it goes on.
+    pub fn work(&self, page: &str, question: &str) -> Option<Arc<Heard>> {
+        let works = lock(&self.works);
+        let own = |work: &&Work| work.page == page && work.question == question;
+        let mut found = works.iter().rev().filter(own);
+        found.find_map(|work| work.heard.upgrade())
     }
 
     /// How long a computation that begins now may go on.

@@ -2,7 +2,7 @@
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::{CONNECTION, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::page::File;
@@ -38,9 +38,12 @@ fn reply(status: u16, kind: Option<&'static str>, content: impl Into<Bytes>) -> 
     reply
 }
 
-/// Nothing but a status.
-pub fn bare(status: u16) -> Reply {
-    reply(status, None, Bytes::new())
+/// Nothing but a status, after which the connection is closed.
+pub fn parting(status: u16) -> Reply {
+    let mut reply = reply(status, None, Bytes::new());
+    let close = HeaderValue::from_static("close");
+    reply.headers_mut().insert(CONNECTION, close);
+    reply
 }
 
 /// A file of the page.

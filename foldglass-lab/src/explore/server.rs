@@ -108,7 +108,8 @@ async fn answer(request: Request<Incoming>, explorer: Arc<Explorer>) -> Result<R
         .guard
         .admit(request.method(), request.uri(), request.headers());
     Ok(match place {
-        Err(status) => reply::bare(status),
+        // Whoever does not have the address keeps no connection either.
+        Err(status) => reply::parting(status),
         Ok(Place::File(file)) => reply::file(file),
         Ok(Place::Api(name)) => match ask(name, request, explorer).await {
             Ok(content) => reply::json(content),
@@ -152,6 +153,9 @@ async fn ask(
         .transpose()?;
     let waiting = Waiting(Arc::default());
     let deadline = explorer.deadline(waiting.0.clone());
+    if long_seat.is_some() {
+        explorer.begin_work(&page, &name, deadline.heard());
+    }
     let computed = tokio::task::spawn_blocking(move || {
         let _seats = (seat, long_seat);
         let ask = Ask {

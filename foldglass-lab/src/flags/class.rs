@@ -20,9 +20,10 @@ use crate::progress::say;
 /// The flag that names the multiplication table.
 #[derive(Debug, Clone, Args)]
 pub struct TaskArg {
-    /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q,
-    /// random:Q:SEED, products such as z:2*s:3, or a JSON file, as file:PATH or PATH.json
-    #[arg(long, value_name = "TASK")]
+    /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q:SEED
+    /// (random:Q is random:Q:0, whatever --seed is), products such as z:2*s:3, or a JSON file, as
+    /// file:PATH or PATH.json
+    #[arg(long, value_name = "TASK", value_parser = task)]
     pub task: String,
 }
 
@@ -30,9 +31,10 @@ pub struct TaskArg {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Class")]
 pub struct ClassArgs {
-    /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q,
-    /// random:Q:SEED, products such as z:2*s:3, or a JSON file, as file:PATH or PATH.json
-    #[arg(long, value_name = "TASK")]
+    /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q:SEED
+    /// (random:Q is random:Q:0, whatever --seed is), products such as z:2*s:3, or a JSON file, as
+    /// file:PATH or PATH.json
+    #[arg(long, value_name = "TASK", value_parser = task)]
     task: Option<String>,
     /// The lengths T of the inputs, of equal weight: 8, or several as 3,4,5
     #[arg(long, value_name = "T,..", allow_negative_numbers = true, value_parser = lengths)]
@@ -55,6 +57,11 @@ pub struct ClassArgs {
     #[arg(long, value_name = "SIZE", value_parser = max_memory::allowance)]
     #[arg(allow_negative_numbers = true)]
     max_memory: Option<Allowance>,
+}
+
+/// The task with its full name.
+pub fn task(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(words::full_name(text))
 }
 
 /// What `--lengths` holds.
@@ -177,16 +184,16 @@ impl ClassArgs {
         })
     }
 
-    /// What the flags describe; `seed` is that of a random square without its own.
-    pub fn spec(&self, seed: u64) -> Result<ClassSpec, Error> {
+    /// What the flags describe.
+    pub fn spec(&self) -> Result<ClassSpec, Error> {
         let words = self.words()?;
         warn_of_random(&words.task);
-        Ok(words.spec(here(), seed)?)
+        Ok(words.spec(here())?)
     }
 
     /// Lays out the class that the flags state.
-    pub fn class(&self, seed: u64) -> Result<Class, Error> {
-        let laid = self.spec(seed)?.lay_out(self.allowance());
+    pub fn class(&self) -> Result<Class, Error> {
+        let laid = self.spec()?.lay_out(self.allowance());
         laid.map_err(|error| match (&error, &self.inputs) {
             (SpecError::Task(TaskError::Inputs(error)), Some(law)) => {
                 Error::Usage(format!("--inputs {law}: {error}"))
@@ -196,9 +203,9 @@ impl ClassArgs {
     }
 
     /// Lays out the class of a file's tables, or where it has none that of the flags.
-    pub fn class_of(&self, tables: &Tables, seed: u64) -> Result<Class, Error> {
+    pub fn class_of(&self, tables: &Tables) -> Result<Class, Error> {
         let Some(own) = tables.class()? else {
-            return self.class(seed).map_err(|error| match error {
+            return self.class().map_err(|error| match error {
                 Error::Usage(message) => Error::Usage(format!(
                     "{} does not state its class: {message}",
                     tables.name()
@@ -206,7 +213,7 @@ impl ClassArgs {
                 other => other,
             });
         };
-        let contradicted = self.contradicted(own, seed)?;
+        let contradicted = self.contradicted(own)?;
         if !contradicted.is_empty() {
             return Err(Error::Usage(format!(
                 "{} is of {own}, against {}: leave that out, the file has its class",
@@ -218,7 +225,7 @@ impl ClassArgs {
     }
 
     /// The flags that are given and do not fit a class.
-    fn contradicted(&self, own: &ClassSpec, seed: u64) -> Result<Vec<String>, Error> {
+    fn contradicted(&self, own: &ClassSpec) -> Result<Vec<String>, Error> {
         let mut flags = Vec::new();
         let mut compare = |same: bool, flag: String| {
             if !same {
@@ -226,7 +233,7 @@ impl ClassArgs {
             }
         };
         if let Some(task) = &self.task {
-            let square = words::square(task, here(), seed)?;
+            let square = words::square(task, here())?;
             let there = match own.square.q() <= LARGEST_NAMED {
                 true => format!(" (the file's table is {})", table(&own.square)),
                 false => String::new(),

@@ -30,14 +30,14 @@ pub enum CodeOrPolicy {
 
 impl TableArgs {
     /// Reads it, and its class.
-    pub fn read(&self, class: &ClassArgs, seed: u64) -> Result<(Class, CodeOrPolicy), Error> {
+    pub fn read(&self, class: &ClassArgs) -> Result<(Class, CodeOrPolicy), Error> {
         match (&self.code, &self.policy) {
             (Some(source), _) => {
-                let (class, code) = one_code(source, class, seed)?;
+                let (class, code) = one_code(source, class)?;
                 Ok((class, CodeOrPolicy::Code(code)))
             }
             (None, Some(source)) => {
-                let (class, policy) = one_policy(source, class, seed)?;
+                let (class, policy) = one_policy(source, class)?;
                 Ok((class, CodeOrPolicy::Policy(policy)))
             }
             (None, None) => unreachable!("clap requires one of the two"),
@@ -46,19 +46,19 @@ impl TableArgs {
 }
 
 /// The one code of a file, and its class.
-pub fn one_code(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class, Code), Error> {
+pub fn one_code(source: &Source, class: &ClassArgs) -> Result<(Class, Code), Error> {
     let tables = Tables::codes(source)?;
     tables.check_single()?;
-    let class = class.class_of(&tables, seed)?;
+    let class = class.class_of(&tables)?;
     let code = tables.as_codes(&class)?.swap_remove(0);
     Ok((class, code))
 }
 
 /// The one policy of a file, and its class.
-pub fn one_policy(source: &Source, class: &ClassArgs, seed: u64) -> Result<(Class, Policy), Error> {
+pub fn one_policy(source: &Source, class: &ClassArgs) -> Result<(Class, Policy), Error> {
     let tables = Tables::policies(source)?;
     tables.check_single()?;
-    let class = class.class_of(&tables, seed)?;
+    let class = class.class_of(&tables)?;
     let policy = tables.as_policies(&class)?.swap_remove(0);
     Ok((class, policy))
 }

@@ -29,7 +29,8 @@ pub fn verdict(
     if !search.is_over() {
         return Err(stopped());
     }
-    Ok(search.finish().verdict)
+    let shelf = search.finish().expect("it is over");
+    Ok(shelf.verdict)
 }
 
 /// What is said when the user stops it.

@@ -5,12 +5,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use foldglass_study::Error as StudyError;
-use foldglass_study::disk::replace;
 use foldglass_study::files::Input;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
+
+pub use crate::report::files::write_whole;
 
 /// Reads a file; none where there is none.
 pub fn read_json<T: DeserializeOwned>(
@@ -43,13 +44,4 @@ pub fn write_json(path: &Path, content: &impl Serialize) -> Result<(), Error> {
     let mut bytes = serde_json::to_vec(content).expect("numbers and texts");
     bytes.push(b'\n');
     write_whole(path, &bytes)
-}
-
-/// The same for any content.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let failed = |source| StudyError::write(path, source);
-    if let Some(directory) = path.parent().filter(|parent| *parent != Path::new("")) {
-        fs::create_dir_all(directory).map_err(failed)?;
-    }
-    Ok(replace(path, "reproduce", content).map_err(failed)?)
 }

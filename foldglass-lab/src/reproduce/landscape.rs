@@ -227,7 +227,7 @@ pub fn enumerate(
 fn take(recipe: &Recipe, means: Means, observer: &Terminal) -> Result<Found, Error> {
     let words = ClassWords::new("parity", &[recipe.length]);
     let words = words.inputs(&format!("markov:{}", recipe.repeat));
-    let class = words.spec(Path::new(""), 0)?.lay_out(means.allowance)?;
+    let class = words.spec(Path::new(""))?.lay_out(means.allowance)?;
     let tolerance: Reward = recipe.tolerance.parse().expect("a number");
     census(&class, &tolerance, None, means, observer)
 }
@@ -298,7 +298,8 @@ pub fn certify(
                         certificates.display()
                     )));
                 }
-                write(&path, &search.finish().verdict)?;
+                let shelf = search.finish().expect("it is over");
+                write(&path, &shelf.verdict)?;
                 known().ok_or_else(|| {
                     Error::Failed(format!("{} does not hold what was written", path.display()))
                 })?

@@ -10,8 +10,7 @@ use super::studies::{CHAINS_TIED, Scale, Source};
 use super::times::{self, Stopwatch, Times};
 use super::traps;
 use super::work::{self, Work};
-use crate::commands::run::stopped_trial;
-use crate::error::Error;
+use crate::error::{Error, stopped_trial};
 use crate::progress::Terminal;
 use foldglass_study::{End, Forecast, Options, Registry, Shard, execute, forecast};
 

@@ -10,7 +10,7 @@ fn the_json_has_the_form_of_the_contract() {
                  \"lengths\":[8],\"window\":[0,0],\"tied\":false,\"memory\":1,\"inputs\":\"uniform\"},\
                  \"seed\":0,\"version\":\"";
     assert!(run.success().starts_with(class), "{}", run.text);
-    let rest = "\"command\":\"cells\",\"settings\":{},\"q\":5,\"count\":180,\
+    let rest = "\"command\":\"cells\",\"settings\":{\"task\":\"quasigroup\"},\"q\":5,\"count\":180,\
                 \"cells\":[{\"t\":1,\"x\":[0],\"y\":null},{\"t\":1,\"x\":[1],";
     assert!(run.text.contains(rest), "{}", run.text);
     assert!(run.text.ends_with(",{\"t\":8,\"x\":[4],\"y\":4}]}\n"));

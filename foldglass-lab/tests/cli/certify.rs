@@ -107,7 +107,7 @@ fn the_endpoints_of_chains_are_certified_as_they_are_printed() {
             "kind",
             "tau",
             "parameters",
-            "greedy",
+            "is_greedy",
             "greedy_ties",
         ] {
             assert!(line.remove(key).is_some(), "{key}");
@@ -145,7 +145,7 @@ fn the_greedy_codes_of_training_are_certified_too() {
     assert_eq!(list(&found["verdicts"]).len(), 3);
     for (number, line) in list(&found["verdicts"]).iter().enumerate() {
         assert_eq!(line["run"], json!(number));
-        let said = (&line["method"], &line["tau"], &line["greedy"]);
+        let said = (&line["method"], &line["tau"], &line["is_greedy"]);
         assert_eq!(said, (&json!("cavi"), &json!(1e-6), &json!(true)));
         assert_eq!(line["greedy_ties"], json!(0));
     }
@@ -177,7 +177,7 @@ fn the_verdict_on_a_policy_is_said_to_be_of_one_draw_of_its_ties() {
         let found = certify(&scratch, "--code end.json");
         let line = &found["verdicts"][0];
         assert_eq!(
-            (&line["greedy"], &line["greedy_ties"]),
+            (&line["is_greedy"], &line["greedy_ties"]),
             (&json!(true), &json!(14))
         );
         let reward = line["reward_exact"].to_string();
@@ -244,7 +244,7 @@ keep_code = true
         }
         assert_eq!(verdict["method"], record["dynamics"]);
         assert_eq!(verdict["tau"], record["settings"]["tau"]);
-        assert_eq!(verdict["greedy"], json!(record["kind"] == "cavi"));
+        assert_eq!(verdict["is_greedy"], json!(record["kind"] == "cavi"));
         assert_eq!(verdict["greedy_ties"], record["result"]["greedy_ties"]);
         let point = (verdict["method"].to_string(), verdict["tau"].to_string());
         let word = verdict["verdict"].as_str().unwrap().to_owned();

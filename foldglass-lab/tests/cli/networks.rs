@@ -148,6 +148,16 @@ fn a_trained_network_is_read_back() {
     assert!(refused.errors.contains("safetensors"), "{}", refused.errors);
 }
 
+/// The reading of tab:escape (docs/errata.md) is 65 points a line.
+#[test]
+fn a_line_between_networks_has_the_points_of_the_papers_table() {
+    let help = Scratch::new().run(&["barrier", "--help"]);
+    let (_, points) = help.success().split_once("--points <N>").unwrap();
+    let (points, _) = points.split_once("--proposals").unwrap();
+    let points: Vec<&str> = points.split_whitespace().collect();
+    assert!(points.ends_with(&["[default:", "65]"]), "{points:?}");
+}
+
 const BARRIER: &str = "barrier --task parity --lengths 3 --codes 3 --points 9 --every 20";
 
 #[test]

@@ -285,10 +285,10 @@ fn what_is_printed_says_what_made_it() {
     let settings = json!({"code": "chains.json#0", "relabel": "random"});
     assert_eq!(found["settings"], settings);
     let found = scratch.json(&words("tree --task z:2 --lengths 2 --orbits"));
-    let settings = json!({"orbits": true, "max_leaves": 200});
+    let settings = json!({"task": "z:2", "orbits": true, "max_leaves": 200});
     assert_eq!(found["settings"], settings);
     let found = scratch.json(&words("task --task z:3"));
-    assert_eq!(found["settings"], json!({}));
+    assert_eq!(found["settings"], json!({"task": "z:3"}));
     // A study has its own seed.
     let study = "name = \"s\"\nseed = 9\n[[class]]\ntask = \"z:3\"\nlengths = 2\n\
                  [[dynamics]]\nkind = \"cavi\"\ntau = 0.1\niterations = 2\nruns = 2\n";

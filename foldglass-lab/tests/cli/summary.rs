@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use foldglass::stats::{Proportion, bounded_mean};
 use serde_json::{Value, json};
 
 use crate::mistakes::refuses;
@@ -89,16 +90,10 @@ fn the_numbers_are_those_of_the_records() {
         close(&point["max"], values[values.len() - 1]);
         let middle = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
         close(&point["median"], middle);
-        // Student's t at 97.5 % for 11 and 6 degrees of freedom.
-        let t = if values.len() == 12 {
-            2.200_985
-        } else {
-            2.446_912
-        };
-        let half = t * sd / n.sqrt();
-        let ends = [&point["low"], &point["high"]].map(|end| end.as_f64().unwrap());
-        assert!((ends[0] - (mean - half)).abs() < 1e-5, "{point}");
-        assert!((ends[1] - (mean + half)).abs() < 1e-5, "{point}");
+        let interval = bounded_mean(&values, 0.95).unwrap();
+        close(&point["low"], interval.low);
+        close(&point["high"], interval.high);
+        assert!(0.0 <= interval.low && interval.high <= 1.0, "{point}");
         let own = records.iter().filter(|record| {
             record["dynamics"] == method && record["parameters"]["tau"].as_f64() == Some(tau)
         });
@@ -106,9 +101,12 @@ fn the_numbers_are_those_of_the_records() {
             .filter(|record| record["result"][exact] == "1/1")
             .count();
         assert_eq!(point["at_one"], ones);
-        let share = ones as f64 / n;
-        let ends = ["at_one_low", "at_one_high"].map(|key| point[key].as_f64().unwrap());
-        assert!(ends[0] <= share && share <= ends[1], "{point}");
+        let share = Proportion {
+            successes: ones as u64,
+            trials: values.len() as u64,
+        };
+        close(&point["at_one_low"], share.interval(0.95).low);
+        close(&point["at_one_high"], share.interval(0.95).high);
     }
     // A cold and a hot point differ, so the sums are of the right runs.
     assert_ne!(points[0]["mean"], points[1]["mean"]);
@@ -122,10 +120,54 @@ fn another_result_is_summed_up_by_its_name() {
     // Chains have none.
     assert_eq!(points.len(), 2);
     let values = results(&records, "cavi", 1e-2, "entropy");
-    close(&points[1]["mean"], values.iter().sum::<f64>() / 12.0);
+    let mean = values.iter().sum::<f64>() / 12.0;
+    close(&points[1]["mean"], mean);
+    // Student's interval, with t at 97.5 % for 11 degrees of freedom: entropies have no bound of 1.
+    let half = 2.200_985 * points[1]["sd"].as_f64().unwrap() / 12f64.sqrt();
+    let low = points[1]["low"].as_f64().unwrap();
+    assert!((low - (mean - half)).abs() < 1e-5, "{}", points[1]);
     assert_eq!(points[1]["at_one"], Value::Null);
-    let said = ["--of energy", "entropy", "greedy_reward", "residual"];
+    // The numbers of all dynamics, those of the chain among them, and none that is not a number.
+    let said = [
+        "--of energy",
+        "entropy",
+        "greedy_reward",
+        "residual",
+        "mean_reward",
+        "solved",
+    ];
     refuses(&scratch, "summary both --of energy", &said);
+    let run = scratch.run(&words("summary both --of energy"));
+    assert!(!run.errors.contains("greedy_exact"), "{}", run.errors);
+}
+
+#[test]
+fn sixty_of_sixty_at_1_leave_room_for_a_run_that_fails() {
+    let scratch = Scratch::new();
+    let study = "name = \"sure\"\n[[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 2\n\
+        [[dynamics]]\nid = \"mc\"\nkind = \"chain\"\nkernel = \"metropolis\"\ntau = 1e-13\n\
+        runs = 60\nsweeps = 200\n";
+    scratch.file("sure.toml", study);
+    scratch.run(&["run", "sure.toml"]).success();
+    let point = &scratch.json(&["summary", "sure"])["points"][0];
+    assert_eq!(
+        (&point["at_one"], &point["mean"]),
+        (&json!(60), &json!(1.0))
+    );
+    let low = 0.025f64.powf(1.0 / 60.0);
+    for [end, other] in [["low", "high"], ["at_one_low", "at_one_high"]] {
+        close(&point[end], low);
+        close(&point[other], 1.0);
+    }
+    let text = scratch.run(&["summary", "sure"]);
+    let said = text.success().matches("0.940371 to 1").count();
+    assert_eq!(said, 2, "{}", text.text);
+    // The share of runs at 1 is a quantity of its own.
+    let solved = &scratch.json(&["summary", "sure", "--of", "solved"])["points"][0];
+    assert_eq!(solved["quantity"], "solved");
+    for key in ["mean", "low", "high", "at_one", "at_one_low"] {
+        assert_eq!(solved[key], point[key], "{key}");
+    }
 }
 
 #[test]

@@ -140,6 +140,13 @@ fn files_that_a_study_names_are_found_beside_it() {
     );
 }
 
+/// The settings of a record as a command prints them, with the name of the task.
+fn settings(record: &Value) -> Value {
+    let mut settings = record["settings"].clone();
+    settings["task"] = record["task"].clone();
+    settings
+}
+
 #[test]
 fn a_study_agrees_with_the_commands() {
     let scratch = Scratch::new();
@@ -175,7 +182,7 @@ fn a_study_agrees_with_the_commands() {
     let cavi = scratch.json(&[&cavi[..], &class].concat());
     for run in 0..3 {
         let (ours, theirs) = (&rows[run]["result"], &cavi["runs"][run]);
-        assert_eq!(rows[run]["settings"], cavi["settings"]);
+        assert_eq!(settings(&rows[run]), cavi["settings"]);
         for key in [
             "greedy_exact",
             "greedy_reward",
@@ -200,7 +207,7 @@ fn a_study_agrees_with_the_commands() {
     let chain = scratch.json(&[&chain[..], &class].concat());
     for run in 0..2 {
         let (ours, theirs) = (&rows[3 + run]["result"], &chain["chains"][run]);
-        assert_eq!(rows[3 + run]["settings"], chain["settings"]);
+        assert_eq!(settings(&rows[3 + run]), chain["settings"]);
         for key in [
             "reward_exact",
             "reward",
@@ -387,7 +394,9 @@ fn expected(record: &Value) -> Vec<(&'static str, Value)> {
             result["checkpoints"][1]["reward_exact"].clone(),
         ),
     ];
-    let own = ["id", "study", "task", "cells", "dynamics", "kind", "run"];
+    let own = [
+        "id", "study", "task", "cells", "dynamics", "kind", "seed", "run",
+    ];
     entries.extend(own.map(|key| (key, record[key].clone())));
     let own = ["order", "tau", "iterations", "kernel", "step"];
     entries.extend(own.map(|key| (key, settings[key].clone())));
@@ -582,6 +591,8 @@ fn value(field: &Field) -> Value {
         Field::Null => Value::Null,
         Field::Str(text) => Value::from(&text[..]),
         Field::Long(number) => Value::from(*number),
+        // Seeds have no sign.
+        Field::ULong(number) => Value::from(*number),
         Field::Double(number) => Value::from(*number),
         Field::Bool(flag) => Value::from(*flag),
         Field::ListInternal(list) => list.elements().iter().map(value).collect(),

@@ -8,8 +8,10 @@ use crate::support::Scratch;
 fn the_json_of_the_papers_square_has_the_form_of_the_contract() {
     let run = Scratch::new().run(&["task", "--task", "quasigroup", "--json"]);
     let version = env!("CARGO_PKG_VERSION");
-    let carried =
-        format!("{{\"seed\":0,\"version\":\"{version}\",\"command\":\"task\",\"settings\":{{}},");
+    let carried = format!(
+        "{{\"seed\":0,\"version\":\"{version}\",\"command\":\"task\",\"settings\":\
+         {{\"task\":\"quasigroup\"}},"
+    );
     assert_eq!(
         run.success().strip_prefix(&carried[..]).unwrap(),
         "\"task\":\"quasigroup\",\"q\":5,\
@@ -82,4 +84,46 @@ fn a_table_too_wide_for_a_terminal_is_left_to_json() {
         "{}",
         run.text
     );
+}
+
+#[test]
+fn a_seed_does_not_change_the_task_and_its_full_name_is_printed() {
+    let scratch = Scratch::new();
+    let of = |task: &str, seed: &str| scratch.json(&["task", "--task", task, "--seed", seed]);
+    let plain = of("random:4", "0");
+    for (task, seed) in [("random:4", "8"), ("random:4:0", "5")] {
+        let same = of(task, seed);
+        assert_eq!(same["table"], plain["table"], "{task} --seed {seed}");
+        assert_eq!(same["task"], "random:4:0");
+        assert_eq!(same["settings"]["task"], "random:4:0");
+    }
+    assert_ne!(of("random:4:8", "0")["table"], plain["table"]);
+    let product = of("z:2 * random:3", "3");
+    assert_eq!(product["task"], "z:2 * random:3:0");
+    let text = scratch.run(&["task", "--task", "random:4", "--seed", "3"]);
+    assert!(text.success().contains("random:4:0"), "{}", text.text);
+
+    // A study of another seed has the same task, as a command has.
+    let study = |seed: u32| {
+        let name = format!("s{seed}");
+        let content = format!(
+            "name = \"{name}\"\nseed = {seed}\n[[class]]\ntask = \"random:4\"\nlengths = 2\n\
+             [[dynamics]]\nkind = \"cavi\"\niterations = 3\nruns = 1\ntau = 0.1\n"
+        );
+        scratch.file("study.toml", &content);
+        scratch.run(&["run", "study.toml"]).success();
+        let line = scratch.read(&format!("{name}/records.jsonl"));
+        serde_json::from_str::<serde_json::Value>(line.trim()).unwrap()
+    };
+    let [one, other] = [0, 3].map(study);
+    assert_eq!(one["class"]["square"], other["class"]["square"]);
+    assert_eq!(one["class"]["square"], plain["table"]);
+    assert_eq!(
+        (&other["task"], &other["class_id"]),
+        (&"random:4:0".into(), &"random-4-0_T2_w0-0".into())
+    );
+    let cavi = "cavi --task random:4 --lengths 2 --tau 0.1 --iterations 3 --runs 1 --seed 3";
+    let run = scratch.json(&crate::support::words(cavi));
+    assert_eq!(run["class"]["square"], plain["table"]);
+    assert_eq!(run["settings"]["task"], "random:4:0");
 }

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::support::Scratch;
+use crate::tools::{assert_needed, need, runs};
 
 /// The examples that the bare command shows.
 fn examples(scratch: &Scratch) -> Vec<String> {
@@ -58,8 +59,8 @@ fn a_mistyped_item_is_answered_with_the_one_that_is_near() {
     );
 }
 
-/// Runs in a terminal of so many columns; none where there is no `script` to make one.
-fn in_terminal(scratch: &Scratch, columns: usize, args: &str, no_colour: bool) -> Option<String> {
+/// Runs in a terminal of so many columns, which `script` makes.
+fn in_terminal(scratch: &Scratch, columns: usize, args: &str, no_colour: bool) -> String {
     let binary = env!("CARGO_BIN_EXE_foldglass");
     let line = format!("stty cols {columns} rows 50; {binary} {args}");
     let mut command = Command::new("script");
@@ -70,15 +71,9 @@ fn in_terminal(scratch: &Scratch, columns: usize, args: &str, no_colour: bool) -
     if no_colour {
         command.env("NO_COLOR", "1");
     }
-    let output = command
-        .output()
-        .ok()
-        .filter(|output| output.status.success());
-    let Some(output) = output else {
-        eprintln!("skipped: there is no `script` to make a terminal with");
-        return None;
-    };
-    Some(String::from_utf8(output.stdout).unwrap().replace('\r', ""))
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().replace('\r', "")
 }
 
 /// The text without what colours it.
@@ -92,14 +87,16 @@ fn uncoloured(line: &str) -> String {
 
 #[test]
 fn tables_are_cut_to_the_width_of_the_terminal_and_coloured_only_there() {
+    let script = runs("script", "--version").then_some(());
+    if need(script, "script (install the package bsdutils)").is_none() {
+        return;
+    }
     let scratch = Scratch::new();
     scratch
         .run(&["reproduce", "tab:escape", "--quick", "--out", "here"])
         .success();
     let args = "reproduce tab:escape --from here --rows all";
-    let Some(narrow) = in_terminal(&scratch, 90, args, false) else {
-        return;
-    };
+    let narrow = in_terminal(&scratch, 90, args, false);
     let table = |text: &str| -> Vec<String> {
         let lines = text.lines().map(uncoloured);
         lines
@@ -111,7 +108,7 @@ fn tables_are_cut_to_the_width_of_the_terminal_and_coloured_only_there() {
         narrow.contains("… cut to 90 columns; --format text has all of it"),
         "{narrow}"
     );
-    let wide = in_terminal(&scratch, 400, args, false).unwrap();
+    let wide = in_terminal(&scratch, 400, args, false);
     assert!(!wide.contains('…'), "{wide}");
     for line in table(&narrow) {
         assert!(line.chars().count() <= 140, "{line}");
@@ -125,7 +122,7 @@ fn tables_are_cut_to_the_width_of_the_terminal_and_coloured_only_there() {
         );
     }
     assert!(narrow.contains("\x1b[1mclass"), "{narrow}");
-    let plain = in_terminal(&scratch, 90, args, true).unwrap();
+    let plain = in_terminal(&scratch, 90, args, true);
     assert!(!plain.contains("\x1b["), "{plain}");
     // A pipe is no terminal.
     let piped = scratch.run(&["reproduce", "tab:escape", "--from", "here", "--rows", "all"]);
@@ -150,4 +147,10 @@ fn quiet_says_nothing_but_errors() {
         "{}",
         refused.errors
     );
+}
+
+#[test]
+fn without_a_terminal_the_test_fails_in_ci_and_is_listed_elsewhere() {
+    let test = "terminal::tables_are_cut_to_the_width_of_the_terminal_and_coloured_only_there";
+    assert_needed(test, "script");
 }

@@ -44,7 +44,7 @@ fn the_json_has_the_form_of_the_contract() {
         (&json!("9/10"), &json!("1/25"))
     );
     assert_eq!(
-        (&trap["shelf"], &optimum["shelf"]),
+        (&trap["shelf_size"], &optimum["shelf_size"]),
         (&json!("8"), &json!("8"))
     );
     assert_eq!(

@@ -1,7 +1,8 @@
 //! Attacks `foldglass explore`: wrong tokens, foreign pages, paths, bodies, slow clients, absurd classes.
 //! Each is refused with its status, and the server goes on.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -363,6 +364,137 @@ fn too_many_connections_are_turned_away_and_let_in_again() {
     drop(held);
     thread::sleep(Duration::from_millis(300));
     server.lives();
+}
+
+#[test]
+fn whoever_is_refused_keeps_no_connection() {
+    let server = Server::plain();
+    let ask = |stream: &mut TcpStream| {
+        let head = format!(
+            "GET /x/ HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n",
+            server.port
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        assert_eq!(read(stream).unwrap().status, 404);
+    };
+    // As many as there are places, each of which would go on asking.
+    let mut held: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
+    held.iter_mut().for_each(ask);
+    for stream in &mut held {
+        assert_eq!(stream.read(&mut [0; 16]).unwrap(), 0, "it stays open");
+    }
+    server.lives();
+    // The owner's connections are kept.
+    let mut own = server.connect();
+    let head = server
+        .head("hello", "test")
+        .replace("Connection: close\r\n", "");
+    for _ in 0..2 {
+        own.write_all(format!("{head}Content-Length: 2\r\n\r\n{{}}").as_bytes())
+            .unwrap();
+        assert_eq!(read(&mut own).unwrap().status, 200);
+    }
+}
+
+/// A class with so many long tied steps that the changes of one code take minutes to look at.
+fn slow() -> Value {
+    let class = "--task z:5 --lengths 40 --window 0,2 --memory 2 --tied";
+    json!({"class": class.split(' ').collect::<Vec<_>>(), "how": "constant"})
+}
+
+#[test]
+fn a_barrier_is_given_up_when_its_time_is_over() {
+    let directory = std::env::temp_dir();
+    let server = Server::begin(&directory, &["--stay", "--longest", "1"]);
+    let mut body = slow();
+    let code = server.ask("start", &body).good()["code"].clone();
+    body = json!({"class": body["class"], "code": code, "cap": 1_000_000, "barrier": true});
+    let begun = Instant::now();
+    let answer = server.ask("certify", &body);
+    assert_within(begun, Duration::from_secs(15));
+    match answer.status {
+        200 => assert_eq!(answer.json()["stopped"], true),
+        503 => assert!(answer.refused(503).contains("stopped"), "{answer:?}"),
+        _ => panic!("{answer:?}"),
+    }
+}
+
+#[test]
+fn barriers_that_nobody_waits_for_leave_their_places() {
+    let directory = std::env::temp_dir();
+    let server = Server::begin(&directory, &["--stay", "--longest", "300"]);
+    let mut body = slow();
+    let code = server.ask("start", &body).good()["code"].clone();
+    body = json!({"class": body["class"], "code": code, "cap": 1_000_000, "barrier": true});
+    let (head, body) = (server.head("certify", "test"), body.to_string());
+    let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let mut four: Vec<TcpStream> = (0..4).map(|_| server.connect()).collect();
+    for stream in &mut four {
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    thread::sleep(Duration::from_secs(1));
+    let other = || server.ask("certify", &small());
+    assert!(other().refused(503).contains("4 long computations"));
+    drop(four);
+    let begun = Instant::now();
+    while other().status == 503 {
+        assert_within(begun, Duration::from_secs(15));
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_tree_tells_how_far_it_is_and_ends_with_its_client() {
+    let directory = std::env::temp_dir();
+    let server = Server::begin(&directory, &["--stay", "--longest", "300"]);
+    let class = "--task parity --lengths 6 --inputs markov:9/10";
+    let body = json!({"class": class.split(' ').collect::<Vec<_>>()}).to_string();
+    let progress = |page: &str| {
+        let told = server
+            .ask_as(page, "progress", &json!({"of": "tree"}))
+            .good();
+        told["done"].as_u64().zip(told["all"].as_u64())
+    };
+    assert_eq!(progress("test"), None);
+    let head = server.head("tree", "test");
+    let mut stream = server.connect();
+    let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).unwrap();
+    let begun = Instant::now();
+    let mut before = 0;
+    for _ in 0..2 {
+        // It moves on, towards three visits of each of 2^22 codes.
+        loop {
+            assert_within(begun, Duration::from_secs(60));
+            if let Some((done, all)) = progress("test").filter(|&(done, _)| done > before) {
+                assert_eq!(all, 3 << 22);
+                before = done;
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    assert_eq!(progress("other"), None, "it is of the page that asked");
+    drop(stream);
+    let begun = Instant::now();
+    while progress("test").is_some() {
+        assert_within(begun, Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_tree_that_will_not_be_done_is_given_up_early_with_a_reason() {
+    let directory = std::env::temp_dir();
+    let server = Server::begin(&directory, &["--stay", "--longest", "0.2"]);
+    let class = "--task parity --lengths 6 --inputs markov:9/10";
+    let body = json!({"class": class.split(' ').collect::<Vec<_>>()});
+    let answer = server.ask("tree", &body);
+    let words = answer.refused(503);
+    assert!(words.contains("it would take about"), "{words}");
+    assert!(words.contains("a page waits 0.2 s"), "{words}");
+    let help = answer.json()["help"].as_str().unwrap().to_owned();
+    assert!(help.contains("foldglass tree --svg tree.svg"), "{help}");
 }
 
 #[test]

@@ -270,7 +270,9 @@ fn a_run_is_run_0_of_the_command_line() {
             }
             assert_eq!(last["sweep"], 12);
             let printed = by_hand(&scratch, &last);
-            let line: Value = serde_json::from_str(&scratch.read("trace.jsonl")).unwrap();
+            // Both lines are run in one directory, and neither overwrites what the other wrote.
+            let trace = scratch.read(&format!("{kind}-trace.jsonl"));
+            let line: Value = serde_json::from_str(&trace).unwrap();
             let rewards = line["rewards"].as_array().unwrap();
             if kind == "chain" {
                 let told: Vec<String> = told.iter().map(Value::to_string).collect();
@@ -327,6 +329,95 @@ fn another_temperature_is_that_of_the_sweeps_that_follow() {
             (&Value::Null, Some(38))
         );
     }
+}
+
+#[test]
+fn a_temperature_that_is_not_a_number_is_refused_and_changes_nothing() {
+    let server = Server::plain();
+    let body =
+        json!({"class": CASES[1].class, "code": null, "kind": "chain", "tau": 0.5, "seed": 2});
+    let begin = || server.ask("run/new", &body).good()["run"].clone();
+    let (run, other) = (begin(), begin());
+    // What JSON makes of NaN.
+    let wrong = json!({"run": run, "sweeps": 3, "tau": null});
+    let words = server.ask("run/step", &wrong).refused(400);
+    assert!(words.contains("tau: a number is needed"), "{words}");
+    for tau in [json!(-1), json!(1e301)] {
+        let wrong = json!({"run": run, "sweeps": 3, "tau": tau});
+        server.ask("run/step", &wrong).refused(422);
+    }
+    let step = |run: &Value| {
+        server
+            .ask("run/step", &json!({"run": run, "sweeps": 3}))
+            .good()
+    };
+    let (told, expected) = (step(&run), step(&other));
+    assert_eq!(
+        (&told["sweep"], &told["numerators"]),
+        (&json!(3), &expected["numerators"])
+    );
+}
+
+#[test]
+fn classes_that_are_said_to_have_traps_have_them() {
+    let server = Server::plain();
+    let none = json!({"class": ["--task", "parity", "--lengths", "5"], "how": "trap"});
+    let refused = server.ask("start", &none);
+    assert!(refused.refused(422).contains("no traps"), "{refused:?}");
+    let help = refused.json()["help"].as_str().unwrap().to_owned();
+    // The classes of this help, and those that the page offers for their traps.
+    for (flags, named) in [
+        ("--lengths 4 --inputs markov:9/10", "--inputs markov:9/10"),
+        ("--lengths 4 --window 1,0 --tied", "--tied --window 1,0"),
+        ("--lengths 5 --window 1,0 --tied", ""),
+        ("--lengths 6 --inputs markov:9/10", ""),
+    ] {
+        assert!(help.contains(named), "{help}");
+        let class: Vec<&str> = "--task parity".split(' ').chain(flags.split(' ')).collect();
+        let code = server
+            .ask("start", &json!({"class": class, "how": "trap"}))
+            .good()["code"]
+            .clone();
+        let verdict = server
+            .ask("certify", &json!({"class": class, "code": code}))
+            .good();
+        assert_eq!(verdict["verdict"], "certified", "{flags}");
+    }
+}
+
+#[test]
+fn one_thing_is_not_told_of_as_several() {
+    let server = Server::plain();
+    let class = [
+        "--task",
+        "parity",
+        "--lengths",
+        "4",
+        "--inputs",
+        "markov:9/10",
+    ];
+    let code = server
+        .ask("start", &json!({"class": class, "how": "trap"}))
+        .good()["code"]
+        .clone();
+    let verdict = server
+        .ask("certify", &json!({"class": class, "code": code}))
+        .good();
+    assert_eq!(verdict["shelf"], 1);
+    let words = verdict["words"].as_str().unwrap();
+    assert!(words.contains("alone on its shelf"), "{words}");
+    // All solutions but for one cell: one change raises the reward, the change back.
+    let class = ["--task", "parity", "--lengths", "2"];
+    let ground = server.ask("start", &json!({"class": class, "how": "ground"}));
+    let mut code: Vec<u64> = serde_json::from_value(ground.good()["code"].clone()).unwrap();
+    code[5] = 1 - code[5];
+    let look = server
+        .ask("look", &json!({"class": class, "code": code}))
+        .good();
+    assert_eq!(
+        look["status"]["words"],
+        "1 change of one cell raises the reward"
+    );
 }
 
 #[test]
@@ -418,7 +509,7 @@ fn a_tree_is_that_of_the_command() {
         assert_eq!(leaf["code"], same["actions"]);
         assert_eq!(
             (&leaf["reward"]["text"], &leaf["size"]),
-            (&same["reward"], &same["shelf"])
+            (&same["reward"], &same["shelf_size"])
         );
         assert_eq!(leaf["barrier"]["text"], same["barrier"]);
     }

@@ -84,6 +84,53 @@ fn check_point(server: &Server, point: &Value) {
     assert_eq!(look["reward"]["text"], one["values"]["reward_exact"]);
 }
 
+#[test]
+fn a_reproduction_lists_its_studies_and_each_can_be_opened() {
+    let scratch = Scratch::new();
+    let manifest =
+        r#"{"format":"foldglass-reproduce/1","version":"0.1.0","scale":"quick","seed":0}"#;
+    std::fs::create_dir_all(scratch.path().join("again/report")).unwrap();
+    scratch.file("again/reproduce.json", manifest);
+    scratch.file("s.toml", STUDY);
+    for name in ["second", "first"] {
+        scratch.run(&["run", "s.toml", "--out", &format!("again/{name}")]);
+    }
+    let server = Server::begin(scratch.path(), &["again"]);
+    let hello = server.ask("hello", &json!({})).good();
+    assert_eq!(
+        hello["directory"],
+        json!({"name": "again", "kind": "reproduction"})
+    );
+    let list = server.ask("records", &json!({})).good();
+    assert_eq!(
+        (&list["kind"], &list["studies"]),
+        (&json!("reproduction"), &json!(["first", "second"]))
+    );
+    let records = server.ask("records", &json!({"study": "second"})).good();
+    let summary = scratch.json(&["summary", "again/second"]);
+    assert_eq!(records["points"], summary["points"]);
+    let plot = server
+        .ask("records/plot", &json!({"study": "second"}))
+        .good();
+    let line = plot["command"].as_str().unwrap().to_owned();
+    assert!(line.contains("again/second"), "{line}");
+    scratch.run(&[&words(&line)[1..], &["--out", "here.svg"]].concat());
+    assert_eq!(plot["svg"].as_str().unwrap(), scratch.read("here.svg"));
+    let mut point = plot["points"][0]["point"].clone();
+    point["study"] = "second".into();
+    let runs = server.ask("records/point", &point).good();
+    let run = json!({"id": runs["runs"][0]["id"], "study": "second"});
+    assert!(server.ask("records/run", &run).good()["code"].is_array());
+    for wrong in ["", "third", "../again/first", "report", "first/"] {
+        let words = server
+            .ask("records", &json!({ "study": wrong }))
+            .refused(422);
+        assert!(words.contains("first, second"), "{words}");
+    }
+    // Which study is meant must be said.
+    server.ask("records/plot", &json!({})).refused(422);
+}
+
 /// The markers of the drawing are where the points are said to be.
 fn check_places(plot: &Value) {
     let svg = plot["svg"].as_str().unwrap();
@@ -109,9 +156,9 @@ fn a_fleet_shows_its_curves_as_far_as_they_have_come() {
     let scratch = Scratch::new();
     let train = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
                  --gate-samples 32 --test-inputs 50 --batch 32 --steps 60 --record-every 10 --models 2 \
-                 --out fleet";
+                 --out runs/fleet(1)";
     scratch.run(&words(train)).success();
-    let server = Server::begin(scratch.path(), &["fleet"]);
+    let server = Server::begin(scratch.path(), &["runs/fleet(1)"]);
     let told = server.ask("records", &json!({})).good();
     assert_eq!(
         (&told["kind"], &told["finished"]),
@@ -119,7 +166,12 @@ fn a_fleet_shows_its_curves_as_far_as_they_have_come() {
     );
     let curves = told["curves"].as_array().unwrap();
     assert_eq!(curves.len(), 2);
-    let lines = scratch.read("fleet/curves.jsonl");
+    let lines = scratch.read("runs/fleet(1)/curves.jsonl");
+    let line = told["command"].as_str().unwrap();
+    let mut shell = std::process::Command::new("sh");
+    let shown = shell.args(["-c", line]).current_dir(scratch.path());
+    let shown = shown.output().unwrap();
+    assert_eq!(String::from_utf8(shown.stdout).unwrap(), lines, "{line}");
     let lines: Vec<Value> = lines
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -134,10 +186,10 @@ fn a_fleet_shows_its_curves_as_far_as_they_have_come() {
         assert_eq!(curve["task"], "parity");
     }
     // While it is trained, the last line may be half there.
-    let path = scratch.path().join("fleet/curves.jsonl");
-    let half = scratch.read("fleet/curves.jsonl");
+    let path = scratch.path().join("runs/fleet(1)/curves.jsonl");
+    let half = scratch.read("runs/fleet(1)/curves.jsonl");
     std::fs::write(&path, &half[..half.len() - 20]).unwrap();
-    std::fs::remove_file(scratch.path().join("fleet/models.json")).unwrap();
+    std::fs::remove_file(scratch.path().join("runs/fleet(1)/models.json")).unwrap();
     let told = server.ask("records", &json!({})).good();
     assert_eq!(
         (&told["finished"], &told["damaged"]),

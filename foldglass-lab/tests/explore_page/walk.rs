@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::slow;
+use crate::support::Scratch;
 use crate::support::chromium::Chromium;
 
 /// A process that ends with the test.
@@ -84,7 +85,45 @@ pub struct Walk {
     pub refused: usize,
 }
 
+/// What a reader asks for who wants nothing to move.
+pub const STILL: (&str, &str) = ("prefers-reduced-motion", "reduce");
+
 impl Walk {
+    /// A browser of a common size, in which a click finds its place: nothing glides.
+    pub fn begin(browser: &str, server: &Server, scratch: &Scratch) -> Walk {
+        let mut walk = Walk {
+            browser: Chromium::start(browser, &scratch.0),
+            address: server.address.clone(),
+            visited: Vec::new(),
+            downloads: scratch.0.join("downloads"),
+            screenshots: std::env::var_os("FOLDGLASS_SCREENSHOTS").map(PathBuf::from),
+            refused: 0,
+        };
+        walk.browser.download_to(&walk.downloads);
+        walk.browser.size(1280, 900);
+        walk.browser.prefer(&[STILL]);
+        walk
+    }
+
+    /// The words of a picture stand out from what is behind them, which is the page's own ground: contrast 3 at
+    /// least.
+    pub fn legible(&mut self, picture: &str, words: &str) {
+        let dim = self.browser.evaluate(&format!(
+            "(() => {{ \
+             const bytes = (colour) => {{ const ink = document.createElement('canvas').getContext('2d'); ink.fillStyle = colour; ink.fillRect(0, 0, 1, 1); return [...ink.getImageData(0, 0, 1, 1).data]; }}; \
+             const light = (colour) => {{ const [r, g, b] = bytes(colour).map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)); return 0.2126 * r + 0.7152 * g + 0.0722 * b; }}; \
+             const ground = getComputedStyle(document.querySelector({picture:?})).backgroundColor; \
+             const card = getComputedStyle(document.querySelector('.card')).backgroundColor; \
+             if (ground !== card) return ['the ground is ' + ground + ', the page is ' + card]; \
+             const below = light(ground); \
+             return [...document.querySelectorAll({picture:?} + ' ' + {words:?})].filter((one) => one.textContent).map((one) => {{ \
+             const above = light(getComputedStyle(one).fill); \
+             const contrast = (Math.max(above, below) + 0.05) / (Math.min(above, below) + 0.05); \
+             return contrast < 3 ? one.textContent + ': ' + contrast : null; }}).filter(Boolean); }})()"
+        ));
+        assert_eq!(dim, serde_json::json!([]), "{picture}");
+    }
+
     pub fn text(&mut self, id: &str) -> String {
         let text = self
             .browser

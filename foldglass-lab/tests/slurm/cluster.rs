@@ -10,6 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::tools::need;
+
 /// The daemons of Slurm, and where Debian puts them.
 const PROGRAMS: [&str; 3] = ["slurmctld", "slurmd", "munged"];
 const PLACES: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -23,13 +25,18 @@ fn command(program: &str) -> Command {
     command
 }
 
-/// The first daemon of Slurm that is not installed.
-pub fn lacking() -> Option<&'static str> {
-    let runs = |program: &str| {
+/// Returns something where a Slurm can be started; else the test is skipped, and in CI it fails.
+pub fn installed() -> Option<()> {
+    for program in PROGRAMS {
         let output = command(program).arg("-V").output();
-        output.is_ok_and(|output| output.status.success())
-    };
-    PROGRAMS.into_iter().find(|program| !runs(program))
+        let runs = output.is_ok_and(|output| output.status.success());
+        let lacking = format!("{program} (install the packages slurm-wlm and munge)");
+        need(runs.then_some(()), &lacking)?;
+    }
+    let user = Command::new("id").arg("-u").output();
+    let is_root = user.is_ok_and(|user| user.stdout == b"0\n");
+    let lacking = "root, as which the daemons of Slurm run";
+    need(is_root.then_some(()), lacking)
 }
 
 /// A Slurm of two nodes with a processor each.

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use super::tools::{need, runs};
 use serde_json::{Value, json};
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -17,15 +18,10 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The program's name, where there is a browser.
+/// The program's name, where there is a browser; else the test is skipped, and in CI it fails.
 pub fn installed() -> Option<&'static str> {
-    let runs = |name: &&str| {
-        Command::new(name)
-            .arg("--version")
-            .output()
-            .is_ok_and(|o| o.status.success())
-    };
-    NAMES.into_iter().find(runs)
+    let found = NAMES.into_iter().find(|name| runs(name, "--version"));
+    need(found, "chromium (install the package chromium)")
 }
 
 /// A browser with one page.

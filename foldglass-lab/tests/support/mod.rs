@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod chromium;
+#[path = "../../../xtask/src/tools.rs"]
+pub mod tools;
 
 use std::fs;
 use std::path::PathBuf;

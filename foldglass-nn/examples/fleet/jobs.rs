@@ -56,7 +56,7 @@ pub fn train(name: &str, settings: &str, out: &str, seconds: f64, words: &[&str]
     let mut names = Vec::new();
     for group in &groups {
         for seed in 0..group.seeds {
-            let square = LatinSquare::named(&group.task, 0)?;
+            let square = LatinSquare::named(&group.task)?;
             list.push(model(seed, square, group.c.parse()?));
             names.push((group, seed));
         }

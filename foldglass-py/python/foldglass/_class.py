@@ -20,7 +20,7 @@ from ._given import of_type, whole, wholes
 #: A multiplication table in words (``"quasigroup"``, ``"z:5"``) or in place.
 TaskLike = Union[str, "ArrayLike"]
 
-#: Names that mean one table, whatever the seed and the directory.
+#: Names that mean one table, whatever the directory.
 _DEFINITE = re.compile(r"parity|quasigroup|q8|[zsad]:\d+")
 
 
@@ -28,10 +28,11 @@ class Task:
     """A multiplication table, lengths of the inputs and their law.
 
     ``task`` is a name that the command line knows (``parity``, ``z:5``, ``quasigroup``, ``s:3``,
-    ``z:2*s:3``, ``random:5:7``, ``file:PATH``) or a Latin square; ``lengths`` one length or several
-    of equal weight; ``inputs`` ``"uniform"``, ``"markov:9/10"``, ``"product:FILE"``, or a row of q
-    probabilities for every position (numbers, or text such as ``"1/3"``, which is exact). What is not
-    a task is refused with a ``ValueError`` that names what is accepted.
+    ``z:2*s:3``, ``random:5:7``, ``file:PATH``; ``random:5`` is ``random:5:0``) or a Latin square;
+    ``lengths`` one length or several of equal weight; ``inputs`` ``"uniform"``, ``"markov:9/10"``,
+    ``"product:FILE"``, or a row of q probabilities for every position (numbers, or text such as
+    ``"1/3"``, which is exact). What is not a task is refused with a ``ValueError`` that names what is
+    accepted.
 
     >>> Task("parity", 8, inputs="markov:9/10")
     Task('parity', lengths=[8], inputs='markov:9/10')
@@ -45,10 +46,9 @@ class Task:
         lengths: int | Iterable[int],
         *,
         inputs: str | Sequence[Sequence[float | str | Fraction]] = "uniform",
-        seed: int = 0,
     ) -> None:
         self.task: str | list[list[int]] = (
-            task if isinstance(task, str) else wholes("task", task).tolist()
+            _full_name(task) if isinstance(task, str) else wholes("task", task).tolist()
         )
         if isinstance(lengths, str):
             raise TypeError(f"lengths={lengths!r}: a whole number or several are needed")
@@ -57,14 +57,12 @@ class Task:
         self.inputs: str | list[list[str]] = (
             inputs if isinstance(inputs, str) else [[_digits(p) for p in row] for row in inputs]
         )
-        self.seed = whole("seed", seed)
         # The smallest class of the task: it cannot be laid out where the task is not one.
         Class(self, tied=True)
 
     def __repr__(self) -> str:
         inputs = "" if self.inputs == "uniform" else f", inputs={self.inputs!r}"
-        seed = f", seed={self.seed}" if self.seed else ""
-        return f"Task({self.task!r}, lengths={self.lengths}{inputs}{seed})"
+        return f"Task({self.task!r}, lengths={self.lengths}{inputs})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Task) and vars(self) == vars(other)
@@ -73,11 +71,18 @@ class Task:
         return hash(repr(self))
 
 
-def _absolute(name: str, seed: int) -> str:
-    """A name that means the same table in another directory and with another seed."""
-    if name.startswith("file:") or name.endswith(".json"):
-        return "file:" + os.path.abspath(name.removeprefix("file:"))
-    return f"{name}:{seed}" if re.fullmatch(r"random:\d+", name) else name
+def _is_file(name: str) -> bool:
+    return name.startswith("file:") or name.endswith(".json")
+
+
+def _full_name(name: str) -> str:
+    """The name with the seeds of its random squares, 0 where none is stated."""
+    return name if _is_file(name) else re.sub(r"\brandom:(\d+)(?![\d:])", r"random:\1:0", name)
+
+
+def _absolute(name: str) -> str:
+    """A name that means the same table in another directory."""
+    return "file:" + os.path.abspath(name.removeprefix("file:")) if _is_file(name) else name
 
 
 def _digits(probability: float | str | Fraction) -> str:
@@ -113,7 +118,7 @@ class Class:
         if not isinstance(tied, (bool, np.bool_)):
             raise TypeError(f"tied={tied!r}: True or False is needed")
         past, future = window
-        name = _absolute(task.task, task.seed) if isinstance(task.task, str) else None
+        name = _absolute(task.task) if isinstance(task.task, str) else None
         words = {
             "task": name or "parity",
             "lengths": task.lengths,
@@ -124,7 +129,7 @@ class Class:
         }
         table = None if isinstance(task.task, str) else task.task
         rows = None if isinstance(task.inputs, str) else task.inputs
-        spec = _native.describe(json.dumps(words), os.getcwd(), task.seed, table, rows)
+        spec = _native.describe(json.dumps(words), os.getcwd(), table, rows)
         self._set(_native.Class(spec, max_memory), name)
 
     def _set(self, native: _native.Class, name: str | None) -> None:

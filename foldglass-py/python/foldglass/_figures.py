@@ -49,22 +49,26 @@ def plot_temperature(
     quantity: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Reward against temperature with 95 % intervals, a line a method and class.
+    """Reward against temperature with 95 % intervals, one line per method and class.
 
     ``data`` are the records of a study whose dynamics have several ``tau``, or a mapping from labels
-    to (taus, means, lows, highs).
+    to (taus, means, lows, highs). ``quantity`` is a result of the runs, or ``"solved"``, the share of
+    runs at exactly 1; by default each method has the reward by which it is judged, and where those
+    differ each line is labelled with its own (of chains ``reward`` is that of the last code).
     """
     axes = _axes(ax, (5.0, 3.4))
     series: dict[str, list[list[float]]] = {}
     if isinstance(data, Records):
         points = data.summary(quantity)
         classes = {point["class"] for point in points}
+        quantities = {point["quantity"] for point in points}
         for point in points:
             tau = point["parameters"].get("tau")
             if tau is None:
                 continue
             others = {k: v for k, v in point["parameters"].items() if k != "tau"}
-            parts = [point["method"], *(f"{name} = {value}" for name, value in others.items())]
+            own = [point["quantity"].replace("_", " ")] if len(quantities) > 1 else []
+            parts = [point["method"], *own, *(f"{name} = {value}" for name, value in others.items())]
             label = ", ".join(parts if len(classes) == 1 else [*parts, point["class"]])
             series.setdefault(label, []).append(
                 [float(tau), point["mean"], point["low"], point["high"]]
@@ -72,7 +76,9 @@ def plot_temperature(
         if not series:
             raise ValueError("no dynamics of these records has a temperature tau for its parameter")
         rows = {label: np.array(sorted(found), dtype=float).T for label, found in series.items()}
+        name = quantities.pop() if len(quantities) == 1 else "reward"
     else:
+        name = quantity or "reward"
         rows = {label: np.array(columns, dtype=float) for label, columns in data.items()}
     for number, (label, (tau, mean, low, high)) in enumerate(rows.items()):
         colour, marker = _LOOKS[number % len(_LOOKS)]
@@ -82,7 +88,7 @@ def plot_temperature(
         )
     axes.set_xscale("log")
     axes.set_xlabel(r"temperature $\tau$")
-    axes.set_ylabel(r"reward $J$" if quantity is None else quantity.replace("_", " "))
+    axes.set_ylabel(name.replace("_", " "))
     axes.legend(frameon=False, fontsize=8)
     _plain(axes)
     return axes

@@ -230,7 +230,7 @@ def tree(
         Leaf(
             id=leaf["id"],
             reward=Fraction(leaf["reward"]),
-            shelf=int(leaf["shelf"]),
+            shelf=int(leaf["shelf_size"]),
             code=Code(space, leaf["actions"]),
             barrier=None if leaf["barrier"] is None else Fraction(leaf["barrier"]),
             steepest=int(leaf["steepest"]),

@@ -41,7 +41,6 @@ class LockedError(FoldglassError): ...
 def describe(
     words: str,
     base: str | PathLike[str],
-    seed: int,
     table: list[list[int]] | None = None,
     probabilities: list[list[str]] | None = None,
 ) -> str: ...

@@ -352,7 +352,8 @@ def cavi(
 ) -> CaviRuns:
     """Trains policies by damped coordinate ascent (the paper's tabular RLVR) or the exact gradient.
 
-    Words and defaults are those of ``foldglass cavi``:
+    Settings have the names, values and defaults of ``foldglass cavi``, with three exceptions: ``iterations`` and
+    ``runs``, which the command requires, default to 2000 and 1, and ``rule="damped"`` is the command's ``cavi``:
 
     - ``tau``, the temperature of the entropy bonus, or ``anneal``, a schedule such as
       ``"geometric:1e-1,1e-6,500"``; ``iterations`` and independent ``runs``, of which the first draws from
@@ -590,7 +591,8 @@ def chain(
 ) -> Chains:
     """Samples codes from the Gibbs measure at temperature ``tau``, annealed, or on a ladder.
 
-    Words and defaults are those of ``foldglass chain``:
+    Settings that ``foldglass chain`` has too have its values and defaults, with three exceptions: ``kernel``,
+    ``sweeps`` and ``chains``, which the command requires, default to ``"metropolis"``, 1000 and 1:
 
     - ``tau``, or ``anneal="geometric:FROM,TO,SWEEPS"``, or ``ladder``: temperatures of parallel
       tempering, the coldest first, of which the coldest is reported;

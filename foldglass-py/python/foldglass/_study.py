@@ -66,6 +66,7 @@ class Records(Framed):
         table = self._parquet()
         kinds = {
             "int64": pandas.Int64Dtype(),
+            "uint64": pandas.UInt64Dtype(),
             "double": pandas.Float64Dtype(),
             "bool": pandas.BooleanDtype(),
             "string": pandas.StringDtype(),

@@ -354,7 +354,10 @@ fn words(fields: &Fields) -> Result<ClassWords, SettingError> {
     }
     for (key, value) in fields {
         match &key[..] {
-            "task" => words.task = field!("task", value),
+            "task" => {
+                let task: String = field!("task", value);
+                words.task = crate::words::full_name(&task);
+            }
             "lengths" => {
                 words.lengths = match value {
                     Value::Number(_) => vec![field!("lengths", value)],

@@ -4,7 +4,7 @@
 //! numerators becomes one of J, as `reward` is beside `reward_exact`. A setting that has the name of a result
 //! has another column, `setting_NAME`.
 //! Whole numbers are signed, so that differences of columns do not wrap; seeds, which may be too large
-//! for that, are digits.
+//! for that, are unsigned.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,7 @@ pub struct Column {
 pub enum Values {
     Text(Vec<Option<String>>),
     Whole(Vec<Option<i64>>),
+    Seed(Vec<Option<u64>>),
     Number(Vec<Option<f64>>),
     Flag(Vec<Option<bool>>),
     Wholes(Vec<Option<Items<i64>>>),
@@ -38,6 +39,7 @@ impl Values {
         match self {
             Values::Text(list) => list.len(),
             Values::Whole(list) => list.len(),
+            Values::Seed(list) => list.len(),
             Values::Number(list) => list.len(),
             Values::Flag(list) => list.len(),
             Values::Wholes(list) => list.len(),
@@ -46,6 +48,8 @@ impl Values {
         }
     }
 }
+
+const SEED: &str = "seed";
 
 /// What stands in every table, in this order.
 const FIRST: [&str; 17] = [
@@ -63,7 +67,7 @@ const FIRST: [&str; 17] = [
     "cells",
     "dynamics",
     "kind",
-    "seed",
+    SEED,
     "run",
     "recipe",
 ];
@@ -131,7 +135,7 @@ fn row(record: &Record) -> [BTreeMap<String, Value>; 3] {
         ("cells", Value::from(record.cells)),
         ("dynamics", Value::from(&record.dynamics[..])),
         ("kind", Value::from(&record.kind[..])),
-        ("seed", Value::from(record.seed.to_string())),
+        (SEED, Value::from(record.seed)),
         ("run", Value::from(record.run)),
         ("recipe", Value::from(&record.recipe[..])),
     ];
@@ -184,7 +188,9 @@ fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
             .iter()
             .flat_map(|value| value.as_array().into_iter().flatten())
     };
-    let values = if present.iter().all(|value| whole(value)) {
+    let values = if name == SEED {
+        Values::Seed(of(&entries, Value::as_u64))
+    } else if present.iter().all(|value| whole(value)) {
         Values::Whole(of(&entries, Value::as_i64))
     } else if present
         .iter()

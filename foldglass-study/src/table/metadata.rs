@@ -31,6 +31,13 @@ fn recipe(record: &Record) -> (String, &str) {
     (pair, &record.recipe)
 }
 
+/// Whether a result is a reward: a probability, between 0 and 1.
+pub fn is_reward(result: &str) -> bool {
+    unit(result) == Some(REWARD)
+}
+
+const REWARD: &str = "probability of a right answer";
+
 /// What a column's numbers are in; none where they are no measure of anything, such as names and exact
 /// fractions.
 fn unit(column: &str) -> Option<&'static str> {
@@ -42,7 +49,7 @@ fn unit(column: &str) -> Option<&'static str> {
     Some(match quantity {
         "reward" | "mean_reward" | "mean_rewards" | "expected_reward" | "greedy_reward"
         | "code_reward" | "start_reward" | "cavi_reward" | "trace" | "sampled"
-        | "curve_sampled" => "probability of a right answer",
+        | "curve_sampled" => REWARD,
         "tau" | "quench_tau" | "ladder" | "c" => "reward per nat",
         "entropy" | "regulator" | "cavi_entropy" | "curve_entropy" => "nats",
         "residual" | "cavi_residual" | "rows" => "probability",

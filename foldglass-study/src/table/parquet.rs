@@ -58,6 +58,7 @@ fn kind(values: &Values, name: &str) -> String {
     match values {
         Values::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (STRING)"),
         Values::Whole(_) => format!("OPTIONAL INT64 {name} (INTEGER(64,true))"),
+        Values::Seed(_) => format!("OPTIONAL INT64 {name} (INTEGER(64,false))"),
         Values::Number(_) => format!("OPTIONAL DOUBLE {name}"),
         Values::Flag(_) => format!("OPTIONAL BOOLEAN {name}"),
         Values::Wholes(_) => list("INT64"),
@@ -80,6 +81,11 @@ fn put(group: &mut Group<'_, '_>, values: &Values) -> Result<(), ParquetError> {
             scalars::<ByteArrayType>(group, &list)
         }
         Values::Whole(list) => scalars::<Int64Type>(group, list),
+        Values::Seed(list) => {
+            // Parquet keeps the bits of an unsigned number in a signed one.
+            let bits = list.iter().map(|seed| seed.map(u64::cast_signed));
+            scalars::<Int64Type>(group, &bits.collect::<Vec<_>>())
+        }
         Values::Number(list) => scalars::<DoubleType>(group, list),
         Values::Flag(list) => scalars::<BoolType>(group, list),
         Values::Wholes(list) => lists::<Int64Type>(group, list),

@@ -37,7 +37,7 @@ pub fn cavi_and_chain() {
         of: "an iteration",
         base_seconds: operations / median_peak(),
         base: &floor(operations),
-        target: "<= 5",
+        target: "<= 2",
     };
     held.print();
     let held = Held {

@@ -8,7 +8,7 @@ use crate::quasigroup::LatinSquare;
 use crate::task::Task;
 
 fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::named(name, 0).unwrap();
+    let square = LatinSquare::named(name).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, lengths).unwrap();
     Class::new(task, shape, Allowance::default()).unwrap()
 }

@@ -22,7 +22,7 @@ use crate::landscape::shelf::nodes::Nodes;
 use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
-use crate::watch::{Observer, Progress};
+use crate::watch::{Asking, Observer, Progress, Stopped};
 
 /// A cell and the action it takes.
 type Change = (usize, Symbol);
@@ -35,7 +35,8 @@ pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
 }
 
 /// The way out of the shelf of a code, none at an optimal one. It is exact unless more than `cap`
-/// codes would have to be kept, or the observer says stop.
+/// codes would have to be kept, or the observer says stop. Where it says so before any way out is
+/// known, which in large classes may take seconds, the result is [`Stopped`].
 ///
 /// ```
 /// use foldglass::landscape::barrier::way_out;
@@ -46,7 +47,7 @@ pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut workers = Workers::new(&class, 1, Allowance::default())?;
 /// // An untied class with independent inputs has no barriers.
-/// let way = way_out(&mut workers, &copy, 1000, &Unwatched).unwrap();
+/// let way = way_out(&mut workers, &copy, 1000, &Unwatched).unwrap().unwrap();
 /// assert!(way.height.is_zero());
 /// # Ok::<(), foldglass::count::CountError>(())
 /// ```
@@ -58,7 +59,7 @@ pub fn way_out(
     start: &Code,
     cap: usize,
     observer: &dyn Observer,
-) -> Option<WayOut> {
+) -> Result<Option<WayOut>, Stopped> {
     assert!(
         (1..=u32::MAX as usize).contains(&cap),
         "a cap from 1 to 2^32 - 1"
@@ -69,11 +70,11 @@ pub fn way_out(
     );
     let (top, denominator) = workers.reward(start);
     if top == denominator {
-        return None;
+        return Ok(None);
     }
     let counter = workers.counter(start);
-    let known = bound::find(counter, top, observer);
-    let bound = lowest(counter, start, &known, top);
+    let known = bound::find(counter, top, observer)?;
+    let bound = lowest(&known, top);
     let mut flood = Flood {
         nodes: Nodes::new(start.clone()),
         spills: vec![NEVER],
@@ -88,10 +89,13 @@ pub fn way_out(
         0 => End::Dry,
         _ => flood.run(workers, observer),
     };
-    let (standing, changes) = match end {
+    let (standing, path) = match end {
         End::Found(changes) => {
             let codes = flood.above_water;
-            (Standing::Exact { codes }, changes)
+            (
+                Standing::Exact { codes },
+                walk(workers.counter(start), &changes),
+            )
         }
         End::Dry => {
             let codes = if bound == 0 { 0 } else { flood.nodes.len() };
@@ -99,13 +103,11 @@ pub fn way_out(
         }
         End::Stopped => (Standing::Bound, known),
     };
-    let counter = workers.counter(start);
-    let height = lowest(counter, start, &changes, top);
-    Some(WayOut {
-        height: Reward::new(height, denominator),
+    Ok(Some(WayOut {
+        height: Reward::new(lowest(&path, top), denominator),
         standing,
-        moves: moves(workers.counter(start), &changes),
-    })
+        moves: moves(start, &path, denominator),
+    }))
 }
 
 /// No drop.
@@ -166,10 +168,13 @@ impl Flood {
             let end = self.waiting.len().min(next + workers.together());
             let numbers = self.waiting[next..end].to_vec();
             let level = (self.top, self.water, self.bound);
-            let seen = workers.map(&self.nodes, &numbers, |counter, code| {
-                let (top, water, bound) = level;
-                look(counter, code, top, water, bound)
+            let watch = (observer, self.progress());
+            let seen = workers.map(&self.nodes, &numbers, watch, |counter, code, asking| {
+                look(counter, code, level, asking)
             });
+            let Ok(seen) = seen else {
+                return End::Stopped;
+            };
             next = end;
             for (number, spill) in numbers.into_iter().zip(seen) {
                 if let Some(exit) = spill.exit {
@@ -240,7 +245,13 @@ impl Flood {
     }
 }
 
-fn look(counter: &mut Counter, code: &Code, top: u128, water: u128, bound: u128) -> Spill {
+/// Looks at the changes of a code, with the top, the water and the bound.
+fn look(
+    counter: &mut Counter,
+    code: &Code,
+    (top, water, bound): (u128, u128, u128),
+    asking: &mut Asking<'_>,
+) -> Result<Spill, Stopped> {
     let mut rewards = vec![0; counter.class().q()];
     let mut spill = Spill {
         inside: Vec::new(),
@@ -248,12 +259,13 @@ fn look(counter: &mut Counter, code: &Code, top: u128, water: u128, bound: u128)
         exit: None,
     };
     for cell in 0..code.actions().len() {
+        asking.go_on()?;
         counter.rewards(cell, &mut rewards);
         for (action, &reward) in rewards.iter().enumerate() {
             let action = action as Symbol;
             if reward > top {
                 spill.exit = Some((cell, action));
-                return spill;
+                return Ok(spill);
             }
             let drop = top - reward;
             if action == code.action(cell) || drop >= bound {
@@ -266,34 +278,40 @@ fn look(counter: &mut Counter, code: &Code, top: u128, water: u128, bound: u128)
             }
         }
     }
-    spill
+    Ok(spill)
 }
 
-/// The most by which J falls below the top on a path. The counter is at the start, and is led back.
-fn lowest(counter: &mut Counter, start: &Code, changes: &[Change], top: u128) -> u128 {
-    let mut drop = 0;
-    for &(cell, action) in changes {
-        counter.set(cell, action);
-        drop = drop.max(top.saturating_sub(counter.reward()));
-    }
-    for &(cell, _) in changes {
-        counter.set(cell, start.action(cell));
-    }
-    drop
+/// A change, and the numerator of J after it.
+type Stepped = (Change, u128);
+
+/// The most by which J falls below the top on a path.
+fn lowest(path: &[Stepped], top: u128) -> u128 {
+    let drops = path.iter().map(|&(_, reward)| top.saturating_sub(reward));
+    drops.max().unwrap_or(0)
 }
 
-/// The moves of a path from the counter's code.
-fn moves(counter: &mut Counter, changes: &[Change]) -> Vec<Move> {
+/// Makes changes from the counter's code, one after the other.
+fn walk(counter: &mut Counter, changes: &[Change]) -> Vec<Stepped> {
     let mut step = |&(cell, to): &Change| {
-        let from = counter.code().action(cell);
         counter.set(cell, to);
+        ((cell, to), counter.reward())
+    };
+    changes.iter().map(&mut step).collect()
+}
+
+/// The moves of a path.
+fn moves(start: &Code, path: &[Stepped], denominator: u128) -> Vec<Move> {
+    let mut code = start.clone();
+    let mut step = |&((cell, to), reward): &Stepped| {
+        let from = code.action(cell);
+        code.set(cell, to);
         Move {
             cell,
             from,
             to,
             kind: None,
-            reward: Reward::new(counter.reward(), counter.denominator()),
+            reward: Reward::new(reward, denominator),
         }
     };
-    changes.iter().map(&mut step).collect()
+    path.iter().map(&mut step).collect()
 }

@@ -52,7 +52,7 @@ pub struct Shelf {
 /// let mut workers = Workers::new(&class, 2, Allowance::default())?;
 /// let mut search = Search::new(&mut workers, copy, 1000);
 /// search.explore(&mut workers, &Unwatched);
-/// let found = search.finish().verdict.finding;
+/// let found = search.finish().unwrap().verdict.finding;
 /// assert!(matches!(found, Finding::Escapes { moves } if moves.len() == 2));
 /// # Ok::<(), foldglass::count::CountError>(())
 /// ```
@@ -86,7 +86,7 @@ pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
 }
 
 impl Search {
-    /// Looks at the changes of the start; `cap` is the number of codes to keep.
+    /// Begins at a code; `cap` is the number of codes to keep.
     ///
     /// # Panics
     /// If the code belongs to another class than the workers, or `cap` is 0 or above 2^32 - 1.
@@ -100,7 +100,7 @@ impl Search {
             "a code of the workers' class"
         );
         let (reward, denominator) = workers.reward(&start);
-        let mut search = Search {
+        Search {
             nodes: Nodes::new(start),
             cap,
             explored: 0,
@@ -109,28 +109,24 @@ impl Search {
             neutral_moves: 0,
             beyond: None,
             exit: None,
-        };
-        let [sight] = &workers.look(&search.nodes, 0..1, reward, Wish::All)[..] else {
-            unreachable!("one code was looked at")
-        };
-        search.neutral_moves = sight.neutral.len();
-        if !search.is_optimal() {
-            search.take(sight);
         }
-        search
     }
 
     /// Goes on until the verdict is known, or until told to stop. The observer hears how many of the
     /// codes found so far were looked at.
     pub fn explore(&mut self, workers: &mut Workers, observer: &dyn Observer) {
         while !self.is_over() && observer.hear(self.progress()).is_continue() {
-            let end = self.nodes.len().min(self.explored + workers.together());
+            let codes = self.explored..self.nodes.len().min(self.explored + workers.together());
             // Beyond the cap no codes are kept, and only an exit is news.
             let wish = match self.beyond {
                 None => Wish::All,
                 Some(_) => Wish::Raising,
             };
-            for sight in workers.look(&self.nodes, self.explored..end, self.reward, wish) {
+            let watch = (observer, self.progress());
+            let Ok(seen) = workers.look(&self.nodes, codes, self.reward, wish, watch) else {
+                return;
+            };
+            for sight in seen {
                 if self.exit.is_none() {
                     self.take(&sight);
                 }
@@ -149,7 +145,8 @@ impl Search {
 
     /// Whether the verdict is known.
     pub fn is_over(&self) -> bool {
-        self.is_optimal() || self.exit.is_some() || self.explored == self.nodes.len()
+        let nothing_left = self.explored > 0 && self.is_optimal();
+        nothing_left || self.exit.is_some() || self.explored == self.nodes.len()
     }
 
     fn is_optimal(&self) -> bool {
@@ -158,6 +155,13 @@ impl Search {
 
     /// Takes in what was seen at the next code.
     fn take(&mut self, sight: &Sight) {
+        if self.explored == 0 {
+            self.neutral_moves = sight.neutral.len();
+        }
+        if self.is_optimal() {
+            self.explored = 1;
+            return;
+        }
         if let Some((cell, to, reward)) = sight.raising {
             self.exit = Some(Exit {
                 node: self.explored,
@@ -188,8 +192,12 @@ impl Search {
     }
 
     /// What was found. A search that was stopped is one with a smaller cap: the codes whose changes
-    /// it has looked at are found, the next one is beyond them.
-    pub fn finish(mut self) -> Shelf {
+    /// it has looked at are found, the next one is beyond them. None where it has not looked at all
+    /// changes of the start.
+    pub fn finish(mut self) -> Option<Shelf> {
+        if self.explored == 0 && self.exit.is_none() {
+            return None;
+        }
         let reward = Reward::new(self.reward, self.denominator);
         let moves = self.exit.map(|exit| self.moves(exit, &reward));
         if moves.is_none() && !self.is_optimal() {
@@ -215,7 +223,7 @@ impl Search {
                 beyond,
             },
         };
-        Shelf {
+        Some(Shelf {
             verdict: Verdict {
                 start,
                 reward,
@@ -225,7 +233,7 @@ impl Search {
             size,
             depth,
             neutral_moves: self.neutral_moves,
-        }
+        })
     }
 
     /// The neutral moves to a code with an exit, and the one that raises J.

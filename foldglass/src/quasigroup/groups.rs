@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn named(name: &str) -> LatinSquare {
-        LatinSquare::named(name, 0).unwrap()
+        LatinSquare::named(name).unwrap()
     }
 
     fn involutions(group: &LatinSquare) -> usize {

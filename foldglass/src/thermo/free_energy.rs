@@ -188,6 +188,8 @@ pub fn estimate(
         "temperatures are positive: {taus:?}"
     );
     let betas: Vec<f64> = taus.iter().map(|tau| 1.0 / tau).collect();
+    let kept = (settings.replicas as u128).checked_mul(Found::bytes(taus.len()));
+    allowance.check(&format!("keeping {} replicas", settings.replicas), kept)?;
     let each = Allowance(allowance.0 / threads as u128);
     let Some(found) = replicas(class, &betas, settings, threads, each, observer)? else {
         return Ok(None);
@@ -208,7 +210,8 @@ fn replicas(
 ) -> Result<Option<Vec<Found>>, CountError> {
     let cold = tracker(class);
     let stop = AtomicBool::new(false);
-    let all = settings.replicas as u64 * (settings.learning + settings.sweeps);
+    let each_sweeps = settings.learning.saturating_add(settings.sweeps);
+    let all = (settings.replicas as u64).saturating_mul(each_sweeps);
     let tally = Tally::new(observer, "sweeps", Some(all));
     let report = |sweeps: u64| {
         if stop.load(Ordering::Relaxed) || tally.add(sweeps).is_break() {
@@ -222,7 +225,7 @@ fn replicas(
     let thread = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= settings.replicas {
+            if number >= settings.replicas || stop.load(Ordering::Relaxed) {
                 return;
             }
             let found = replica::run(class, settings, number as u64, &cold, betas, each, &report);
@@ -235,7 +238,11 @@ fn replicas(
     });
     let mut results = results.into_inner().expect("no panic");
     results.sort_unstable_by_key(|&(number, _)| number);
-    results.into_iter().map(|(_, found)| found).collect()
+    let found: Option<Vec<Found>> = results
+        .into_iter()
+        .map(|(_, found)| found)
+        .collect::<Result<_, _>>()?;
+    Ok(found.filter(|found| found.len() == settings.replicas))
 }
 
 /// The code that emits the fold of what it has seen: reward 1 in every class.

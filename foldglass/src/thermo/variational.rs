@@ -12,7 +12,8 @@ use crate::memory::{Allowance, TooLarge};
 use crate::policy::{Code, Policy};
 use crate::stats::Summary;
 use crate::stream::Stream;
-use crate::watch::{Observer, Progress};
+use crate::watch::{Asking, Observer, Progress, Stopped};
+use std::ops::ControlFlow;
 
 /// Where runs of CAVI at one temperature came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +32,7 @@ pub struct Reached {
     pub losses: Vec<f64>,
 }
 
-/// The lowest RLVR loss of `runs` runs of CAVI from its initial law. None if told to stop; it asks
-/// between the runs that go side by side.
+/// The lowest RLVR loss of `runs` runs of CAVI from its initial law. None if told to stop.
 ///
 /// # Panics
 /// If there are no runs.
@@ -48,41 +48,58 @@ pub fn lowest_loss(
     let together = Runs::side_by_side(class) as u64;
     let mut reached: Option<Reached> = None;
     for first in (0..runs).step_by(together as usize) {
-        let progress = Progress {
-            unit: "runs of CAVI",
-            done: first,
-            all: Some(runs),
-            share: None,
-        };
-        if observer.hear(progress).is_break() {
+        let ask = || observer.hear(runs_done(first, runs));
+        if ask().is_break() {
             return Ok(None);
         }
         let numbers = first..(first + together).min(runs);
         let mut group = Runs::new(class, settings, seed, numbers, allowance)?;
-        reached = Some(finish(&mut group, settings.tau.tau(u64::MAX), reached));
+        let finished = finish(&mut group, settings.tau.tau(u64::MAX), reached, &ask);
+        let Ok(lowest) = finished else {
+            return Ok(None);
+        };
+        reached = Some(lowest);
     }
     Ok(reached)
 }
 
+fn runs_done(done: u64, all: u64) -> Progress<'static> {
+    Progress {
+        unit: "runs of CAVI",
+        done,
+        all: Some(all),
+        share: None,
+    }
+}
+
 /// The RLVR loss of a run that starts at `policy`, whatever its rule: of the fixed point that holds it,
-/// where one does.
+/// where one does. None if told to stop.
 pub fn loss_from(
     policy: &Policy,
     settings: cavi::Settings,
     seed: u64,
     allowance: Allowance,
-) -> Result<Reached, TooLarge> {
+    observer: &dyn Observer,
+) -> Result<Option<Reached>, TooLarge> {
     let mut run = Runs::starting_at(policy, settings, seed, 0..1, allowance)?;
-    Ok(finish(&mut run, settings.tau.tau(u64::MAX), None))
+    let ask = || observer.hear(runs_done(0, 1));
+    Ok(finish(&mut run, settings.tau.tau(u64::MAX), None, &ask).ok())
 }
 
 /// Takes runs to their end, and keeps the lowest of these and those before.
-fn finish(runs: &mut Runs, tau: f64, before: Option<Reached>) -> Reached {
-    runs.advance(usize::MAX);
-    let mut losses = before
-        .as_ref()
-        .map_or(Vec::new(), |before| before.losses.clone());
+fn finish(
+    runs: &mut Runs,
+    tau: f64,
+    before: Option<Reached>,
+    ask: &dyn Fn() -> ControlFlow<()>,
+) -> Result<Reached, Stopped> {
+    let mut asking = Asking::new(ask);
+    while !runs.advance(1) {
+        asking.go_on()?;
+    }
     let mut best = before;
+    let losses = best.as_mut().map(|best| std::mem::take(&mut best.losses));
+    let mut losses = losses.unwrap_or_default();
     for (run, outcome) in runs.outcomes().into_iter().enumerate() {
         let loss = -outcome.expected_reward - tau * outcome.entropy;
         losses.push(loss);
@@ -98,7 +115,7 @@ fn finish(runs: &mut Runs, tau: f64, before: Option<Reached>) -> Reached {
         }
     }
     let best = best.expect("there is a run");
-    Reached { losses, ..best }
+    Ok(Reached { losses, ..best })
 }
 
 /// J-tilde of a policy.
@@ -125,22 +142,37 @@ const FEW_CODES: f64 = 65_536.0;
 ///
 /// # Panics
 /// If there are fewer than 2 samples where they are needed.
-pub fn annealed(policy: &Policy, samples: usize, stream: &mut Stream) -> Annealed {
+pub fn annealed(
+    policy: &Policy,
+    samples: usize,
+    stream: &mut Stream,
+    observer: &dyn Observer,
+) -> Result<Annealed, Stopped> {
     let class = policy.class();
     if !class.shape().tied {
-        return Annealed::Same;
+        return Ok(Annealed::Same);
     }
+    let progress = Progress {
+        unit: "codes drawn",
+        done: 0,
+        all: Some(samples as u64),
+        share: None,
+    };
+    let question = || observer.hear(progress);
+    let mut asking = Asking::new(&question);
     if (class.q() as f64).powi(class.cells() as i32) <= FEW_CODES {
-        return Annealed::Exact(sum(policy));
+        return sum(policy, &mut asking).map(Annealed::Exact);
     }
-    let rewards: Vec<f64> = (0..samples)
-        .map(|_| count::reward(&draw(policy, stream)).to_f64())
-        .collect();
+    let reward = |_| {
+        asking.go_on()?;
+        Ok(count::reward(&draw(policy, stream)).to_f64())
+    };
+    let rewards: Vec<f64> = (0..samples).map(reward).collect::<Result<_, Stopped>>()?;
     let summary = Summary::of(&rewards).expect("there are samples");
-    Annealed::Sampled {
+    Ok(Annealed::Sampled {
         mean: summary.mean,
         error: summary.error.expect("there are several samples"),
-    }
+    })
 }
 
 fn draw(policy: &Policy, stream: &mut Stream) -> Code {
@@ -158,12 +190,13 @@ fn draw(policy: &Policy, stream: &mut Stream) -> Code {
 }
 
 /// The sum over all codes of their probability times their reward.
-fn sum(policy: &Policy) -> f64 {
+fn sum(policy: &Policy, asking: &mut Asking<'_>) -> Result<f64, Stopped> {
     let class = policy.class();
     let rows: Vec<Vec<f64>> = (0..class.cells()).map(|cell| policy.row(cell)).collect();
     let mut code = Code::from_fn(class, |_| 0);
     let mut whole = 0.0;
     loop {
+        asking.go_on()?;
         let cells = code.actions().iter().zip(&rows);
         let weight: f64 = cells.map(|(&action, row)| row[action as usize]).product();
         if weight > 0.0 {
@@ -172,7 +205,7 @@ fn sum(policy: &Policy) -> f64 {
         // The next code, as a number with the first cell as its lowest digit.
         let carries = |&cell: &usize| code.action(cell) as usize + 1 == class.q();
         let Some(raised) = (0..class.cells()).find(|cell| !carries(cell)) else {
-            return whole;
+            return Ok(whole);
         };
         (0..raised).for_each(|cell| code.set(cell, 0));
         code.set(raised, code.action(raised) + 1);

@@ -37,8 +37,8 @@ fn verdict(workers: &mut Workers, code: &Code, cap: usize) -> Verdict {
     let mut search = Search::new(workers, code.clone(), 1 << 20);
     search.explore(workers, &Unwatched);
     Verdict {
-        way_out: way_out(workers, code, cap, &Unwatched),
-        ..search.finish().verdict
+        way_out: way_out(workers, code, cap, &Unwatched).unwrap(),
+        ..search.finish().unwrap().verdict
     }
 }
 
@@ -132,7 +132,9 @@ fn floods_trees_and_censuses_agree() {
         let (census, count) = census(&class, "0");
         let mut traps = 0;
         for leaf in tree.leaves.iter().filter(|leaf| leaf.barrier.is_some()) {
-            let way = way_out(&mut workers, &leaf.code, 1 << 20, &Unwatched).unwrap();
+            let way = way_out(&mut workers, &leaf.code, 1 << 20, &Unwatched)
+                .unwrap()
+                .unwrap();
             exact(&way);
             let barrier = Reward::new(leaf.barrier.unwrap(), class.task().denominator());
             assert_eq!(way.height, barrier);
@@ -143,7 +145,9 @@ fn floods_trees_and_censuses_agree() {
         for trap in &count.traps {
             let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
             let code = census.code(trap.code);
-            let way = way_out(&mut workers, &code, 1 << 20, &Unwatched).unwrap();
+            let way = way_out(&mut workers, &code, 1 << 20, &Unwatched)
+                .unwrap()
+                .unwrap();
             assert_eq!(way.height, census.reward(barrier));
         }
     }
@@ -165,7 +169,9 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
     let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
     let (mut bounds, mut exact) = (0, 0);
     for code in &codes {
-        let whole = way_out(&mut workers, code, 1 << 20, &Unwatched).unwrap();
+        let whole = way_out(&mut workers, code, 1 << 20, &Unwatched)
+            .unwrap()
+            .unwrap();
         for cap in [1, 2, 5, 50, 1 << 20] {
             let found = verdict(&mut workers, code, cap);
             let way = found.way_out.as_ref().unwrap();
@@ -180,7 +186,7 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
         // Stopped at once, some way out is known all the same.
         let stop = |_: Progress<'_>| ControlFlow::Break(());
         let found = Verdict {
-            way_out: way_out(&mut workers, code, 1 << 20, &stop),
+            way_out: way_out(&mut workers, code, 1 << 20, &stop).unwrap(),
             ..verdict(&mut workers, code, 1)
         };
         assert_eq!(found.way_out.as_ref().unwrap().standing, Standing::Bound);
@@ -255,7 +261,9 @@ fn an_exact_barrier_that_is_not_the_lowest_is_refused() {
     let mut refused = 0;
     for code in &codes {
         let bound = verdict(&mut workers, code, 1);
-        let lowest = way_out(&mut workers, code, 1 << 20, &Unwatched).unwrap();
+        let lowest = way_out(&mut workers, code, 1 << 20, &Unwatched)
+            .unwrap()
+            .unwrap();
         let mut way = bound.way_out.clone().unwrap();
         if way.height == lowest.height {
             continue;

@@ -19,7 +19,7 @@ const HEAT_BATH: Settings = Settings {
 };
 
 fn class(square: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::named(square, 0).unwrap();
+    let square = LatinSquare::named(square).unwrap();
     let task = Task::new(square, law, lengths).unwrap();
     Class::new(task, shape, Allowance::default()).unwrap()
 }

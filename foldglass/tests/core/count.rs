@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 const REGIMES: [Regime; 2] = [Regime::Rollouts, Regime::States];
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
+    let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
     Class::new(task, shape, Allowance::default()).unwrap()
 }
 

@@ -38,7 +38,7 @@ fn verdict(code: &Code, cap: usize) -> Verdict {
     let mut workers = Workers::new(code.class(), 1, Allowance::default()).unwrap();
     let mut search = Search::new(&mut workers, code.clone(), cap);
     search.explore(&mut workers, &Unwatched);
-    search.finish().verdict
+    search.finish().unwrap().verdict
 }
 
 /// A verdict file.

@@ -1,7 +1,6 @@
 //! Holds estimates of free energies to closed forms and brute force, and the RLVR loss to its bound.
 
 use crate::common::all::{All, class, markov};
-use foldglass::cavi;
 use foldglass::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
 use foldglass::class::{Class, Shape};
 use foldglass::evaluate::Evaluator;
@@ -14,6 +13,7 @@ use foldglass::thermo::density::Plan;
 use foldglass::thermo::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate, tracker};
 use foldglass::thermo::parity::Parity;
 use foldglass::thermo::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
+use foldglass::{Unwatched, cavi};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -28,7 +28,7 @@ fn points(class: &Class, taus: &[f64], settings: &Settings, threads: usize) -> V
         settings,
         threads,
         Allowance::default(),
-        &foldglass::Unwatched,
+        &Unwatched,
     );
     points.unwrap().unwrap()
 }
@@ -177,20 +177,13 @@ fn a_gibbs_target_is_the_chain_at_a_temperature() {
 
 fn reached(class: &Class, tau: f64, iterations: usize) -> Reached {
     let settings = cavi::Settings::plain(tau, iterations);
-    let reached = lowest_loss(
-        class,
-        settings,
-        3,
-        16,
-        Allowance::default(),
-        &foldglass::Unwatched,
-    );
+    let reached = lowest_loss(class, settings, 3, 16, Allowance::default(), &Unwatched);
     reached.unwrap().unwrap()
 }
 
 fn density(class: &Class) -> Bands {
     let plan = Plan::new(class, Allowance::default()).unwrap();
-    let density = plan.count(2, &foldglass::Unwatched).unwrap();
+    let density = plan.count(2, &Unwatched).unwrap();
     density.thermodynamics()
 }
 
@@ -210,7 +203,9 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
             assert_eq!(reached.losses.len(), 16);
             let fold = Policy::deterministic(&tracker(&class));
             let settings = cavi::Settings::plain(tau, 1500);
-            let seeded = loss_from(&fold, settings, 3, Allowance::default()).unwrap();
+            let seeded = loss_from(&fold, settings, 3, Allowance::default(), &Unwatched)
+                .unwrap()
+                .unwrap();
             for loss in reached.losses.into_iter().chain(seeded.losses) {
                 assert!(
                     loss >= free_energy - 1e-12,
@@ -237,7 +232,8 @@ fn a_run_by_the_gradient_rule_starts_at_the_policy_given() {
         rule: cavi::Rule::Gradient { step: 1e-9 },
         ..cavi::Settings::plain(1e-3, 1)
     };
-    let end = loss_from(&policy, settings, 3, Allowance::default()).unwrap();
+    let end = loss_from(&policy, settings, 3, Allowance::default(), &Unwatched);
+    let end = end.unwrap().expect("nothing stops it");
     for (cell, row) in rows.iter().enumerate() {
         for (found, given) in end.policy.row(cell).iter().zip(row) {
             assert!(
@@ -286,14 +282,16 @@ fn j_tilde_differs_from_j_where_cells_are_shared_and_bounds_the_free_energy() {
     let uneven = Policy::from_rows(&tied, &rows).unwrap();
     let mut evaluator = Evaluator::new(&tied, Allowance::default()).unwrap();
     for policy in [policy, uneven] {
-        let Annealed::Exact(j_tilde) = annealed(&policy, 0, &mut Stream::new(1, 0)) else {
+        let Ok(Annealed::Exact(j_tilde)) = annealed(&policy, 0, &mut Stream::new(1, 0), &Unwatched)
+        else {
             panic!("a class of 64 codes is summed over")
         };
         let bound = -j_tilde - tau * policy.entropy();
         assert!(bound >= exact.at(1.0 / tau).free_energy.unwrap() - 1e-12);
     }
     let policy = Policy::from_rows(&tied, &rows).unwrap();
-    let Annealed::Exact(j_tilde) = annealed(&policy, 0, &mut Stream::new(1, 0)) else {
+    let Ok(Annealed::Exact(j_tilde)) = annealed(&policy, 0, &mut Stream::new(1, 0), &Unwatched)
+    else {
         panic!("a class of 64 codes is summed over")
     };
     assert!((j_tilde - evaluator.evaluate(&policy)).abs() > 1e-3);
@@ -317,7 +315,8 @@ fn j_tilde_by_samples_is_that_of_all_codes() {
     let exact: f64 = rewards
         .map(|(code, &reward)| weight(code) * reward as f64 / all.whole as f64)
         .sum();
-    let Annealed::Sampled { mean, error } = annealed(&policy, 20_000, &mut Stream::new(1, 0))
+    let Ok(Annealed::Sampled { mean, error }) =
+        annealed(&policy, 20_000, &mut Stream::new(1, 0), &Unwatched)
     else {
         panic!("it is sampled")
     };
@@ -325,6 +324,11 @@ fn j_tilde_by_samples_is_that_of_all_codes() {
         (mean - exact).abs() < 4.0 * error,
         "{mean} +- {error} for {exact}"
     );
-    let untied = annealed(&Policy::uniform(&parity(3)), 0, &mut Stream::new(1, 0));
-    assert_eq!(untied, Annealed::Same);
+    let untied = annealed(
+        &Policy::uniform(&parity(3)),
+        0,
+        &mut Stream::new(1, 0),
+        &Unwatched,
+    );
+    assert_eq!(untied, Ok(Annealed::Same));
 }

@@ -157,7 +157,7 @@ fn the_exact_distribution_is_the_sum_over_all_pairs_of_codes() {
                     bins[((found.answers.share() * BINS as f64) as usize).min(BINS - 1)] += p;
                 }
             }
-            let alike = every.alike(tau);
+            let alike = every.alike(tau, &Unwatched).unwrap();
             let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-10, "{problem:?}: {a} {b}");
             near(alike.answers.mean.mean, answers);
             near(
@@ -181,7 +181,7 @@ fn sampled_overlaps_lie_within_their_errors_of_the_exact_ones() {
     let class = problem.class();
     let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
     for tau in [0.15, 1.0] {
-        let exact = every.alike(tau);
+        let exact = every.alike(tau, &Unwatched).unwrap();
         let (mut squares, mut count) = (0.0, 0);
         for seed in 0..12 {
             let sampling = Sampling {

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(LatinSquare::named(name, 0).unwrap(), law, lengths).unwrap();
+    let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
     Class::new(task, shape, Allowance::default()).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn workers(class: &Class, threads: usize) -> Workers {
 fn search(workers: &mut Workers, code: &Code, cap: usize) -> Shelf {
     let mut search = Search::new(workers, code.clone(), cap);
     search.explore(workers, &Unwatched);
-    search.finish()
+    search.finish().unwrap()
 }
 
 fn random_code(class: &Class, stream: &mut Stream) -> Code {
@@ -270,7 +270,7 @@ fn a_stopped_search_is_one_with_a_smaller_cap() {
         let (explored, found) = heard.into_inner().unwrap();
         assert!(explored > 100 && explored < found);
         let explored = explored as usize;
-        let shelf = first.finish();
+        let shelf = first.finish().unwrap();
         assert_eq!(shelf.size, explored);
         assert_eq!(shelf, search(&mut workers, code, explored));
     }

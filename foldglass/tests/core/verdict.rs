@@ -102,7 +102,7 @@ fn search(class: &Class, code: &Code, cap: usize) -> Verdict {
     let mut workers = Workers::new(class, 1, Allowance::default()).unwrap();
     let mut search = Search::new(&mut workers, code.clone(), cap);
     search.explore(&mut workers, &Unwatched);
-    search.finish().verdict
+    search.finish().unwrap().verdict
 }
 
 fn settings(effort: Effort, threads: usize) -> Settings {

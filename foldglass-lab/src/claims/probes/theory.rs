@@ -283,7 +283,7 @@ pub fn visits(bench: &Bench) -> Result<Value, Error> {
 
 /// The family of penalties at no coupling and at a strong one, against the classes it should become.
 pub fn family(_: &Bench) -> Result<Value, Error> {
-    let square = LatinSquare::named("parity", 0).expect("a named task");
+    let square = LatinSquare::named("parity").expect("a named task");
     let task = Task::new(square, &InputLaw::Uniform, &[2]).expect("a task");
     let family = Family::new(task, Shape::untied(0, 0), Allowance::default());
     let family = family.map_err(|error| Error::Failed(error.to_string()))?;

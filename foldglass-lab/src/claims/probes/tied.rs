@@ -31,7 +31,7 @@ pub fn barriers(bench: &Bench) -> Result<Value, Error> {
         ));
         let way = barrier::way_out(&mut workers, code, cap, &bench.observer);
         bench.go_on()?;
-        let Some(way) = way else {
+        let Ok(Some(way)) = way else {
             continue;
         };
         let flooded = match way.standing {

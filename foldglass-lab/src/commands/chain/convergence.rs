@@ -43,23 +43,23 @@ pub struct Convergence {
     ess_mean: Option<f64>,
     #[serde(skip)]
     chains: usize,
-    #[serde(skip)]
-    pub memories: Vec<Memory>,
 }
 
 /// How long a chain remembers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub struct Memory {
     /// The integrated autocorrelation time in sweeps: 1/2 where all draws are independent.
+    #[serde(rename = "autocorrelation_time")]
     pub time: Option<f64>,
     /// How many independent draws it is worth.
+    #[serde(rename = "effective_size")]
     pub size: Option<f64>,
 }
 
 impl Convergence {
     /// Of chains at one temperature whose J was kept every so many sweeps; none where it was not, or
-    /// where temperatures change.
-    pub fn of(series: &Series, every: u64) -> Option<Convergence> {
+    /// where temperatures change. With what each chain remembers.
+    pub fn of(series: &Series, every: u64) -> Option<(Convergence, Vec<Memory>)> {
         if series.settings.contains_key("anneal") {
             return None;
         }
@@ -79,7 +79,7 @@ impl Convergence {
             let size = found.effective_size(chain.len());
             Memory { time, size }
         };
-        (alike && length > 0).then(|| Convergence {
+        let convergence = || Convergence {
             every,
             draws: length,
             r_hat: r_hat(&draws),
@@ -87,8 +87,8 @@ impl Convergence {
             ess_tail: effective_size_tail(&draws),
             ess_mean: effective_size_mean(&draws),
             chains: draws.len(),
-            memories: draws.iter().map(memory).collect(),
-        })
+        };
+        (alike && length > 0).then(|| (convergence(), draws.iter().map(memory).collect()))
     }
 
     /// Writes what holds of all chains.

@@ -10,7 +10,6 @@ use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
 
 use super::Means;
-use super::time::Forewarned;
 use crate::error::Error;
 
 /// What was gone through for a verdict.
@@ -52,29 +51,26 @@ pub fn check(
         each: means.allowance.shared(threads),
     };
     let mut lines = Vec::with_capacity(list.len());
-    let all = list
-        .iter()
-        .map(|verdict| verdict.finding.nodes().len() as u64 + 1);
-    let mut observer = Forewarned::new(means.observer, all.sum());
+    let codes = |verdict: &Verdict| verdict.finding.nodes().len() + 1;
+    let costs = list.iter().map(|verdict| codes(verdict) as f64);
+    means.observer.parts(costs.collect());
     for (number, verdict) in list.iter().enumerate() {
         means
             .observer
-            .stage(format!("{file}: verdict {number} of {}", list.len()));
-        match verdict::check(verdict, settings, &observer) {
+            .part(number, format!("{file}: verdict {number}"));
+        match verdict::check(verdict, settings, means.observer) {
             Ok(verdict::Checked {
-                codes,
+                codes: counted,
                 looked_at,
                 flooded,
             }) => {
-                let listed = verdict.finding.nodes().len() + 1;
-                observer.went_on(listed as u64);
                 lines.push(Line {
                     verdict: verdict.finding.name(),
-                    codes,
+                    codes: counted,
                     looked_at,
                     sampled: means.effort != Effort::All
                         && verdict.finding.name() == "bounded"
-                        && looked_at < listed,
+                        && looked_at < codes(verdict),
                     barrier_is: verdict.way_out.as_ref().map(|way| way.standing.word()),
                     flooded,
                 });

@@ -2,75 +2,83 @@
 
 use std::io::{self, Write};
 
+use foldglass::Symbol;
 use foldglass::escape::{Collapse, Segment, Standing};
 use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
 
-use crate::output::{Stream, number};
+use crate::output::number;
 
 /// A policy's way to a code.
-pub struct Collapsed(pub Collapse);
-
 #[derive(Serialize)]
-struct AscentForm {
+pub struct Collapsed {
+    start_reward: f64,
+    standing: &'static str,
+    ascent: Option<Rise>,
+    deviation: f64,
+    segments: Vec<Line>,
+    #[serde(skip)]
+    found: Standing,
+}
+
+/// Where J rises most.
+#[derive(Serialize)]
+struct Rise {
     cell: usize,
-    action: u16,
+    action: Symbol,
     gain: f64,
 }
 
 /// A straight line in the space of policies: one row moves to another.
 #[derive(Serialize)]
-struct SegmentForm<'a> {
+struct Line {
     cell: usize,
-    from: &'a [f64],
+    from: Vec<f64>,
     to: Vec<f64>,
     reward: f64,
 }
 
-impl<'a> SegmentForm<'a> {
-    fn new(segment: &'a Segment) -> SegmentForm<'a> {
+impl From<Segment> for Line {
+    fn from(segment: Segment) -> Line {
         let mut to = vec![0.0; segment.from.len()];
-        to[segment.to as usize] = 1.0;
-        SegmentForm {
+        to[usize::from(segment.to)] = 1.0;
+        Line {
             cell: segment.cell,
-            from: &segment.from,
+            from: segment.from,
             to,
             reward: segment.reward,
         }
     }
 }
 
-impl Serialize for Collapsed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Collapsed(found) = self;
+impl From<Collapse> for Collapsed {
+    fn from(found: Collapse) -> Collapsed {
         let (standing, ascent) = match found.standing {
             Standing::Ascends(ascent) => ("ascends", Some(ascent)),
             Standing::Saddle(_) => ("saddle", None),
             Standing::Level => ("level", None),
         };
-        let ascent = ascent.map(|ascent| AscentForm {
-            cell: ascent.cell,
-            action: ascent.action,
-            gain: ascent.gain,
-        });
-        let segments = Stream(|| found.segments.iter().map(SegmentForm::new));
-        let mut object = serializer.serialize_struct("Collapsed", 5)?;
-        object.serialize_field("start_reward", &found.start)?;
-        object.serialize_field("standing", standing)?;
-        object.serialize_field("ascent", &ascent)?;
-        object.serialize_field("deviation", &found.deviation)?;
-        object.serialize_field("segments", &segments)?;
-        object.end()
+        Collapsed {
+            start_reward: found.start,
+            standing,
+            ascent: ascent.map(|ascent| Rise {
+                cell: ascent.cell,
+                action: ascent.action,
+                gain: ascent.gain,
+            }),
+            deviation: found.deviation,
+            segments: found.segments.into_iter().map(Line::from).collect(),
+            found: found.standing,
+        }
     }
 }
 
 impl Collapsed {
     /// Says whether the policy was a local maximum, and what its collapse did to J.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Collapsed(found) = self;
-        let end = found.segments.last().map_or(found.start, |s| s.reward);
-        writeln!(out, "policy    J {}", number(found.start))?;
-        match &found.standing {
+        let start = self.start_reward;
+        let end = self.segments.last().map_or(start, |line| line.reward);
+        writeln!(out, "policy    J {}", number(start))?;
+        match &self.found {
             Standing::Level => writeln!(out, "          level: so are the codes drawn from it")?,
             Standing::Saddle(reward) => writeln!(
                 out,
@@ -88,9 +96,9 @@ impl Collapsed {
         writeln!(
             out,
             "segments  {} cells to one action each, J {} at the end, {} from the start at most",
-            found.segments.len(),
+            self.segments.len(),
             number(end),
-            number(found.deviation)
+            number(self.deviation)
         )
     }
 }

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use foldglass::stats::Interval;
-use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
+use kuva::prelude::TickFormat;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 use super::{Crossover, Estimate, Point};
-use crate::report::figure::{
-    self, GREY, LOOKS, PLAIN, WIDTH, curve, legend, power_of_ten, styled, text,
+use crate::report::figure::panel::{Axis, Frame, Panel, Places, grid};
+use crate::report::figure::{self, GREY, LOOKS, PLAIN, WIDTH, curve, legend, power_of_ten, text};
+
+const FRAME: Frame = Frame {
+    size: [WIDTH, 300.0],
+    margins: [85.0, 260.0, 40.0, 55.0],
 };
 
-/// The height of a panel.
-const HEIGHT: f64 = 300.0;
-
-/// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [85.0, 260.0, 40.0, 55.0];
-
-/// A panel: what is drawn in it.
-struct Panel {
+/// What is drawn in a panel.
+struct Shown {
     name: &'static str,
     of: fn(&Point) -> Estimate,
     /// Rewards that strong or no penalties lead to.
@@ -27,38 +25,19 @@ struct Panel {
     from_zero: bool,
 }
 
-/// The ends of a panel's vertical axis.
-#[derive(Clone, Copy)]
-struct Range {
-    low: f64,
-    high: f64,
-}
-
-impl Range {
-    /// Room for all of these, and some around them.
-    fn around(values: impl Iterator<Item = f64> + Clone, from_zero: bool) -> Range {
-        let high = values.clone().fold(f64::NEG_INFINITY, f64::max);
-        let low = if from_zero {
-            0.0
-        } else {
-            values.fold(f64::INFINITY, f64::min)
-        };
-        let room = match high - low {
-            span if span > 0.0 => 0.1 * span,
-            _ => 0.1,
-        };
-        Range {
-            low: if from_zero { 0.0 } else { low - room },
-            high: high + room,
-        }
-    }
-
-    /// How high a value stands in the picture of a panel.
-    fn y(self, value: f64) -> f64 {
-        let [_, _, top, bottom] = MARGINS;
-        let share = (value - self.low) / (self.high - self.low);
-        HEIGHT - bottom - share * (HEIGHT - top - bottom)
-    }
+/// The ends of a vertical axis with room for all of these, and some around them.
+fn range(values: &[f64], from_zero: bool) -> [f64; 2] {
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let low = if from_zero {
+        0.0
+    } else {
+        values.iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    let room = match high - low {
+        span if span > 0.0 => 0.1 * span,
+        _ => 0.1,
+    };
+    [if from_zero { 0.0 } else { low - room }, high + room]
 }
 
 /// Names beside the axes are at least this far apart.
@@ -75,19 +54,19 @@ pub fn draw(crossover: &Crossover, title: &str) -> String {
         .into_iter()
         .filter_map(|(name, reward)| Some((name.to_owned(), reward?)));
     let panels = [
-        Panel {
+        Shown {
             name: "mean reward",
             of: |point| point.reward,
             limits: limits.collect(),
             from_zero: false,
         },
-        Panel {
+        Shown {
             name: "E_win",
             of: |point| point.e_win,
             limits: Vec::new(),
             from_zero: true,
         },
-        Panel {
+        Shown {
             name: "E_tie",
             of: |point| point.e_tie,
             limits: Vec::new(),
@@ -95,18 +74,11 @@ pub fn draw(crossover: &Crossover, title: &str) -> String {
         },
     ];
     let along = Along::of(&crossover.points);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{}\">",
-        HEIGHT * panels.len() as f64
-    );
-    for (number, panel) in panels.iter().enumerate() {
-        let title = if number == 0 { title } else { "" };
-        let inner = SvgBackend.render_scene(&along.panel(crossover, panel, title));
-        let place = format!("<svg y=\"{}\"", HEIGHT * number as f64);
-        let begin = inner.find("<svg").unwrap_or(0);
-        svg += &inner[begin..].replacen("<svg", &place, 1);
-    }
-    svg + "</svg>\n"
+    let scene = |(number, shown): (usize, &Shown)| {
+        along.scene(crossover, shown, if number == 0 { title } else { "" })
+    };
+    let scenes: Vec<Scene> = panels.iter().enumerate().map(scene).collect();
+    grid(&scenes, 1)
 }
 
 /// Which coupling runs along the axis: the one with more values.
@@ -155,16 +127,16 @@ impl Along {
         }
     }
 
-    fn panel(&self, crossover: &Crossover, panel: &Panel, title: &str) -> Scene {
+    fn scene(&self, crossover: &Crossover, shown: &Shown, title: &str) -> Scene {
         let mut others: Vec<f64> = crossover.points.iter().map(|p| self.other(p)).collect();
         others.sort_by(f64::total_cmp);
         others.dedup();
         let own = if self.by_window { "g_tie" } else { "g_win" };
         let (mut plots, mut entries) = (Vec::new(), Vec::new());
-        let mut seen: Vec<f64> = panel.limits.iter().map(|(_, y)| *y).collect();
+        let mut seen: Vec<f64> = shown.limits.iter().map(|(_, y)| *y).collect();
         for (&other, &look) in others.iter().zip(LOOKS.iter().cycle()) {
             let points = crossover.points.iter().filter(|p| self.other(p) == other);
-            let mut places: Vec<figure::Point> = points.map(|p| self.place(p, panel)).collect();
+            let mut places: Vec<figure::Point> = points.map(|p| self.place(p, shown)).collect();
             places.sort_by(|a, b| a.x.total_cmp(&b.x));
             seen.extend(
                 places
@@ -175,29 +147,7 @@ impl Along {
             plots.extend(curve(&places, look));
             entries.push(legend(&format!("{own} = {other}"), look));
         }
-        let range = Range::around(seen.into_iter(), panel.from_zero);
-        let layout = self
-            .layout(panel.name, title, range)
-            .with_legend_entries(entries);
-        let mut scene = render_multiple(plots, layout);
-        limits(&mut scene, &panel.limits, range);
-        scene
-    }
-
-    fn place(&self, point: &Point, panel: &Panel) -> figure::Point {
-        let Estimate { mean, error } = (panel.of)(point);
-        figure::Point {
-            x: self.x(point),
-            y: mean,
-            interval: Some(Interval {
-                low: mean - error,
-                high: mean + error,
-            }),
-        }
-    }
-
-    fn layout(&self, name: &str, title: &str, range: Range) -> Layout {
-        let [left, right, top, bottom] = MARGINS;
+        let x = [self.zero - 0.1, self.end];
         let zero = self.zero;
         let tick = move |x: f64| {
             if x <= zero + 0.5 {
@@ -206,32 +156,40 @@ impl Along {
                 power_of_ten(x)
             }
         };
-        styled(Layout::new((zero - 0.1, self.end), (range.low, range.high)))
-            .with_height(HEIGHT)
-            .with_force_margins(left, right)
-            .with_force_margins_y(top, bottom)
-            .with_title(title.to_owned())
-            .with_x_label(if self.by_window { "g_win" } else { "g_tie" })
-            .with_y_label(name)
-            .with_x_axis_min(zero - 0.1)
-            .with_x_axis_max(self.end)
-            .with_x_tick_step(1.0)
-            .with_x_tick_format(TickFormat::Custom(Arc::new(tick)))
-            .with_y_axis_min(range.low)
-            .with_y_axis_max(range.high)
-            .with_legend_at(WIDTH - 150.0, top + 60.0)
-            .with_legend_width(130.0)
+        let x = Axis::of_powers(if self.by_window { "g_win" } else { "g_tie" }, x)
+            .written(TickFormat::Custom(Arc::new(tick)));
+        let y = Axis::new(shown.name, range(&seen, shown.from_zero));
+        let place = [WIDTH - 150.0, FRAME.margins[2] + 60.0];
+        let panel = Panel::new(title, FRAME, x, y)
+            .plots(plots)
+            .legend(entries, place, 130.0);
+        let places = panel.places();
+        let mut scene = panel.scene();
+        limits(&mut scene, &shown.limits, places);
+        scene
+    }
+
+    fn place(&self, point: &Point, shown: &Shown) -> figure::Point {
+        let Estimate { mean, error } = (shown.of)(point);
+        figure::Point {
+            x: self.x(point),
+            y: mean,
+            interval: error.map(|error| Interval {
+                low: mean - error,
+                high: mean + error,
+            }),
+        }
     }
 }
 
 /// Dashed lines where the classes stand, their names beside the axes from the top down.
-fn limits(scene: &mut Scene, limits: &[(String, f64)], range: Range) {
-    let [left, right, ..] = MARGINS;
+fn limits(scene: &mut Scene, limits: &[(String, f64)], places: Places) {
+    let [left, right, ..] = FRAME.margins;
     let mut limits: Vec<&(String, f64)> = limits.iter().collect();
     limits.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut free = f64::NEG_INFINITY;
     for (name, reward) in limits {
-        let y = range.y(*reward);
+        let y = places.y(*reward);
         scene.add(Primitive::Line {
             x1: left,
             y1: y,

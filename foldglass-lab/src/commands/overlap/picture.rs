@@ -6,7 +6,9 @@ use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 use super::{Found, Point};
 use crate::output::number;
-use crate::report::figure::{BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, text};
+use crate::report::figure::{
+    BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, round_step, text,
+};
 
 /// The axes of a panel, and what is around them.
 const WIDE: f64 = 380.0;
@@ -198,7 +200,7 @@ fn write_panel(
     let axes = Axes {
         left,
         top,
-        most: round_up(highest),
+        most: round_step(highest.max(1e-6)).min(1.0),
     };
     axes.write_bars(scene, sampled);
     axes.write(scene);
@@ -218,30 +220,4 @@ fn write_panel(
         BOLD,
         said,
     );
-}
-
-/// The next 1, 2 or 5 times a power of ten, at most 1.
-fn round_up(value: f64) -> f64 {
-    let unit = 10f64.powf(value.max(1e-6).log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|n| n * unit);
-    let up = steps.into_iter().find(|step| *step >= value);
-    up.unwrap_or(1.0).min(1.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_axis_ends_at_a_round_number_above_all_bars() {
-        for (value, up) in [
-            (0.03, 0.05),
-            (0.5, 0.5),
-            (0.51, 1.0),
-            (1.2, 1.0),
-            (0.0012, 0.002),
-        ] {
-            assert!((round_up(value) - up).abs() < 1e-12, "{value}");
-        }
-    }
 }

@@ -2,22 +2,28 @@
 
 use foldglass::thermo::parity::Parity;
 use kuva::prelude::{
-    Layout, LegendEntry, LegendShape, LinePlot, LineStyle, MarkerShape, Plot, ScatterPlot,
-    SvgBackend, TickFormat, render_multiple,
+    LegendEntry, LegendShape, LinePlot, LineStyle, MarkerShape, Plot, ScatterPlot, TickFormat,
 };
 use kuva::render::annotations::ReferenceLine;
+
+use crate::report::figure::panel::{Axis, Frame, Panel, svg};
+use crate::report::figure::{GREY, LOOKS, WIDTH};
 
 /// The lengths that are drawn beside the one asked for.
 const LENGTHS: [usize; 4] = [4, 8, 16, 40];
 
-/// Okabe and Ito's palette, told apart without colours by the order of the curves.
-const COLOURS: [&str; 5] = ["#56b4e9", "#0072b2", "#009e73", "#d55e00", "#000000"];
+/// The looks of the curves, from the shortest length to the longest: black is the last.
+const ORDER: [usize; 5] = [6, 1, 3, 2, 0];
+
+const FRAME: Frame = Frame {
+    size: [WIDTH, 560.0],
+    margins: [75.0, 240.0, 60.0, 65.0],
+};
 
 /// The range of tau / tau_c.
 const RANGE: (f64, f64) = (0.5, 1.5);
 
 const POINTS: usize = 500;
-const SIZE: u32 = 13;
 
 /// The figure as SVG.
 pub fn draw(length: usize) -> String {
@@ -36,53 +42,39 @@ pub fn draw(length: usize) -> String {
             dasharray: dash.map(str::to_owned),
         });
     };
-    for (length, colour) in lengths.into_iter().zip(COLOURS) {
+    for (length, place) in lengths.into_iter().zip(ORDER) {
+        let colour = LOOKS[place].colour;
         plots.extend(curves(&Parity::new(length), colour));
         entry(format!("T = {length}"), colour, LegendShape::Line, None);
     }
-    let grey = "#555555";
     entry(
         "all codes (Gibbs)".to_owned(),
-        grey,
+        GREY,
         LegendShape::Line,
         None,
     );
     entry(
         "best factorised policy".to_owned(),
-        grey,
+        GREY,
         LegendShape::Line,
         Some("6 4"),
     );
     let circle = LegendShape::Marker(MarkerShape::Circle);
-    entry("where the bands cross".to_owned(), grey, circle, None);
+    entry("where the bands cross".to_owned(), GREY, circle, None);
     let diamond = LegendShape::Marker(MarkerShape::Diamond);
-    entry("where RLVR melts".to_owned(), grey, diamond, None);
-    let layout = Layout::new(RANGE, (0.45, 1.05))
-        .with_width(1000.0)
-        .with_height(560.0)
-        .with_force_margins(75.0, 240.0)
-        .with_force_margins_y(60.0, 65.0)
-        .with_title("Parity: the transition of the codes, and that of RLVR")
-        .with_title_size(17)
-        .with_x_label("τ / τ_c,  τ_c = 1 / ((6T - 2) ln 2)")
-        .with_y_label("mean reward")
-        .with_x_axis_min(RANGE.0)
-        .with_x_axis_max(RANGE.1)
-        .with_x_tick_step(0.1)
-        .with_x_tick_format(TickFormat::Fixed(1))
-        .with_y_axis_min(0.45)
-        .with_y_axis_max(1.05)
-        .with_y_tick_step(0.1)
-        .with_y_tick_format(TickFormat::Fixed(1))
-        .with_tick_size(SIZE)
-        .with_body_size(SIZE)
-        .with_label_size(15)
-        .with_reference_line(marker_line(1.0))
-        .with_reference_line(marker_line(0.75))
-        .with_legend_entries(legend)
-        .with_legend_at(775.0, 60.0)
-        .with_legend_width(215.0);
-    SvgBackend.render_scene(&render_multiple(plots, layout))
+    entry("where RLVR melts".to_owned(), GREY, diamond, None);
+    let ratio = Axis::new("τ / τ_c,  τ_c = 1 / ((6T - 2) ln 2)", RANGE.into())
+        .every(0.1)
+        .written(TickFormat::Fixed(1));
+    let reward = Axis::new("mean reward", [0.45, 1.05])
+        .every(0.1)
+        .written(TickFormat::Fixed(1));
+    let title = "Parity: the transition of the codes, and that of RLVR";
+    let panel = Panel::new(title, FRAME, ratio, reward)
+        .line(marker_line(1.0))
+        .line(marker_line(0.75))
+        .legend(legend, [WIDTH - 225.0, 60.0], 215.0);
+    svg(&panel.plots(plots).scene())
 }
 
 /// Where a transition is at large T.

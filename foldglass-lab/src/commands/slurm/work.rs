@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 use foldglass::Allowance;
 use foldglass_study::{
     Error as StudyError, Forecast, Options, Registry, SeriesForecast, Shard, Study, forecast,
 };
 
 use super::script::plain_path;
-use crate::cli::{Cli, Command, Settings};
+use crate::cli::{Settings, one_line};
 use crate::commands::enumerate::EnumerateArgs;
-use crate::commands::run::stopped_trial;
-use crate::error::Error;
+use crate::error::{Error, stopped_trial};
 use crate::output::counted;
 use crate::progress::Terminal;
 
@@ -35,7 +36,6 @@ enum Kind {
     Study(Forecast),
     Enumeration {
         args: Box<EnumerateArgs>,
-        settings: Settings,
         parts: usize,
         seconds: f64,
     },
@@ -48,6 +48,21 @@ pub struct Limits {
     pub cpus: usize,
     /// Memory of a task.
     pub allowance: Allowance,
+}
+
+/// What may stand after `--`.
+#[derive(Parser)]
+#[command(name = "foldglass")]
+struct Typed {
+    #[command(flatten)]
+    settings: Settings,
+    #[command(subcommand)]
+    command: Typable,
+}
+
+#[derive(Subcommand)]
+enum Typable {
+    Enumerate(Box<EnumerateArgs>),
 }
 
 impl Work {
@@ -97,11 +112,19 @@ impl Work {
         let out = out.ok_or_else(|| usage("--out DIR is needed for an enumeration"))?;
         let command = seeded(words.to_vec(), seed);
         let typed = ["foldglass".to_owned()].into_iter().chain(command.clone());
-        let read = Cli::read(typed.map(Into::into))?;
-        let Some((invocation, Command::Enumerate(args))) = read else {
-            return Err(usage("after -- stands enumerate with its flags"));
-        };
-        let parts = args.shares(&invocation.settings, limits.cpus, limits.allowance, 1);
+        let Typed {
+            settings,
+            command: Typable::Enumerate(args),
+        } = Typed::try_parse_from(typed).map_err(|error| match error.kind() {
+            ErrorKind::InvalidSubcommand
+            | ErrorKind::MissingSubcommand
+            | ErrorKind::DisplayHelp
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                usage("after -- stands enumerate with its flags")
+            }
+            _ => Error::Usage(one_line(&error.to_string())),
+        })?;
+        let parts = args.shares(limits.cpus, limits.allowance, 1);
         let parts = parts.map_err(|error| match error {
             Error::Study(error) => too_large(*error),
             other => other,
@@ -111,13 +134,12 @@ impl Work {
                 || "enumerate".to_owned(),
                 |name| name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
             ),
-            seed: invocation.settings.seed,
+            seed: settings.seed,
             command,
             out: out.to_owned(),
             memory_bytes: parts.memory_bytes,
             kind: Kind::Enumeration {
-                args: Box::new(args),
-                settings: invocation.settings,
+                args,
                 parts: parts.parts,
                 seconds: parts.seconds * limits.cpus as f64,
             },
@@ -171,8 +193,8 @@ impl Work {
     pub fn share_seconds(&self, tasks: usize, limits: Limits) -> Result<f64, Error> {
         match &self.kind {
             Kind::Study(found) => Ok(share_seconds(&found.series, tasks, limits.cpus)),
-            Kind::Enumeration { args, settings, .. } => {
-                let shares = args.shares(settings, limits.cpus, limits.allowance, tasks)?;
+            Kind::Enumeration { args, .. } => {
+                let shares = args.shares(limits.cpus, limits.allowance, tasks)?;
                 Ok(shares.seconds)
             }
         }

@@ -48,7 +48,7 @@ pub fn line<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

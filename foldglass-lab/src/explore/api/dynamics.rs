@@ -10,7 +10,8 @@ use foldglass::cavi::{self, HOTTEST, Resets, Runs as CaviRuns};
 use foldglass::chain::{self, Chains, Kernel, Order, random_code};
 use foldglass::count::Counter;
 use foldglass::{Allowance, Code, Policy, Stream, Symbol};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use self::run::{Engine, Table};
@@ -51,13 +52,22 @@ pub struct StepAsked {
     run: u64,
     #[serde(default = "one")]
     sweeps: u64,
-    /// The temperature from now on; none is the one before.
+    /// The temperature from now on. Left out, it is the one before; null is what JavaScript sends for a
+    /// number that could not be read, and is refused.
+    #[serde(default, deserialize_with = "number")]
     tau: Option<f64>,
     /// Whether the code or the policy is told too.
     #[serde(default = "yes")]
     table: bool,
     /// The significant digits of the policy; none are all.
     digits: Option<u8>,
+}
+
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let missing = || D::Error::custom("tau: a number is needed, such as 0.01");
+    Option::deserialize(deserializer)?
+        .map(Some)
+        .ok_or_else(missing)
 }
 
 fn one() -> u64 {

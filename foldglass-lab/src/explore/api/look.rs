@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::command::{self, CODE, File};
 use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
-use crate::commands::inspect::{Limits, inspect};
 use crate::error::Error;
 use crate::explore::deadline::Deadline;
 use crate::explore::refusal::Refusal;
+use crate::report::inspect::{Limits, inspect};
 
 #[derive(Serialize)]
 pub struct Looked {
@@ -132,13 +132,17 @@ fn status(reward: &Reward, changes: Changes) -> Status {
         (0, keep) => (
             "on a shelf",
             format!(
-                "a local maximum below 1: no change of one cell raises the reward, {keep} keep it; certify \
-                 says whether a way along them leads up"
+                "a local maximum below 1: no change of one cell raises the reward, {keep} {}; certify decides \
+                 whether a way along them leads up",
+                if keep == 1 { "keeps it" } else { "keep it" }
             ),
         ),
         (raise, _) => (
             "not a maximum",
-            format!("changes of one cell that raise the reward: {raise}"),
+            match raise {
+                1 => "1 change of one cell raises the reward".to_owned(),
+                raise => format!("{raise} changes of one cell raise the reward"),
+            },
         ),
     };
     Status { kind, words }

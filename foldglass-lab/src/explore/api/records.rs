@@ -3,19 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use foldglass::{Code, Symbol};
-use foldglass_study::{Fields, Gathered, Record, Registry, gather, read_lines, summarize};
+use foldglass_study::{
+    Fields, Gathered, Record, Registry, gather, quantities, read_lines, summarize,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Ask, command};
-use crate::commands::plot;
 use crate::error::Error;
 use crate::explore::classes::{Known, check_cells};
 use crate::explore::explorer::{Directory, Kind};
 use crate::explore::refusal::Refusal;
+use crate::report::figure::LOOKS;
+use crate::report::plot;
 
 /// The most points, runs of a point and points of a fleet's curve that are told of.
 const POINTS: usize = 2000;
@@ -26,27 +29,35 @@ const CURVE: usize = 2000;
 const BYTES: u64 = 512 << 20;
 
 impl Ask<'_> {
-    fn directory(&self, kind: Kind) -> Result<&Directory, Refusal> {
-        let directory = self.explorer.directory.as_ref();
-        directory
-            .filter(|directory| directory.kind == kind)
-            .ok_or_else(|| {
-                let what = match kind {
-                    Kind::Study => "a study",
-                    Kind::Fleet => "a fleet",
-                };
-                Refusal::unable(format!(
-                    "explore was not started with the directory of {what}"
-                ))
+    /// The directory of a study: the one that was given, or a study of the reproduction that was.
+    fn study(&self, named: Option<&str>) -> Result<PathBuf, Refusal> {
+        let none = || {
+            Refusal::unable("explore was not started with the directory of a study")
                 .help("foldglass explore DIR")
-            })
+        };
+        let directory = self.explorer.directory.as_ref().ok_or_else(none)?;
+        match (directory.kind, named) {
+            (Kind::Study, None) => Ok(directory.path.clone()),
+            (Kind::Reproduction, Some(name)) => {
+                let studies = directory.studies();
+                // A name that is listed leads nowhere else.
+                if studies.iter().any(|study| study == name) {
+                    return Ok(directory.path.join(name));
+                }
+                Err(Refusal::unable(format!(
+                    "the reproduction has no study `{name}`: it has {}",
+                    studies.join(", ")
+                )))
+            }
+            _ => Err(none()),
+        }
     }
 
-    fn gathered(&self) -> Result<(&Directory, Gathered), Refusal> {
-        let directory = self.directory(Kind::Study)?;
-        check_bytes(&directory.path)?;
-        let found = gather(std::slice::from_ref(&directory.path)).map_err(Error::from)?;
-        Ok((directory, found))
+    fn gathered(&self, study: Option<&str>) -> Result<(PathBuf, Gathered), Refusal> {
+        let path = self.study(study)?;
+        check_bytes(&path)?;
+        let found = gather(std::slice::from_ref(&path)).map_err(Error::from)?;
+        Ok((path, found))
     }
 }
 
@@ -64,32 +75,49 @@ fn check_bytes(directory: &Path) -> Result<(), Refusal> {
     )
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListAsked {
+    /// A study of a reproduction.
+    study: Option<String>,
+}
+
 /// What the directory holds.
-pub fn list(ask: &Ask<'_>) -> Result<Value, Refusal> {
+pub fn list(ask: &Ask<'_>, asked: &ListAsked) -> Result<Value, Refusal> {
+    let study_asked = asked.study.as_deref();
     match &ask.explorer.directory {
         None => Ok(json!({ "kind": null })),
         Some(directory) if directory.kind == Kind::Fleet => fleet(directory),
-        Some(_) => study(ask),
+        Some(directory) if directory.kind == Kind::Reproduction && study_asked.is_none() => {
+            Ok(reproduction(directory))
+        }
+        Some(_) => study(ask, study_asked),
     }
 }
 
-fn study(ask: &Ask<'_>) -> Result<Value, Refusal> {
-    let (directory, found) = ask.gathered()?;
+/// The studies of a reproduction, each of which can be asked for.
+fn reproduction(directory: &Directory) -> Value {
+    let shown = directory.path.display().to_string();
+    json!({
+        "kind": "reproduction",
+        "name": directory.path.file_name().map(|name| name.to_string_lossy()),
+        "studies": directory.studies(),
+        "command": command::line(["reproduce", "--from", &shown]),
+    })
+}
+
+fn study(ask: &Ask<'_>, named: Option<&str>) -> Result<Value, Refusal> {
+    let (directory, found) = ask.gathered(named)?;
     let registry = Registry::default();
     let points = summarize(&found.records, &registry, None);
     let parameters: Vec<Value> = plot::numbers(&points)
         .into_iter()
         .map(|(name, values)| json!({ "name": name, "values": values }))
         .collect();
-    let mut quantities: Vec<&str> = Vec::new();
-    for (name, value) in found.records.iter().flat_map(|record| &record.result) {
-        if value.is_number() && !quantities.contains(&&name[..]) {
-            quantities.push(name);
-        }
-    }
+    let quantities = quantities(&found.records, &registry);
     let mut classes: Vec<&str> = points.iter().map(|point| &point.class[..]).collect();
     classes.dedup();
-    let shown = directory.path.display().to_string();
+    let shown = directory.display().to_string();
     Ok(json!({
         "kind": "study",
         "name": found.manifest.study.name,
@@ -99,6 +127,7 @@ fn study(ask: &Ask<'_>) -> Result<Value, Refusal> {
         "classes": classes,
         "parameters": parameters,
         "quantities": quantities,
+        "mixed": points.iter().any(|point| point.quantity != points[0].quantity),
         "points": points.iter().take(POINTS).collect::<Vec<_>>(),
         "command": command::line(["summary", &shown]),
     }))
@@ -130,6 +159,7 @@ fn fleet(directory: &Directory) -> Result<Value, Refusal> {
         "damaged": damaged,
         "quantities": QUANTITIES,
         "curves": curves,
+        "command": format!("cat {}", command::quoted(&path.display().to_string())),
     }))
 }
 
@@ -184,11 +214,13 @@ pub struct PlotAsked {
     /// Only these classes.
     #[serde(default)]
     classes: Vec<String>,
+    /// A study of a reproduction.
+    study: Option<String>,
 }
 
 /// Draws a quantity against a parameter.
 pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
-    let (directory, found) = ask.gathered()?;
+    let (directory, found) = ask.gathered(asked.study.as_deref())?;
     let (of, against) = (asked.quantity.as_deref(), asked.against.as_deref());
     let drawn = plot::draw(&found, of, against, &asked.classes)?;
     let mut points = Vec::new();
@@ -196,6 +228,7 @@ pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
         for ((x, summary), at) in curve.points.iter().zip(places) {
             points.push(json!({
                 "curve": curve.name,
+                "quantity": summary.quantity,
                 "x": x,
                 "y": summary.mean,
                 "low": summary.low,
@@ -211,20 +244,19 @@ pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
             }));
         }
     }
-    let shown = directory.path.display().to_string();
-    let mut words = vec![
-        "plot",
-        &shown,
-        "--of",
-        &drawn.quantity,
-        "--against",
-        &drawn.against,
-    ];
+    let shown = directory.display().to_string();
+    let mut words = vec!["plot", &shown, "--against", &drawn.against];
+    // Curves of several quantities are drawn where none is asked for.
+    if let Some(of) = of {
+        words.extend(["--of", of]);
+    }
     asked
         .classes
         .iter()
         .for_each(|class| words.extend(["--class", class]));
     let [width, height] = drawn.size;
+    let curves = drawn.curves.iter().zip(LOOKS);
+    let curves = curves.map(|(curve, look)| json!({ "name": curve.name, "colour": look.colour }));
     Ok(json!({
         "command": command::line(words),
         "svg": drawn.svg,
@@ -232,6 +264,7 @@ pub fn plot(ask: &Ask<'_>, asked: &PlotAsked) -> Result<Value, Refusal> {
         "height": height,
         "quantity": drawn.quantity,
         "against": drawn.against,
+        "curves": curves.collect::<Vec<_>>(),
         "points": points,
     }))
 }
@@ -243,11 +276,13 @@ pub struct PointAsked {
     class: String,
     method: String,
     parameters: Fields,
+    /// A study of a reproduction.
+    study: Option<String>,
 }
 
 /// The runs of a point.
 pub fn point(ask: &Ask<'_>, asked: &PointAsked) -> Result<Value, Refusal> {
-    let (_, found) = ask.gathered()?;
+    let (_, found) = ask.gathered(asked.study.as_deref())?;
     let own = |record: &&Record| {
         record.class_id == asked.class
             && record.dynamics == asked.method
@@ -287,11 +322,13 @@ fn tokens(record: &Record) -> Option<&Vec<Value>> {
 #[serde(deny_unknown_fields)]
 pub struct RunAsked {
     id: String,
+    /// A study of a reproduction.
+    study: Option<String>,
 }
 
 /// One run: its class, its results and the code it kept.
 pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
-    let (_, found) = ask.gathered()?;
+    let (_, found) = ask.gathered(asked.study.as_deref())?;
     let record = found.records.iter().find(|record| record.id == asked.id);
     let record =
         record.ok_or_else(|| Refusal::unable(format!("the study has no run `{}`", asked.id)))?;

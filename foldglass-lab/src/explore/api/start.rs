@@ -73,7 +73,9 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
             "this class has no traps: from every code a way leads up that never lowers the reward (theorem \
              4.1)",
         )
-        .help("a tied class has traps, and so have correlated inputs, such as --inputs markov:9/10"));
+        .help(
+            "parity of length 4 has traps with --inputs markov:9/10, and with --tied --window 1,0",
+        ));
     }
     let failed = |error: &dyn std::fmt::Display| Refusal::unable(error.to_string());
     let settings = Settings {
@@ -83,10 +85,10 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
     let deadline = ask.deadline.within(LOOKING);
     let mut workers = Workers::new(class, 1, allowance).map_err(|error| failed(&error))?;
     for number in 0..WALKS {
-        deadline.check("looking for a trap")?;
         let mut walk = Chains::new(class, settings, seed, number..number + 1, allowance)
             .map_err(|error| failed(&error))?;
         for _ in 0..SWEEPS {
+            deadline.check("looking for a trap")?;
             walk.sweep(&[0.0]);
         }
         if walk.reward(0) == walk.denominator() {
@@ -97,7 +99,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
         if !search.is_over() {
             continue;
         }
-        let verdict = search.finish().verdict;
+        let verdict = search.finish().expect("it is over").verdict;
         if matches!(verdict.finding, Finding::Certified { .. }) {
             return Ok(verdict.start);
         }

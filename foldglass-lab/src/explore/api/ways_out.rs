@@ -1,18 +1,24 @@
 //! Leads codes out: escape paths, searches of shelves, the barrier tree (paper, thm. 4.1, App. E and G.6).
 
 use std::cmp::Ordering;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use foldglass::claim::{self, Kind};
+use foldglass::watch::{Observer, Progress};
 use foldglass::{Class, Code, Reward, escape as library};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::command::{self, CODE};
 use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
-use crate::commands::certify as certify_command;
-use crate::commands::tree::{Spot, flood};
 use crate::error::Error;
+use crate::explore::deadline::Deadline;
 use crate::explore::refusal::Refusal;
+use crate::output::counted;
+use crate::report::certify as shelf;
+use crate::report::tree::{Spot, flood};
 
 /// A move of a path, with what it is for.
 #[derive(Serialize)]
@@ -112,7 +118,7 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
         )));
     }
     let allowance = ask.explorer.allowance;
-    let line = certify_command::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
+    let line = shelf::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
     let cap = asked.cap.to_string();
     let mut words = vec!["certify", "--code", CODE, "--cap", &cap];
     if asked.barrier {
@@ -122,7 +128,7 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
     let over = asked.barrier && ask.deadline.is_over();
     told["stopped"] = (over || told.get("interrupted").is_some()).into();
     told["path"] = json!(line.path().map(|path| moves(line.reward(), path)));
-    told["way_out"] = json!(line.way_out().map(|way| moves(line.reward(), &way.moves)));
+    told["way_out"] = json!(line.way_out().map(|way| moves(line.reward(), way)));
     told["words"] = words_of(&told, asked.cap).into();
     told["command"] = command::line(words).into();
     told["code_file"] = json!(command::code_file(&code));
@@ -132,13 +138,13 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
 fn words_of(told: &Value, cap: usize) -> String {
     let (verdict, shelf) = (told["verdict"].as_str().unwrap_or(""), &told["shelf"]);
     let stopped = told["stopped"].as_bool().unwrap_or(false);
-    let more = if stopped {
-        ", when its time was over"
-    } else {
-        ""
-    };
+    let more = if stopped { "; its time was over" } else { "" };
     match verdict {
         "optimal" => "the reward is 1: there is nothing higher".to_owned(),
+        "certified" if shelf == 1 => {
+            "a trap: it is alone on its shelf, and every change of one cell lowers the reward"
+                .to_owned()
+        }
         "certified" => format!(
             "a trap: all {shelf} codes of its shelf were searched, and none has a neighbour that is higher"
         ),
@@ -147,7 +153,8 @@ fn words_of(told: &Value, cap: usize) -> String {
                 .to_owned()
         }
         _ => format!(
-            "not decided: no way up was found among {shelf} codes of its shelf (at most {cap} are searched{more})"
+            "not decided: no way up was found among {} of its shelf (at most {cap} are searched{more})",
+            counted(shelf.as_u64().unwrap_or(0), "code")
         ),
     }
 }
@@ -172,27 +179,74 @@ pub fn check_codes(class: &Class) -> Result<(), String> {
 /// The most leaves that are drawn and told of.
 const MOST_LEAVES: usize = 200;
 
+/// Stops a flood that its time is over for, or that will not be done in time by far.
+struct Forecast<'a> {
+    deadline: &'a Deadline,
+    begun: Instant,
+    limit: Duration,
+    /// About the time of the whole flood, where it was stopped.
+    needed: OnceLock<Duration>,
+}
+
+/// How much longer than allowed a flood is foreseen to take before it is stopped for it: a forecast made
+/// early is a rough one.
+const MARGIN: u32 = 2;
+
+impl Observer for Forecast<'_> {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        let over = self.deadline.hear(progress);
+        let (elapsed, all) = (self.begun.elapsed(), progress.all.unwrap_or(0));
+        if elapsed < self.limit / 10 || progress.done == 0 {
+            return over;
+        }
+        let needed = elapsed.mul_f64(all as f64 / progress.done as f64);
+        if over.is_continue() && needed < MARGIN * self.limit {
+            return over;
+        }
+        let _ = self.needed.set(needed);
+        ControlFlow::Break(())
+    }
+}
+
 /// Floods a small class.
 pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
     let known = ask.class(&asked.class)?;
     check_codes(&known.class)
         .map_err(|error| Refusal::unable(error).help("such as --task parity --lengths 4"))?;
+    let limit = ask.explorer.times.computing;
+    let forecast = Forecast {
+        deadline: &ask.deadline,
+        begun: Instant::now(),
+        limit,
+        needed: OnceLock::new(),
+    };
     let flooded = flood(
         &known.class,
         &known.words,
         MOST_LEAVES,
         ask.explorer.allowance,
-        &ask.deadline,
+        &forecast,
     );
-    let (flooded, sketch) = flooded.map_err(|error| match error {
-        Error::Stopped(_) => Refusal::new(
-            503,
-            "the flood takes longer than a page may ask for: it was stopped",
-        ),
+    let line = ["tree", "--svg", "tree.svg"].into_iter().map(str::to_owned);
+    let line = command::line(line.chain(known.flags.iter().cloned()));
+    let (tree, sketch) = flooded.map_err(|error| match error {
+        Error::Stopped(_) => {
+            let limit = limit.as_secs_f64();
+            let why = match forecast.needed.get() {
+                Some(needed) => format!(
+                    "it would take about {:.1} s on this machine, as busy as it is; a page waits {limit} s",
+                    needed.as_secs_f64()
+                ),
+                None => format!("it was not done after {limit} s, as long as a page waits"),
+            };
+            Refusal::new(503, format!("the tree was given up: {why}"))
+            .help(format!(
+                "{line} draws it; so does the page of `foldglass explore --longest 60`"
+            ))
+        }
         other => other.into(),
     })?;
     let [width, height] = sketch.size;
-    let tree = &flooded.tree;
     let leaf = |spot: &Spot| {
         let leaf = &tree.leaves[spot.leaf];
         json!({
@@ -213,7 +267,6 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
             let reward = Exact::from(&tree.reward(saddle.reward));
             json!({ "id": id, "reward": reward, "children": saddle.children })
         });
-    let line = ["tree", "--svg", "tree.svg"].into_iter().map(str::to_owned);
     Ok(json!({
         "svg": sketch.svg,
         "width": width,
@@ -222,6 +275,6 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
         "leaf_count": tree.leaves.len(),
         "leaves": sketch.leaves.iter().map(leaf).collect::<Vec<_>>(),
         "saddles": saddles.take(10 * MOST_LEAVES).collect::<Vec<_>>(),
-        "command": command::line(line.chain(known.flags.iter().cloned())),
+        "command": line,
     }))
 }

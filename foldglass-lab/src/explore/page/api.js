@@ -3,6 +3,9 @@
 /** The name of this page: a server that serves two keeps their runs apart. */
 export const page = crypto.randomUUID();
 
+/** Tells of "answered" (with the time at which the question was asked) and of "unanswered". */
+export const traffic = new EventTarget();
+
 /** What the server refused, in its words. */
 export class Refused extends Error {
   /**
@@ -26,21 +29,27 @@ export class Refused extends Error {
  * @template T
  * @param {string} name
  * @param {Record<string, unknown>} [body]
+ * @param {AbortSignal} [signal]  cancels the question; the server then stops its computation
  * @returns {Promise<T>}
  */
-export async function ask(name, body = {}) {
+export async function ask(name, body = {}, signal) {
+  const asked = performance.now();
   let response;
   try {
     response = await fetch(`api/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Page": page },
       body: JSON.stringify(body),
+      signal,
     });
-  } catch {
-    throw new Refused("The server does not answer.", "Is `foldglass explore` still running? Start it again and paste this address's part after # behind the new one.", 0);
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    traffic.dispatchEvent(new Event("unanswered"));
+    throw new Refused("The server does not answer.", null, 0);
   }
   const answer = await response.json().catch(() => ({ error: `The server answered ${response.status}.`, help: null }));
   if (!response.ok) throw new Refused(answer.error ?? `The server answered ${response.status}.`, answer.help ?? null, response.status);
+  traffic.dispatchEvent(new CustomEvent("answered", { detail: asked }));
   return answer;
 }
 
@@ -48,6 +57,8 @@ export async function ask(name, body = {}) {
 export function keepAwake() {
   const worker = new Worker(new URL("./alive.js", import.meta.url), { type: "module" });
   worker.postMessage({ address: new URL("api/alive", document.baseURI).href, page });
+  // What the worker is told is not what a reader has done: no message of the page vanishes for it.
+  worker.addEventListener("message", ({ data }) => traffic.dispatchEvent(data.answered ? new CustomEvent("answered", { detail: 0 }) : new Event("unanswered")));
   addEventListener("pagehide", () => {
     navigator.sendBeacon("api/gone", new Blob([JSON.stringify({ page })], { type: "application/json" }));
   });

@@ -13,7 +13,7 @@ const PRESETS = [
   { words: "Correlated parity, T = 4: a barrier tree", flags: "--task parity --lengths 4 --inputs markov:9/10", how: "trap" },
   { words: "Addition modulo 5, T = 8", flags: "--task z:5 --lengths 8", how: "random" },
   { words: "The paper's quasigroup, window (0,3), T = 7", flags: "--task quasigroup --lengths 7 --window 0,3", how: "random" },
-  { words: "Tied parity, T = 5", flags: "--task parity --lengths 5 --tied", how: "random" },
+  { words: "Tied parity, window (1,0), T = 5: it has traps", flags: "--task parity --lengths 5 --window 1,0 --tied", how: "trap" },
 ];
 
 /** @param {string} name @returns {HTMLInputElement} */
@@ -70,7 +70,6 @@ async function open(flags, kind) {
   try {
     await store.open(flags, null, { how: kind, seed: seed() });
     /** @type {HTMLDialogElement} */ (by("class-dialog")).close();
-    // A class without this start still opens, with a random code.
   } catch (refused) {
     if (!(refused instanceof Refused)) throw refused;
     error.textContent = refused.whole;

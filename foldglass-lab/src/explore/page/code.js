@@ -100,7 +100,8 @@ function showReward() {
   by("status").textContent = kind;
   by("status").className = `badge ${KINDS[kind] ?? "open"}`;
   by("status-words").textContent = look.status.words;
-  const said = `Reward ${bare(look.reward.text)}, ${kind}. ${store.marks?.counts.raise ?? 0} single changes raise it.`;
+  const raising = store.marks?.counts.raise ?? 0;
+  const said = `Reward ${bare(look.reward.text)}, ${kind}. ${raising === 1 ? "1 single change raises" : `${raising} single changes raise`} it.`;
   if (by("said").textContent !== said) by("said").textContent = said;
 }
 
@@ -119,6 +120,7 @@ function showCounts() {
   const all = raise + keep + lower || 1;
   for (const [name, count] of Object.entries({ raise, keep, lower })) {
     by(`count-${name}`).textContent = count.toLocaleString("en");
+    by(`verb-${name}`).textContent = count === 1 ? `${name}s` : name;
     by(`bar-${name}`).style.flexGrow = String(count / all);
   }
   by("count-cells").textContent = `${info.cells.toLocaleString("en")} cells, ${look.unvisited.length.toLocaleString("en")} never visited`;

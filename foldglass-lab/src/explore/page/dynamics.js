@@ -16,6 +16,8 @@ import { term } from "./words.js";
 
 /** The slider goes over powers of ten from COLDEST to 1. */
 const COLDEST = -13;
+/** The hottest temperature that the server takes. */
+const HOTTEST = 1e300;
 /** Milliseconds between two pictures at least: what the eye follows and the server bears. */
 const BEAT = 110;
 /** Up to so many cells the ways of the inputs are drawn at every beat. */
@@ -46,9 +48,10 @@ export function startDynamics() {
     if (chosen) return;
     exact.value = store.info?.q === 2 ? "0.01" : "1e-6";
     slider.value = String(Math.log10(tau()));
+    checkTau();
   });
-  slider.addEventListener("input", () => { exact.value = String(Number((10 ** Number(slider.value)).toPrecision(3))); });
-  exact.addEventListener("input", () => { if (tau() > 0) slider.value = String(Math.max(COLDEST, Math.log10(tau()))); });
+  slider.addEventListener("input", () => { exact.value = String(Number((10 ** Number(slider.value)).toPrecision(3))); checkTau(); });
+  exact.addEventListener("input", () => { if (checkTau() && tau() > 0) slider.value = String(Math.max(COLDEST, Math.log10(tau()))); });
   for (const id of ["kernel", "resets", "run-seed"]) by(id).addEventListener("change", () => { pause(); reset().catch(store.failed); });
   by("play").addEventListener("click", toggle);
   by("step").addEventListener("click", single);
@@ -95,7 +98,19 @@ function spread(field) {
   });
 }
 
-const tau = () => Number(entry("tau").value);
+/** What is written for the temperature; not a number where it cannot be read. */
+const tau = () => (entry("tau").value.trim() ? Number(entry("tau").value) : NaN);
+
+/** Whether the temperature is one; where it is not, says so and plays nothing: a run at another one would mislead. */
+function checkTau() {
+  const good = tau() >= 0 && tau() <= HOTTEST;
+  by("tau-error").textContent = good ? "" : `τ = "${entry("tau").value.trim()}" is not a temperature: a number from 0 to ${number(HOTTEST)} is accepted, such as 0.01 or 1e-6.`;
+  entry("tau").setAttribute("aria-invalid", String(!good));
+  for (const id of ["play", "step", "reset"]) /** @type {HTMLButtonElement} */ (by(id)).disabled = !good;
+  if (!good) pause();
+  return good;
+}
+
 const sweeps = () => Number(/** @type {HTMLSelectElement} */ (by("sweeps")).value);
 
 function showStale() {
@@ -126,7 +141,7 @@ const reset = () => inTurn(begin);
 
 async function begin() {
   const { info, code } = store;
-  if (!info) return;
+  if (!info || !checkTau()) return;
   runs += 1;
   const own = runs;
   for (const one of sides) {
@@ -244,6 +259,7 @@ export const runFields = () => sides.map(({ field }) => field);
 
 /** Plays or pauses. */
 export function toggle() {
+  if (!checkTau()) return;
   if (playing) pause();
   else play();
 }
@@ -272,7 +288,7 @@ async function play() {
 /** One step. */
 export async function single() {
   pause();
-  await attempt(1);
+  if (checkTau()) await attempt(1);
 }
 
 /** @param {number} count */

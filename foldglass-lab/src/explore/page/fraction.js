@@ -61,6 +61,13 @@ export function number(value) {
 }
 
 /**
+ * `1 code`, `2 codes`.
+ * @param {number} count
+ * @param {string} noun
+ */
+export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+/**
  * A reward without `/1`.
  * @param {string} text
  */

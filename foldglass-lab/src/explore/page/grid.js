@@ -15,6 +15,22 @@ const CELL = 24.4;
 const SMALL = 16.6;
 const LABEL = 90;
 
+/**
+ * What a block is called: its step, and where that is not one of its own what can be seen there, as `x x –, y`. A dash
+ * stands for a place before the first symbol or after the last.
+ * @param {Block} block
+ * @param {ClassInfo|null} info
+ */
+function blockName(block, info) {
+  const alone = info?.grid.filter(({ t }) => t === block.t).length === 1;
+  if (block.t !== null && alone) return `t = ${block.t}`;
+  /** @param {string|undefined} text @param {string} letter */
+  const places = (text, letter) => (text ?? "").split(",").map((one) => (one === "SEP" ? "–" : letter)).join(" ");
+  const before = places(block.columns[0], "y");
+  const seen = `${places(block.rows[0], "x")}, ${before.includes("y") ? before : "first step"}`;
+  return block.t === null ? seen : `t = ${block.t}: ${seen}`;
+}
+
 export class Grid {
   /** @type {Spot[]} */ spots = [];
   /** @type {ClassInfo|null} */ #info = null;
@@ -76,7 +92,7 @@ export class Grid {
   #blockElement(block, fold, below) {
     const from = this.#part * fold.linesAtOnce;
     const to = Math.min(fold.count, from + fold.linesAtOnce);
-    const table = h("div", { role: "grid", "aria-label": block.t === null ? "all steps" : `step ${block.t}` });
+    const table = h("div", { role: "grid", "aria-label": blockName(block, this.#info) });
     if (block.columns.length > 1) table.dataset.wide = "";
     table.append(...headLines(block, fold));
     for (let line = from; line < to; line += 1) {
@@ -91,14 +107,14 @@ export class Grid {
       }
       table.append(row);
     }
-    return h("div", { class: "block" }, h("div", { class: "block-title" }, block.t === null ? "every step" : `t = ${block.t}`), table);
+    return h("div", { class: "block" }, h("div", { class: "block-title" }, blockName(block, this.#info)), table);
   }
 
   /** @param {ClassInfo} info */
   #buildBar(info) {
     this.bar.replaceChildren();
     if (!this.#single) return;
-    const steps = info.grid.map((block, number) => button(block.t === null ? (block.columns.length > 1 ? "later steps" : `group ${number + 1}`) : `t = ${block.t}`, () => {
+    const steps = info.grid.map((block, number) => button(blockName(block, this.#info), () => {
       this.#block = number;
       this.#part = 0;
       this.#build();

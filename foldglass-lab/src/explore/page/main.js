@@ -6,10 +6,10 @@ import { startCode } from "./code.js";
 import { by, latest } from "./dom.js";
 import { startDynamics } from "./dynamics.js";
 import { startKeys } from "./keys.js";
-import { failed, quiet } from "./notice.js";
+import { failed, quiet, startNotices } from "./notice.js";
 import { startRecords } from "./records.js";
 import { startRollout } from "./rollout.js";
-import { isOwn, readAddress, startShare } from "./share.js";
+import { copyAddress, finishReading, isOwn, readAddress, startShare } from "./share.js";
 import { store } from "./store.js";
 import { startCommandBar } from "./take.js";
 import { startTheme } from "./theme.js";
@@ -62,6 +62,7 @@ function foldPanels() {
 
 async function begin() {
   store.failed = failed;
+  startNotices(copyAddress);
   startTheme();
   translate(document);
   startTabs();
@@ -80,7 +81,7 @@ async function begin() {
   keepAwake();
   startRecords(hello.directory);
   by("version").textContent = hello.version;
-  const open = latest(async () => { await openAddress(hello).catch(failed); });
+  const open = latest(async () => { await openAddress(hello).catch(failed); finishReading(); });
   addEventListener("hashchange", () => { if (!isOwn()) open(undefined); });
   await open(undefined);
   startTour();

@@ -2,8 +2,8 @@
 
 import { markMove } from "./code.js";
 import { button, h, still } from "./dom.js";
-import { bare } from "./fraction.js";
-import { cellName, store } from "./store.js";
+import { bare, plural } from "./fraction.js";
+import { cellName, sameCode, store } from "./store.js";
 
 /** @typedef {import("./types.js").Move} Move */
 
@@ -55,6 +55,25 @@ export class Player {
     this.load([], []);
   }
 
+  /**
+   * Takes note of the code that is shown, and answers whether it is one of the path's. One that the player did not
+   * put there stops it: a hand on the code is not overruled.
+   */
+  follow() {
+    if (sameCode(store.code, this.codeAt(this.at))) return true;
+    this.stop();
+    const code = this.start.slice();
+    for (let at = 0; at <= this.moves.length; at += 1) {
+      const move = this.moves[at - 1];
+      if (move) code[move.cell] = move.to;
+      if (!sameCode(store.code, code)) continue;
+      this.at = at;
+      this.#show();
+      return true;
+    }
+    return false;
+  }
+
   /** The code after so many moves. @param {number} at */
   codeAt(at) {
     const code = this.start.slice();
@@ -76,7 +95,7 @@ export class Player {
 
   #show() {
     const move = this.moves[this.at - 1];
-    this.words.textContent = move ? `Move ${this.at} of ${this.moves.length}: ${move.for}` : `${this.moves.length} moves; none is made yet.`;
+    this.words.textContent = move ? `Move ${this.at} of ${this.moves.length}: ${move.for}` : `${plural(this.moves.length, "move")}; none is made yet.`;
     this.before.disabled = this.first.disabled = this.at === 0;
     this.after.disabled = this.at === this.moves.length;
     [...this.list.children].forEach((item, place) => {

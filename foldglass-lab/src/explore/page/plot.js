@@ -3,7 +3,7 @@
 import { h, s } from "./dom.js";
 import { number } from "./fraction.js";
 
-/** @typedef {{name: string, className: string, colour: string, dashes: string, points: [number, number][], every: number}} Line */
+/** @typedef {{name: string, colour: string, dashes: string, points: [number, number][], every: number}} Line */
 
 /** More points than this are thinned to every second; an hour of playing stays this small. */
 const MOST = 1600;
@@ -45,7 +45,7 @@ export class Plot {
   setLines(names) {
     this.lines = names.map((name, place) => {
       const look = LOOKS[place % LOOKS.length] ?? { colour: "#000000", dashes: "" };
-      return { name, className: `line-${place % LOOKS.length}`, ...look, points: [], every: 1 };
+      return { name, ...look, points: [], every: 1 };
     });
     this.draw();
   }
@@ -108,10 +108,10 @@ export class Plot {
     for (const [place, line] of this.lines.entries()) {
       if (!line.points.length) continue;
       const d = line.points.map(([x, y]) => `${across(x).toFixed(1)} ${up(y).toFixed(1)}`).join("L");
-      parts.push(s("path", { class: `curve ${line.className}`, d: `M${d}`, fill: "none", stroke: line.colour, "stroke-width": 1.8, "stroke-dasharray": line.dashes || "none" }));
+      parts.push(s("path", { class: "curve", d: `M${d}`, fill: "none", stroke: line.colour, "stroke-width": 1.8, "stroke-dasharray": line.dashes || "none" }));
       const [x, y] = line.points[line.points.length - 1] ?? [0, 0];
-      parts.push(s("circle", { class: `end ${line.className}`, cx: across(x), cy: up(y), r: 3, fill: line.colour }));
-      parts.push(s("text", { class: `name ${line.className}`, x: wide - right + 8, y: ends[place], "font-size": 12, fill: line.colour }, line.name));
+      parts.push(s("circle", { class: "end", cx: across(x), cy: up(y), r: 3, fill: line.colour }));
+      parts.push(s("text", { class: "name", x: wide - right + 8, y: ends[place], "font-size": 12, fill: line.colour }, line.name));
     }
     this.svg.replaceChildren(...parts);
   }

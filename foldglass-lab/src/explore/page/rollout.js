@@ -15,7 +15,13 @@ export function startRollout() {
   const entry = /** @type {HTMLInputElement} */ (by("input"));
   const read = () => {
     const text = entry.value.trim();
-    choose(text ? parse(text) : null);
+    const odd = text ? parse(text).find((symbol) => !isSymbol(symbol)) : undefined;
+    if (odd !== undefined) {
+      const most = (store.info?.q ?? 1) - 1;
+      by("input-error").textContent = `"${odd}" is not a symbol of this task: 0 to ${most} are accepted, such as ${Array.from({ length: store.info?.steps ?? 1 }, (_, t) => t % 2).join(" ")}.`;
+      return;
+    }
+    choose(text ? parse(text).map(Number) : null);
   };
   by("input-form").addEventListener("submit", (event) => { event.preventDefault(); read(); });
   by("input-random").addEventListener("click", () => {
@@ -37,13 +43,16 @@ export function startRollout() {
 }
 
 /** Digits side by side, or numbers between commas or spaces. @param {string} text */
-const parse = (text) => (/^[0-9]+$/.test(text) && (store.info?.q ?? 0) <= 10 ? [...text] : text.split(/[\s,]+/)).map(Number);
+const parse = (text) => (/^[0-9]+$/.test(text) && (store.info?.q ?? 0) <= 10 ? [...text] : text.split(/[\s,]+/));
+
+/** @param {string} text */
+const isSymbol = (text) => /^[0-9]+$/.test(text) && Number(text) < (store.info?.q ?? 0);
 
 /** @param {number[]|null} input */
 function choose(input) {
   store.input = input;
   const entry = /** @type {HTMLInputElement} */ (by("input"));
-  entry.value = input ? input.map((symbol) => (Number.isNaN(symbol) ? "?" : symbol)).join(" ") : "";
+  entry.value = input ? input.join(" ") : "";
   by("input-error").textContent = "";
   if (input) { refresh(input); return; }
   store.rollout = null;

@@ -39,6 +39,11 @@ class Store {
     this.#events.addEventListener(topic, act);
   }
 
+  /** @param {Topic} topic @param {() => void} act */
+  off(topic, act) {
+    this.#events.removeEventListener(topic, act);
+  }
+
   /** @param {Topic} topic */
   tell(topic) {
     this.#events.dispatchEvent(new Event(topic));
@@ -62,6 +67,8 @@ class Store {
     const same = this.info && this.info.flags.join(" ") === flags.join(" ");
     const info = same && this.info ? this.info : await ask("class", { class: flags });
     const fits = code && code.length === info.cells && code.every((token) => token < info.actions);
+    // Nothing to do: another view of what is shown.
+    if (same && fits && sameCode(code, this.code)) return;
     const begun = fits ? code : (await ask("start", { class: info.flags, ...start })).code;
     this.#remember("");
     this.#take(info, begun);
@@ -202,6 +209,9 @@ class Store {
   /** @type {(error: unknown) => void} Shows what went wrong. */
   failed = (error) => { throw error; };
 }
+
+/** @param {number[]} a @param {number[]} b */
+export const sameCode = (a, b) => a === b || (a.length === b.length && a.every((token, cell) => token === b[cell]));
 
 /** The one store of the page. */
 export const store = new Store();

@@ -8,7 +8,7 @@ import { kept } from "./theme.js";
 
 /** @type {Stop[]} */
 const STOPS = [
-  { at: "class-open", title: "A task and a class of codes", words: "The task: multiply the symbols x₁ … x_T one after the other. Only the last answer is checked. To learning this is a verifiable reward; to physics, minus the energy. Here you choose task, length and what a step may see." },
+  { at: "class-open", title: "A task and a class of codes", words: "The task: multiply the T symbols x₁, x₂, … of an input one after the other. Only the last answer is checked. To learning this is a verifiable reward; to physics, minus the energy. Here you choose task, length and what a step may see." },
   { at: "stage", title: "A code", words: "A column is a step, a circle a cell: what is seen there, and the token that is said. Together they are a deterministic policy, or a configuration of Potts spins. Click a cell to change its token." },
   { at: "reward-panel", title: "The reward, exact", words: "The share of inputs answered rightly, as a fraction. Cells say what a change would do: ▲ raises it, = keeps it, ▼ lowers it. Where nothing raises it, the code is a local maximum; where no free path leads on, a trap." },
   { at: "tab-dynamics", title: "Dynamics", words: "Monte Carlo and RLVR from the same code, side by side. τ is the temperature, or the weight of the entropy bonus: turn it while they run." },
@@ -19,6 +19,7 @@ const STOPS = [
 let at = 0;
 /** @type {import("./types.js").View} Where the reader was. */
 let from = "code";
+let height = 0;
 
 const dialog = () => /** @type {HTMLDialogElement} */ (by("tour"));
 
@@ -30,12 +31,13 @@ export function startTour() {
   by("tour-skip").addEventListener("click", closeTour);
   dialog().addEventListener("cancel", closeTour);
   addEventListener("resize", () => { if (dialog().open) place(); });
-  if (kept("toured") !== "yes") openTour();
+  // Whoever opens records has come for them: the tour, which is about codes, waits for its button.
+  if (kept("toured") !== "yes" && store.view !== "records") openTour();
 }
 
 /** Opens it at its beginning. */
 export function openTour() {
-  from = store.view;
+  [from, height] = [store.view, scrollY];
   if (from !== "code") store.show("code");
   if (!dialog().open) dialog().show();
   go(0);
@@ -48,6 +50,7 @@ export function closeTour() {
   kept("toured", "yes");
   light(null);
   if (from !== "code") store.show(from);
+  scrollTo({ top: height, behavior: "instant" });
   by("tour-open").focus({ preventScroll: true });
   return true;
 }

@@ -1,11 +1,12 @@
 // Shows the barrier tree of a small class; a leaf that is clicked loads its code.
 
-import { ask } from "./api.js";
-import { by, picture, s } from "./dom.js";
-import { bare } from "./fraction.js";
+import { ask, Refused } from "./api.js";
+import { by, picture, s, still } from "./dom.js";
+import { bare, plural } from "./fraction.js";
 import { notice } from "./notice.js";
 import { store } from "./store.js";
 import { takeButtons } from "./take.js";
+import { work } from "./ways.js";
 
 /** @typedef {import("./types.js").Tree} Tree */
 
@@ -15,25 +16,7 @@ let tree = null;
 /** Builds the panel. */
 export function startTree() {
   by("tree-take").append(takeButtons("tree", { svg: () => tree?.svg ?? null, json: () => tree && { class: store.info?.flags, leaves: tree.leaves } }));
-  by("tree-find").addEventListener("click", async () => {
-    const element = /** @type {HTMLButtonElement} */ (by("tree-find"));
-    element.disabled = true;
-    element.classList.add("waiting");
-    try {
-      const info = store.info;
-      if (!info) return;
-      const answer = await ask("tree", { class: info.flags });
-      if (store.info !== info) return;
-      tree = /** @type {Tree} */ (answer);
-      show();
-      store.setCommands("ways", [{ command: tree.command, file: null }]);
-    } catch (error) {
-      store.failed(error);
-    } finally {
-      element.disabled = store.info?.can.tree.able === false;
-      element.classList.remove("waiting");
-    }
-  });
+  by("tree-find").addEventListener("click", () => work("tree-find", find));
   store.on("class", () => {
     tree = null;
     by("tree-figure").hidden = true;
@@ -41,6 +24,40 @@ export function startTree() {
     /** @type {HTMLButtonElement} */ (by("tree-find")).disabled = can?.able === false;
     by("tree-why").textContent = can?.able === false ? can.why_not ?? "" : "";
   });
+}
+
+/** How often it is asked how far the flood is, in milliseconds. */
+const AGAIN = 400;
+
+/** @param {AbortSignal} signal */
+async function find(signal) {
+  const info = store.info;
+  if (!info) return;
+  by("tree-why").textContent = "";
+  const watch = setInterval(() => { showProgress().catch(() => {}); }, AGAIN);
+  try {
+    const answer = await ask("tree", { class: info.flags }, signal);
+    if (store.info !== info) return;
+    tree = /** @type {Tree} */ (answer);
+    show();
+    store.setCommands("ways", [{ command: tree.command, file: null }]);
+  } catch (error) {
+    // Why there is no tree stands where it would have been asked for again.
+    if (!(error instanceof Refused) || error.status !== 503) throw error;
+    by("tree-why").textContent = error.whole;
+  } finally {
+    clearInterval(watch);
+    by("tree-progress").hidden = true;
+  }
+}
+
+async function showProgress() {
+  const { done, all } = /** @type {{done: number|null, all: number|null}} */ (await ask("progress", { of: "tree" }));
+  // The tree may have come meanwhile.
+  if (by("tree-cancel").hidden || !done || !all) return;
+  /** @type {HTMLProgressElement} */ (by("tree-bar")).value = done / all;
+  by("tree-share").textContent = `${Math.floor((100 * done) / all)} % of the flood`;
+  by("tree-progress").hidden = false;
 }
 
 function show() {
@@ -51,11 +68,11 @@ function show() {
   own.removeAttribute("width");
   own.removeAttribute("height");
   own.setAttribute("role", "group");
-  own.setAttribute("aria-label", `Barrier tree with ${leaves.length} leaves`);
+  own.setAttribute("aria-label", `Barrier tree with ${leaves.length} ${leaves.length === 1 ? "leaf" : "leaves"}`);
   /** @type {SVGGElement[]} */
   const spots = leaves.map((leaf, place) => {
     const kind = leaf.barrier ? `a trap behind a barrier of ${bare(leaf.barrier.text)}` : "no higher reward";
-    const name = `Leaf ${leaf.id}: J = ${bare(leaf.reward.text)}, ${leaf.size} codes, ${kind}`;
+    const name = `Leaf ${leaf.id}: J = ${bare(leaf.reward.text)}, ${plural(Number(leaf.size), "code")}, ${kind}`;
     const spot = s("g", { class: "leaf", role: "button", tabindex: place === 0 ? 0 : -1, "aria-label": name, "data-leaf": leaf.id },
       s("circle", { class: "hit", cx: leaf.x, cy: leaf.y, r: 13 }),
       s("circle", { class: "dot", cx: leaf.x, cy: leaf.y, r: 4.5 }),
@@ -83,4 +100,6 @@ function show() {
   own.append(...spots);
   by("tree-picture").replaceChildren(own);
   by("tree-figure").hidden = false;
+  // It stands below the code, often off the screen.
+  by("tree-figure").scrollIntoView({ block: "start", behavior: still() ? "auto" : "smooth" });
 }

@@ -69,11 +69,12 @@
 /** @typedef {{svg: string, width: number, height: number, codes: string, leaf_count: number, leaves: Leaf[], command: string}} Tree */
 
 /** @typedef {{model: number, task: string, c: number, learning_rate: number, seed: number, points: (number|null)[][]}} Curve  Of a network: points of step and quantities. */
-/** @typedef {{kind: "fleet", name: string, finished: boolean, quantities: string[], curves: Curve[], command?: string}} Fleet */
-/** @typedef {{kind: "study", name: string, done: number, missing: string, damaged: number, classes: string[], parameters: {name: string, values: number[]}[], quantities: string[], command: string}} Study */
+/** @typedef {{kind: "fleet", name: string, finished: boolean, quantities: string[], curves: Curve[], command: string}} Fleet */
+/** @typedef {{kind: "reproduction", name: string, studies: string[], command: string}} Reproduction */
+/** @typedef {{kind: "study", name: string, done: number, missing: string, damaged: number, classes: string[], parameters: {name: string, values: number[]}[], quantities: string[], mixed: boolean, command: string}} Study  Mixed: its methods are judged by several quantities. */
 /** @typedef {{class: string, method: string, parameters: Record<string, unknown>}} PointName */
-/** @typedef {{curve: string, x: number, y: number, low: number|null, high: number|null, n: number, at: [number, number], point: PointName}} Point */
-/** @typedef {{svg: string, width: number, height: number, quantity: string, against: string, points: Point[], command: string}} RecordsPlot */
+/** @typedef {{curve: string, quantity: string, x: number, y: number, low: number|null, high: number|null, n: number, at: [number, number], point: PointName}} Point */
+/** @typedef {{svg: string, width: number, height: number, quantity: string, against: string, curves: {name: string, colour: string}[], points: Point[], command: string}} RecordsPlot */
 /** @typedef {{id: string, run: number, values: Record<string, number|string|boolean|null>, has_code: boolean}} Row */
 
 /** @typedef {{version: string, class: string[]|null, code: number[]|null, directory: {name: string, kind: string}|null}} Hello */

@@ -2,8 +2,8 @@
 
 use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Symbol};
 
-use crate::commands::draw;
 use crate::error::Error;
+use crate::report::draw;
 use crate::report::page::{Block, Chapter, Fact, Figure, Sheet};
 use crate::report::{Cell, Column, Table};
 

@@ -10,9 +10,9 @@ use super::super::studies::Scale;
 use super::super::times::{CENSUSES, CERTIFICATES, Time, Times};
 use super::Made;
 use crate::error::Error;
-use crate::output::counted;
 use crate::progress::span;
 use crate::report::page::{Block, Fact, Sheet};
+use crate::report::words::counted;
 use crate::report::{Cell, Column, Table};
 
 /// The command that makes an item.

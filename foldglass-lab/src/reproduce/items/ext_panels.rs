@@ -1,16 +1,15 @@
 //! Draws the figures of the items beyond the paper: panels side by side, a legend in each.
 
-use kuva::prelude::{Layout, LinePlot, Plot, ScatterPlot, SvgBackend, TickFormat, render_multiple};
-use kuva::render::render::TextAnchor;
+use kuva::prelude::{LegendEntry, LinePlot, Plot, ScatterPlot, TickFormat};
+use kuva::render::render::{Scene, TextAnchor};
 
-use crate::report::figure::{self, Look, PLAIN, Point, legend, styled, text};
+use crate::report::figure::panel::{self, Frame};
+use crate::report::figure::{self, Look, PLAIN, Point, legend, text};
 
-/// The width and height of a panel.
-const WIDTH: f64 = 600.0;
-const HEIGHT: f64 = 400.0;
-
-/// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [75.0, 195.0, 45.0, 60.0];
+const FRAME: Frame = Frame {
+    size: [600.0, 400.0],
+    margins: [75.0, 195.0, 45.0, 60.0],
+};
 
 /// How a curve is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,42 +82,34 @@ pub struct Panel {
     pub notes: &'static [&'static str],
 }
 
+impl Axis {
+    fn drawn(&self) -> panel::Axis {
+        panel::Axis::new(self.label, self.ends)
+            .every(self.step)
+            .written(self.ticks.clone())
+    }
+}
+
 impl Panel {
-    fn svg(&self) -> String {
-        let [left, right, top, bottom] = MARGINS;
+    fn scene(&self) -> Scene {
+        let ([width, _], [_, right, top, _]) = (FRAME.size, FRAME.margins);
         let named = self.curves.iter().filter_map(|curve| {
             let label = curve.label.as_deref()?;
             Some(legend(label, curve.look))
         });
-        let [x, y] = [&self.x, &self.y];
-        let layout = styled(Layout::new((x.ends[0], x.ends[1]), (y.ends[0], y.ends[1])))
-            .with_width(WIDTH)
-            .with_height(HEIGHT)
-            .with_force_margins(left, right)
-            .with_force_margins_y(top, bottom)
-            .with_title(self.title.clone())
-            .with_x_label(x.label)
-            .with_y_label(y.label)
-            .with_x_axis_min(x.ends[0])
-            .with_x_axis_max(x.ends[1])
-            .with_x_tick_step(x.step)
-            .with_x_tick_format(x.ticks.clone())
-            .with_y_axis_min(y.ends[0])
-            .with_y_axis_max(y.ends[1])
-            .with_y_tick_step(y.step)
-            .with_y_tick_format(y.ticks.clone())
-            .with_legend_entries(named.collect())
-            .with_legend_at(WIDTH - right + 12.0, top)
-            .with_legend_width(right - 20.0);
-        let plots = self.curves.iter().flat_map(Curve::plots).collect();
-        let mut scene = render_multiple(plots, layout);
-        let named = self.curves.iter().filter(|curve| curve.label.is_some());
-        let below = top + 20.0 * named.count() as f64 + 35.0;
+        let named: Vec<LegendEntry> = named.collect();
+        let below = top + 20.0 * named.len() as f64 + 35.0;
+        let place = [width - right + 12.0, top];
+        let title = self.title.clone();
+        let mut scene = panel::Panel::new(title, FRAME, self.x.drawn(), self.y.drawn())
+            .plots(self.curves.iter().flat_map(Curve::plots))
+            .legend(named, place, right - 20.0)
+            .scene();
         for (number, note) in self.notes.iter().enumerate() {
-            let place = [WIDTH - right + 14.0, below + 17.0 * number as f64];
+            let place = [width - right + 14.0, below + 17.0 * number as f64];
             text(&mut scene, place, TextAnchor::Start, PLAIN, *note);
         }
-        SvgBackend.render_scene(&scene)
+        scene
     }
 }
 
@@ -134,20 +125,6 @@ pub fn apart(mut curves: Vec<Curve>, step: f64) -> Vec<Curve> {
 
 /// The panels, two a row, as SVG.
 pub fn page(panels: &[Panel]) -> String {
-    let rows = panels.len().div_ceil(2);
-    let columns = panels.len().min(2);
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\">",
-        WIDTH * columns as f64,
-        HEIGHT * rows as f64
-    );
-    for (number, panel) in panels.iter().enumerate() {
-        let (row, column) = (number / 2, number % 2);
-        let inner = panel.svg();
-        let (x, y) = (WIDTH * column as f64, HEIGHT * row as f64);
-        // A document within another has no declaration of its own.
-        let begin = inner.find("<svg").unwrap_or(0);
-        svg += &inner[begin..].replacen("<svg", &format!("<svg x=\"{x}\" y=\"{y}\""), 1);
-    }
-    svg + "</svg>\n"
+    let scenes: Vec<Scene> = panels.iter().map(Panel::scene).collect();
+    panel::grid(&scenes, 2)
 }

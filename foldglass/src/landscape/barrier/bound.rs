@@ -5,54 +5,80 @@
 //! - Folded: cell by cell the code becomes the one that emits x_1, then B[y, x], which earns 1 in
 //!   every class. This always leads out.
 
-use super::Change;
+use super::{Change, Stepped};
 use crate::class::Class;
 use crate::count::Counter;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
-use crate::watch::{Observer, Progress};
+use crate::watch::{Asking, Observer, Progress, Stopped};
 
 /// The most changes that are tried.
 const MOST_HELD: usize = 1000;
 
 /// The changes of a path from the counter's code, whose reward is `top`, to a higher reward, which
-/// only its last code has. The counter is led back.
-pub(super) fn find(counter: &mut Counter, top: u128, observer: &dyn Observer) -> Vec<Change> {
-    let start = counter.code().clone();
-    let losses = losses(counter, &start, top);
-    for (number, &(_, change)) in losses.iter().take(MOST_HELD).enumerate() {
-        let progress = Progress {
-            unit: "ways out tried",
-            done: number as u64,
-            all: Some(losses.len().min(MOST_HELD) as u64),
-            share: None,
-        };
-        if observer.hear(progress).is_break() {
-            break;
-        }
-        let path = hold(counter, change, top);
-        let is_out = counter.reward() > top;
-        return_to(counter, &start, &path);
-        if is_out {
-            return path;
-        }
+/// only its last code has, and the numerator of J after each. Told to stop between two tries, it takes
+/// the path of the folding code; told so later, or where a single try takes long, it has none.
+pub(super) fn find(
+    counter: &mut Counter,
+    top: u128,
+    observer: &dyn Observer,
+) -> Result<Vec<Stepped>, Stopped> {
+    if let Some(path) = hold_any(counter, top, observer)? {
+        return Ok(path);
     }
-    let path = fold(counter, top);
-    return_to(counter, &start, &path);
-    path
+    let question = || observer.hear(progress(MOST_HELD, MOST_HELD));
+    let mut asking = Asking::new(&question);
+    fold(counter, top, &mut asking)
 }
 
-fn return_to(counter: &mut Counter, start: &Code, path: &[Change]) {
-    for &(cell, _) in path {
-        counter.set(cell, start.action(cell));
+fn progress(tried: usize, of: usize) -> Progress<'static> {
+    Progress {
+        unit: "ways out tried",
+        done: tried as u64,
+        all: Some(of as u64),
+        share: None,
     }
+}
+
+/// A path that begins with the change of the smallest loss that leads out when it is held. Where there
+/// is none, the counter is led back.
+fn hold_any(
+    counter: &mut Counter,
+    top: u128,
+    observer: &dyn Observer,
+) -> Result<Option<Vec<Stepped>>, Stopped> {
+    let start = counter.code().clone();
+    let question = || observer.hear(progress(0, MOST_HELD));
+    let mut asking = Asking::new(&question);
+    let losses = losses(counter, top, &mut asking)?;
+    let all = losses.len().min(MOST_HELD);
+    for (number, &(_, change)) in losses.iter().take(MOST_HELD).enumerate() {
+        if observer.hear(progress(number, all)).is_break() {
+            break;
+        }
+        let question = || observer.hear(progress(number, all));
+        let mut asking = Asking::new(&question);
+        let path = hold(counter, change, top, &mut asking)?;
+        if counter.reward() > top {
+            return Ok(Some(path));
+        }
+        for &((cell, _), _) in &path {
+            counter.set(cell, start.action(cell));
+        }
+    }
+    Ok(None)
 }
 
 /// The changes that change J, the smallest loss first.
-fn losses(counter: &mut Counter, start: &Code, top: u128) -> Vec<(u128, Change)> {
+fn losses(
+    counter: &mut Counter,
+    top: u128,
+    asking: &mut Asking<'_>,
+) -> Result<Vec<(u128, Change)>, Stopped> {
     let mut losses = Vec::new();
-    let mut rewards = vec![0; start.class().q()];
-    for cell in 0..start.actions().len() {
+    let mut rewards = vec![0; counter.class().q()];
+    for cell in 0..counter.class().cells() {
+        asking.go_on()?;
         counter.rewards(cell, &mut rewards);
         for (action, &reward) in rewards.iter().enumerate() {
             if reward != top {
@@ -61,18 +87,24 @@ fn losses(counter: &mut Counter, start: &Code, top: u128) -> Vec<(u128, Change)>
         }
     }
     losses.sort_unstable();
-    losses
+    Ok(losses)
 }
 
 /// Makes a change, then raises J by other cells as long as one can, or until it is above the top.
-fn hold(counter: &mut Counter, held: Change, top: u128) -> Vec<Change> {
+fn hold(
+    counter: &mut Counter,
+    held: Change,
+    top: u128,
+    asking: &mut Asking<'_>,
+) -> Result<Vec<Stepped>, Stopped> {
     let cells = counter.class().cells();
     let mut rewards = vec![0; counter.class().q()];
-    let mut path = vec![held];
     counter.set(held.0, held.1);
+    let mut path = vec![(held, counter.reward())];
     // Cells since the last one that was changed.
     let (mut cell, mut unchanged) = (held.0, 0);
     while unchanged < cells && counter.reward() <= top {
+        asking.go_on()?;
         cell = (cell + 1) % cells;
         unchanged += 1;
         if cell == held.0 {
@@ -84,11 +116,11 @@ fn hold(counter: &mut Counter, held: Change, top: u128) -> Vec<Change> {
             let action = rewards.iter().position(|&reward| reward == best);
             let action = action.expect("the best is one of them") as Symbol;
             counter.set(cell, action);
-            path.push((cell, action));
+            path.push(((cell, action), best));
             unchanged = 0;
         }
     }
-    path
+    Ok(path)
 }
 
 /// The code that emits x_1, then B[y, x].
@@ -104,7 +136,11 @@ fn folding(class: &Class) -> Code {
 
 /// Goes to the folding code: all changes that do not lower J, and where there is none the one that
 /// lowers it least, until J is above the top.
-fn fold(counter: &mut Counter, top: u128) -> Vec<Change> {
+fn fold(
+    counter: &mut Counter,
+    top: u128,
+    asking: &mut Asking<'_>,
+) -> Result<Vec<Stepped>, Stopped> {
     let target = folding(counter.class());
     let mut rewards = vec![0; counter.class().q()];
     let mut path = Vec::new();
@@ -116,14 +152,15 @@ fn fold(counter: &mut Counter, top: u128) -> Vec<Change> {
         let mut least: Option<(u128, usize)> = None;
         let mut later = Vec::new();
         for &cell in &left {
+            asking.go_on()?;
             let action = target.action(cell);
             counter.rewards(cell, &mut rewards);
             let reward = rewards[action as usize];
             if reward >= counter.reward() {
                 counter.set(cell, action);
-                path.push((cell, action));
+                path.push(((cell, action), reward));
                 if reward > top {
-                    return path;
+                    return Ok(path);
                 }
                 continue;
             }
@@ -133,12 +170,12 @@ fn fold(counter: &mut Counter, top: u128) -> Vec<Change> {
             }
         }
         if later.len() == left.len() {
-            let (_, cell) = least.expect("the folding code earns more");
+            let (reward, cell) = least.expect("the folding code earns more");
             counter.set(cell, target.action(cell));
-            path.push((cell, target.action(cell)));
+            path.push(((cell, target.action(cell)), reward));
             later.retain(|&other| other != cell);
         }
         left = later;
     }
-    path
+    Ok(path)
 }

@@ -120,7 +120,7 @@ fn classes() -> impl Strategy<Value = Class> {
         ("random:3:4", vec![2], shape(0, 0, 1)),
     ];
     prop::sample::select(kinds).prop_flat_map(|(task, lengths, shape)| {
-        let square = LatinSquare::named(task, 0).unwrap();
+        let square = LatinSquare::named(task).unwrap();
         let longest = *lengths.iter().max().unwrap();
         law(square.q(), longest).prop_map(move |law| {
             let task = Task::new(square.clone(), &law, &lengths).unwrap();
@@ -148,7 +148,7 @@ proptest! {
 #[test]
 fn the_number_of_merged_steps_does_not_show() {
     let of = |task: &str, law: InputLaw, length: usize| {
-        let square = LatinSquare::named(task, 0).unwrap();
+        let square = LatinSquare::named(task).unwrap();
         let task = Task::new(square, &law, &[length]).unwrap();
         Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap()
     };

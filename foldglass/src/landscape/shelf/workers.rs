@@ -6,6 +6,7 @@ use crate::count::{CountError, Counter};
 use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::quasigroup::Symbol;
+use crate::watch::{Asking, Observer, Progress, Stopped};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -88,48 +89,59 @@ impl Workers {
         (TOGETHER / rewards).clamp(self.counters.len(), MOST_TOGETHER)
     }
 
-    /// Looks at the changes of the codes of these numbers, whose reward is `level`.
+    /// Looks at the changes of the codes of these numbers, whose reward is `level`; at none where it
+    /// is stopped meanwhile.
     pub(super) fn look(
         &mut self,
         nodes: &Nodes,
         numbers: Range<usize>,
         level: u128,
         wish: Wish,
-    ) -> Vec<Sight> {
+        watch: (&dyn Observer, Progress<'_>),
+    ) -> Result<Vec<Sight>, Stopped> {
         let numbers: Vec<u32> = numbers.map(|number| number as u32).collect();
-        self.map(nodes, &numbers, |counter, code| {
-            look_at(counter, code, level, wish)
+        self.map(nodes, &numbers, watch, |counter, code, asking| {
+            look_at(counter, code, level, wish, asking)
         })
     }
 
-    /// What is seen at the codes of these numbers, in their order, by counters that are there.
+    /// What is seen at the codes of these numbers, in their order, by counters that are there. A
+    /// single code may take long, so the observer is asked at its cells, too.
     pub(in crate::landscape) fn map<R: Send>(
         &mut self,
         nodes: &Nodes,
         numbers: &[u32],
-        see: impl Fn(&mut Counter, &Code) -> R + Sync,
-    ) -> Vec<R> {
-        let see_at = |counter: &mut Counter, number: u32| {
+        (observer, progress): (&dyn Observer, Progress<'_>),
+        see: impl Fn(&mut Counter, &Code, &mut Asking<'_>) -> Result<R, Stopped> + Sync,
+    ) -> Result<Vec<R>, Stopped> {
+        let question = || observer.hear(progress);
+        let see_at = |counter: &mut Counter, number: u32, asking: &mut Asking<'_>| {
             let code = nodes.code(number as usize);
             go_to(counter, &code);
-            see(counter, &code)
+            see(counter, &code, asking)
         };
         let rewards = numbers.len() * self.class.cells() * self.class.q();
         if self.counters.len() == 1 || numbers.len() == 1 || rewards < WORTH_THREADS {
             let counter = &mut self.counters[0];
-            return numbers.iter().map(|&n| see_at(counter, n)).collect();
+            let mut asking = Asking::new(&question);
+            let see = |&number| see_at(counter, number, &mut asking);
+            return numbers.iter().map(see).collect();
         }
         let next = AtomicUsize::new(0);
         let seen = Mutex::new(Vec::with_capacity(numbers.len()));
         std::thread::scope(|scope| {
             for counter in &mut self.counters {
                 scope.spawn(|| {
+                    let mut asking = Asking::new(&question);
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(&number) = numbers.get(place) else {
                             return;
                         };
-                        let sight = see_at(counter, number);
+                        let sight = see_at(counter, number, &mut asking);
+                        if sight.is_err() {
+                            next.store(numbers.len(), Ordering::Relaxed);
+                        }
                         seen.lock().expect("no panic").push((place, sight));
                     }
                 });
@@ -153,11 +165,18 @@ fn go_to(counter: &mut Counter, code: &Code) {
     }
 }
 
-fn look_at(counter: &mut Counter, code: &Code, level: u128, wish: Wish) -> Sight {
+fn look_at(
+    counter: &mut Counter,
+    code: &Code,
+    level: u128,
+    wish: Wish,
+    asking: &mut Asking<'_>,
+) -> Result<Sight, Stopped> {
     assert_eq!(counter.reward(), level, "a shelf has one reward");
     let mut rewards = vec![0; counter.class().q()];
     let mut sight = Sight::default();
     for cell in 0..code.actions().len() {
+        asking.go_on()?;
         counter.rewards(cell, &mut rewards);
         for (action, &reward) in rewards.iter().enumerate() {
             let action = action as Symbol;
@@ -171,5 +190,5 @@ fn look_at(counter: &mut Counter, code: &Code, level: u128, wish: Wish) -> Sight
             break;
         }
     }
-    sight
+    Ok(sight)
 }

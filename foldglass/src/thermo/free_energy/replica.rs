@@ -11,6 +11,7 @@ use crate::count::CountError;
 use crate::memory::Allowance;
 use crate::policy::Code;
 use crate::stream::Stream;
+use crate::watch::{Asking, Stopped};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -129,6 +130,14 @@ pub(super) struct Found {
     pub log_unseen: f64,
 }
 
+impl Found {
+    /// The bytes of one at so many temperatures, at least.
+    pub fn bytes(temperatures: usize) -> u128 {
+        let each = 2 * size_of::<Within>() + size_of::<usize>();
+        (size_of::<Found>() + temperatures * each) as u128
+    }
+}
+
 /// A level matters at a temperature when it and those above it hold this share of the Gibbs weight.
 const MATTERS: f64 = 1e-3;
 
@@ -157,7 +166,7 @@ pub(super) fn run(
         stream,
         levels: Levels::new(),
     };
-    if replica.learn(settings.learning, report).is_break() {
+    if replica.learn(settings.learning, report).is_err() {
         return Ok(None);
     }
     match start {
@@ -183,7 +192,13 @@ impl Replica {
     /// improves the weights: visits press on their level, less and less (Wang and Landau, with steps
     /// that fall as 1 / t). Where reward 1 is not found from below in half of the time it is made a
     /// level all the same, since every class has such codes.
-    fn learn(&mut self, sweeps: u64, report: &dyn Fn(u64) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn learn(
+        &mut self,
+        sweeps: u64,
+        report: &dyn Fn(u64) -> ControlFlow<()>,
+    ) -> Result<(), Stopped> {
+        let question = || report(0);
+        let mut asking = Asking::new(&question);
         let mut seen: BTreeMap<u128, u64> = BTreeMap::new();
         let (denominator, mut in_top) = (self.chain.denominator(), 0);
         for sweep in 0..sweeps {
@@ -196,6 +211,7 @@ impl Replica {
             let press = press / self.cells as f64;
             self.chain.shuffle(&mut self.stream);
             for i in 0..self.cells {
+                asking.go_on()?;
                 self.chain.visit(i, &self.levels, &mut self.stream);
                 let reward = self.chain.reward();
                 self.highest = self.highest.max(reward);
@@ -209,11 +225,14 @@ impl Replica {
                     }
                 }
             }
-            if (sweep + 1) % BETWEEN_REPORTS == 0 {
-                report(BETWEEN_REPORTS)?;
+            if (sweep + 1) % BETWEEN_REPORTS == 0 && report(BETWEEN_REPORTS).is_break() {
+                return Err(Stopped);
             }
         }
-        report(sweeps % BETWEEN_REPORTS)
+        match report(sweeps % BETWEEN_REPORTS) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stopped),
+        }
     }
 
     /// Samples with the weights as they are.
@@ -233,8 +252,14 @@ impl Replica {
         let mut batches_gibbs = vec![[Weighted::NONE; BATCHES]; betas.len()];
         let (burnt, kept) = (sweeps / BURN_IN, sweeps - sweeps / BURN_IN);
         let mut trips = Trips::new(levels);
+        let question = || report(0);
+        let mut asking = Asking::new(&question);
         for sweep in 0..sweeps {
-            self.chain.sweep(&self.levels, &mut self.stream);
+            self.chain.shuffle(&mut self.stream);
+            for i in 0..self.cells {
+                asking.go_on().ok()?;
+                self.chain.visit(i, &self.levels, &mut self.stream);
+            }
             if (sweep + 1) % BETWEEN_REPORTS == 0 && report(BETWEEN_REPORTS).is_break() {
                 return None;
             }

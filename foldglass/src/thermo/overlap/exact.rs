@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::gauge::{Overlap, OverlapError, Overlaps, Part};
 use crate::memory::Allowance;
 use crate::quasigroup::Symbol;
-use crate::watch::{Observer, Progress};
+use crate::watch::{Asking, Observer, Progress, Stopped};
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -37,11 +37,17 @@ pub enum ExactError {
         functions: usize,
     },
     /// It was stopped.
-    #[error("stopped before all codes were visited")]
+    #[error("stopped before all codes were visited and compared")]
     Stopped,
     /// Overlaps that cannot be counted.
     #[error(transparent)]
     Overlap(#[from] OverlapError),
+}
+
+impl From<Stopped> for ExactError {
+    fn from(_: Stopped) -> ExactError {
+        ExactError::Stopped
+    }
 }
 
 /// What all codes of a class compute.
@@ -53,9 +59,10 @@ pub enum ExactError {
 /// let class = spec.lay_out(Allowance::default()).unwrap();
 /// let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
 /// // When it is hot, answers are those of two random codes.
-/// assert!((every.alike(1e6).answers.mean.mean - 0.5).abs() < 1e-5);
+/// let answers = |tau| every.alike(tau, &Unwatched).unwrap().answers.mean.mean;
+/// assert!((answers(1e6) - 0.5).abs() < 1e-5);
 /// // When it is cold, both are right.
-/// assert!((every.alike(1e-4).answers.mean.mean - 1.0).abs() < 1e-9);
+/// assert!((answers(1e-4) - 1.0).abs() < 1e-9);
 /// ```
 pub struct EveryCode {
     functions: Vec<Function>,
@@ -98,7 +105,7 @@ struct Input {
 }
 
 impl EveryCode {
-    /// Visits them all.
+    /// Visits them all, and compares what they compute pair by pair.
     pub fn visit(
         class: &Class,
         allowance: Allowance,
@@ -131,11 +138,19 @@ impl EveryCode {
         } = visitor;
         let functions: Vec<Function> = functions.into_values().collect();
         check_pairs(&functions, &partitions, inputs.len())?;
+        let pairs = Progress {
+            unit: "codes",
+            done: codes,
+            all: Some(codes),
+            share: None,
+        };
+        let question = || observer.hear(pairs);
+        let mut asking = Asking::new(&question);
         let steps = partitions
             .into_iter()
             .enumerate()
-            .map(|(t, known)| Step::new(class, &overlaps, &inputs, t, known))
-            .collect();
+            .map(|(t, known)| Step::new(class, &overlaps, &inputs, (t, known), &mut asking))
+            .collect::<Result<_, Stopped>>()?;
         let mut every = EveryCode {
             functions,
             steps,
@@ -158,11 +173,19 @@ impl EveryCode {
     ///
     /// # Panics
     /// If the temperature is not above 0.
-    pub fn alike(&self, tau: f64) -> Alike {
+    pub fn alike(&self, tau: f64, observer: &dyn Observer) -> Result<Alike, Stopped> {
         assert!(tau > 0.0, "a temperature above 0: {tau}");
         let probabilities = self.probabilities(tau);
         let steps = self.steps.len();
         let mut sum = Observables::zeros(steps);
+        let progress = Progress {
+            unit: "functions",
+            done: 0,
+            all: Some(self.functions.len() as u64),
+            share: None,
+        };
+        let question = || observer.hear(progress);
+        let mut asking = Asking::new(&question);
         for (i, a) in self.functions.iter().enumerate() {
             if probabilities[i] == 0.0 {
                 continue;
@@ -171,6 +194,7 @@ impl EveryCode {
             for (b, p) in self.functions[..=i].iter().zip(&probabilities) {
                 // Each pair stands for two, but that of a function with itself.
                 let orders = if std::ptr::eq(a, b) { 1.0 } else { 2.0 };
+                asking.go_on()?;
                 if *p > 0.0 {
                     with_others.add(&self.overlap(a, b), orders * p);
                 }
@@ -179,7 +203,7 @@ impl EveryCode {
         }
         let value = |&mean: &f64| Value { mean, error: 0.0 };
         let values: Vec<Value> = sum.0.iter().map(value).collect();
-        Alike::new(steps, &values)
+        Ok(Alike::new(steps, &values))
     }
 
     /// The mean reward at a temperature.
@@ -394,9 +418,9 @@ impl Step {
         class: &Class,
         overlaps: &Overlaps,
         inputs: &[Input],
-        t: usize,
-        known: HashMap<Vec<Symbol>, u32>,
-    ) -> Step {
+        (t, known): (usize, HashMap<Vec<Symbol>, u32>),
+        asking: &mut Asking<'_>,
+    ) -> Result<Step, Stopped> {
         let (q, count) = (class.q(), known.len());
         let mut partitions: Vec<Vec<Symbol>> = vec![Vec::new(); count];
         for (tokens, number) in known {
@@ -411,6 +435,7 @@ impl Step {
         };
         for a in &partitions {
             for b in &partitions {
+                asking.go_on()?;
                 let mut joint = vec![0; q * q];
                 let mut same = 0;
                 for ((&a, &b), input) in a.iter().zip(b).zip(&here) {
@@ -425,6 +450,6 @@ impl Step {
                 }
             }
         }
-        step
+        Ok(step)
     }
 }

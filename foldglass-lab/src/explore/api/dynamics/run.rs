@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::explore::classes::Known;
 use crate::explore::deadline::Deadline;
 use crate::explore::refusal::Refusal;
+use crate::output::counted;
 
 /// A run in progress.
 pub struct Run {
@@ -174,7 +175,8 @@ impl Run {
         told["trace"] = json!(points);
         told["command"] = self.command().into();
         told["note"] = json!(self.changed_after.map(|sweep| format!(
-            "tau was changed after {sweep} sweeps: the command gives the run up to there"
+            "tau was changed after {}: the command gives the run up to there",
+            counted(sweep, "sweep")
         )));
         told["start_file"] = json!(self.start.as_ref().map(|code| match &self.engine {
             Engine::Chain { .. } => command::code_file(code),
@@ -220,7 +222,12 @@ impl Run {
                 }
             }
         }
-        put(&["--tau", &tau, "--seed", &seed, "--record", "trace.jsonl"]);
+        // One file each: both lines are copied and run in one directory.
+        let record = match &self.engine {
+            Engine::Chain { .. } => "chain-trace.jsonl",
+            Engine::Cavi { .. } => "cavi-trace.jsonl",
+        };
+        put(&["--tau", &tau, "--seed", &seed, "--record", record]);
         if self.start.is_none() {
             words.extend(self.known.flags.iter().cloned());
         }

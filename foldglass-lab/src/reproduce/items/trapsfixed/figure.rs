@@ -2,22 +2,22 @@
 //! right, a panel a family.
 
 use foldglass::stats::{Interval, Summary};
-use kuva::prelude::{Layout, MarkerShape, SvgBackend, TickFormat, render_multiple};
+use kuva::prelude::{MarkerShape, TickFormat};
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
 use super::{FAMILIES, Family, Run, at, of_traps, runs, temperatures};
+use crate::report::figure::panel::{Axis, Frame, Panel, Places, grid};
 use crate::report::figure::{
-    BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve_named, legend, line, powers_of_ten,
-    round_step, styled, tau, text,
+    BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve_named, legend, line, round_step, tau,
+    text,
 };
 use crate::reproduce::data::Data;
 use crate::reproduce::studies::Scale;
 
-/// The height of a panel.
-const HEIGHT: f64 = 430.0;
-
-/// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [75.0, 330.0, 50.0, 60.0];
+const FRAME: Frame = Frame {
+    size: [WIDTH, 430.0],
+    margins: [75.0, 330.0, 50.0, 60.0],
+};
 
 /// The left axis.
 const LOW: f64 = 0.0;
@@ -46,46 +46,26 @@ struct Axes {
     ends: [f64; 2],
     /// The entropy that stands at 1 of the left axis.
     entropy: f64,
-}
-
-impl Axes {
-    fn x(&self, x: f64) -> f64 {
-        let [left, right, ..] = MARGINS;
-        let [low, high] = self.ends;
-        left + (x - low) / (high - low) * (WIDTH - left - right)
-    }
-
-    fn y(&self, y: f64) -> f64 {
-        let [.., top, bottom] = MARGINS;
-        HEIGHT - bottom - (y - LOW) / (HIGH - LOW) * (HEIGHT - top - bottom)
-    }
+    places: Places,
 }
 
 /// The figure as SVG: a panel below the other.
 pub fn draw(data: &Data, scale: Scale) -> String {
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{}\">",
-        HEIGHT * FAMILIES.len() as f64
-    );
-    for (number, family) in FAMILIES.iter().enumerate() {
-        let inner = SvgBackend.render_scene(&panel(data, family, scale));
-        let place = format!("<svg y=\"{}\"", HEIGHT * number as f64);
-        // A document within another has no declaration of its own.
-        let begin = inner.find("<svg").unwrap_or(0);
-        svg += &inner[begin..].replacen("<svg", &place, 1);
-    }
-    svg + "</svg>\n"
+    let scenes = FAMILIES.iter().map(|family| scene(data, family, scale));
+    grid(&scenes.collect::<Vec<Scene>>(), 1)
 }
 
-fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
+fn scene(data: &Data, family: &'static Family, scale: Scale) -> Scene {
     let (taus, runs) = (temperatures(data, family), runs(data, family));
     let uniform = family.classes.iter().map(|class| class.uniform());
     let logs = taus.iter().map(|tau| tau.log10());
+    let ends = [
+        logs.clone().fold(f64::INFINITY, f64::min) - 0.15,
+        logs.fold(f64::NEG_INFINITY, f64::max) + 0.15,
+    ];
     let axes = Axes {
-        ends: [
-            logs.clone().fold(f64::INFINITY, f64::min) - 0.15,
-            logs.fold(f64::NEG_INFINITY, f64::max) + 0.15,
-        ],
+        ends,
+        places: Places::new(FRAME, ends, [LOW, HIGH]),
         entropy: uniform.clone().fold(0.0, f64::max),
     };
     let names = [
@@ -115,7 +95,7 @@ fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
             format!("{name}, τ = {}", tau(point.x))
         })
     });
-    let mut scene = render_multiple(plots.collect(), layout(family, &axes, scale));
+    let mut scene = panel(family, &axes, scale).plots(plots).scene();
     for (_, marks) in &curves {
         marks
             .iter()
@@ -123,11 +103,11 @@ fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
             .for_each(|mark| open(&mut scene, &axes, mark));
     }
     for value in uniform {
-        let y = axes.y(value / axes.entropy);
+        let y = axes.places.y(value / axes.entropy);
         scene.add(Primitive::Line {
-            x1: axes.x(axes.ends[0]),
+            x1: axes.places.x(axes.ends[0]),
             y1: y,
-            x2: axes.x(axes.ends[1]),
+            x2: axes.places.x(axes.ends[1]),
             y2: y,
             stroke: GREEN.into(),
             stroke_width: 1.0,
@@ -139,37 +119,24 @@ fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
     scene
 }
 
-fn layout(family: &Family, axes: &Axes, scale: Scale) -> Layout {
-    let [left, right, top, bottom] = MARGINS;
+fn panel(family: &Family, axes: &Axes, scale: Scale) -> Panel {
     let smoke = if scale == Scale::Quick {
         ", SMOKE SCALE"
     } else {
         ""
     };
-    let [low, high] = axes.ends;
-    styled(Layout::new((low, high), (LOW, HIGH)))
-        .with_height(HEIGHT)
-        .with_force_margins(left, right)
-        .with_force_margins_y(top, bottom)
-        .with_title(format!("{}{smoke}", family.title))
-        .with_x_label("τ")
-        .with_y_label("reward, coefficient")
-        .with_x_axis_min(low)
-        .with_x_axis_max(high)
-        .with_x_tick_step(1.0)
-        .with_x_tick_format(powers_of_ten())
-        .with_y_axis_min(LOW)
-        .with_y_axis_max(HIGH)
-        .with_y_tick_step(0.2)
-        .with_y_tick_format(TickFormat::Fixed(1))
-        .with_legend_entries(vec![
-            legend("MC reward", REWARD),
-            legend("Bhattacharyya coefficient", COEFFICIENT),
-            legend("its null", NULL),
-            legend("entropy (right axis)", ENTROPY),
-        ])
-        .with_legend_at(WIDTH - 235.0, top)
-        .with_legend_width(220.0)
+    let y = Axis::new("reward, coefficient", [LOW, HIGH])
+        .every(0.2)
+        .written(TickFormat::Fixed(1));
+    let entries = vec![
+        legend("MC reward", REWARD),
+        legend("Bhattacharyya coefficient", COEFFICIENT),
+        legend("its null", NULL),
+        legend("entropy (right axis)", ENTROPY),
+    ];
+    let title = format!("{}{smoke}", family.title);
+    let place = [WIDTH - 235.0, FRAME.margins[2]];
+    Panel::new(title, FRAME, Axis::of_powers("τ", axes.ends), y).legend(entries, place, 220.0)
 }
 
 /// The mean reward of all traps and replicas.
@@ -226,8 +193,8 @@ fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, unit: f64, bars: Bars) ->
 /// Opens a marker.
 fn open(scene: &mut Scene, axes: &Axes, mark: &Mark) {
     scene.add(Primitive::Circle {
-        cx: axes.x(mark.point.x),
-        cy: axes.y(mark.point.y),
+        cx: axes.places.x(mark.point.x),
+        cy: axes.places.y(mark.point.y),
         r: 2.4,
         fill: "#ffffff".into(),
         fill_opacity: None,
@@ -238,24 +205,24 @@ fn open(scene: &mut Scene, axes: &Axes, mark: &Mark) {
 
 /// The entropy in nats, five ticks up to that of uniform cells.
 fn right_axis(scene: &mut Scene, axes: &Axes) {
-    let right = axes.x(axes.ends[1]);
+    let right = axes.places.x(axes.ends[1]);
     line(
         scene,
-        [right, axes.y(LOW)],
-        [right, axes.y(HIGH)],
+        [right, axes.places.y(LOW)],
+        [right, axes.places.y(HIGH)],
         GREEN,
         1.0,
     );
     let step = round_step(axes.entropy / 4.0);
     let mut value = 0.0;
     while value <= axes.entropy * HIGH {
-        let y = axes.y(value / axes.entropy);
+        let y = axes.places.y(value / axes.entropy);
         line(scene, [right, y], [right + 5.0, y], GREEN, 1.0);
         let place = [right + 8.0, y + 4.0];
         text(scene, place, TextAnchor::Start, PLAIN, format!("{value}"));
         value += step;
     }
-    let place = [right + 8.0, axes.y(HIGH) - 12.0];
+    let place = [right + 8.0, axes.places.y(HIGH) - 12.0];
     text(scene, place, TextAnchor::Start, PLAIN, "Σ H(π), nats");
 }
 
@@ -269,7 +236,10 @@ fn said(scene: &mut Scene) {
         "traps enter; missing: none",
     ];
     for (number, said) in lines.into_iter().enumerate() {
-        let place = [WIDTH - 225.0, MARGINS[2] + 140.0 + 18.0 * number as f64];
+        let place = [
+            WIDTH - 225.0,
+            FRAME.margins[2] + 140.0 + 18.0 * number as f64,
+        ];
         text(scene, place, TextAnchor::Start, PLAIN, said);
     }
 }

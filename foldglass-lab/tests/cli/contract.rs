@@ -1,0 +1,255 @@
+//! Runs every command with `--json` on a tiny input: a key has one type, whatever command prints it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::support::{Scratch, words};
+
+/// Tiny runs of every command that prints a report, in an order in which files are there when they are
+/// read. Some commands have several forms.
+const RUNS: [&str; 48] = [
+    "task --task quasigroup",
+    "task --task random:4",
+    "cells --task parity --lengths 3",
+    "cells --task parity --lengths 3 --tied --memory 2",
+    "gauge --code code.json --task parity --lengths 4 --inputs markov:9/10 --out coded.json",
+    "gauge --code coded.json --other coded.json",
+    "eval --code coded.json",
+    "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --policies policies.jsonl",
+    "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --actions",
+    "cavi --task parity --lengths 3,4 --tau 0.1 --iterations 5 --runs 2 --quench 2,1e-3",
+    "eval --policy policies.jsonl#0",
+    "chain --task parity --lengths 4 --kernel metropolis --tau 0.1 --sweeps 40 --chains 2",
+    "chain --task parity --lengths 4 --kernel heat-bath --tau 0 --sweeps 40 --chains 2 --window 1,0",
+    "enumerate --task parity --lengths 4 --inputs markov:9/10",
+    "enumerate --task parity --lengths 4 --inputs markov:9/10 --dry-run",
+    "tree --task parity --lengths 4 --inputs markov:9/10",
+    "certify --code coded.json --barrier --out verdict.json",
+    "certify --code trap.json --barrier",
+    "escape --code plain.json --task parity --lengths 4 --out path.json",
+    "escape --code plain.json --task parity --lengths 4 --search",
+    "escape --policy policies.jsonl#0",
+    "check verdict.json",
+    "check path.json",
+    "inspect --code coded.json",
+    "parity --length 4 --tau 0.1",
+    "parity --length 4 --tau 0.1,0.2 --density",
+    "density --task parity --lengths 3",
+    "free-energy --task parity --lengths 3 --tau 0.1 --learning 2000 --sweeps 2000 --runs 2",
+    "free-energy --task parity --lengths 3 --tau 0.1,0.2 --learning 2000 --sweeps 2000 --runs 2",
+    "draw --code coded.json --svg drawn.svg",
+    "overlap --task parity --lengths 2 --sweeps 100 --tau 0.1",
+    "overlap --task parity --lengths 2 --sweeps 100 --tau 0.1,0.2",
+    "family --task parity --length 2 --sweeps 40",
+    "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
+     --gate-samples 32 --test-inputs 50 --batch 32 --steps 40 --weights nets",
+    "distill --task parity --lengths 2 --networks 2 --every 50 --held-out 100 --steps 50 \
+     --backend cpu --width 16 --mlp 16 --vocabulary 4 --batch 16 --weights nets",
+    "barrier --task parity --lengths 2 --backend cpu --width 64 --mlp 128 --vocabulary 4 --batch 64 \
+     --learning-rate 1e-3 --every 20 --points 3 --codes 2",
+    "read-back --task parity --lengths 2 --backend cpu --weights nets/distilled_s0.safetensors",
+    "slurm study.toml",
+    "run study.toml --dry-run",
+    "run study.toml",
+    "collect done",
+    "certify --code done/records.jsonl",
+    "summary done",
+    "summary done --of entropy",
+    "plot done",
+    "list",
+    "reproduce tab:trapsexist --quick --out here",
+    "report here",
+];
+
+/// Commands without a report: one serves a page, the others write for a shell.
+const WITHOUT_REPORT: [&str; 3] = ["explore", "completions", "man"];
+
+/// Slower ones, which have tests of their own.
+const ELSEWHERE: [&str; 1] = ["claims"];
+
+const STUDY: &str = "name = \"done\"\n\
+    [[class]]\ntask = \"random:3\"\nlengths = 2\n\
+    [[dynamics]]\nkind = \"cavi\"\niterations = 5\nruns = 2\nkeep_code = true\ntau = [0.1, 1.0]\n\
+    [[dynamics]]\nkind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 5\nruns = 2\ntau = [0.1, 1.0]\n";
+
+/// Keys with several types, by the reason.
+const EXCEPTIONS: [(&str, &[&str]); 10] = [
+    (
+        "`parity` has a list of each quantity, with a number for each temperature (the contract's form)",
+        &[
+            "tau",
+            "log_z",
+            "mean_reward",
+            "free_energy",
+            "entropy",
+            "rlvr_loss",
+            "rlvr_reward",
+        ],
+    ),
+    (
+        "an estimate of `family` and `overlap` is an object with its error, the exact value a number; \
+         `reproduce` has exact values as texts",
+        &["e_win", "e_tie", "windowed", "tied", "exact"],
+    ),
+    (
+        "exact fractions and counts of codes are strings, floats and small counts are numbers: the \
+         contract's forms of `eval` and `density`, `cells` and `enumerate`; barriers of networks and losses \
+         of training are floats",
+        &["reward", "count", "optimal", "barrier", "loss"],
+    ),
+    (
+        "the things themselves where a report is about them, how many there are elsewhere",
+        &[
+            "cells", "codes", "runs", "moves", "networks", "points", "rows", "steps", "windows",
+        ],
+    ),
+    (
+        "a move of a code is between tokens, of a policy between rows",
+        &["from", "to"],
+    ),
+    (
+        "the leaves of a tree are numbered, the id of a study's run is that of its record",
+        &["id"],
+    ),
+    (
+        "the class of a report is an object, the classes of a study have ids; a law is a word or an object",
+        &["class", "class.inputs"],
+    ),
+    (
+        "`check` and `inspect` answer yes or no; `train` has the longest length that holds and the sampled \
+         accuracy, as committed records have",
+        &["holds", "sampled"],
+    ),
+    (
+        "one remembered token is itself, several are a list (the contract's form)",
+        &["y"],
+    ),
+    (
+        "`train` has an object that says how lengths are drawn, and within it words",
+        &["settings.lengths"],
+    ),
+];
+
+/// The type of a value; none of null and of an empty list, which fit every type.
+fn kind(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(_) => "flag".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::String(_) => "text".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+        Value::Array(items) => {
+            let kinds: BTreeSet<String> = items.iter().filter_map(kind).collect();
+            let kinds: Vec<String> = kinds.into_iter().collect();
+            match kinds.is_empty() {
+                true => return None,
+                false => format!("[{}]", kinds.join("|")),
+            }
+        }
+    })
+}
+
+/// By key and type: the runs that have it.
+type Found = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+
+/// Objects whose keys are names of their own: flags, and the class as files have it. `within` is the one
+/// that a value is in, or nothing.
+const NAMESPACES: [&str; 2] = ["settings", "class"];
+
+fn collect(value: &Value, within: &str, run: &str, found: &mut Found) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                collect(item, within, run, found);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let mut kind = kind(value);
+                if within == "settings" {
+                    // A setting is one value, or a list of several.
+                    kind = kind.map(|kind| kind.trim_matches(['[', ']']).to_owned());
+                }
+                let name = match within {
+                    "" => key.clone(),
+                    within => format!("{within}.{key}"),
+                };
+                if let Some(kind) = kind {
+                    let kinds = found.entry(name).or_default();
+                    kinds.entry(kind).or_default().insert(run.to_owned());
+                }
+                let inner = NAMESPACES.iter().find(|name| *name == key);
+                let inner = if within.is_empty() {
+                    inner.copied()
+                } else {
+                    None
+                };
+                collect(value, inner.unwrap_or(within), run, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("study.toml", STUDY);
+    scratch.file("code.json", "{\"actions\":[0,1,0,1,1,0,0,1,1,0,0,1,1,0]}");
+    scratch.file("plain.json", "{\"actions\":[0,1,0,0,1,0,0,1,1,0,1,1,1,0]}");
+    let traps = "enumerate --task parity --lengths 4 --inputs markov:9/10 --traps trap.json";
+    scratch.run(&words(traps)).success();
+    scratch
+}
+
+#[test]
+fn a_key_has_one_type_in_all_commands() {
+    let scratch = scratch();
+    let mut found = Found::new();
+    for run in RUNS {
+        let report = scratch.json(&words(run));
+        for key in ["seed", "version", "command", "settings"] {
+            assert!(!report[key].is_null(), "{run}: no {key}");
+        }
+        collect(&report, "", run, &mut found);
+    }
+    let mixed = found.iter().filter(|(_, kinds)| kinds.len() > 1);
+    let exceptions = || EXCEPTIONS.iter().flat_map(|(_, keys)| *keys);
+    let excepted = |key: &str| exceptions().any(|name| *name == key);
+    let mut told = String::new();
+    for (key, kinds) in mixed.filter(|(key, _)| !excepted(key)) {
+        told += &format!("{key}:\n");
+        for (kind, runs) in kinds {
+            let runs: Vec<&str> = runs.iter().map(|run| &run[..]).collect();
+            told += &format!("  {kind} in {}\n", runs.join("; "));
+        }
+    }
+    assert!(told.is_empty(), "keys of several types:\n{told}");
+    for key in exceptions() {
+        assert!(
+            found.get(*key).is_some_and(|kinds| kinds.len() > 1),
+            "{key} has one type: it is not an exception"
+        );
+    }
+}
+
+#[test]
+fn every_command_is_held_to_it() {
+    let help = Scratch::new().run(&["--help"]);
+    let commands = help.success().split("Commands:").nth(1).unwrap();
+    let commands = commands.lines().skip(1).map_while(|line| {
+        let name = line.split_whitespace().next()?;
+        line.starts_with("  ").then_some((line, name))
+    });
+    // Further lines of a text are indented further.
+    let commands = commands.filter(|(line, _)| !line.starts_with("   "));
+    let commands = commands.map(|(_, name)| name);
+    let mut count = 0;
+    for command in commands.filter(|command| *command != "help") {
+        let run = RUNS.iter().any(|run| words(run)[0] == command);
+        let known = WITHOUT_REPORT.contains(&command) || ELSEWHERE.contains(&command);
+        assert!(run != known, "{command}");
+        count += 1;
+    }
+    assert!(count > 30, "{}", help.text);
+}

@@ -1,0 +1,482 @@
+//! Searches the shelf of a code for an exit, and says what was found (paper, App. G.6).
+
+use std::io::{self, Write};
+use std::ops::Not;
+
+use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
+use foldglass::landscape::barrier;
+use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
+use foldglass::stats::{Interval, Proportion};
+use foldglass::watch::{Observer, Stopped};
+use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
+use foldglass_study::method::{Fields, shown};
+use foldglass_study::tables::Origin;
+use serde::Serialize;
+
+use crate::INTERVAL_LEVEL;
+use crate::error::Error;
+use crate::report::Report;
+use crate::table::{Cell, Column, Digits, Format, Table};
+
+/// What a search came to.
+pub struct Found {
+    /// The shelf, as far as it was searched.
+    pub shelf: Shelf,
+    /// Whether the user stopped it.
+    pub stopped: bool,
+    /// Whether a way out over a barrier was asked for, and searched until one was known.
+    with_barrier: bool,
+}
+
+impl Found {
+    /// A search of the shelf alone.
+    pub fn new(shelf: Shelf, stopped: bool) -> Found {
+        Found {
+            shelf,
+            stopped,
+            with_barrier: false,
+        }
+    }
+
+    /// Searches the way out over a barrier.
+    pub fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
+        let verdict = &mut self.shelf.verdict;
+        match barrier::way_out(workers, &verdict.start, cap, observer) {
+            Ok(way) => {
+                verdict.way_out = way;
+                self.with_barrier = true;
+            }
+            Err(Stopped) => self.stopped = true,
+        }
+    }
+}
+
+/// Searches one code with all threads; nothing is found where it is stopped at the first.
+pub fn search(
+    workers: &mut Workers,
+    start: &Code,
+    cap: usize,
+    observer: &dyn Observer,
+) -> Option<Found> {
+    let mut search = Search::new(workers, start.clone(), cap);
+    search.explore(workers, observer);
+    let stopped = !search.is_over();
+    let shelf = search.finish()?;
+    Some(Found::new(shelf, stopped))
+}
+
+/// What is said of one code: its shelf, and its way out over a barrier where that is asked for.
+pub fn certify(
+    start: &Code,
+    cap: usize,
+    with_barrier: bool,
+    allowance: Allowance,
+    observer: &dyn Observer,
+) -> Result<Line, Error> {
+    let class = start.class();
+    shelf::check_cap(cap, allowance)?;
+    let mut evaluator = Evaluator::new(class, allowance)?;
+    let mut workers = Workers::new(class, 1, allowance)?;
+    let mut found = search(&mut workers, start, cap, observer).ok_or_else(|| {
+        Error::Stopped("stopped before all changes of the code were looked at".to_owned())
+    })?;
+    if with_barrier {
+        barrier::check_cap(cap, allowance)?;
+        found.find_way_out(&mut workers, cap, observer);
+    }
+    Ok(Line::new(0, found, &mut evaluator))
+}
+
+/// Verdicts on codes.
+#[derive(Serialize)]
+pub struct Certified {
+    /// What was found of each code that was come to.
+    verdicts: Vec<Line>,
+    /// The points of the runs that the codes are of, in the order of their first codes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<Point>,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
+    /// Rows to print.
+    #[serde(skip)]
+    pub shown: usize,
+    #[serde(skip)]
+    class: Class,
+    /// Whether barriers were asked for.
+    #[serde(skip)]
+    barriers: bool,
+}
+
+/// What is reported of a code.
+#[derive(Serialize)]
+pub struct Line {
+    /// The code's number.
+    code: usize,
+    /// The run that the code is of, where its file states one.
+    #[serde(flatten)]
+    pub origin: Option<Origin>,
+    verdict: &'static str,
+    /// Codes of its shelf that were found.
+    shelf: usize,
+    reward_exact: Reward,
+    depth: usize,
+    neutral_moves: usize,
+    /// Cells that no rollout of the code consults.
+    unvisited: usize,
+    /// The moves to a raise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Vec<Move>>,
+    /// Where one was asked for; an optimal code has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier: Option<Option<Reward>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    barrier_is: Option<StandingWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flooded: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way_out: Option<Vec<Move>>,
+    #[serde(skip_serializing_if = "Not::not")]
+    interrupted: bool,
+    actions: Vec<Symbol>,
+    /// The barrier over the smallest difference of rewards.
+    #[serde(skip)]
+    quanta: Option<String>,
+}
+
+impl Line {
+    /// What a search found of the code of this number.
+    pub fn new(number: usize, found: Found, evaluator: &mut Evaluator) -> Line {
+        let Found {
+            shelf,
+            stopped,
+            with_barrier,
+        } = found;
+        let verdict = shelf.verdict;
+        let class = verdict.start.class();
+        evaluator.evaluate(&Policy::deterministic(&verdict.start));
+        let never = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
+        let way = verdict.way_out;
+        let word = |way: &WayOut| way.standing.word();
+        Line {
+            code: number,
+            origin: None,
+            verdict: verdict.finding.name(),
+            shelf: shelf.size,
+            depth: shelf.depth,
+            neutral_moves: shelf.neutral_moves,
+            unvisited: never.count(),
+            path: match verdict.finding {
+                Finding::Escapes { moves } => Some(moves),
+                _ => None,
+            },
+            barrier: with_barrier.then(|| way.as_ref().map(|way| way.height.clone())),
+            barrier_is: with_barrier.then(|| way.as_ref().map_or(StandingWord::Exact, word)),
+            flooded: way.as_ref().and_then(|way| match way.standing {
+                Standing::Exact { codes } => Some(codes),
+                Standing::Bound => None,
+            }),
+            quanta: (way.as_ref())
+                .map(|way| way.height.over(&class.task().denominator()).to_string()),
+            way_out: way.map(|way| way.moves),
+            interrupted: stopped,
+            actions: verdict.start.actions().to_vec(),
+            reward_exact: verdict.reward,
+        }
+    }
+
+    /// J of the code.
+    pub fn reward(&self) -> &Reward {
+        &self.reward_exact
+    }
+
+    /// The moves to a raise, where there are some.
+    pub fn path(&self) -> Option<&[Move]> {
+        self.path.as_deref()
+    }
+
+    /// The moves over a barrier, where they were searched and there are some.
+    pub fn way_out(&self) -> Option<&[Move]> {
+        self.way_out.as_deref()
+    }
+
+    /// The barrier, in quanta and how it is known; none of an optimal code, or of one that a stopped
+    /// search found no way out of.
+    fn barrier_cells(&self) -> [Cell; 4] {
+        let (Some(Some(height)), Some(word)) = (&self.barrier, self.barrier_is) else {
+            return [Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing];
+        };
+        [
+            height.to_f64().into(),
+            height.into(),
+            Cell::or_missing(self.quanta.clone()),
+            word.to_string().into(),
+        ]
+    }
+
+    /// The run, its method and temperature, and the cells whose action was drawn.
+    fn origin_cells(&self) -> [Cell; 4] {
+        let Some(origin) = &self.origin else {
+            return [const { Cell::Missing }; 4];
+        };
+        let run = origin.id.clone().map(Cell::from);
+        [
+            run.unwrap_or(Cell::or_missing(origin.run)),
+            origin.method.clone().into(),
+            Cell::or_missing(origin.tau),
+            Cell::or_missing(origin.greedy_ties),
+        ]
+    }
+
+    /// Its row in a table, which has columns for origins and for barriers or not.
+    fn row(&self, origins: bool, barriers: bool) -> Vec<Cell> {
+        let verdict = if self.interrupted {
+            format!("{} so far", self.verdict)
+        } else {
+            self.verdict.to_owned()
+        };
+        let mut row = vec![self.code.into()];
+        if origins {
+            row.extend(self.origin_cells());
+        }
+        row.extend([
+            verdict.into(),
+            self.reward_exact.to_f64().into(),
+            (&self.reward_exact).into(),
+            self.shelf.into(),
+            self.depth.into(),
+            self.neutral_moves.into(),
+            self.unvisited.into(),
+            Cell::or_missing(self.path().map(<[Move]>::len)),
+        ]);
+        if barriers {
+            row.extend(self.barrier_cells());
+        }
+        row
+    }
+}
+
+/// The words for verdicts.
+const WORDS: [&str; 4] = ["optimal", "certified", "bounded", "escapes"];
+
+/// The verdicts on the codes of one point of a study.
+#[derive(Serialize)]
+struct Point {
+    method: String,
+    kind: String,
+    tau: Option<f64>,
+    parameters: Fields,
+    codes: u64,
+    optimal: u64,
+    certified: u64,
+    bounded: u64,
+    escapes: u64,
+    certified_low: f64,
+    certified_high: f64,
+}
+
+impl Point {
+    fn of(origin: &Origin, lines: &[&Line]) -> Point {
+        let [optimal, certified, bounded, escapes] = WORDS.map(|word| {
+            let such = lines.iter().filter(|line| line.verdict == word);
+            such.count() as u64
+        });
+        let share = Proportion {
+            successes: certified,
+            trials: lines.len() as u64,
+        };
+        let Interval { low, high } = share.interval(INTERVAL_LEVEL);
+        Point {
+            method: origin.method.clone(),
+            kind: origin.kind.clone(),
+            tau: origin.tau,
+            parameters: origin.parameters.clone(),
+            codes: share.trials,
+            optimal,
+            certified,
+            bounded,
+            escapes,
+            certified_low: low,
+            certified_high: high,
+        }
+    }
+
+    /// The points of the runs that codes are of, in the order of their first codes.
+    fn all(verdicts: &[Line]) -> Vec<Point> {
+        let mut groups: Vec<(&Origin, Vec<&Line>)> = Vec::new();
+        for line in verdicts {
+            let Some(origin) = &line.origin else { continue };
+            let known = groups.iter_mut().find(|(first, _)| first.is_beside(origin));
+            match known {
+                Some((_, lines)) => lines.push(line),
+                None => groups.push((origin, vec![line])),
+            }
+        }
+        (groups.iter())
+            .map(|(origin, lines)| Point::of(origin, lines))
+            .collect()
+    }
+
+    /// The parameters but the temperature, which has a place of its own.
+    fn others(&self) -> String {
+        let others = self.parameters.iter().filter(|(name, _)| *name != "tau");
+        let words: Vec<String> = others
+            .map(|(name, value)| format!("{name}={}", shown(value)))
+            .collect();
+        words.join(" ")
+    }
+
+    fn table(points: &[Point]) -> Table {
+        let columns = [
+            Column::words("method"),
+            Column::numbers("tau"),
+            Column::words("parameters"),
+            Column::numbers("codes"),
+        ];
+        let columns = columns.into_iter().chain(WORDS.map(Column::numbers));
+        let interval = format!("certified, {} %", 100.0 * INTERVAL_LEVEL);
+        let columns = columns.chain([Column::numbers(&interval).key("interval")]);
+        let row = |point: &Point| -> [Cell; 9] {
+            [
+                point.method.clone().into(),
+                Cell::or_missing(point.tau),
+                point.others().into(),
+                point.codes.into(),
+                point.optimal.into(),
+                point.certified.into(),
+                point.bounded.into(),
+                point.escapes.into(),
+                Cell::Interval {
+                    interval: Interval {
+                        low: point.certified_low,
+                        high: point.certified_high,
+                    },
+                    digits: Digits::Significant(3),
+                },
+            ]
+        };
+        Table::new(columns).rows(points.iter().map(row))
+    }
+}
+
+impl Certified {
+    /// Of so many codes of a class, of which these were come to.
+    pub fn new(class: Class, codes: usize, barriers: bool, verdicts: Vec<Line>) -> Certified {
+        Certified {
+            interrupted: verdicts.len() < codes || verdicts.iter().any(|line| line.interrupted),
+            points: Point::all(&verdicts),
+            verdicts,
+            shown: usize::MAX,
+            class,
+            barriers,
+        }
+    }
+
+    /// Says of the codes of policies which code of each it is.
+    fn write_ties(&self, out: &mut dyn Write) -> io::Result<()> {
+        let greedy: Vec<&Origin> = (self.verdicts.iter())
+            .filter_map(|line| line.origin.as_ref().filter(|origin| origin.is_greedy))
+            .collect();
+        if greedy.is_empty() {
+            return Ok(());
+        }
+        let known: Option<Vec<u64>> = greedy.iter().map(|origin| origin.greedy_ties).collect();
+        let known = known.and_then(|ties| ties.iter().copied().min().zip(ties.into_iter().max()));
+        let drawn = "with ties drawn from the runs' streams: another draw may have another verdict";
+        let ties = match known {
+            None => format!("{drawn} (the file does not state how many cells were tied)"),
+            Some((_, 0)) => "in which no cell was tied".to_owned(),
+            Some((least, most)) if least == most => {
+                format!("{drawn} ({least} cells were tied in each)")
+            }
+            Some((least, most)) => format!("{drawn} ({least} to {most} cells were tied)"),
+        };
+        writeln!(
+            out,
+            "{} of these codes are greedy codes of policies, {ties}",
+            greedy.len()
+        )
+    }
+
+    fn table(&self, shown: usize) -> Table {
+        let origins = self.verdicts.iter().any(|line| line.origin.is_some());
+        let mut heads = vec!["code"];
+        if origins {
+            heads.extend(["run", "method", "tau", "ties"]);
+        }
+        heads.extend([
+            "verdict",
+            "J",
+            "exact",
+            "shelf",
+            "depth",
+            "neutral",
+            "unvisited",
+            "path",
+        ]);
+        if self.barriers {
+            heads.extend(["barrier", "barrier exact", "quanta", "barrier is"]);
+        }
+        let columns = heads.into_iter().map(Column::numbers);
+        let lines = self.verdicts.iter().take(shown);
+        Table::new(columns).rows(lines.map(|line| line.row(origins, self.barriers)))
+    }
+}
+
+impl Report for Certified {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.spec())
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table(usize::MAX)]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let table = self.table(self.shown).cut(self.verdicts.len(), "--list");
+        table.write_text(out)?;
+        let count = |kind| {
+            let of = self.verdicts.iter().filter(|line| line.verdict == kind);
+            format!("{} {kind}", of.count())
+        };
+        writeln!(out, "\n{}", WORDS.map(count).join(", "))?;
+        if self.points.len() > 1 {
+            writeln!(out)?;
+            Point::table(&self.points).write_text(out)?;
+            writeln!(out)?;
+        }
+        self.write_ties(out)?;
+        let free = self
+            .verdicts
+            .iter()
+            .filter(|line| line.verdict == "bounded");
+        if let Some(most) = free.map(|line| line.unvisited).max().filter(|&n| n > 0) {
+            writeln!(
+                out,
+                "a cell that no rollout consults may take any action: {most} of them alone make \
+                 a shelf of {}^{most} codes",
+                self.class.q()
+            )?;
+        }
+        let [line] = &self.verdicts[..] else {
+            return Ok(());
+        };
+        let Some(path) = line.path() else {
+            return Ok(());
+        };
+        writeln!(out)?;
+        let row = |m: &Move| {
+            [
+                m.cell.into(),
+                m.from.into(),
+                m.to.into(),
+                (&m.reward).into(),
+            ]
+        };
+        let table = Table::of_numbers(["cell", "from", "to", "J then"]);
+        table.rows(path.iter().map(row)).write_text(out)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+}

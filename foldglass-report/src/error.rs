@@ -1,0 +1,146 @@
+//! Tells a user's mistakes from other failures and reports either.
+//!
+//! Errors of the libraries know nothing of flags; here they get their names.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+
+use foldglass::class::SpecError;
+use foldglass::gauge::GaugeError;
+use foldglass::landscape::census::CensusError;
+use foldglass::task::TaskError;
+use foldglass_study as study;
+use thiserror::Error;
+
+/// Why a command ends without its report.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The command line cannot be read.
+    #[error("{0}")]
+    Usage(String),
+    /// A class, a study or a file is refused or fails.
+    #[error("{}", named(.0))]
+    Study(Box<study::Error>),
+    /// A file's permutations are no relabelling of the class.
+    #[error("{path}: {source}")]
+    Relabelling {
+        /// The file.
+        path: String,
+        /// What does not fit.
+        source: GaugeError,
+    },
+    /// Something that should hold does not.
+    #[error("{0}")]
+    Failed(String),
+    /// The user stopped it; the message says how to go on.
+    #[error("{0}")]
+    Stopped(String),
+    /// The user stopped it; what was done until then is reported.
+    #[error("interrupted: only what was finished is reported")]
+    Interrupted,
+    /// The report cannot be written.
+    #[error("cannot write to stdout: {0}")]
+    Output(io::Error),
+}
+
+/// The user stopped the forecast of a study.
+pub fn stopped_trial() -> Error {
+    Error::Stopped("stopped while the dynamics were tried out".to_owned())
+}
+
+impl<E: Into<study::Error>> From<E> for Error {
+    fn from(error: E) -> Error {
+        Error::Study(Box::new(error.into()))
+    }
+}
+
+/// What a library says, with the flag that is meant.
+fn named(error: &study::Error) -> String {
+    use study::Error as E;
+    match error {
+        E::Square { .. } | E::Inputs { .. } => format!("--{error}"),
+        E::Spec(SpecError::Task(TaskError::Inputs(error))) => format!("--inputs: {error}"),
+        E::Spec(SpecError::Task(error)) => format!("--lengths: {error}"),
+        E::Spec(SpecError::TooWide(_)) => format!("--window, --memory: {error}"),
+        E::Spec(SpecError::TooLarge(error)) | E::TooLarge(error) => limited(error),
+        E::PartTooLarge { .. } => limited(error),
+        E::Count(error) => format!("--lengths: {error}"),
+        E::Several { path, .. } if path == "stdin" => {
+            format!("{error} (of stdin as in --code=-#0)")
+        }
+        E::Census(error @ CensusError::Tied) => format!("--tied: {error}, by `certify`"),
+        E::Locked { path } => format!(
+            "another foldglass is writing {path}: let it finish, or choose another --out or --shard"
+        ),
+        other => other.to_string(),
+    }
+}
+
+fn limited(error: &impl Display) -> String {
+    format!("{error} (--max-memory sets the limit)")
+}
+
+/// What kind of failure an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// A mistake in what was asked.
+    Mistake,
+    /// It needs more memory than is allowed: a mistake, too.
+    TooLarge,
+    /// A check failed, or the machine did.
+    Failure,
+    /// Another process works in the directory.
+    Locked,
+    /// The user stopped it.
+    Stopped,
+    /// The reader has seen enough (`| head`): none.
+    Unread,
+}
+
+impl Fault {
+    /// The exit code.
+    fn code(self) -> u8 {
+        match self {
+            Fault::Unread => 0,
+            Fault::Failure => 1,
+            Fault::Mistake | Fault::TooLarge => 2,
+            Fault::Locked => 3,
+            Fault::Stopped => 130,
+        }
+    }
+}
+
+impl Error {
+    /// What kind of failure it is.
+    pub fn fault(&self) -> Fault {
+        use study::Error as E;
+        match self {
+            Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Fault::Unread,
+            Error::Output(_) | Error::Failed(_) => Fault::Failure,
+            Error::Study(error) => match &**error {
+                E::Write { source, .. } if source.kind() == ErrorKind::StorageFull => {
+                    Fault::Failure
+                }
+                E::Keep { .. } | E::Failed(_) => Fault::Failure,
+                E::Locked { .. } => Fault::Locked,
+                E::TooLarge(_) | E::PartTooLarge { .. } | E::Spec(SpecError::TooLarge(_)) => {
+                    Fault::TooLarge
+                }
+                _ => Fault::Mistake,
+            },
+            Error::Interrupted | Error::Stopped(_) => Fault::Stopped,
+            _ => Fault::Mistake,
+        }
+    }
+
+    /// Writes the message to stderr, as one line, and gives the exit code.
+    pub fn report(&self) -> u8 {
+        let fault = self.fault();
+        if fault != Fault::Unread {
+            let message = self.to_string().replace(['\n', '\r'], " ");
+            // Where stderr is gone too, the exit code is all that is left to say it.
+            let _ = writeln!(io::stderr(), "foldglass: error: {message}");
+        }
+        fault.code()
+    }
+}

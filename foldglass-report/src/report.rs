@@ -1,0 +1,69 @@
+//! Says what every finding offers: data for programs, text and tables for people.
+
+use std::io::{self, Write};
+
+use foldglass::ClassSpec;
+use foldglass_study::Fields;
+use serde::{Serialize, Serializer};
+
+use crate::table::{Format, Table};
+
+/// What a command found: it serialises to the JSON object of the contract, and has a text form.
+pub trait Report: Serialize {
+    /// Writes the form a person reads.
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// The class it is about, where there is one.
+    fn class(&self) -> Option<ClassSpec> {
+        None
+    }
+
+    /// The seed that made it, where it is not the one asked for.
+    fn seed(&self) -> Option<u64> {
+        None
+    }
+
+    /// The settings that made it; none are those of the command line as typed.
+    fn settings(&self) -> Option<Fields> {
+        None
+    }
+
+    /// What it holds as tables, for `--format`.
+    fn tables(&self, _: Format) -> Vec<Table> {
+        Vec::new()
+    }
+
+    /// What it reports that should hold and does not.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the user stopped what it reports, so that it holds only a part.
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// Serialises as the list an iterator yields, one element at a time.
+pub struct Stream<F>(pub F);
+
+impl<F, I> Serialize for Stream<F>
+where
+    F: Fn() -> I,
+    I: IntoIterator<Item: Serialize>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_serialises_as_a_list() {
+        let list = Stream(|| (0..3).map(|n| n * n));
+        assert_eq!(serde_json::to_string(&list).unwrap(), "[0,1,4]");
+    }
+}

@@ -1,0 +1,272 @@
+//! No two top-level modules of a crate need each other, directly or through others: a crate can be cut, and a
+//! change has one direction to look in.
+//!
+//! The sources are read as text: `crate::module::..`, `crate::{..}`, `super::..` that reaches the root, and names
+//! that the root re-exports. Test modules are left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Cycles that are known; each is to be broken, none is to be added.
+const KNOWN: [(&str, &[&str]); 2] = [
+    ("foldglass", &["cavi", "chain"]),
+    ("foldglass", &["class", "kernels"]),
+];
+
+type Graph = BTreeMap<String, BTreeMap<String, PathBuf>>;
+
+fn workspace() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().expect("a member of the workspace").to_owned()
+}
+
+/// The members that Cargo.toml lists.
+fn members(root: &Path) -> Vec<String> {
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace's manifest");
+    let (_, list) = manifest.split_once("\nmembers = [").expect("members");
+    let (list, _) = list.split_once(']').expect("the end of the members");
+    let names = list.split('"').skip(1).step_by(2);
+    names.map(str::to_owned).collect()
+}
+
+/// A source without comments and without its test module, which stands last.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a source file");
+    let (text, _) = text.split_once("#[cfg(test)]\nmod ").unwrap_or((&text, ""));
+    let kept = text.lines().map(|line| match line.find("//") {
+        Some(start) => &line[..start],
+        None => line,
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// The sources of a folder, at any depth, but for files of tests.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs")
+            && path.file_stem().is_some_and(|stem| stem != "tests")
+        {
+            found.push(path);
+        }
+    }
+}
+
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| c != '_' && !c.is_alphanumeric());
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// The paths of a tree of `use`, such as `a::{b, c::{d as e}}`, each with the name it gets.
+fn paths(tree: &str) -> Vec<(Vec<String>, String)> {
+    let tree = tree.trim();
+    if let Some(group) = tree.strip_prefix('{') {
+        let inner = group.strip_suffix('}').unwrap_or(group);
+        let mut parts = vec![String::new()];
+        let mut depth = 0;
+        for c in inner.chars() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            if c == ',' && depth == 0 {
+                parts.push(String::new());
+            } else {
+                parts.last_mut().expect("there is one").push(c);
+            }
+        }
+        return parts.iter().flat_map(|part| paths(part)).collect();
+    }
+    let first = word(tree).to_owned();
+    if first.is_empty() {
+        return Vec::new();
+    }
+    match tree[first.len()..].trim_start().strip_prefix("::") {
+        Some(rest) => {
+            let named = |(mut path, name): (Vec<String>, String)| {
+                path.insert(0, first.clone());
+                let name = if name == "self" { first.clone() } else { name };
+                (path, name)
+            };
+            paths(rest).into_iter().map(named).collect()
+        }
+        None => {
+            let alias = tree[first.len()..].trim_start().strip_prefix("as ");
+            let name = alias.map_or(first.clone(), |name| word(name.trim()).to_owned());
+            vec![(vec![first], name)]
+        }
+    }
+}
+
+/// What follows a start such as `crate::`, as far as it belongs to a tree of `use` or is a word.
+fn tree(text: &str) -> &str {
+    if !text.starts_with('{') {
+        return word(text);
+    }
+    let mut depth = 0;
+    let end = text.find(|c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        depth == 0
+    });
+    &text[..end.map_or(text.len(), |end| end + 1)]
+}
+
+/// Trees after a start, wherever it does not end another word or path.
+fn after<'a>(text: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(start).filter_map(move |(at, _)| {
+        let before = text[..at].chars().next_back();
+        let is_word = before.is_some_and(|c| c == '_' || c == ':' || c.is_alphanumeric());
+        (!is_word).then(|| tree(&text[at + start.len()..]))
+    })
+}
+
+/// Which top-level modules of a crate need which others, and a file that shows it.
+fn graph(source: &Path) -> Graph {
+    let root = ["lib.rs", "main.rs"].map(|name| source.join(name));
+    let root = root.iter().find(|path| path.is_file()).expect("a root");
+    let root = code(root);
+    let mut graph = Graph::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for statement in root.split(';') {
+        let statement = statement.rsplit(']').next().unwrap_or(statement);
+        let words: Vec<&str> = statement.split_whitespace().collect();
+        if let [.., "mod", name] = words[..] {
+            graph.insert(name.to_owned(), BTreeMap::new());
+            names.insert(name.to_owned(), name.to_owned());
+        }
+    }
+    for statement in root.split(';') {
+        let Some((_, used)) = statement.split_once("use ") else {
+            continue;
+        };
+        for (path, name) in paths(used) {
+            let first = path
+                .iter()
+                .find(|part| !["crate", "self"].contains(&&part[..]));
+            if let Some(module) = first.filter(|part| graph.contains_key(&part[..])) {
+                names.insert(name, module.clone());
+            }
+        }
+    }
+    let modules: Vec<String> = graph.keys().cloned().collect();
+    for module in modules {
+        let mut files = vec![source.join(format!("{module}.rs"))];
+        sources(&source.join(&module), &mut files);
+        for file in files.into_iter().filter(|file| file.is_file()) {
+            let text = code(&file);
+            let inside = file
+                .strip_prefix(source)
+                .expect("within")
+                .with_extension("");
+            let depth = inside.iter().filter(|part| *part != "mod").count();
+            let climb = "super::".repeat(depth);
+            let needed = after(&text, "crate::").chain(after(&text, &climb));
+            for (path, _) in needed.flat_map(paths) {
+                let of = path.first().and_then(|first| names.get(first));
+                if let Some(other) = of.filter(|other| **other != module) {
+                    let edges = graph.get_mut(&module).expect("a module");
+                    edges.entry(other.clone()).or_insert_with(|| file.clone());
+                }
+            }
+        }
+    }
+    graph
+}
+
+fn reached<'a>(graph: &'a Graph, from: &str) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut next: Vec<&str> = graph[from].keys().map(|name| &name[..]).collect();
+    while let Some(name) = next.pop() {
+        if found.insert(name) {
+            next.extend(graph[name].keys().map(|name| &name[..]));
+        }
+    }
+    found
+}
+
+/// Groups of modules that need each other.
+fn cycles(graph: &Graph) -> BTreeSet<Vec<&str>> {
+    let all: BTreeMap<&str, BTreeSet<&str>> = graph
+        .keys()
+        .map(|name| (&name[..], reached(graph, name)))
+        .collect();
+    let group = |(name, own): (&&'_ str, &BTreeSet<&'_ str>)| -> Option<Vec<String>> {
+        let mutual = own.iter().filter(|other| all[**other].contains(name));
+        own.contains(name)
+            .then(|| mutual.map(|name| (*name).to_owned()).collect())
+    };
+    let groups: BTreeSet<Vec<String>> = all.iter().filter_map(group).collect();
+    let borrowed = |name: &String| graph.get_key_value(name).expect("a module").0.as_str();
+    groups
+        .iter()
+        .map(|group| group.iter().map(borrowed).collect())
+        .collect()
+}
+
+#[test]
+fn top_level_modules_have_no_cycle_but_the_known_ones() {
+    let root = workspace();
+    let mut problems = Vec::new();
+    for member in members(&root) {
+        let graph = graph(&root.join(&member).join("src"));
+        let found = cycles(&graph);
+        let known: BTreeSet<Vec<&str>> = KNOWN
+            .iter()
+            .filter(|(name, _)| *name == member)
+            .map(|(_, group)| group.to_vec())
+            .collect();
+        for group in found.difference(&known) {
+            problems.push(format!("{member}: {} need each other:", group.join(", ")));
+            for name in group {
+                let edges = graph[*name].iter();
+                for (other, file) in edges.filter(|(other, _)| group.contains(&&other[..])) {
+                    let file = file.strip_prefix(&root).expect("within").display();
+                    problems.push(format!("  {name} needs {other} ({file})"));
+                }
+            }
+        }
+        for group in known.difference(&found) {
+            let names = group.join(", ");
+            problems.push(format!(
+                "{member}: {names} is a cycle no more: take it from KNOWN"
+            ));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+/// The check sees what it has to: a cycle through a re-export of the root, through `super`, through a group,
+/// and not one that only tests or comments have.
+#[test]
+fn a_cycle_is_seen_however_it_is_written() {
+    let scratch = std::env::temp_dir().join(format!("foldglass-modules-{}", std::process::id()));
+    let write = |name: &str, text: &str| {
+        let path = scratch.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a scratch folder");
+        fs::write(path, text).expect("a scratch file");
+    };
+    write(
+        "lib.rs",
+        "//! mod none;\nmod a;\npub mod b;\n#[cfg(x)]\nmod c;\nmod d;\nmod e;\npub use b::{One, two as Two};\nuse d as f;\n",
+    );
+    write("a.rs", "use crate::Two;\n// crate::e\n");
+    write("b/deep.rs", "use super::super::c::X;\n");
+    write(
+        "b.rs",
+        "mod deep;\n#[cfg(test)]\nmod tests {\n    use crate::e::Y;\n}\n",
+    );
+    write("c.rs", "use crate::{a::{P, Q}, other};\n");
+    write("d.rs", "fn f() { crate::e::g() }\n");
+    write("e.rs", "use crate::b::X;\n");
+    let first = graph(&scratch);
+    assert_eq!(cycles(&first), BTreeSet::from([vec!["a", "b", "c"]]));
+    write("e.rs", "use crate::f::X;\n");
+    let second = graph(&scratch);
+    let expected = BTreeSet::from([vec!["a", "b", "c"], vec!["d", "e"]]);
+    assert_eq!(cycles(&second), expected);
+    fs::remove_dir_all(&scratch).expect("the scratch folder");
+}
