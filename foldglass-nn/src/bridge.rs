@@ -1,40 +1,36 @@
 //! Reads a network back as a table (what the paper suggests in section 5).
 //!
 //! A network's greedy decoding on all inputs consults cells of a class; in every cell the action it
-//! takes most often makes a code. How much of its behaviour that code explains is the fraction of
-//! steps at which the network takes its cell's action. Inputs count by their probability at their
-//! length: under uniform inputs each counts once.
+//! most probably takes there makes a code. How much of its behaviour that code explains is the share of
+//! steps at which the network takes its cell's action. Inputs weigh as the class's law has it, and lengths
+//! alike, so that network and code are measured as J is.
 
 use crate::backend::{Backend, BackendError};
 use crate::batch::Batch;
 use crate::lesson::{Lesson, LessonError, all_inputs};
+use dashu_int::UBig;
 use foldglass::class::Class;
 use foldglass::count::reward;
 use foldglass::exact::Reward;
 use foldglass::policy::Code;
+use foldglass::task::Task;
 use thiserror::Error;
 
 /// A network as a code of a class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadBack {
-    /// The likeliest action in every cell, the least of equals; 0 where none was taken.
+    /// The action of the greatest weight in every cell, the least of equals; 0 where none was taken.
     pub code: Code,
-    /// Cells that the network consults on some input.
+    /// Cells that the network consults on some input that occurs.
     pub consulted: usize,
     /// Cells among them in which it takes one action only.
     pub decided: usize,
-    /// Steps at which it takes its cell's action.
-    pub explained: u64,
-    /// All steps.
-    pub steps: u64,
-    /// Inputs that the network answers rightly.
-    pub right: u64,
-    /// All inputs.
+    /// The expected number of steps at which it takes its cell's action, over that of all steps.
+    pub agreement: Reward,
+    /// J of the network: the probability of a right answer.
+    pub network_reward: Reward,
+    /// Inputs that occur.
     pub inputs: u64,
-    /// The fraction of steps that the code explains, inputs by their probability.
-    pub agreement: f64,
-    /// The probability that the network answers rightly, averaged over the lengths.
-    pub network_reward: f64,
     /// The reward of the code.
     pub reward: Reward,
 }
@@ -58,15 +54,16 @@ pub fn read_back(
     class: &Class,
     cap: usize,
 ) -> Result<ReadBack, BridgeError> {
-    let square = class.task().square();
+    let task = class.task();
+    let square = task.square();
     // Only where cells are is needed: any code will do.
-    let places = Lesson::places(class)?;
+    let places = Lesson::new(&Code::from_fn(class, |_| 0))?;
     let q = class.q();
-    let mut taken = vec![Taken::default(); class.cells() * q];
-    let (mut right, mut inputs, mut steps) = (0, 0, 0);
-    let (mut network_reward, mut all_weight) = (0.0, 0.0);
-    for &length in class.task().lengths() {
-        let all: Vec<Vec<u8>> = all_inputs(q, length).collect();
+    let mut taken = vec![UBig::ZERO; class.cells() * q];
+    let (mut right, mut steps, mut inputs) = (UBig::ZERO, UBig::ZERO, 0);
+    for &length in task.lengths() {
+        let occurring = |x: &Vec<u8>| weight(task, x) > UBig::ZERO;
+        let all: Vec<Vec<u8>> = all_inputs(q, length).filter(occurring).collect();
         for part in all.chunks(backend.room()) {
             let mut batches = vec![Batch::new(square, &[], cap); backend.models()];
             batches[model] = Batch::new(square, part, cap);
@@ -74,63 +71,38 @@ pub fn read_back(
             let batch = &batches[model];
             for sample in 0..batch.samples() {
                 let (x, y) = (batch.x(sample), batch.y(sample));
-                let weight = weight(class, x);
+                let weight = weight(task, x);
                 for t in 1..=length {
-                    let to = &mut taken[places.cell(x, y, t) * q + usize::from(y[t - 1])];
-                    to.steps += 1;
-                    to.weight += weight;
+                    taken[places.cell(x, y, t) * q + usize::from(y[t - 1])] += &weight;
+                    steps += &weight;
                 }
                 if batch.right(sample) {
-                    right += 1;
-                    network_reward += weight / (q as f64).powi(length as i32);
+                    right += weight;
                 }
-                all_weight += weight * length as f64;
             }
             inputs += part.len() as u64;
-            steps += (part.len() * length) as u64;
         }
     }
     let most = |cell: usize| {
         let row = &taken[cell * q..][..q];
-        (1..q).fold(0, |best, a| match row[a].weight > row[best].weight {
-            true => a,
-            false => best,
-        })
+        (1..q).fold(0, |best, a| if row[a] > row[best] { a } else { best })
     };
     let code = Code::from_fn(class, |cell| most(cell) as u16);
-    let actions = |row: &[Taken]| row.iter().filter(|taken| taken.steps > 0).count();
-    let counts: Vec<usize> = taken.chunks_exact(q).map(actions).collect();
-    let chosen = || (0..class.cells()).map(|cell| &taken[cell * q + most(cell)]);
+    let rows = || taken.chunks_exact(q);
+    let actions = |row: &[UBig]| row.iter().filter(|&weight| *weight > UBig::ZERO).count();
+    let explained: UBig = rows().filter_map(|row| row.iter().max()).sum();
     Ok(ReadBack {
-        consulted: counts.iter().filter(|&&actions| actions > 0).count(),
-        decided: counts.iter().filter(|&&actions| actions == 1).count(),
-        explained: chosen().map(|taken| taken.steps).sum(),
-        agreement: chosen().map(|taken| taken.weight).sum::<f64>() / all_weight,
-        network_reward: network_reward / class.task().lengths().len() as f64,
-        steps,
-        right,
+        consulted: rows().filter(|row| actions(row) > 0).count(),
+        decided: rows().filter(|row| actions(row) == 1).count(),
+        agreement: Reward::new(explained, steps),
+        network_reward: Reward::new(right, task.denominator()),
         inputs,
         reward: reward(&code),
         code,
     })
 }
 
-/// How often an action was taken in a cell.
-#[derive(Clone, Copy, Default)]
-struct Taken {
-    steps: u64,
-    weight: f64,
-}
-
-/// The probability of an input over that of a uniform one.
-fn weight(class: &Class, x: &[u8]) -> f64 {
-    let (inputs, q) = (class.task().inputs(), class.q() as f64);
-    let mut before = 0;
-    (x.iter().zip(1..))
-        .map(|(&x, t)| {
-            let own = inputs.weight(t, before, x.into()) as f64;
-            before = x.into();
-            own * q / inputs.denominator(t) as f64
-        })
-        .product()
+fn weight(task: &Task, x: &[u8]) -> UBig {
+    let wide: Vec<u16> = x.iter().map(|&symbol| symbol.into()).collect();
+    task.weight(&wide)
 }

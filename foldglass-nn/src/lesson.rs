@@ -2,6 +2,7 @@
 
 use foldglass::class::Class;
 use foldglass::policy::Code;
+use std::collections::HashSet;
 use thiserror::Error;
 
 /// Where one step of one length finds its cell: at `first + window * histories + history`, both
@@ -32,39 +33,58 @@ pub struct Lesson {
 /// A class whose codes cannot be taught.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LessonError {
-    /// Lessons are taught on uniform inputs.
-    #[error("only classes with uniform inputs can be taught")]
-    Law,
-    /// Some windows cannot occur, so cells are not numbered by their symbols.
-    #[error("every input needs a probability above 0: some windows of this class never occur")]
-    Gaps,
+    /// A window cannot occur, so cells are not numbered by their symbols.
+    #[error(
+        "the window {} of {} never occurs: networks are taught, and read back as, codes of classes in \
+         which every window occurs", spelled(.window), step_words(*.t)
+    )]
+    Gap {
+        /// The symbols of the first such window.
+        window: Vec<u16>,
+        /// Its step; none in a tied class.
+        t: Option<usize>,
+    },
     /// Too many symbols.
     #[error("{0} symbols; at most 255 can be taught")]
     Symbols(usize),
 }
 
+fn spelled(window: &[u16]) -> String {
+    let symbols: Vec<String> = window.iter().map(u16::to_string).collect();
+    symbols.join(",")
+}
+
+fn step_words(t: Option<usize>) -> String {
+    t.map_or("all steps".to_owned(), |t| format!("step {t}"))
+}
+
+/// The first window of a class that cannot occur.
+fn gap(class: &Class) -> Option<LessonError> {
+    let q = class.q();
+    class.groups().iter().find_map(|group| {
+        let symbols = group.before + 1 + group.after;
+        let occurring: HashSet<usize> = (0..group.windows()).map(|n| group.window(n)).collect();
+        let missing = (0..q.pow(symbols as u32)).find(|window| !occurring.contains(window))?;
+        let symbol = |place: usize| (missing / q.pow((symbols - 1 - place) as u32) % q) as u16;
+        Some(LessonError::Gap {
+            window: (0..symbols).map(symbol).collect(),
+            t: group.t,
+        })
+    })
+}
+
 impl Lesson {
-    /// The lesson of a code.
+    /// The lesson of a code. The law of the inputs may be any under which every window occurs.
     pub fn new(code: &Code) -> Result<Lesson, LessonError> {
         let class = code.class();
-        if !class.task().inputs().is_uniform() {
-            return Err(LessonError::Law);
-        }
-        let actions = code.actions().iter().map(|&a| a as u8).collect();
-        Ok(Lesson {
-            actions,
-            ..Lesson::places(class)?
-        })
-    }
-
-    /// Where steps find their cells, without actions; under any law that gives every input a probability.
-    pub(crate) fn places(class: &Class) -> Result<Lesson, LessonError> {
         let q = class.q();
         if q > 255 {
             return Err(LessonError::Symbols(q));
         }
-        if !class.task().inputs().has_full_support() {
-            return Err(LessonError::Gaps);
+        if !class.task().inputs().has_full_support()
+            && let Some(gap) = gap(class)
+        {
+            return Err(gap);
         }
         let step = |&node: &usize| {
             let node = &class.nodes()[node];
@@ -81,11 +101,12 @@ impl Lesson {
         let steps = (0..lengths.len())
             .map(|which| class.path(which).iter().map(step).collect())
             .collect();
+        let actions = code.actions().iter().map(|&a| a as u8).collect();
         Ok(Lesson {
             q,
             lengths,
             steps,
-            actions: Vec::new(),
+            actions,
         })
     }
 
@@ -147,6 +168,7 @@ mod tests {
     use super::*;
     use foldglass::chain::random_code;
     use foldglass::class::{Class, Shape};
+    use foldglass::exact::parse;
     use foldglass::inputs::InputLaw;
     use foldglass::memory::Allowance;
     use foldglass::quasigroup::LatinSquare;
@@ -179,6 +201,57 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    fn class_of(law: &InputLaw, shape: Shape) -> Class {
+        let task = Task::new(LatinSquare::cyclic(3).unwrap(), law, &[3]).unwrap();
+        Class::new(task, shape, Allowance::default()).unwrap()
+    }
+
+    /// Laws by which every window occurs have the cells of the uniform law, and the same lesson.
+    #[test]
+    fn a_lesson_does_not_depend_on_a_law_under_which_every_window_occurs() {
+        let markov = |k: &str| InputLaw::Markov(parse(k).unwrap());
+        let row = ["1/2", "1/3", "1/6"].map(|p| parse(p).unwrap()).to_vec();
+        let wide = Shape::untied(1, 1);
+        for (law, shape) in [
+            (markov("9/10"), wide),
+            (InputLaw::Product(vec![row; 3]), wide),
+            // A symbol never follows itself, which a window of one symbol does not show.
+            (markov("0"), Shape::untied(0, 0)),
+            (markov("1"), Shape::tied(0, 0)),
+        ] {
+            let lesson = |law: &InputLaw| {
+                let code = random_code(&class_of(law, shape), &mut Stream::new(2, 0));
+                Lesson::new(&code).unwrap()
+            };
+            assert_eq!(lesson(&law), lesson(&InputLaw::Uniform), "{law:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_that_never_occurs_is_named() {
+        let markov = |k: &str| InputLaw::Markov(parse(k).unwrap());
+        let rows = [["1/2", "1/2", "0"], ["1", "0", "0"], ["1/3", "1/3", "1/3"]];
+        let row = |row: [&str; 3]| row.map(|p| parse(p).unwrap()).to_vec();
+        let product = InputLaw::Product(rows.map(row).to_vec());
+        for (law, shape, said) in [
+            (
+                markov("0"),
+                Shape::untied(1, 0),
+                "the window 0,0 of step 2 never",
+            ),
+            (
+                markov("1"),
+                Shape::tied(1, 0),
+                "the window 0,1 of all steps never",
+            ),
+            (product, Shape::untied(0, 0), "the window 2 of step 1 never"),
+        ] {
+            let code = random_code(&class_of(&law, shape), &mut Stream::new(2, 0));
+            let error = Lesson::new(&code).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
         }
     }
 

@@ -32,6 +32,9 @@ pub enum PathError {
     /// A tied class, or several lengths.
     #[error("escape paths are followed in untied classes of one length")]
     NotUntied,
+    /// Inputs of different probability: a change is judged by how many inputs it loses.
+    #[error("escape paths are followed under uniform inputs")]
+    NotUniform,
     /// It was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -63,6 +66,9 @@ impl EscapePath {
     ) -> Result<EscapePath, PathError> {
         if class.shape().tied || class.task().lengths().len() != 1 {
             return Err(PathError::NotUntied);
+        }
+        if !class.task().inputs().is_uniform() {
+            return Err(PathError::NotUniform);
         }
         let mut walk = Walk::new(class, tau, seed)?;
         let question = || observer.hear(proposals(most));

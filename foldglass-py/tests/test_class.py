@@ -57,6 +57,37 @@ def test_evaluation_is_that_of_all_rollouts(space: fg.Class) -> None:
     )
 
 
+def test_the_arrays_of_an_evaluation_are_read_only(paper: fg.Class) -> None:
+    evaluator = fg.Evaluator(paper)
+    found = evaluator.evaluate(fg.Policy.uniform(paper))
+    for result in (found, pickle.loads(pickle.dumps(found))):
+        for array in (result.visits, result.values):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 99
+    # The evaluator itself still writes over them.
+    visits = found.visits
+    again = evaluator.evaluate(fg.Code.fold(paper), out=found)
+    assert again.visits is visits and visits.sum() == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: fg.Task("z5", 3), "z:N"),
+        (lambda: fg.Task("quasigrup", 4), "quasigroup"),
+        (lambda: fg.Task([[0, 1], [0, 1]], 2), "task"),
+        (lambda: fg.Task("parity", [3, 3]), "twice"),
+        (lambda: fg.Task("parity", 2, inputs="markov:2"), r"\[0, 1\]"),
+        (lambda: fg.Task("parity", 2, inputs="gauss"), "markov:K"),
+        (lambda: fg.Task("parity", 3, inputs=[["1/2", "1/2"]]), "3 positions"),
+        (lambda: fg.Task("file:nowhere.json", 3), "nowhere.json"),
+    ],
+)
+def test_what_is_not_a_task_is_refused_at_once(make, says: str) -> None:
+    with pytest.raises((ValueError, OSError), match=says):
+        make()
+
+
 def test_a_batch_is_its_policies_one_by_one(paper: fg.Class) -> None:
     batch = np.random.default_rng(0).dirichlet(np.ones(5), size=(50, paper.cells))
     reward, visits, values = fg.evaluate_batch(paper, batch)

@@ -6,13 +6,17 @@ use std::ops::Not;
 use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
+use foldglass::stats::{Interval, Proportion};
 use foldglass::watch::{Observer, Stopped};
 use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
+use foldglass_study::method::{Fields, shown};
+use foldglass_study::tables::Origin;
 use serde::Serialize;
 
+use crate::INTERVAL_LEVEL;
 use crate::error::Error;
 use crate::report::Report;
-use crate::table::{Cell, Column, Format, Table};
+use crate::table::{Cell, Column, Digits, Format, Table};
 
 /// What a search came to.
 pub struct Found {
@@ -88,8 +92,14 @@ pub fn certify(
 pub struct Certified {
     /// What was found of each code that was come to.
     verdicts: Vec<Line>,
+    /// The points of the runs that the codes are of, in the order of their first codes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<Point>,
     #[serde(skip_serializing_if = "Not::not")]
     interrupted: bool,
+    /// Rows to print.
+    #[serde(skip)]
+    pub shown: usize,
     #[serde(skip)]
     class: Class,
     /// Whether barriers were asked for.
@@ -102,6 +112,9 @@ pub struct Certified {
 pub struct Line {
     /// The code's number.
     code: usize,
+    /// The run that the code is of, where its file states one.
+    #[serde(flatten)]
+    pub origin: Option<Origin>,
     verdict: &'static str,
     /// Codes of its shelf that were found.
     shelf: usize,
@@ -146,6 +159,7 @@ impl Line {
         let word = |way: &WayOut| way.standing.word();
         Line {
             code: number,
+            origin: None,
             verdict: verdict.finding.name(),
             shelf: shelf.size,
             depth: shelf.depth,
@@ -199,15 +213,32 @@ impl Line {
         ]
     }
 
-    /// Its row in a table, which has columns for barriers or not.
-    fn row(&self, barriers: bool) -> Vec<Cell> {
+    /// The run, its method and temperature, and the cells whose action was drawn.
+    fn origin_cells(&self) -> [Cell; 4] {
+        let Some(origin) = &self.origin else {
+            return [const { Cell::Missing }; 4];
+        };
+        let run = origin.id.clone().map(Cell::from);
+        [
+            run.unwrap_or(Cell::or_missing(origin.run)),
+            origin.method.clone().into(),
+            Cell::or_missing(origin.tau),
+            Cell::or_missing(origin.greedy_ties),
+        ]
+    }
+
+    /// Its row in a table, which has columns for origins and for barriers or not.
+    fn row(&self, origins: bool, barriers: bool) -> Vec<Cell> {
         let verdict = if self.interrupted {
             format!("{} so far", self.verdict)
         } else {
             self.verdict.to_owned()
         };
-        let mut row = vec![
-            self.code.into(),
+        let mut row = vec![self.code.into()];
+        if origins {
+            row.extend(self.origin_cells());
+        }
+        row.extend([
             verdict.into(),
             self.reward_exact.to_f64().into(),
             (&self.reward_exact).into(),
@@ -216,11 +247,114 @@ impl Line {
             self.neutral_moves.into(),
             self.unvisited.into(),
             Cell::or_missing(self.path().map(<[Move]>::len)),
-        ];
+        ]);
         if barriers {
             row.extend(self.barrier_cells());
         }
         row
+    }
+}
+
+/// The words for verdicts.
+const WORDS: [&str; 4] = ["optimal", "certified", "bounded", "escapes"];
+
+/// The verdicts on the codes of one point of a study.
+#[derive(Serialize)]
+struct Point {
+    method: String,
+    kind: String,
+    tau: Option<f64>,
+    parameters: Fields,
+    codes: u64,
+    optimal: u64,
+    certified: u64,
+    bounded: u64,
+    escapes: u64,
+    certified_low: f64,
+    certified_high: f64,
+}
+
+impl Point {
+    fn of(origin: &Origin, lines: &[&Line]) -> Point {
+        let [optimal, certified, bounded, escapes] = WORDS.map(|word| {
+            let such = lines.iter().filter(|line| line.verdict == word);
+            such.count() as u64
+        });
+        let share = Proportion {
+            successes: certified,
+            trials: lines.len() as u64,
+        };
+        let Interval { low, high } = share.interval(INTERVAL_LEVEL);
+        Point {
+            method: origin.method.clone(),
+            kind: origin.kind.clone(),
+            tau: origin.tau,
+            parameters: origin.parameters.clone(),
+            codes: share.trials,
+            optimal,
+            certified,
+            bounded,
+            escapes,
+            certified_low: low,
+            certified_high: high,
+        }
+    }
+
+    /// The points of the runs that codes are of, in the order of their first codes.
+    fn all(verdicts: &[Line]) -> Vec<Point> {
+        let mut groups: Vec<(&Origin, Vec<&Line>)> = Vec::new();
+        for line in verdicts {
+            let Some(origin) = &line.origin else { continue };
+            let known = groups.iter_mut().find(|(first, _)| first.is_beside(origin));
+            match known {
+                Some((_, lines)) => lines.push(line),
+                None => groups.push((origin, vec![line])),
+            }
+        }
+        (groups.iter())
+            .map(|(origin, lines)| Point::of(origin, lines))
+            .collect()
+    }
+
+    /// The parameters but the temperature, which has a place of its own.
+    fn others(&self) -> String {
+        let others = self.parameters.iter().filter(|(name, _)| *name != "tau");
+        let words: Vec<String> = others
+            .map(|(name, value)| format!("{name}={}", shown(value)))
+            .collect();
+        words.join(" ")
+    }
+
+    fn table(points: &[Point]) -> Table {
+        let columns = [
+            Column::words("method"),
+            Column::numbers("tau"),
+            Column::words("parameters"),
+            Column::numbers("codes"),
+        ];
+        let columns = columns.into_iter().chain(WORDS.map(Column::numbers));
+        let interval = format!("certified, {} %", 100.0 * INTERVAL_LEVEL);
+        let columns = columns.chain([Column::numbers(&interval).key("interval")]);
+        let row = |point: &Point| -> [Cell; 9] {
+            [
+                point.method.clone().into(),
+                Cell::or_missing(point.tau),
+                point.others().into(),
+                point.codes.into(),
+                point.optimal.into(),
+                point.certified.into(),
+                point.bounded.into(),
+                point.escapes.into(),
+                Cell::Interval {
+                    interval: Interval {
+                        low: point.certified_low,
+                        high: point.certified_high,
+                    },
+                    digits: Digits::Significant(3),
+                },
+            ]
+        };
+        Table::new(columns).rows(points.iter().map(row))
     }
 }
 
@@ -229,15 +363,47 @@ impl Certified {
     pub fn new(class: Class, codes: usize, barriers: bool, verdicts: Vec<Line>) -> Certified {
         Certified {
             interrupted: verdicts.len() < codes || verdicts.iter().any(|line| line.interrupted),
+            points: Point::all(&verdicts),
             verdicts,
+            shown: usize::MAX,
             class,
             barriers,
         }
     }
 
-    fn table(&self) -> Table {
-        let mut heads = vec![
-            "code",
+    /// Says of the codes of policies which code of each it is.
+    fn write_ties(&self, out: &mut dyn Write) -> io::Result<()> {
+        let greedy: Vec<&Origin> = (self.verdicts.iter())
+            .filter_map(|line| line.origin.as_ref().filter(|origin| origin.is_greedy))
+            .collect();
+        if greedy.is_empty() {
+            return Ok(());
+        }
+        let known: Option<Vec<u64>> = greedy.iter().map(|origin| origin.greedy_ties).collect();
+        let known = known.and_then(|ties| ties.iter().copied().min().zip(ties.into_iter().max()));
+        let drawn = "with ties drawn from the runs' streams: another draw may have another verdict";
+        let ties = match known {
+            None => format!("{drawn} (the file does not state how many cells were tied)"),
+            Some((_, 0)) => "in which no cell was tied".to_owned(),
+            Some((least, most)) if least == most => {
+                format!("{drawn} ({least} cells were tied in each)")
+            }
+            Some((least, most)) => format!("{drawn} ({least} to {most} cells were tied)"),
+        };
+        writeln!(
+            out,
+            "{} of these codes are greedy codes of policies, {ties}",
+            greedy.len()
+        )
+    }
+
+    fn table(&self, shown: usize) -> Table {
+        let origins = self.verdicts.iter().any(|line| line.origin.is_some());
+        let mut heads = vec!["code"];
+        if origins {
+            heads.extend(["run", "method", "tau", "ties"]);
+        }
+        heads.extend([
             "verdict",
             "J",
             "exact",
@@ -246,12 +412,13 @@ impl Certified {
             "neutral",
             "unvisited",
             "path",
-        ];
+        ]);
         if self.barriers {
             heads.extend(["barrier", "barrier exact", "quanta", "barrier is"]);
         }
         let columns = heads.into_iter().map(Column::numbers);
-        Table::new(columns).rows(self.verdicts.iter().map(|line| line.row(self.barriers)))
+        let lines = self.verdicts.iter().take(shown);
+        Table::new(columns).rows(lines.map(|line| line.row(origins, self.barriers)))
     }
 }
 
@@ -261,17 +428,23 @@ impl Report for Certified {
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
-        vec![self.table()]
+        vec![self.table(usize::MAX)]
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.table().write_text(out)?;
+        let table = self.table(self.shown).cut(self.verdicts.len(), "--list");
+        table.write_text(out)?;
         let count = |kind| {
             let of = self.verdicts.iter().filter(|line| line.verdict == kind);
             format!("{} {kind}", of.count())
         };
-        let counts = ["optimal", "certified", "bounded", "escapes"].map(count);
-        writeln!(out, "\n{}", counts.join(", "))?;
+        writeln!(out, "\n{}", WORDS.map(count).join(", "))?;
+        if self.points.len() > 1 {
+            writeln!(out)?;
+            Point::table(&self.points).write_text(out)?;
+            writeln!(out)?;
+        }
+        self.write_ties(out)?;
         let free = self
             .verdicts
             .iter()

@@ -4,17 +4,33 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use foldglass::anatomy::{self, Aliased, Cause, Defence, StepAnatomy, Wrong};
+use dashu_ratio::RBig;
+use foldglass::anatomy::{self, Aliased, Cause, Defence, Share, StepAnatomy, Wrong};
+use foldglass::landscape::ignored::{ignored, pairs};
 use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, count};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::INTERVAL_LEVEL;
 use crate::report::Report;
 use crate::table::{Cell, Column, Format, Table};
 
-/// Takes a code apart, with all inputs where there are at most so many, else as many drawn by the seed.
-pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> Inspected {
+/// What is rolled out of a code.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// All inputs where there are at most so many, else as many drawn.
+    pub inputs: usize,
+    /// The most pairs of rollouts that are followed for the positions that a code ignores.
+    pub pairs: u128,
+}
+
+/// Takes a code apart; inputs are drawn by the seed.
+pub fn inspect(code: Code, limits: Limits, seed: u64, defence: Defence) -> Inspected {
     let mut stream = Stream::new(seed, 0);
+    let reward = count::reward(&code);
+    let wrong = Reward::from(RBig::ONE - reward.ratio());
+    let lengths = code.class().task().lengths().iter();
+    let followed = pairs(code.class()) <= limits.pairs;
     let (factors, product) = anatomy::product(&code).unzip();
     let factors = factors.map(|factors| factors.iter().map(|f| half(f.twice)).collect());
     let mu = |number: usize| {
@@ -22,7 +38,7 @@ pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> I
             .as_ref()
             .map(|list: &Vec<String>| list[number].clone())
     };
-    let answers = anatomy::answers(&code, most_inputs, &mut stream);
+    let answers = anatomy::answers(&code, limits.inputs, &mut stream);
     let steps = anatomy::steps(&code).into_iter().enumerate();
     let Defence {
         defended,
@@ -33,26 +49,28 @@ pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> I
     Inspected {
         aliasing: anatomy::aliasing(&code).iter().map(Shared::of).collect(),
         causes: (answers.causes.into_iter())
-            .map(|(cause, inputs)| CauseCount {
-                inputs,
-                why: Why::of(cause),
-            })
+            .map(|(cause, share)| CauseShare::of(cause, &share))
             .collect(),
         defended,
-        ignored: (answers.ignored.into_iter())
-            .map(|(length, positions)| Ignored { length, positions })
+        ignored: lengths
+            .map(|&length| Ignored {
+                length,
+                positions: followed.then(|| ignored(&code, length)),
+            })
             .collect(),
         improvable,
         inputs: answers.inputs,
         neutral,
         product_exact: product,
-        reward_exact: count::reward(&code),
+        reward_exact: reward,
         sampled: !answers.all,
         steps: steps.map(|(n, step)| Step::of(&step, mu(n))).collect(),
         svg: None,
         unconsulted,
         wrong: answers.wrong,
         wrong_inputs: answers.listed.into_iter().map(WrongInput::of).collect(),
+        wrong_probability: wrong.to_f64(),
+        wrong_probability_exact: wrong,
         shown: 0,
         class: code.class().spec(),
     }
@@ -62,7 +80,7 @@ pub fn inspect(code: Code, most_inputs: usize, seed: u64, defence: Defence) -> I
 #[derive(Serialize)]
 pub struct Inspected {
     aliasing: Vec<Shared>,
-    causes: Vec<CauseCount>,
+    causes: Vec<CauseShare>,
     defended: Vec<usize>,
     ignored: Vec<Ignored>,
     improvable: Vec<usize>,
@@ -76,8 +94,12 @@ pub struct Inspected {
     /// The file that the code was drawn to.
     pub svg: Option<String>,
     unconsulted: Vec<usize>,
+    /// Of the inputs looked at.
     wrong: usize,
     wrong_inputs: Vec<WrongInput>,
+    /// The probability of a wrong answer, 1 - J.
+    wrong_probability: f64,
+    wrong_probability_exact: Reward,
     /// Wrong answers to print.
     #[serde(skip)]
     pub shown: usize,
@@ -146,17 +168,48 @@ impl Why {
     }
 }
 
+/// How likely a cause is: exactly where all inputs were looked at, else with the ends of an interval.
 #[derive(Serialize)]
-struct CauseCount {
-    inputs: usize,
+struct CauseShare {
+    high: Option<f64>,
+    low: Option<f64>,
+    probability: f64,
+    probability_exact: Option<Reward>,
     #[serde(flatten)]
     why: Why,
+}
+
+impl CauseShare {
+    fn of(cause: Cause, share: &Share) -> CauseShare {
+        let (exact, interval) = match share {
+            Share::Exact(exact) => (Some(exact.clone()), None),
+            Share::Drawn(drawn) => (None, Some(drawn.interval(INTERVAL_LEVEL))),
+        };
+        CauseShare {
+            high: interval.map(|interval| interval.high),
+            low: interval.map(|interval| interval.low),
+            probability: share.probability(),
+            probability_exact: exact,
+            why: Why::of(cause),
+        }
+    }
+
+    fn words(&self) -> String {
+        let (probability, why) = (self.probability, self.why.words());
+        match (&self.probability_exact, self.low.zip(self.high)) {
+            (Some(exact), _) => format!("{exact} = {probability:.6}: {why}"),
+            (None, Some((low, high))) => format!("{probability:.6} ({low:.6} to {high:.6}): {why}"),
+            (None, None) => unreachable!("a share is exact or has an interval"),
+        }
+    }
 }
 
 #[derive(Serialize)]
 struct Ignored {
     length: usize,
-    positions: Vec<usize>,
+    /// The positions whose symbol never changes the answer; none where too many pairs of rollouts would have
+    /// to be followed.
+    positions: Option<Vec<usize>>,
 }
 
 #[derive(Serialize)]
@@ -192,6 +245,7 @@ impl Step {
 
 #[derive(Serialize)]
 struct WrongInput {
+    probability_exact: Reward,
     #[serde(skip_serializing_if = "Option::is_none")]
     t: Option<usize>,
     target: Symbol,
@@ -204,6 +258,7 @@ impl WrongInput {
     fn of(wrong: Wrong) -> WrongInput {
         let Why { t, why } = Why::of(wrong.cause);
         WrongInput {
+            probability_exact: wrong.probability,
             t,
             target: wrong.target,
             why,
@@ -279,15 +334,17 @@ impl Inspected {
     fn wrong_table(&self) -> Table {
         let columns = [
             Column::words("input"),
+            Column::numbers("probability"),
             Column::words("tokens"),
             Column::numbers("target"),
             Column::words("answered wrongly because").key("cause"),
         ];
         let listed = self.wrong_inputs.iter().take(self.shown);
-        let row = |wrong: &WrongInput| -> [Cell; 4] {
+        let row = |wrong: &WrongInput| -> [Cell; 5] {
             let WrongInput { t, why, .. } = *wrong;
             [
                 comma(&wrong.x).into(),
+                wrong.probability_exact.to_f64().into(),
                 comma(&wrong.y).into(),
                 wrong.target.into(),
                 Why { t, why }.words().into(),
@@ -297,24 +354,39 @@ impl Inspected {
     }
 
     fn write_answers(&self, out: &mut dyn Write) -> io::Result<()> {
-        let which = if self.sampled {
-            "inputs drawn at random, too many to list"
-        } else {
-            "all inputs"
-        };
         for Ignored { length, positions } in &self.ignored {
-            let words = match &positions[..] {
-                [] => "none".to_owned(),
-                list => comma(list),
+            let words = match positions.as_deref() {
+                None => "not computed, too many pairs of rollouts to follow".to_owned(),
+                Some([]) => "none".to_owned(),
+                Some(list) => comma(list),
             };
             writeln!(out, "positions ignored at length {length}: {words}")?;
         }
-        let Inspected { inputs, wrong, .. } = self;
-        writeln!(out, "{wrong} of {inputs} answered wrongly ({which})")?;
-        for CauseCount { inputs, why } in &self.causes {
-            writeln!(out, "  {inputs}: {}", why.words())?;
+        let (inputs, wrong) = (self.inputs, &self.wrong_probability_exact);
+        writeln!(
+            out,
+            "answered wrongly with probability {wrong} = {:.6}",
+            self.wrong_probability
+        )?;
+        if wrong.is_zero() {
+            return Ok(());
         }
-        if *wrong > 0 {
+        if self.causes.is_empty() {
+            return writeln!(out, "none of {inputs} inputs drawn from their law is such");
+        }
+        if self.sampled {
+            writeln!(
+                out,
+                "why, from {inputs} inputs drawn from their law, with {} % intervals:",
+                100.0 * INTERVAL_LEVEL
+            )?;
+        } else {
+            writeln!(out, "why, from all {inputs} inputs that occur:")?;
+        }
+        for cause in &self.causes {
+            writeln!(out, "  {}", cause.words())?;
+        }
+        if self.wrong > 0 {
             writeln!(out)?;
             self.wrong_table().write_text(out)?;
         }

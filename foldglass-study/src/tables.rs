@@ -10,10 +10,12 @@ use std::str::FromStr;
 
 use foldglass::class::ClassSpec;
 use foldglass::{Class, Code, Policy};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::files::{Input, plain};
+use crate::method::Fields;
 
 /// A file, or one of several tables in it: `FILE`, `FILE#3`, `-` for stdin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +49,94 @@ impl FromStr for Source {
     }
 }
 
-/// A table that was found, with the class that its file gives it.
+/// The run that a table is of, as its file states it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Origin {
+    /// The id of a study's run: class/dynamics/parameters/run; none of a run without a study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The number of the run.
+    pub run: Option<u64>,
+    /// The id of the dynamics.
+    pub method: String,
+    /// The kind of its method.
+    pub kind: String,
+    /// The temperature; none where it changes, or the method has none.
+    pub tau: Option<f64>,
+    /// What differs from point to point of the study.
+    pub parameters: Fields,
+    /// Whether the table is the greedy code of a policy, in which ties are drawn from the run's stream.
+    pub is_greedy: bool,
+    /// The number of its cells whose action was drawn among equals, where the file states it.
+    pub greedy_ties: Option<u64>,
+}
+
+impl Origin {
+    /// Whether both are runs of one point.
+    pub fn is_beside(&self, other: &Origin) -> bool {
+        (&self.method, &self.kind, &self.parameters, self.tau)
+            == (&other.method, &other.kind, &other.parameters, other.tau)
+    }
+
+    /// The origin that a record, or what `cavi --json` or `chain --json` printed, gives its tables.
+    fn stated(object: &Map<String, Value>) -> Option<Origin> {
+        let text = |key: &str| Some(object.get(key)?.as_str()?.to_owned());
+        let settings = object.get("settings")?.as_object()?;
+        let (kind, method) = match text("kind").zip(text("dynamics")) {
+            Some(names) => names,
+            None => {
+                let command = text("command").filter(|name| name == "cavi" || name == "chain")?;
+                let kind = match settings.contains_key("step") {
+                    true => "gradient".to_owned(),
+                    false => command,
+                };
+                (kind.clone(), kind)
+            }
+        };
+        let parameters = object.get("parameters").and_then(Value::as_object);
+        Some(Origin {
+            id: text("id"),
+            run: None,
+            method,
+            kind,
+            tau: settings.get("tau").and_then(Value::as_f64),
+            parameters: parameters.cloned().unwrap_or_default(),
+            is_greedy: false,
+            greedy_ties: None,
+        })
+    }
+}
+
+/// What objects around a table state of it.
+#[derive(Debug, Clone, Default)]
+struct Context {
+    class: Option<ClassSpec>,
+    origin: Option<Origin>,
+}
+
+impl Context {
+    /// The same, with what one more object states; a record's words beside its class do not count.
+    fn within(&self, object: &Map<String, Value>) -> Result<Context, String> {
+        let mut inner = self.clone();
+        if let Some(class) = own_class(object)? {
+            inner.class = Some(class);
+        }
+        inner.origin = Origin::stated(object).or(inner.origin);
+        if let Some(origin) = &mut inner.origin {
+            let number = |key: &str| object.get(key).and_then(Value::as_u64);
+            origin.run = number("run").or(number("chain")).or(origin.run);
+            // Beside `actions` it is another number of the run.
+            origin.is_greedy |= object.contains_key("greedy") && !object.contains_key("actions");
+            origin.greedy_ties = number("greedy_ties").or(origin.greedy_ties);
+        }
+        Ok(inner)
+    }
+}
+
+/// A table that was found, with what its file states of it.
 #[derive(Debug, Clone)]
 struct Found {
-    class: Option<ClassSpec>,
+    context: Context,
     table: Value,
 }
 
@@ -132,7 +218,7 @@ impl Tables {
             if !value.is_object() {
                 return Err(refuse(format!("`{value}` stands beside what it holds")));
             }
-            search(&value, kind, None, &mut found).map_err(refuse)?;
+            search(&value, kind, &Context::default(), &mut found).map_err(refuse)?;
             empty = empty.or_else(|| empty_list(&value));
         }
         if let (true, Some(key)) = (found.is_empty(), empty) {
@@ -188,7 +274,7 @@ impl Tables {
     /// The class that the file gives its tables; none where it gives none. Tables of several classes
     /// are refused.
     pub fn class(&self) -> Result<Option<&ClassSpec>, Error> {
-        let mut classes = self.found.iter().map(|found| found.class.as_ref());
+        let mut classes = self.found.iter().map(|found| found.context.class.as_ref());
         let first = classes.next().flatten();
         match classes.all(|class| class == first) {
             true => Ok(first),
@@ -198,6 +284,11 @@ impl Tables {
                 problem: "it holds tables of several: FILE#N takes one of them".to_owned(),
             }),
         }
+    }
+
+    /// The runs that the tables are of, in their order; none where the file states none.
+    pub fn origins(&self) -> impl Iterator<Item = Option<&Origin>> {
+        self.found.iter().map(|found| found.context.origin.as_ref())
     }
 
     /// Refuses several tables where one is needed.
@@ -262,11 +353,11 @@ fn empty_list(object: &Value) -> Option<&'static str> {
     HOLDERS.into_iter().find(is_empty)
 }
 
-/// Looks for tables in a value; `class` is that of what is around it.
+/// Looks for tables in a value; `around` is what the objects around it state.
 fn search(
     value: &Value,
     kind: Kind,
-    class: Option<&ClassSpec>,
+    around: &Context,
     found: &mut Vec<Found>,
 ) -> Result<(), String> {
     let object = match value {
@@ -274,25 +365,24 @@ fn search(
         Value::Array(list) => {
             return list
                 .iter()
-                .try_for_each(|value| search(value, kind, class, found));
+                .try_for_each(|value| search(value, kind, around, found));
         }
         _ => return Ok(()),
     };
     check_format(object)?;
-    let own = own_class(object)?;
-    let class = own.as_ref().or(class);
+    let context = around.within(object)?;
     let table = kind.keys().iter().find_map(|key| object.get(*key));
     if let Some(table @ Value::Array(_)) = table {
         found.push(Found {
-            class: class.cloned(),
+            context,
             table: table.clone(),
         });
         return Ok(());
     }
     for key in HOLDERS {
         match object.get(key) {
-            Some(inner @ Value::Object(_)) => search(inner, kind, class, found)?,
-            Some(Value::Array(list)) => search_all(key, list, kind, class, found)?,
+            Some(inner @ Value::Object(_)) => search(inner, kind, &context, found)?,
+            Some(Value::Array(list)) => search_all(key, list, kind, &context, found)?,
             _ => {}
         }
     }
@@ -305,14 +395,14 @@ fn search_all(
     key: &str,
     list: &[Value],
     kind: Kind,
-    class: Option<&ClassSpec>,
+    around: &Context,
     found: &mut Vec<Found>,
 ) -> Result<(), String> {
     let before = found.len();
     let mut without = None;
     for (number, value) in list.iter().enumerate() {
         let known = found.len();
-        search(value, kind, class, found)?;
+        search(value, kind, around, found)?;
         if found.len() == known {
             without.get_or_insert(number);
         }
@@ -397,6 +487,57 @@ mod tests {
             assert_eq!(found.class().unwrap().is_some(), classed, "{text}");
             assert_eq!(found.as_codes(&class()).unwrap()[0], code);
         }
+    }
+
+    #[test]
+    fn a_code_is_found_with_the_run_it_is_of() {
+        let actions = "[0,1,0,1,0,1]";
+        let record = format!(
+            "{{\"id\":\"p/rl/tau=0.1/7\",\"dynamics\":\"rl\",\"kind\":\"cavi\",\"parameters\":{{\"tau\":0.1}},\
+             \"settings\":{{\"tau\":0.1}},\"run\":7,\"result\":{{\"greedy\":{actions},\"greedy_ties\":2}}}}"
+        );
+        let printed = |command: &str, settings: &str, list: &str, entry: &str| {
+            format!(
+                "{{\"command\":\"{command}\",\"settings\":{{{settings}}},\"{list}\":[{{{entry}}}]}}"
+            )
+        };
+        let chain = format!("\"chain\":3,\"actions\":{actions}");
+        let run = format!("\"run\":4,\"greedy\":{actions}");
+        for (text, id, number, kind, tau, ties) in [
+            (
+                record,
+                Some("p/rl/tau=0.1/7"),
+                7,
+                "cavi",
+                Some(0.1),
+                Some(2),
+            ),
+            (
+                printed("chain", "\"tau\":0.5", "chains", &chain),
+                None,
+                3,
+                "chain",
+                Some(0.5),
+                None,
+            ),
+            (
+                printed("cavi", "\"step\":1,\"anneal\":{}", "runs", &run),
+                None,
+                4,
+                "gradient",
+                None,
+                None,
+            ),
+        ] {
+            let found = tables(&text, None).unwrap();
+            let origin = found.origins().next().unwrap().unwrap();
+            assert_eq!(origin.id.as_deref(), id);
+            assert_eq!((origin.run, &origin.kind[..]), (Some(number), kind));
+            assert_eq!((origin.tau, origin.greedy_ties), (tau, ties));
+            assert_eq!(origin.is_greedy, kind != "chain");
+        }
+        let bare = tables(&format!("{{\"actions\":{actions}}}"), None).unwrap();
+        assert_eq!(bare.origins().collect::<Vec<_>>(), [None]);
     }
 
     #[test]

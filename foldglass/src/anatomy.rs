@@ -17,7 +17,7 @@ use crate::quasigroup::Symbol;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use product::{Factor, product};
-pub use rollouts::{Answers, Cause, Wrong, answers};
+pub use rollouts::{Answers, Cause, Share, Wrong, answers};
 
 /// What a step, or the steps that share cells, does to what it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]

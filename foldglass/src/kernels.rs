@@ -244,8 +244,10 @@ impl Kernels {
         }
         let to = Shared(message.as_mut_ptr());
         work.each_tile(!routes.adds(), scratch, |tile, scratch| {
-            // SAFETY: just checked, and the machine has the instructions; unless they add, and then are on
-            // one thread, tiles write to places of their own.
+            // SAFETY: just checked, and the machine has the instructions. Routes that add run on one thread.
+            // The others are one-to-one: where they are made, the place of every lane, state, entering
+            // symbol, history and action was seen to be taken once, and these are all that a tile
+            // writes. Any two tiles differ in their lanes, history or states, so they write disjoint places.
             unsafe {
                 match tile.panel.width {
                     1 => self.forward_alone(work, tile, given, scratch),

@@ -155,9 +155,16 @@ impl Code {
     /// Gives a cell another action.
     ///
     /// # Panics
-    /// If there is no such cell.
+    /// If there is no such cell, or the action is not a symbol: tables of policies have the actions of
+    /// cells side by side, so that an action beyond q would be one of another cell.
     #[inline]
     pub fn set(&mut self, cell: usize, action: Symbol) {
+        let q = self.class.q();
+        assert!(
+            usize::from(action) < q,
+            "action {action} of cell {cell}: actions are 0 to {}",
+            q - 1
+        );
         self.actions[cell] = action;
     }
 }
@@ -412,5 +419,12 @@ mod tests {
         }
         let error = TableError::WrongSize { got: 3, want: 2 };
         assert_eq!(Code::new(&class, &[0u16; 3]), Err(error));
+    }
+
+    #[test]
+    #[should_panic(expected = "action 2 of cell 1: actions are 0 to 1")]
+    fn an_action_that_is_not_a_symbol_cannot_be_set() {
+        let class = class(InputLaw::Uniform, Shape::untied(0, 0));
+        Code::new(&class, &[0u16, 1]).unwrap().set(1, 2);
     }
 }

@@ -103,6 +103,23 @@ impl Task {
         &self.common * UBig::from(self.lengths.len())
     }
 
+    /// The probability of an input, that of its length included, times [`Task::denominator`].
+    ///
+    /// ```
+    /// use foldglass::{InputLaw, LatinSquare, Task};
+    /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[2, 3]).unwrap();
+    /// // 5 of 250 = 1/2 * 1/25.
+    /// assert_eq!((task.weight(&[0, 1]), task.denominator()), (5u32.into(), 250u32.into()));
+    /// ```
+    ///
+    /// # Panics
+    /// If it is longer than the longest of the task.
+    pub fn weight(&self, x: &[Symbol]) -> UBig {
+        let weight = |i: usize| self.inputs.weight(i + 1, x[i.max(1) - 1], x[i]);
+        let own: UBig = (0..x.len()).map(|i| UBig::from(weight(i))).product();
+        own * self.lift(x.len())
+    }
+
     /// What a prefix weight of positions 1..=`n` must be multiplied by to be over the common
     /// denominator (before the number of lengths). Whole for every length of the task.
     pub fn lift(&self, n: usize) -> UBig {

@@ -9,7 +9,7 @@ use clap::Args;
 use foldglass::Class;
 use foldglass_nn::barrier::Lines;
 use foldglass_nn::distill::Distillation;
-use foldglass_nn::lesson::{Lesson, LessonError};
+use foldglass_nn::lesson::Lesson;
 use foldglass_nn::machine;
 use foldglass_nn::path::{EscapePath, PathError};
 use foldglass_nn::settings::SettingsError;
@@ -182,7 +182,7 @@ fn stopped() -> Error {
 /// Says which flag makes a class whose paths are not followed.
 fn path_named(error: PathError) -> Error {
     match &error {
-        PathError::Lesson(LessonError::Gaps) => Error::Usage(format!("--inputs: {error}")),
+        PathError::NotUniform => Error::Usage(format!("--inputs: {error}")),
         PathError::NotUntied => Error::Usage(format!("--tied, --lengths: {error}")),
         _ => Error::Usage(error.to_string()),
     }

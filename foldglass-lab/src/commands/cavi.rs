@@ -70,7 +70,8 @@ pub struct CaviArgs {
     /// The share of the cells that move each time under --rule cavi [default: 0.3]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     share: Option<f64>,
-    /// Report the greedy codes too, as "greedy" in the JSON
+    /// Report the greedy codes too, as "greedy" in the JSON, with the number of cells whose action was
+    /// drawn among equals as "greedy_ties"
     #[arg(long)]
     actions: bool,
     /// Write the policies at the end to this file, a policy file a line

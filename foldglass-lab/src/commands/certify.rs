@@ -2,6 +2,9 @@
 //!
 //! A code is optimal, certified (no path of neutral single-cell changes leads to a raising one),
 //! bounded (none was found among as many codes of its shelf as the cap) or escapes.
+//!
+//! The end of an RLVR run is a policy, and its verdict is that of one code: the greedy one, with ties drawn
+//! from the run's stream. Another draw may have another verdict.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -13,13 +16,14 @@ use foldglass::watch::{Observer, Progress};
 use foldglass::{Class, Code, Evaluator, count};
 use foldglass_study::claims::VerdictWriter;
 use foldglass_study::parallel::{fitting, in_order, threads};
-use foldglass_study::tables::{Source, Tables};
+use foldglass_study::tables::{Origin, Source, Tables};
 
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
 use crate::progress::{Terminal, interrupted};
 use crate::report::certify::{Certified, Found, Line, search};
+use crate::summary;
 
 /// Of many codes, those with more codes on their shelf than this are searched one after the other,
 /// with all threads.
@@ -30,7 +34,8 @@ const SMALL: u64 = 1000;
 pub struct CertifyArgs {
     /// Code files, or any that hold codes: what `chain --json`, `cavi --json --actions` or
     /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;
-    /// bare {"actions":[..]} need the class flags; may be repeated
+    /// bare {"actions":[..]} need the class flags; may be repeated. Of a policy it is the greedy code,
+    /// with ties drawn from the run's stream, that is certified
     #[arg(short, long, value_name = "FILE", required = true)]
     code: Vec<Source>,
     /// The most codes of a shelf to search
@@ -41,6 +46,9 @@ pub struct CertifyArgs {
     /// where a flood of up to --cap codes ends, an upper bound with its path where it does not
     #[arg(long)]
     barrier: bool,
+    /// Print a row for every code, not for the first 20 alone
+    #[arg(long)]
+    list: bool,
     /// Write the verdicts, with all that `check` needs, to this file
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -54,10 +62,22 @@ fn cap(text: &str) -> Result<usize, String> {
     number.ok_or(format!("a whole number from 1 to {most} is needed"))
 }
 
+/// Codes of one class.
+struct Given {
+    class: Class,
+    codes: Vec<Code>,
+    /// The run that each is of, where its file states one.
+    origins: Vec<Option<Origin>>,
+}
+
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
     pub fn run(&self, settings: &Settings) -> Result<Certified, Error> {
-        let (class, codes) = self.codes()?;
+        let Given {
+            class,
+            codes,
+            mut origins,
+        } = self.codes()?;
         let allowance = self.class.allowance();
         shelf::check_cap(self.cap, allowance)?;
         if self.barrier {
@@ -95,28 +115,44 @@ impl CertifyArgs {
             if let Some(out) = &mut out {
                 out.write(&found.shelf.verdict)?;
             }
-            verdicts.push(Line::new(number, found, &mut evaluator));
+            let mut line = Line::new(number, found, &mut evaluator);
+            line.origin = origins[number].take();
+            verdicts.push(line);
         }
         out.map(VerdictWriter::finish).transpose()?;
-        Ok(Certified::new(class, codes.len(), self.barrier, verdicts))
+        let mut certified = Certified::new(class, codes.len(), self.barrier, verdicts);
+        if !self.list {
+            certified.shown = summary::LISTED;
+        }
+        Ok(certified)
     }
 
-    /// The codes of all files, and the one class they are of.
-    fn codes(&self) -> Result<(Class, Vec<Code>), Error> {
-        let mut all: Option<(Class, Vec<Code>)> = None;
+    /// The codes of all files, the one class they are of, and the runs they are of.
+    fn codes(&self) -> Result<Given, Error> {
+        let mut all: Option<Given> = None;
         for source in &self.code {
             let tables = Tables::codes(source)?;
             let class = self.class.class_of(&tables)?;
             let codes = tables.as_codes(&class)?;
+            let origins = tables.origins().map(|origin| origin.cloned());
             match &mut all {
-                None => all = Some((class, codes)),
-                Some((first, list)) if *first == class => list.extend(codes),
-                Some((first, _)) => {
+                None => {
+                    all = Some(Given {
+                        origins: origins.collect(),
+                        class,
+                        codes,
+                    });
+                }
+                Some(first) if first.class == class => {
+                    first.codes.extend(codes);
+                    first.origins.extend(origins);
+                }
+                Some(first) => {
                     return Err(Error::Usage(format!(
                         "--code {}: it is of {}, and the first file of {}: certify them apart",
                         tables.name(),
                         class.spec(),
-                        first.spec()
+                        first.class.spec()
                     )));
                 }
             }

@@ -15,7 +15,10 @@ use crate::error::Error;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, positive};
 use crate::report::draw::drawing;
-use crate::report::inspect::{Inspected, inspect};
+use crate::report::inspect::{Inspected, Limits, inspect};
+
+/// The most pairs of rollouts that are followed for the positions that a code ignores: up to a minute.
+const MOST_PAIRS: u128 = 100_000_000;
 
 /// The flags of `inspect`.
 #[derive(Debug, Args)]
@@ -24,8 +27,8 @@ pub struct InspectArgs {
     /// {"actions":[..]} needs the class flags
     #[arg(short, long, value_name = "FILE")]
     code: Source,
-    /// Roll out all inputs where there are at most so many, else so many of each length, drawn at
-    /// random
+    /// Roll out all inputs that occur where there are at most so many, else so many of each length,
+    /// drawn from their law
     #[arg(long, value_name = "N", default_value = "200000", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     most_inputs: usize,
@@ -51,7 +54,11 @@ impl InspectArgs {
             written.map_err(|source| StudyError::write(path, source))?;
         }
         let defence = anatomy::defence(&code, self.class.allowance())?;
-        let mut inspected = inspect(code, self.most_inputs, settings.seed, defence);
+        let limits = Limits {
+            inputs: self.most_inputs,
+            pairs: MOST_PAIRS,
+        };
+        let mut inspected = inspect(code, limits, settings.seed, defence);
         inspected.shown = self.wrong;
         inspected.svg = self.svg.as_ref().map(|path| path.display().to_string());
         Ok(inspected)

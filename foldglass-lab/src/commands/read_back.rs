@@ -1,7 +1,7 @@
 //! Reads a trained network back as a code of a class (what the paper suggests in section 5).
 //!
-//! The code takes in every cell the action that the network takes there most often; how much of the
-//! network it explains is their agreement.
+//! The code takes in every cell the action that the network most probably takes there; how much of the
+//! network it explains is their agreement. Both are weighted by the law of the inputs, as J is.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -89,20 +89,16 @@ impl ReadBackArgs {
         if let Some(out) = &self.out {
             claims::write(out, &CodeForm::from(&found.code))?;
         }
-        let counts = class.task().lengths().len() == 1 && class.task().inputs().is_uniform();
         Ok(Found {
             back_end: maker.machine().expect("a network was read"),
             trained_steps: origin.map(|origin| origin.step),
             cells: class.cells(),
             consulted: found.consulted,
             decided: found.decided,
-            steps: found.steps,
-            explained: found.explained,
-            agreement: found.agreement,
+            agreement: found.agreement.to_f64(),
+            agreement_exact: found.agreement,
             inputs: found.inputs,
-            right: found.right,
-            network_reward_exact: counts.then(|| Reward::new(found.right, found.inputs)),
-            network_reward: (!counts).then_some(found.network_reward),
+            network_reward_exact: found.network_reward,
             reward_exact: found.reward,
             actions: found.code.actions().to_vec(),
             class: class.spec(),
@@ -167,17 +163,10 @@ pub struct Found {
     cells: usize,
     consulted: usize,
     decided: usize,
-    steps: u64,
-    explained: u64,
     agreement: f64,
+    agreement_exact: Reward,
     inputs: u64,
-    right: u64,
-    /// Of one length and uniform inputs, which alone counts of inputs give.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    network_reward_exact: Option<Reward>,
-    /// Elsewhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    network_reward: Option<f64>,
+    network_reward_exact: Reward,
     reward_exact: Reward,
     actions: Vec<Symbol>,
     #[serde(skip)]
@@ -197,8 +186,8 @@ impl Found {
                 "agreement of network and code",
                 Cell::Real(Digits::Decimals(6).of(self.agreement)),
             ),
-            ("inputs the network gets right", self.right.into()),
-            ("of", self.inputs.into()),
+            ("inputs that occur", self.inputs.into()),
+            ("reward of the network", (&self.network_reward_exact).into()),
             ("reward of the code", (&self.reward_exact).into()),
         ];
         Table::new(columns).rows(rows.map(|(what, value)| [what.into(), value]))

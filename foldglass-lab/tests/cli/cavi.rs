@@ -45,7 +45,9 @@ fn the_json_has_the_form_of_the_contract() {
     assert_ne!(plain[0], plain[8]);
     let with_actions = runs(&scratch, &format!("{SMALL} --actions"));
     for (mut run, plain) in with_actions.into_iter().zip(plain) {
-        let greedy = run.as_object_mut().unwrap().remove("greedy").unwrap();
+        let kept = run.as_object_mut().unwrap();
+        assert!(kept.remove("greedy_ties").unwrap().is_u64());
+        let greedy = kept.remove("greedy").unwrap();
         assert_eq!(run, plain);
         // The greedy code is scored as `eval` scores it.
         let code = json!({ "actions": greedy }).to_string();

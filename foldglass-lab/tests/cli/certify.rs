@@ -76,9 +76,10 @@ fn the_endpoints_of_chains_are_certified_as_they_are_printed() {
     let ends: Value = serde_json::from_str(&printed).unwrap();
     let args: Vec<&str> = "certify --json --code -".split(' ').collect();
     let args = [args, TIED.split(' ').collect()].concat();
-    let found = report(scratch.run_with_stdin(&args, &printed).json());
-    assert_eq!(keys(&found), ["verdicts"]);
-    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut found = report(scratch.run_with_stdin(&args, &printed).json());
+    assert_eq!(keys(&found), ["points", "verdicts"]);
+    assert_eq!(found["points"][0]["codes"], json!(64));
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for (number, (line, end)) in list(&found["verdicts"])
         .iter()
         .zip(list(&ends["chains"]))
@@ -86,14 +87,32 @@ fn the_endpoints_of_chains_are_certified_as_they_are_printed() {
     {
         assert_eq!(line["code"], json!(number));
         assert_eq!(line["reward_exact"], end["reward_exact"]);
-        *kinds.entry(line["verdict"].as_str().unwrap()).or_default() += 1;
+        let word = line["verdict"].as_str().unwrap().to_owned();
+        *kinds.entry(word).or_default() += 1;
     }
     assert_eq!(kinds.values().sum::<usize>(), 64);
     assert_eq!(
         kinds.into_keys().collect::<Vec<_>>(),
         ["certified", "optimal"]
     );
-    // The same codes in other forms, and on other numbers of threads.
+    // The same codes in other forms, which state no run, and on other numbers of threads.
+    found.as_object_mut().unwrap().remove("points");
+    for line in found["verdicts"].as_array_mut().unwrap() {
+        let line = line.as_object_mut().unwrap();
+        assert_eq!(line["run"], line["code"]);
+        assert_eq!(line["method"], json!("chain"));
+        for key in [
+            "run",
+            "method",
+            "kind",
+            "tau",
+            "parameters",
+            "is_greedy",
+            "greedy_ties",
+        ] {
+            assert!(line.remove(key).is_some(), "{key}");
+        }
+    }
     let all = list(&ends["chains"]).iter();
     let bare = all.map(|end| json!({"actions": end["actions"]}));
     let bare: Vec<Value> = bare.collect();
@@ -124,9 +143,143 @@ fn the_greedy_codes_of_training_are_certified_too() {
     scratch.file("runs.json", &train(" --actions"));
     let found = certify(&scratch, &format!("--code runs.json {CORRELATED}"));
     assert_eq!(list(&found["verdicts"]).len(), 3);
+    for (number, line) in list(&found["verdicts"]).iter().enumerate() {
+        assert_eq!(line["run"], json!(number));
+        let said = (&line["method"], &line["tau"], &line["is_greedy"]);
+        assert_eq!(said, (&json!("cavi"), &json!(1e-6), &json!(true)));
+        assert_eq!(line["greedy_ties"], json!(0));
+    }
+    let text = scratch.run(&["certify", "--code", "runs.json"]);
+    let said = "3 of these codes are greedy codes of policies, in which no cell was tied\n";
+    assert!(text.success().contains(said), "{}", text.success());
     scratch.file("bare.json", &train(""));
     let words = format!("certify --code bare.json {CORRELATED}");
     refuses(&scratch, &words, &["bare.json", "no code", "--actions"]);
+}
+
+/// The uniform policy ties in every cell, and two actions of a cell that no rollout consults are tied for ever.
+#[test]
+fn the_verdict_on_a_policy_is_said_to_be_of_one_draw_of_its_ties() {
+    let scratch = Scratch::new();
+    let first = "--task parity --lengths 4 --inputs markov:9/10";
+    let uniform: Vec<[f64; 2]> = vec![[0.5, 0.5]; 14];
+    scratch.file("uniform.json", &json!({"rows": uniform}).to_string());
+    let train = |seed: u64| {
+        let words = format!(
+            "cavi --tau 1 --iterations 0 --runs 1 --start uniform.json --actions --seed {seed} --json {first}"
+        );
+        let args: Vec<&str> = words.split(' ').collect();
+        scratch.run(&args).success().to_owned()
+    };
+    let mut rewards: BTreeMap<String, usize> = BTreeMap::new();
+    for seed in 0..12 {
+        scratch.file("end.json", &train(seed));
+        let found = certify(&scratch, "--code end.json");
+        let line = &found["verdicts"][0];
+        assert_eq!(
+            (&line["is_greedy"], &line["greedy_ties"]),
+            (&json!(true), &json!(14))
+        );
+        let reward = line["reward_exact"].to_string();
+        *rewards.entry(reward).or_default() += 1;
+    }
+    assert!(
+        rewards.len() > 1,
+        "other draws are other codes: {rewards:?}"
+    );
+    let text = scratch.run(&["certify", "--code", "end.json"]);
+    let text = text.success();
+    for said in [
+        "1 of these codes are greedy codes of policies, with ties drawn from the runs' streams",
+        "another draw may have another verdict (14 cells were tied in each)",
+    ] {
+        assert!(text.contains(said), "{text}");
+    }
+    // A code file is the code itself: nothing was drawn.
+    scratch.file("trap.json", &code_file(&TRAP));
+    let words = format!("certify --code trap.json {CORRELATED}");
+    let text = scratch.run(&words.split(' ').collect::<Vec<_>>());
+    assert!(!text.success().contains("greedy"));
+}
+
+#[test]
+fn rows_of_records_carry_their_run_method_and_temperature() {
+    let scratch = Scratch::new();
+    let study = r#"
+name = "both"
+[[class]]
+task = "parity"
+lengths = [4]
+inputs = "markov:9/10"
+[[dynamics]]
+id = "mc"
+kind = "chain"
+kernel = "metropolis"
+tau = [1e-13, 1e-3]
+runs = 8
+sweeps = 300
+keep_code = true
+[[dynamics]]
+id = "rl"
+kind = "cavi"
+tau = [1e-13]
+iterations = 60
+runs = 9
+keep_code = true
+"#;
+    scratch.file("both.toml", study);
+    scratch.run(&["run", "both.toml"]).success();
+    let found = scratch.json(&["certify", "--code", "both/records.jsonl"]);
+    let records = scratch.read("both/records.jsonl");
+    let records = records.lines().map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        record
+    });
+    let verdicts = list(&found["verdicts"]);
+    assert_eq!(verdicts.len(), 25);
+    let mut by_point: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for (verdict, record) in verdicts.iter().zip(records) {
+        for key in ["id", "run", "kind", "parameters"] {
+            assert_eq!(verdict[key], record[key], "{key}");
+        }
+        assert_eq!(verdict["method"], record["dynamics"]);
+        assert_eq!(verdict["tau"], record["settings"]["tau"]);
+        assert_eq!(verdict["is_greedy"], json!(record["kind"] == "cavi"));
+        assert_eq!(verdict["greedy_ties"], record["result"]["greedy_ties"]);
+        let point = (verdict["method"].to_string(), verdict["tau"].to_string());
+        let word = verdict["verdict"].as_str().unwrap().to_owned();
+        by_point.entry(point).or_default().push(word);
+    }
+    let points = list(&found["points"]);
+    assert_eq!((points.len(), by_point.len()), (3, 3));
+    for point in points {
+        let words = &by_point[&(point["method"].to_string(), point["tau"].to_string())];
+        assert_eq!(point["codes"], json!(words.len()));
+        for kind in ["optimal", "certified", "bounded", "escapes"] {
+            let count = words.iter().filter(|word| *word == kind).count();
+            assert_eq!(point[kind], json!(count), "{kind}");
+        }
+        let end = |key: &str| point[key].as_f64().unwrap();
+        let share = end("certified") / end("codes");
+        assert!(end("certified_low") <= share && share <= end("certified_high"));
+        assert!(end("certified_low") < end("certified_high"));
+    }
+    let text = |more: &str| {
+        let words = format!("certify --code both/records.jsonl{more}");
+        let args: Vec<&str> = words.split(' ').collect();
+        scratch.run(&args).success().to_owned()
+    };
+    let rows = |text: &str| text.lines().filter(|line| line.contains("_w0-0")).count();
+    let short = text("");
+    assert_eq!(rows(&short), 20, "{short}");
+    assert!(short.contains("and 5 more; --list has all"), "{short}");
+    assert_eq!(rows(&text(" --list")), 25);
+    let csv = text(" --format csv");
+    assert!(
+        csv.starts_with("code,run,method,tau,ties,verdict,"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 26);
 }
 
 #[test]

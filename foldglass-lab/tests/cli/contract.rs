@@ -8,7 +8,7 @@ use crate::support::{Scratch, words};
 
 /// Tiny runs of every command that prints a report, in an order in which files are there when they are
 /// read. Some commands have several forms.
-const RUNS: [&str; 46] = [
+const RUNS: [&str; 48] = [
     "task --task quasigroup",
     "task --task random:4",
     "cells --task parity --lengths 3",
@@ -17,6 +17,7 @@ const RUNS: [&str; 46] = [
     "gauge --code coded.json --other coded.json",
     "eval --code coded.json",
     "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --policies policies.jsonl",
+    "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --actions",
     "cavi --task parity --lengths 3,4 --tau 0.1 --iterations 5 --runs 2 --quench 2,1e-3",
     "eval --policy policies.jsonl#0",
     "chain --task parity --lengths 4 --kernel metropolis --tau 0.1 --sweeps 40 --chains 2",
@@ -52,6 +53,7 @@ const RUNS: [&str; 46] = [
     "run study.toml --dry-run",
     "run study.toml",
     "collect done",
+    "certify --code done/records.jsonl",
     "summary done",
     "summary done --of entropy",
     "plot done",
@@ -68,11 +70,11 @@ const ELSEWHERE: [&str; 1] = ["claims"];
 
 const STUDY: &str = "name = \"done\"\n\
     [[class]]\ntask = \"random:3\"\nlengths = 2\n\
-    [[dynamics]]\nkind = \"cavi\"\niterations = 5\nruns = 2\ntau = [0.1, 1.0]\n\
+    [[dynamics]]\nkind = \"cavi\"\niterations = 5\nruns = 2\nkeep_code = true\ntau = [0.1, 1.0]\n\
     [[dynamics]]\nkind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 5\nruns = 2\ntau = [0.1, 1.0]\n";
 
 /// Keys with several types, by the reason.
-const EXCEPTIONS: [(&str, &[&str]); 9] = [
+const EXCEPTIONS: [(&str, &[&str]); 10] = [
     (
         "`parity` has a list of each quantity, with a number for each temperature (the contract's form)",
         &[
@@ -94,18 +96,21 @@ const EXCEPTIONS: [(&str, &[&str]); 9] = [
         "exact fractions and counts of codes are strings, floats and small counts are numbers: the \
          contract's forms of `eval` and `density`, `cells` and `enumerate`; barriers of networks and losses \
          of training are floats",
-        &["reward", "count", "barrier", "loss"],
+        &["reward", "count", "optimal", "barrier", "loss"],
     ),
     (
         "the things themselves where a report is about them, how many there are elsewhere",
         &[
-            "cells", "codes", "runs", "moves", "networks", "points", "rows", "steps", "right",
-            "windows",
+            "cells", "codes", "runs", "moves", "networks", "points", "rows", "steps", "windows",
         ],
     ),
     (
         "a move of a code is between tokens, of a policy between rows",
         &["from", "to"],
+    ),
+    (
+        "the leaves of a tree are numbered, the id of a study's run is that of its record",
+        &["id"],
     ),
     (
         "the class of a report is an object, the classes of a study have ids; a law is a word or an object",

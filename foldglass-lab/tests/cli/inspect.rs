@@ -33,19 +33,22 @@ fn the_copy_code_is_dead_at_every_step_but_the_first() {
         json!([{"length": 3, "positions": [1, 2]}])
     );
     assert_eq!(
-        (&found["wrong"], &found["sampled"]),
-        (&json!(4), &json!(false))
+        (&found["wrong_probability_exact"], &found["sampled"]),
+        (&json!("1/2"), &json!(false))
     );
     assert_eq!(
         found["causes"],
-        json!([{"why": "aliased", "t": 2, "inputs": 4}])
+        json!([{
+            "why": "aliased", "t": 2, "probability": 0.5, "probability_exact": "1/2",
+            "low": null, "high": null,
+        }])
     );
     // The fold itself has nothing to mend.
     scratch.file("fold.json", r#"{"actions":[0,1,0,1,1,0,0,1,1,0]}"#);
     let found = inspect(&scratch, "--code fold.json --task parity --lengths 3");
     assert_eq!(
-        (&found["wrong"], &found["product_exact"]),
-        (&json!(0), &json!("1/1"))
+        (&found["wrong_probability_exact"], &found["product_exact"]),
+        (&json!("0/1"), &json!("1/1"))
     );
     assert_eq!(numbers(&found["defended"]), (0..10).collect::<Vec<_>>());
 }
@@ -76,6 +79,139 @@ fn every_trap_of_correlated_parity_ignores_an_even_number_of_positions() {
     seen.sort();
     seen.dedup();
     assert!(seen.contains(&(2, "9/10".to_owned())), "{seen:?}");
+}
+
+/// A product law of parity, position by position the probability of symbol 0.
+fn product_law(scratch: &Scratch, name: &str, zeros: &[&str]) {
+    let rest = |p: &str| match p.split_once('/') {
+        Some((a, b)) => {
+            let (a, b): (u64, u64) = (a.parse().unwrap(), b.parse().unwrap());
+            format!("{}/{b}", b - a)
+        }
+        None => "0/1".to_owned(),
+    };
+    let rows: Vec<Value> = zeros.iter().map(|p| json!([p, rest(p)])).collect();
+    scratch.file(name, &json!(rows).to_string());
+}
+
+/// The code that answers x_T and folds all symbols before it.
+fn forgets_at_the_end(scratch: &Scratch, name: &str, flags: &str, length: u64) {
+    let found = scratch.json(&words(&format!("cells {flags}")));
+    let action = |cell: &Value| {
+        let x = cell["x"][0].as_u64().unwrap();
+        match cell["y"].as_u64().filter(|_| cell["t"] != json!(length)) {
+            Some(y) => x ^ y,
+            None => x,
+        }
+    };
+    let cells = found["cells"].as_array().unwrap();
+    let actions: Vec<u64> = cells.iter().map(action).collect();
+    scratch.file(name, &json!({"actions": actions}).to_string());
+}
+
+#[test]
+fn of_a_long_law_with_zeros_only_what_occurs_counts() {
+    let scratch = Scratch::new();
+    let flags = "--task parity --lengths 40 --inputs product:law.json";
+    let mut zeros = ["1"; 40];
+    (zeros[0], zeros[39]) = ("1/2", "1/2");
+    product_law(&scratch, "law.json", &zeros);
+    forgets_at_the_end(&scratch, "code.json", flags, 40);
+    let found = inspect(&scratch, &format!("--code code.json {flags}"));
+    // Four inputs occur, of 2^40.
+    assert_eq!(
+        (&found["sampled"], &found["inputs"]),
+        (&json!(false), &json!(4))
+    );
+    assert_eq!(found["wrong_probability_exact"], json!("1/2"));
+    assert_eq!(found["causes"][0]["probability_exact"], json!("1/2"));
+    assert_eq!(
+        numbers(&found["ignored"][0]["positions"]),
+        (1..=39).collect::<Vec<_>>()
+    );
+    // A million inputs occur, one in a million of all: none that is drawn is lost.
+    for t in (2..40).step_by(2) {
+        zeros[t] = "1/2";
+    }
+    product_law(&scratch, "law.json", &zeros);
+    forgets_at_the_end(&scratch, "code.json", flags, 40);
+    let drawn = format!("inspect --code code.json --most-inputs 500 {flags}");
+    let found = scratch.json(&words(&drawn));
+    assert_eq!(
+        (&found["sampled"], &found["inputs"]),
+        (&json!(true), &json!(500))
+    );
+    let text = scratch.run(&words(&drawn)).success().to_owned();
+    for line in [
+        "answered wrongly with probability 1/2 = 0.500000",
+        "why, from 500 inputs drawn from their law, with 95 % intervals:",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn inputs_are_drawn_from_their_law() {
+    let scratch = Scratch::new();
+    let flags = "--task parity --lengths 18 --inputs product:law.json";
+    product_law(&scratch, "law.json", &["99/100"; 18]);
+    forgets_at_the_end(&scratch, "code.json", flags, 18);
+    let found = inspect(
+        &scratch,
+        &format!("--code code.json --most-inputs 20000 {flags}"),
+    );
+    assert_eq!(found["sampled"], json!(true));
+    // The first 17 symbols have an odd sum with probability (1 - 0.98^17) / 2; of uniform inputs, one half.
+    let exact = found["wrong_probability"].as_f64().unwrap();
+    assert!((exact - (1.0 - 0.98f64.powi(17)) / 2.0).abs() < 1e-12);
+    let [cause] = &found["causes"].as_array().unwrap()[..] else {
+        panic!("one cause: {found}")
+    };
+    let end = |key: &str| cause[key].as_f64().unwrap();
+    assert!(end("low") < end("probability") && end("probability") < end("high"));
+    assert!(end("high") - end("low") < 0.02, "{cause}");
+    // Six standard errors, so that no seed fails.
+    assert!(
+        (end("probability") - exact).abs() < 6.0 * (exact / 20000.0).sqrt(),
+        "{cause}"
+    );
+    assert!(cause["probability_exact"].is_null());
+    let first = &found["wrong_inputs"][0];
+    let ones: u64 = numbers(&first["x"]).iter().sum();
+    let own = first["probability_exact"].as_str().unwrap();
+    let (num, den) = own.split_once('/').unwrap();
+    let own = num.parse::<f64>().unwrap() / den.parse::<f64>().unwrap();
+    let law = 0.99f64.powi(18 - ones as i32) * 0.01f64.powi(ones as i32);
+    assert!((own / law - 1.0).abs() < 1e-9, "{first}");
+}
+
+#[test]
+fn a_trap_is_wrong_with_the_probability_that_its_reward_lacks() {
+    let scratch = Scratch::new();
+    let census = format!("enumerate {CORRELATED} --traps traps.json --json");
+    scratch.run(&words(&census)).success();
+    let found = inspect(&scratch, "--code traps.json#0");
+    let text = scratch.run(&words("inspect --code traps.json#0"));
+    let fraction = |value: &Value| {
+        let (num, den) = value.as_str().unwrap().split_once('/').unwrap();
+        (num.parse::<u64>().unwrap(), den.parse::<u64>().unwrap())
+    };
+    let (right, wrong) = (
+        fraction(&found["reward_exact"]),
+        fraction(&found["wrong_probability_exact"]),
+    );
+    assert_eq!((right.0 + wrong.0, right.1), (wrong.1, wrong.1));
+    let causes = found["causes"].as_array().unwrap().iter();
+    let sum: f64 = causes
+        .map(|cause| cause["probability"].as_f64().unwrap())
+        .sum();
+    assert!((sum - wrong.0 as f64 / wrong.1 as f64).abs() < 1e-12);
+    let said = format!(
+        "answered wrongly with probability {}/{} = ",
+        wrong.0, wrong.1
+    );
+    assert!(text.success().contains(&said));
+    assert!(text.success().contains("from all 64 inputs that occur"));
 }
 
 #[test]

@@ -52,6 +52,37 @@ fn a_distilled_code_is_read_back_and_taken_by_other_commands() {
     }
 }
 
+/// Inputs that teach are uniform whatever the law: the networks are those of the uniform law.
+#[test]
+fn a_code_of_correlated_inputs_is_taught_as_one_of_uniform_inputs() {
+    let scratch = Scratch::new();
+    scratch.file("own.json", "{\"actions\":[0,1,0,1,0,0]}");
+    let little = DISTILL
+        .replace("4000", "50")
+        .replace("--target 1", "--target 0")
+        .replace(" --weights nets", "");
+    let plain = scratch.json(&flags(&little, "--code own.json"));
+    let skewed = scratch.json(&flags(&little, "--code own.json --inputs markov:9/10"));
+    for (plain, skewed) in
+        (plain["networks"].as_array().unwrap().iter()).zip(skewed["networks"].as_array().unwrap())
+    {
+        assert_eq!(plain["curve"], skewed["curve"]);
+        assert_eq!(
+            (&plain["reward_exact"], &skewed["reward_exact"]),
+            // Wrong on 0,1 alone, whose probability is 1/4 and 1/2 * 1/10.
+            (&"3/4".into(), &"19/20".into())
+        );
+    }
+    let refused = scratch.run(&flags(&little, "--window 1,0 --inputs markov:0"));
+    assert_eq!(refused.code, Some(2));
+    let said = "the window 0,0 of step 2 never occurs";
+    assert!(refused.errors.contains(said), "{}", refused.errors);
+    let refused = scratch.run(&flags(BARRIER, "--inputs markov:9/10"));
+    assert_eq!(refused.code, Some(2));
+    let said = "--inputs: escape paths are followed under uniform inputs";
+    assert!(refused.errors.contains(said), "{}", refused.errors);
+}
+
 #[test]
 fn a_code_of_a_file_teaches_all_networks() {
     let scratch = Scratch::new();
@@ -81,10 +112,18 @@ fn a_trained_network_is_read_back() {
     let wide = read("--task parity --lengths 2 --window 1,1 --json").json();
     // A window over everything that the network sees explains all of it; a narrow one less.
     assert_eq!(wide["agreement"], 1.0);
-    assert_eq!((&wide["inputs"], &wide["steps"]), (&4.into(), &8.into()));
+    assert_eq!(
+        (&wide["inputs"], &wide["agreement_exact"]),
+        (&4.into(), &"1/1".into())
+    );
     let narrow = read("--task parity --lengths 2,3 --tied --json").json();
     assert!(narrow["agreement"].as_f64().unwrap() <= 1.0);
-    assert_eq!(narrow.get("network_reward_exact"), None);
+    assert!(narrow["network_reward_exact"].is_string());
+    // Under another law network and code have another reward, and still the same one.
+    let skewed = read("--task parity --lengths 2 --window 1,1 --inputs markov:9/10 --json").json();
+    assert_eq!(skewed["actions"], wide["actions"]);
+    assert_eq!(skewed["agreement_exact"], "1/1");
+    assert_eq!(skewed["network_reward_exact"], skewed["reward_exact"]);
     for (more, said) in [
         ("--task parity --lengths 4", "lengths up to 3"),
         ("--task z:3 --lengths 2", "another multiplication table"),
@@ -93,8 +132,8 @@ fn a_trained_network_is_read_back() {
             "needed: F32 of sizes",
         ),
         (
-            "--task parity --lengths 2 --inputs markov:1",
-            "a probability above 0",
+            "--task parity --lengths 2 --window 1,0 --inputs markov:1",
+            "--inputs: the window 0,1 of step 2 never occurs",
         ),
         ("--lengths 2", "--task"),
     ] {

@@ -109,10 +109,11 @@ fn codes_come_from_stdin() {
         several.errors
     );
     let one = json!({"class": printed["class"], "actions": second["actions"]}).to_string();
+    scratch.file("one.json", &one);
     for taker in TAKERS {
         let args = words(taker);
         let piped = scratch.run_with_stdin(&[&args[..], &["-", "--json"]].concat(), &one);
-        let named = scratch.json(&[&args[..], &["chains.json#1"]].concat());
+        let named = scratch.json(&[&args[..], &["one.json"]].concat());
         assert_eq!(report(piped.json()), report(named), "{taker}");
     }
 }

@@ -193,6 +193,8 @@ fn wrong_answers_and_rollouts_are_those_of_inspect() {
             ("count", "wrong"),
             ("of", "inputs"),
             ("sampled", "sampled"),
+            ("probability", "wrong_probability"),
+            ("probability_exact", "wrong_probability_exact"),
             ("causes", "causes"),
             ("ignored", "ignored"),
             ("steps", "steps"),

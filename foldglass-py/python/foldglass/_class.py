@@ -29,8 +29,10 @@ class Task:
 
     ``task`` is a name that the command line knows (``parity``, ``z:5``, ``quasigroup``, ``s:3``,
     ``z:2*s:3``, ``random:5:7``, ``file:PATH``; ``random:5`` is ``random:5:0``) or a Latin square;
-    ``lengths`` one length or several of equal weight; ``inputs`` ``"uniform"``, ``"markov:9/10"``, ``"product:FILE"``, or a row of q
-    probabilities for every position (numbers, or text such as ``"1/3"``, which is exact).
+    ``lengths`` one length or several of equal weight; ``inputs`` ``"uniform"``, ``"markov:9/10"``,
+    ``"product:FILE"``, or a row of q probabilities for every position (numbers, or text such as
+    ``"1/3"``, which is exact). What is not a task is refused with a ``ValueError`` that names what is
+    accepted.
 
     >>> Task("parity", 8, inputs="markov:9/10")
     Task('parity', lengths=[8], inputs='markov:9/10')
@@ -55,6 +57,8 @@ class Task:
         self.inputs: str | list[list[str]] = (
             inputs if isinstance(inputs, str) else [[_digits(p) for p in row] for row in inputs]
         )
+        # The smallest class of the task: it cannot be laid out where the task is not one.
+        Class(self, tied=True)
 
     def __repr__(self) -> str:
         inputs = "" if self.inputs == "uniform" else f", inputs={self.inputs!r}"

@@ -31,14 +31,14 @@ class Evaluation(Framed):
 
     @property
     def visits(self) -> NDArray[np.float64]:
-        """d(c), how often a rollout consults each cell: (cells,)."""
+        """d(c), how often a rollout consults each cell: (cells,), read-only."""
         self._read()
         assert self._visits is not None
         return self._visits
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """d(c) Q(c, a), the derivative of J by each probability: (cells, q)."""
+        """d(c) Q(c, a), the derivative of J by each probability: (cells, q), read-only."""
         self._read()
         assert self._values is not None
         return self._values
@@ -79,13 +79,27 @@ class Evaluation(Framed):
             if self._visits is None or self._values is None:
                 self._visits = np.empty(self.space.cells)
                 self._values = np.empty(self.space.shape)
+            arrays = (self._visits, self._values)
+            for array in arrays:
+                array.setflags(write=True)
             evaluator._native.visits_into(self._visits)
             evaluator._native.values_into(self._values)
+            self._freeze()
             self._evaluator = None
+
+    def _freeze(self) -> None:
+        """Makes the arrays read-only: they are kept, and a caller's change would be the result."""
+        for array in (self._visits, self._values):
+            if array is not None:
+                array.setflags(write=False)
 
     def __getstate__(self) -> dict[str, Any]:
         self._read()
         return dict(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
 
     def __repr__(self) -> str:
         return f"Evaluation(reward={self.reward:.17g}, {self.space!r})"

@@ -378,6 +378,7 @@ struct Kept {
 struct End {
     iterations: u64,
     greedy: Vec<u16>,
+    greedy_ties: u64,
     greedy_exact: foldglass::Reward,
     expected_reward: f64,
     entropy: f64,
@@ -417,6 +418,7 @@ impl InProgress {
     fn end(&mut self, run: usize) -> End {
         let cavi::Outcome {
             greedy,
+            greedy_ties,
             greedy_reward,
             expected_reward,
             entropy,
@@ -431,6 +433,7 @@ impl InProgress {
         End {
             iterations: self.runs.done() as u64,
             greedy: greedy.actions().to_vec(),
+            greedy_ties: greedy_ties as u64,
             greedy_exact: greedy_reward,
             expected_reward,
             entropy,
@@ -535,6 +538,7 @@ fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
     }
     if plan.keep_code {
         put(&mut fields, "greedy", &end.greedy);
+        put(&mut fields, "greedy_ties", end.greedy_ties);
     }
     put_some(&mut fields, "rows", end.policy);
     if plan.trace_every.is_some() {

@@ -189,7 +189,11 @@ impl Look {
         let Some(read) = self.codes.get(model) else {
             return;
         };
-        put(fields, &format!("{which}agreement"), read.agreement);
+        put(
+            fields,
+            &format!("{which}agreement"),
+            read.agreement.to_f64(),
+        );
         put(fields, &format!("{which}code_reward"), read.reward.to_f64());
         put(fields, &format!("{which}code_exact"), &read.reward);
         put(fields, &format!("{which}actions"), read.code.actions());

@@ -13,6 +13,8 @@ use crate::stream::Stream;
 pub struct Outcome {
     /// The code of the likeliest actions, ties drawn from the run's stream.
     pub greedy: Code,
+    /// The number of cells whose greedy action was drawn: several are within 1e-12 of the likeliest.
+    pub greedy_ties: usize,
     /// Its exact reward.
     pub greedy_reward: Reward,
     /// J of the policy.
@@ -89,6 +91,7 @@ impl Runs {
         let class = self.table.class.clone();
         let (mut residual, mut entropy, mut regulator) = (0.0f64, 0.0, 0.0);
         let mut actions: Vec<Symbol> = Vec::with_capacity(class.cells());
+        let mut greedy_ties = 0;
         for cell in 0..class.cells() {
             let row = self.table.row(cell, run);
             residual = residual.max(self.distance(cell, run));
@@ -99,12 +102,15 @@ impl Runs {
             for p in row.iter().filter(|p| **p > 0.0) {
                 entropy -= p * p.ln();
             }
-            actions.push(greedy(&row, &mut self.streams[run]));
+            let best = likeliest(&row);
+            greedy_ties += usize::from(best.len() > 1);
+            actions.push(one_of(&best, &mut self.streams[run]));
         }
         let greedy = Code::from_fn(&class, |cell| actions[cell]);
         Outcome {
             greedy_reward: count::reward(&greedy),
             greedy,
+            greedy_ties,
             expected_reward: self.rewards[run],
             entropy,
             regulator,
@@ -125,14 +131,17 @@ pub(super) fn target(fields: &[f64], temperature: f64) -> Vec<f64> {
     weights.into_iter().map(|w| w / sum).collect()
 }
 
-/// The likeliest action; among equals, one at random.
-fn greedy(row: &[f64], stream: &mut Stream) -> Symbol {
+/// The likeliest actions.
+fn likeliest(row: &[f64]) -> Vec<usize> {
     let best = row.iter().copied().fold(0.0, f64::max);
-    let ties: Vec<usize> = (0..row.len())
-        .filter(|&a| row[a] >= best - GREEDY_TIE)
-        .collect();
-    match ties[..] {
-        [only] => only as Symbol,
-        _ => ties[stream.below(ties.len() as u32) as usize] as Symbol,
+    let ties = (0..row.len()).filter(|&a| row[a] >= best - GREEDY_TIE);
+    ties.collect()
+}
+
+/// The only action, or one of several at random.
+fn one_of(actions: &[usize], stream: &mut Stream) -> Symbol {
+    match actions {
+        [only] => *only as Symbol,
+        _ => actions[stream.below(actions.len() as u32) as usize] as Symbol,
     }
 }

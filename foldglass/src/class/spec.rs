@@ -1,6 +1,6 @@
 //! Describes a class by plain data: what flags, studies and files state, and what they carry.
 
-use super::{Class, ClassError, Shape, Window};
+use super::{Class, ClassError, Node, Pattern, Shape, Window};
 use crate::inputs::InputLaw;
 use crate::memory::{Allowance, TooLarge};
 use crate::quasigroup::LatinSquare;
@@ -92,11 +92,25 @@ impl ClassSpec {
         format!("a task of length {longest}")
     }
 
-    /// What the denominators q, q^2 .. q^T take, which a task keeps.
+    /// The bytes that are taken before the table of the cells is checked: by position the law and a factor
+    /// of the denominator, of which a task has one, by node the node and where it is found.
     fn task_bytes(&self) -> Option<u128> {
+        let size = |bytes: usize| bytes as u128;
         let longest = self.lengths.iter().max().map_or(0, |&t| t as u128);
-        let bits = (longest * longest / 2).checked_mul(u128::from(self.square.q().ilog2()));
-        bits.map(|bits| bits / 8)
+        let factor = match &self.inputs {
+            InputLaw::Uniform => u128::from(self.square.q().ilog2() + 1),
+            // Denominators of more than 63 bits are refused.
+            InputLaw::Markov(_) | InputLaw::Product(_) => 63,
+        };
+        let positions = longest.checked_mul(size(size_of::<usize>()) + factor.div_ceil(8))?;
+        // Steps of several lengths are one node unless one sees the end of its input.
+        let ends = size(self.lengths.len()).checked_mul(size(self.shape.window.future))?;
+        // Of a B-tree half is filled at least.
+        let found =
+            2 * size_of::<((usize, usize), usize)>() + 2 * size_of::<(Pattern, Vec<usize>)>();
+        let node = size(size_of::<Node>() + found + 4 * size_of::<usize>());
+        let nodes = longest.checked_add(ends)?.checked_mul(node)?;
+        positions.checked_add(nodes)
     }
 }
 
@@ -244,6 +258,27 @@ mod tests {
             spec.to_string(),
             "q=2 T=2 window (0,0) tied inputs markov:9/10"
         );
+    }
+
+    #[test]
+    fn a_long_task_is_charged_for_one_denominator() {
+        let allowance = Allowance(64 << 20);
+        for (q, length, shape) in [
+            (5, 30_000, Shape::untied(0, 0)),
+            (5, 40_000, Shape::tied(1, 1)),
+            (2, 100_000, Shape::untied(0, 0)),
+        ] {
+            let square = LatinSquare::cyclic(q).unwrap();
+            let spec = ClassSpec::uniform(square, &[length], shape);
+            let class = spec.lay_out(allowance).unwrap();
+            assert_eq!(class.task().longest(), length);
+        }
+        // Far longer ones are refused before anything is taken.
+        for length in [10_000_000, 10_000_000_000, usize::MAX] {
+            let (spec, _) = describe(InputLaw::Uniform, &[length], Shape::tied(0, 0));
+            let error = spec.lay_out(allowance).unwrap_err().to_string();
+            assert!(error.contains(&format!("length {length}")), "{error}");
+        }
     }
 
     #[test]

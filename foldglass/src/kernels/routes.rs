@@ -207,12 +207,20 @@ impl Routes {
         [quad[0], quad[1], quad[2], quad[3]]
     }
 
-    /// Whether no two lanes, states or symbols share a place.
+    /// Whether no two numbers of post share a place of the message: every lane, state, symbol, history and
+    /// action is tried.
     fn is_one_to_one(&self) -> bool {
         let mut taken = vec![false; self.reach];
-        let rows = self.places.chunks(self.padded);
-        let mut all = rows.flat_map(|row| &row[..self.lanes.count]);
-        all.all(|&place| !std::mem::replace(&mut taken[place as usize], true))
+        let mut take = |place: usize| !std::mem::replace(&mut taken[place], true);
+        (0..self.moves.histories.len()).all(|history| {
+            let shift = self.shift(history);
+            let rows = self.places.chunks(self.padded);
+            let mut firsts = rows.flat_map(|row| &row[..self.lanes.count]);
+            firsts.all(|&first| {
+                let place = shift.of(first);
+                (0..self.actions).all(|action| take(place.first + action * place.action))
+            })
+        })
     }
 
     /// By state and entering symbol, the state whose number lies as many places behind that of the state

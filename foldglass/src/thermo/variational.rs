@@ -72,8 +72,8 @@ fn runs_done(done: u64, all: u64) -> Progress<'static> {
     }
 }
 
-/// The RLVR loss of a run of CAVI that starts at `policy`: of the fixed point that holds it, where one
-/// does. None if told to stop.
+/// The RLVR loss of a run that starts at `policy`, whatever its rule: of the fixed point that holds it,
+/// where one does. None if told to stop.
 pub fn loss_from(
     policy: &Policy,
     settings: cavi::Settings,
@@ -81,18 +81,7 @@ pub fn loss_from(
     allowance: Allowance,
     observer: &dyn Observer,
 ) -> Result<Option<Reached>, TooLarge> {
-    let class = policy.class();
-    let start = cavi::State {
-        done: 0,
-        rows: vec![
-            (0..class.cells())
-                .flat_map(|cell| policy.row(cell))
-                .collect(),
-        ],
-        logits: None,
-        positions: vec![0],
-    };
-    let mut run = Runs::resume(class, settings, seed, 0..1, &start, allowance)?;
+    let mut run = Runs::starting_at(policy, settings, seed, 0..1, allowance)?;
     let ask = || observer.hear(runs_done(0, 1));
     Ok(finish(&mut run, settings.tau.tau(u64::MAX), None, &ask).ok())
 }

@@ -1,9 +1,14 @@
 //! Compares the anatomy of codes with what every input says, by the definitions.
 
 use crate::common::problems;
-use foldglass::anatomy::{aliasing, answers, consulted, defence, product};
+use dashu_ratio::RBig;
+use foldglass::anatomy::{Cause, Share, aliasing, answers, consulted, defence, product};
 use foldglass::count::reference::reward_by_rollouts;
-use foldglass::{Allowance, Class, ClassSpec, Code, LatinSquare, Shape, Stream, Symbol};
+use foldglass::exact::parse;
+use foldglass::stats::Proportion;
+use foldglass::{
+    Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task,
+};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +23,16 @@ fn inputs(class: &Class, length: usize) -> Vec<Vec<Symbol>> {
         .collect()
 }
 
+/// The probability of an input, that of its length included.
+fn probability(class: &Class, x: &[Symbol]) -> RBig {
+    let law = class.task().inputs();
+    let lengths = class.task().lengths().len();
+    (0..x.len()).fold(RBig::from_parts(1.into(), lengths.into()), |p, i| {
+        let weight = law.weight(i + 1, x[i.max(1) - 1], x[i]);
+        p * RBig::from_parts(weight.into(), law.denominator(i + 1).into())
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -28,7 +43,7 @@ proptest! {
         let code = Code::from_fn(&class, |_| stream.below(class.q() as u32) as Symbol);
         let mut cells = vec![false; class.cells()];
         let mut shared: BTreeMap<(usize, usize, Symbol), BTreeSet<Symbol>> = BTreeMap::new();
-        let mut wrong = 0;
+        let (mut wrong, mut weight) = (0, RBig::ZERO);
         for &length in class.task().lengths() {
             for x in inputs(&class, length) {
                 let mut y: Vec<Symbol> = Vec::new();
@@ -39,7 +54,10 @@ proptest! {
                     let state = class.task().fold(&x[..t]);
                     shared.entry((length, t, y[t - 1])).or_default().insert(state);
                 }
-                wrong += usize::from(y[length - 1] != class.task().fold(&x));
+                if y[length - 1] != class.task().fold(&x) {
+                    wrong += 1;
+                    weight += probability(&class, &x);
+                }
             }
         }
         prop_assert_eq!(consulted(&code), cells);
@@ -54,7 +72,18 @@ proptest! {
         let found = answers(&code, usize::MAX, &mut stream);
         prop_assert!(found.all);
         prop_assert_eq!(found.wrong, wrong);
-        prop_assert_eq!(found.causes.values().sum::<usize>(), wrong);
+        let shares = found.causes.values().map(|share| match share {
+            Share::Exact(probability) => probability.ratio().clone(),
+            Share::Drawn(_) => panic!("all inputs were looked at"),
+        });
+        prop_assert_eq!(shares.fold(RBig::ZERO, |sum, share| sum + share), weight.clone());
+        let reward = reward_by_rollouts(&code);
+        prop_assert_eq!(RBig::ONE - reward.ratio(), weight);
+        for wrong in &found.listed {
+            let own = wrong.probability.ratio().clone();
+            prop_assert_eq!(own, probability(&class, &wrong.x));
+        }
+        prop_assert!(found.listed.len() == found.wrong.min(1000));
     }
 
     #[test]
@@ -77,6 +106,56 @@ proptest! {
         }
         let all = found.defended.len() + found.neutral.len() + found.improvable.len();
         prop_assert_eq!(all + found.unconsulted.len(), class.cells());
+    }
+}
+
+/// Inputs beyond the most are drawn from their law: each cause is about as frequent as it is likely.
+#[test]
+fn drawn_inputs_are_drawn_from_their_law() {
+    let row = |text: &str| {
+        let (p, q) = (parse(text).unwrap(), RBig::ONE - parse(text).unwrap());
+        vec![p, q]
+    };
+    let skewed = InputLaw::Product(vec![row("9/10"); 6]);
+    // Half of the symbols do not occur: of uniform inputs one in 64 would be left.
+    let holes: Vec<Vec<RBig>> = (0..12)
+        .map(|t| row(if t % 2 == 0 { "1/3" } else { "1" }))
+        .collect();
+    let markov = InputLaw::Markov(parse("9/10").unwrap());
+    for (law, lengths) in [
+        (skewed, vec![3, 6]),
+        (InputLaw::Product(holes), vec![12]),
+        (markov, vec![2, 6]),
+    ] {
+        let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &lengths).unwrap();
+        let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+        let mut stream = Stream::new(4, 0);
+        let code = Code::from_fn(&class, |_| stream.below(2) as Symbol);
+        let exact = answers(&code, 4096, &mut stream);
+        let drawn = answers(&code, 10, &mut stream);
+        assert!(exact.all && !drawn.all, "{law:?}");
+        assert_eq!(drawn.inputs, 10 * lengths.len());
+        // The most must be below the number of inputs, so that many samples of a few are pooled.
+        let mut counts: BTreeMap<Cause, u64> = BTreeMap::new();
+        for _ in 0..2_000 {
+            for (cause, share) in answers(&code, 10, &mut stream).causes {
+                let Share::Drawn(drawn) = share else {
+                    panic!("inputs were drawn")
+                };
+                *counts.entry(cause).or_default() += drawn.successes;
+            }
+        }
+        let trials = 20_000 * lengths.len() as u64;
+        assert!(!exact.causes.is_empty());
+        assert!(counts.keys().all(|cause| exact.causes.contains_key(cause)));
+        for (cause, share) in &exact.causes {
+            let successes = counts.get(cause).copied().unwrap_or(0);
+            let interval = Proportion { successes, trials }.interval(1.0 - 1e-7);
+            assert!(
+                interval.contains(share.probability()),
+                "{law:?} {cause:?} {interval:?}"
+            );
+        }
     }
 }
 

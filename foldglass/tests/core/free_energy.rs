@@ -219,6 +219,34 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
     }
 }
 
+#[test]
+fn a_run_by_the_gradient_rule_starts_at_the_policy_given() {
+    let class = parity(4);
+    let mut stream = Stream::new(8, 0);
+    let rows: Vec<Vec<f64>> = (0..class.cells())
+        .map(|_| {
+            let p = 0.1 + 0.8 * stream.uniform();
+            vec![p, 1.0 - p]
+        })
+        .collect();
+    let policy = Policy::from_rows(&class, &rows).unwrap();
+    // One step so short that the run ends where it began.
+    let settings = cavi::Settings {
+        rule: cavi::Rule::Gradient { step: 1e-9 },
+        ..cavi::Settings::plain(1e-3, 1)
+    };
+    let end = loss_from(&policy, settings, 3, Allowance::default(), &Unwatched);
+    let end = end.unwrap().expect("nothing stops it");
+    for (cell, row) in rows.iter().enumerate() {
+        for (found, given) in end.policy.row(cell).iter().zip(row) {
+            assert!(
+                (found - given).abs() < 1e-6,
+                "cell {cell}: {found}, {given}"
+            );
+        }
+    }
+}
+
 /// A code of reward 1 has (q!)^(T-1) names, and a policy knows one of them.
 #[test]
 fn a_cold_optimal_policy_lacks_the_entropy_of_its_names() {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use foldglass::anatomy::answers;
 use foldglass::exact::{lowest_terms, parse};
-use foldglass::{Class, Code, InputLaw, Reward, Shape, Stream, Window};
+use foldglass::landscape::ignored::ignored;
+use foldglass::{Class, InputLaw, Reward, Shape, Window};
 use foldglass_study::Shard;
 use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ fn trap_line(length: usize, k: &str, found: &Found) -> Value {
     let (mut formula, mut literal) = (0usize, 0usize);
     let mut sets: BTreeMap<String, String> = BTreeMap::new();
     for code in &traps.codes {
-        let ignored = ignored(code);
+        let ignored = ignored(code, length);
         *sizes.entry(ignored.len().to_string()).or_insert(0usize) += 1;
         odd += ignored.len() % 2;
         let reward = foldglass::count::reward(code);
@@ -180,12 +180,6 @@ fn trap_line(length: usize, k: &str, found: &Found) -> Value {
             .filter_map(|(barrier, _)| barrier.as_ref().map(Reward::to_string))
             .collect::<Vec<_>>(),
     })
-}
-
-/// The positions that a code's answer does not depend on.
-fn ignored(code: &Code) -> Vec<usize> {
-    let found = answers(code, usize::MAX, &mut Stream::new(0, 0));
-    found.ignored[0].1.clone()
 }
 
 /// (1 + (2k-1)^m) / 2, m the summed gaps of the positions paired in order.

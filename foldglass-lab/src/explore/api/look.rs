@@ -14,7 +14,7 @@ use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
 use crate::error::Error;
 use crate::explore::deadline::Deadline;
 use crate::explore::refusal::Refusal;
-use crate::report::inspect::inspect;
+use crate::report::inspect::{Limits, inspect};
 
 #[derive(Serialize)]
 pub struct Looked {
@@ -163,7 +163,10 @@ const LISTED: usize = 64;
 /// The inputs that are rolled out, as `inspect` has it where nothing else is said, and the steps of rollouts
 /// that a page may ask for.
 const MOST_INPUTS: usize = 200_000;
-const MOST_STEPS: usize = 100_000_000;
+const MOST_STEPS: usize = 20_000_000;
+
+/// The pairs of rollouts that are followed for ignored positions: up to four seconds.
+const MOST_PAIRS: u128 = 10_000_000;
 
 /// The states of rollouts, as cells times symbols squared, that a page may ask for.
 const MOST_STATES: usize = 10_000_000;
@@ -179,11 +182,13 @@ pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
         ))
         .help("foldglass inspect --code code.json"));
     }
-    // A symbol that does not matter is tried at every place of every input.
-    let steps = |&length: &usize| length * length * class.q();
-    let steps: usize = class.task().lengths().iter().map(steps).sum();
+    let steps: usize = class.task().lengths().iter().sum();
     let most_inputs = (MOST_STEPS / steps).clamp(1, MOST_INPUTS);
-    let mut found = inspect(code.clone(), most_inputs, 0, Defence::default()).json();
+    let limits = Limits {
+        inputs: most_inputs,
+        pairs: MOST_PAIRS,
+    };
+    let mut found = inspect(code.clone(), limits, 0, Defence::default()).json();
     let list = found["wrong_inputs"].as_array_mut().map(|list| {
         list.truncate(LISTED);
         std::mem::take(list)
@@ -198,6 +203,8 @@ pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
         "count": part("wrong"),
         "of": part("inputs"),
         "sampled": part("sampled"),
+        "probability": part("wrong_probability"),
+        "probability_exact": part("wrong_probability_exact"),
         "list": list,
         "causes": part("causes"),
         "ignored": part("ignored"),

@@ -117,12 +117,15 @@ const askWrong = latest(async () => {
 function showWrong() {
   const place = by("wrong");
   if (!wrong) { place.replaceChildren(); by("wrong-count").textContent = ""; return; }
-  const { count, of, list, sampled } = wrong;
+  const { count, of, list, sampled, probability, probability_exact } = wrong;
   const exact = store.fresh ? store.look?.wrong : null;
   /** @param {number|string} whole */
   const spelt = (whole) => Number(whole).toLocaleString("en");
-  by("wrong-count").textContent = exact ? `${spelt(exact.count)} of ${spelt(exact.of)}` : `${spelt(count)} of ${spelt(of)}${sampled ? " sampled" : ", not equally likely"}`;
-  if (!list.length) { place.replaceChildren(h("li", { class: "faint" }, "None: every input is answered rightly.")); return; }
+  const value = Number(probability.toPrecision(6));
+  const likely = probability_exact.length > 20 ? value : `${probability_exact} = ${value}`;
+  const looked = sampled ? `${spelt(of)} inputs drawn from their law` : `all ${spelt(of)} inputs that occur`;
+  by("wrong-count").textContent = exact ? `${spelt(exact.count)} of ${spelt(exact.of)}` : `probability ${likely}; listed from ${looked}`;
+  if (!list.length) { place.replaceChildren(h("li", { class: "faint" }, probability > 0 ? "None of the inputs drawn." : "None: every input is answered rightly.")); return; }
   place.replaceChildren(...list.map((one) => {
     const answer = one.y[one.y.length - 1] ?? 0;
     const cause = one.t === null || one.t === undefined ? one.why : `${one.why} at t = ${one.t}`;

@@ -26,7 +26,7 @@
  */
 
 /** @typedef {{x: number[], y: number[], target: number, t: number|null, why: string}} Wrong  An input, its tokens, the right answer, and which step lost it. */
-/** @typedef {{count: number|string, of: number|string, sampled: boolean, list: Wrong[], command: string}} WrongAnswers */
+/** @typedef {{count: number|string, of: number|string, sampled: boolean, probability: number, probability_exact: string, list: Wrong[], command: string}} WrongAnswers */
 
 /**
  * @typedef {object} Look

@@ -394,6 +394,47 @@ fn quads_are_carried_as_they_lie() {
 }
 
 #[test]
+fn places_that_meet_at_any_action_or_history_are_added() {
+    let extent = Extent {
+        histories: 3,
+        states: 2,
+        terms: 1,
+        entering: 2,
+        actions: 3,
+        lanes: Lanes::in_panels(5, 4),
+    };
+    // Twelve rows for each history: four for each action, one for each state and entering symbol.
+    let adds = |action: usize, histories: [usize; 3], state: usize, lanes: usize| {
+        let next = Extent {
+            states: 100,
+            lanes: Lanes::in_panels(lanes, 4),
+            ..extent.clone()
+        };
+        let moves = Moves {
+            action,
+            histories: histories.to_vec(),
+        };
+        let landing = |from: Origin| Landing {
+            row: from.state * state + from.entering,
+            lane: from.lane,
+        };
+        Routes::new((&extent, &next), 1, moves, landing).adds()
+    };
+    for lanes in [5, 8] {
+        assert!(!adds(4, [0, 12, 24], 2, lanes));
+        assert!(!adds(4, [24, 0, 12], 2, lanes));
+        // State 1 begins where action 1 or 2 of state 0 does.
+        assert!(adds(4, [0, 40, 80], 4, lanes));
+        assert!(adds(4, [0, 40, 80], 8, lanes));
+        // A history begins where another does, or among its actions.
+        assert!(adds(4, [0, 24, 24], 2, lanes));
+        assert!(adds(4, [0, 12, 20], 2, lanes));
+        // All actions lie in one place.
+        assert!(adds(0, [0, 12, 24], 2, lanes));
+    }
+}
+
+#[test]
 fn a_buffer_one_entry_short_is_refused() {
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     let work = &Sums::new(random_extent(&mut rng));
