@@ -10,7 +10,7 @@ use foldglass::exact::parse;
 use foldglass::policy::InitialLaw;
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
-    Symbol, Task, Window,
+    Symbol, Task, Unwatched, Window,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -339,16 +339,16 @@ fn a_search_tells_what_it_found() {
     let class = Class::new(task, Shape::untied(1, 1), Allowance::default()).unwrap();
     let start = |code: &Code| Counter::new(code.clone(), Allowance::default()).unwrap();
     let zero = Code::from_fn(&class, |_| 0);
-    let found = search(start(&zero), 1_000_000, &mut Stream::new(1, 0));
+    let found = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), &Unwatched);
     assert_eq!(found.outcome, Outcome::Optimum);
     assert_eq!(verify(&found.path, Allowance::default()), Ok(()));
     assert_eq!(
         found.path.moves.last().map(|m| m.kind),
         Some(Some(Kind::Raise))
     );
-    let none = search(start(&zero), 0, &mut Stream::new(1, 0));
+    let none = search(start(&zero), 0, &mut Stream::new(1, 0), &Unwatched);
     assert_eq!((none.outcome, none.path.moves.len()), (Outcome::Stuck, 0));
-    let again = search(start(&zero), 1_000_000, &mut Stream::new(1, 0));
+    let again = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), &Unwatched);
     assert_eq!(found, again);
 }
 
