@@ -733,8 +733,8 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
     counting.heed(never);
     counting.advance().unwrap();
     let questions = asked.load(Ordering::Relaxed);
-    assert!(questions > 20, "{questions}");
-    let mut in_gates = 0;
+    // Two models make three steps, asked on the way forth and back, and answer a gate.
+    assert_eq!(questions, 2 * (3 * 2 + 1));
     for number in 1..=questions {
         let mut stopped = fleet(&settings, &models);
         stopped.heed(stop_at(number).0);
@@ -743,7 +743,8 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
         assert_eq!(pieces(&mut stopped), None, "question {number}");
         // At most the last piece is missing, and the gate at step 3 was not passed.
         assert!(stopped.step() < 3, "question {number}");
-        in_gates += usize::from(stopped.step() == 2 && number + 3 > questions);
+        // Stopped in the gate, the step before it is taken back.
+        assert!(number <= 12 || stopped.step() == 2, "question {number}");
         // What was saved then goes on, in another process.
         let kept = stopped.save().unwrap();
         let mut taken = fleet(&settings, &models);
@@ -759,7 +760,6 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
         }
         assert_eq!(states(&mut stopped), states(&mut whole));
     }
-    assert!(in_gates > 0, "the last questions are those of the gate");
     let mut tested = fleet(&settings, &models);
     tested.heed(Arc::new(|| true));
     assert!(tested.accuracies(2, 10).is_err());

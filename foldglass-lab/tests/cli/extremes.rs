@@ -235,11 +235,11 @@ fn counts_beyond_all_memory_are_refused_before_the_start() {
         ),
         (format!("distill {network} --mlp N"), "mlp is N; at most"),
         (
-            format!("train --task parity --backend cpu --mlp N"),
+            "train --task parity --backend cpu --mlp N".to_owned(),
             "mlp is N; at most",
         ),
         (
-            format!("train --task parity --backend cpu --vocabulary N"),
+            "train --task parity --backend cpu --vocabulary N".to_owned(),
             "vocabulary is N; at most",
         ),
         (format!("barrier {network} --points N"), "--points N"),
