@@ -7,7 +7,6 @@ pub mod kept;
 pub mod max_memory;
 pub mod table;
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use foldglass::cavi::HOTTEST;
@@ -15,12 +14,7 @@ use foldglass_study::Shard;
 
 pub use crate::report::nearest::nearest;
 pub use class::{ClassArgs, TaskArg, law, task, warn_of_random};
-
-/// Reads a whole number written in digits alone.
-pub fn whole<T: FromStr>(text: &str) -> Option<T> {
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| text.parse().ok()).flatten()
-}
+pub use foldglass_study::words::whole;
 
 /// Reads a whole number of at least 1.
 pub fn positive(text: &str) -> Result<usize, String> {

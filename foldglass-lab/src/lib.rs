@@ -7,7 +7,6 @@
 
 mod claims;
 mod commands;
-mod explore;
 mod flags;
 mod output;
 mod program;

@@ -5,6 +5,7 @@ mod columns;
 mod metadata;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod units;
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::disk::replace;
 use crate::error::Error;
 use crate::record::Record;
 use columns::{Column, Values, columns};
-pub use metadata::is_reward;
+pub use units::is_reward;
 
 /// How a table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 //! the inputs, lengths, window, tying, memory.
 
 use std::path::Path;
+use std::str::FromStr;
 
-use foldglass::class::ClassSpec;
+use foldglass::class::{ClassSpec, WIDEST};
 use foldglass::exact;
 use foldglass::{InputLaw, LatinSquare, Shape, Window};
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,40 @@ pub fn square(task: &str, base: &Path) -> Result<LatinSquare, Error> {
     })
 }
 
+/// Reads a whole number written in digits alone.
+pub fn whole<T: FromStr>(text: &str) -> Option<T> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+/// Reads the lengths of the inputs: `8`, or several as `3,4,5`.
+pub fn lengths(text: &str) -> Result<Vec<usize>, String> {
+    let one = |part: &str| {
+        let part = part.trim();
+        let refusal = || format!("'{part}' is not a length: write 8, or several as 3,4,5");
+        whole(part).ok_or_else(refusal)
+    };
+    text.split(',').map(one).collect()
+}
+
+/// Reads a window: the symbols read before and after x_t, as `0,3`.
+pub fn window(text: &str) -> Result<[usize; 2], String> {
+    let side = |part: &str| whole(part.trim()).filter(|&n| n <= WIDEST);
+    let sides = text.split_once(',');
+    match sides.map(|(past, future)| (side(past), side(future))) {
+        Some((Some(past), Some(future))) => Ok([past, future]),
+        _ => Err(format!(
+            "write P,F, the symbols read before and after x_t, such as 0,3 (each 0 to {WIDEST})"
+        )),
+    }
+}
+
+/// Reads how many tokens a policy remembers.
+pub fn memory(text: &str) -> Result<usize, String> {
+    let number = whole(text).filter(|n| (1..=WIDEST).contains(n));
+    number.ok_or(format!("a policy remembers 1 to {WIDEST} tokens"))
+}
+
 /// What a law may be.
 const LAWS: &str = "accepted: uniform, markov:K (such as markov:9/10), product:FILE (a JSON list \
                     with a row of q probabilities per position)";
@@ -296,5 +331,36 @@ mod tests {
             words.inputs("markov:9/10").id(),
             "z-5_T3-4_w1-0_tied_markov-9-10"
         );
+    }
+
+    #[test]
+    fn lengths_are_a_list_of_whole_numbers() {
+        assert_eq!(lengths("8"), Ok(vec![8]));
+        assert_eq!(lengths("3,4, 5"), Ok(vec![3, 4, 5]));
+        for (bad, part) in [
+            ("", "''"),
+            ("3,", "''"),
+            ("3,x", "'x'"),
+            ("-1", "'-1'"),
+            ("2.5", "'2.5'"),
+        ] {
+            assert!(lengths(bad).unwrap_err().contains(part), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_two_whole_numbers() {
+        assert_eq!(window("2,1"), Ok([2, 1]));
+        for bad in ["", "1", "1,", "1,2,3", "-1,0", "a,b", "1025,0"] {
+            assert!(window(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_memory_is_at_least_one_token() {
+        assert_eq!(memory("2"), Ok(2));
+        for bad in ["0", "-1", "1025", "two"] {
+            assert!(memory(bad).is_err(), "{bad}");
+        }
     }
 }

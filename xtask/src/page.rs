@@ -20,11 +20,11 @@ pub fn run() -> Result<(), Failure> {
         Ok(compiler) => compiler,
         Err(why) => return skip("page", &format!("TypeScript: {why}")),
     };
-    eprintln!("== page: tsc -p foldglass-lab/src/explore/page");
+    eprintln!("== page: tsc -p foldglass-explore/src/page");
     let mut check = Command::new("node");
     check.arg(compiler).args(["--pretty", "false", "-p"]);
     let status = check
-        .arg(root().join("foldglass-lab/src/explore/page"))
+        .arg(root().join("foldglass-explore/src/page"))
         .status();
     match status.map_err(|error| failed(error.to_string()))? {
         status if status.success() => {}

@@ -2,23 +2,24 @@
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use foldglass::ClassSpec;
+use foldglass::{Allowance, ClassSpec};
+use foldglass_explore::server::{End, Server, Times};
+use foldglass_explore::{Directory, Explorer, Given, Kind, Known, MEMORY, check_cells};
 use foldglass_study::tables::Source;
 use serde::Serialize;
 
 use crate::cli::Invocation;
 use crate::error::Error;
-use crate::explore::{Directory, End, Explorer, Given, Known, Times, check_cells, serve};
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, seconds};
 use crate::output::{Report, write};
 use crate::progress::say;
+use crate::reproduce::Manifest;
 
 /// The flags of `explore`.
 #[derive(Debug, Args)]
@@ -91,28 +92,23 @@ impl ExploreArgs {
             )),
             None => Error::Failed(format!("no port of 127.0.0.1 can be listened at: {error}")),
         })?;
-        let port = listener
-            .local_addr()
-            .map_err(|error| Error::Failed(error.to_string()))?
-            .port();
         let times = Times {
             idle: self.idle,
             stay: self.stay,
             reading: self.patience,
-            computing: self.longest,
         };
-        let explorer = Explorer::new(port, given, times, self.class.most_memory())?;
+        let explorer = Explorer::new(given, self.memory(), self.longest);
+        let server = Server::new(listener, explorer, times)?;
         let address = Address {
-            address: explorer.address(),
-            port,
+            address: server.address(),
+            port: server.port(),
             class,
         };
         write(&address, invocation, out)?;
         if !self.no_open && !open(&address.address) {
             say("open the address in a browser of this machine");
         }
-        let end = serve(listener, Arc::new(explorer))?;
-        say(match end {
+        say(match server.serve()? {
             End::Interrupted => "explore ended: stopped by Ctrl-C",
             End::NoPage => "explore ended: no page was open any more (--stay goes on)",
             End::NeverOpened => "explore ended: no page was opened (--stay goes on)",
@@ -120,11 +116,18 @@ impl ExploreArgs {
         Ok(())
     }
 
+    /// The memory of one computation.
+    fn memory(&self) -> Allowance {
+        let Allowance(free) = self.class.allowance();
+        let usual = Allowance(MEMORY.min(free));
+        self.class.most_memory().unwrap_or(usual)
+    }
+
     /// What the page begins with.
     fn given(&self) -> Result<Given, Error> {
         let mut given = Given::default();
         if let Some(path) = &self.directory {
-            given.directory = Some(Directory::open(path.clone())?);
+            given.directory = Some(directory(path)?);
         }
         if let Some(source) = &self.code {
             let (class, code) = one_code(source, &self.class)?;
@@ -139,6 +142,23 @@ impl ExploreArgs {
             check_cells(&known.class).map_err(|refusal| Error::Usage(refusal.to_string()))?;
         }
         Ok(given)
+    }
+}
+
+/// The directory of a study, a fleet or a reproduction.
+fn directory(path: &Path) -> Result<Directory, Error> {
+    if let Some(directory) = Directory::find(path) {
+        return Ok(directory);
+    }
+    match Manifest::find(path)? {
+        Some(_) => Ok(Directory {
+            path: path.to_owned(),
+            kind: Kind::Reproduction,
+        }),
+        None => Err(Error::Usage(format!(
+            "{} holds no records: accepted are the directories that `run`, `reproduce` and `train --out` write",
+            path.display()
+        ))),
     }
 }
 

@@ -6,14 +6,14 @@
 use std::path::Path;
 
 use clap::Args;
-use foldglass::class::{SpecError, WIDEST};
+use foldglass::class::SpecError;
 use foldglass::quasigroup::Symbol;
 use foldglass::task::TaskError;
 use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
 use foldglass_study::tables::Tables;
 use foldglass_study::{ClassWords, words};
 
-use super::{max_memory, positive, whole};
+use super::{max_memory, whole};
 use crate::error::Error;
 use crate::progress::say;
 
@@ -40,13 +40,13 @@ pub struct ClassArgs {
     #[arg(long, value_name = "T,..", allow_negative_numbers = true, value_parser = lengths)]
     lengths: Option<Lengths>,
     /// The input symbols read before and after x_t [default: 0,0]
-    #[arg(short, long, value_name = "P,F", value_parser = window, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "P,F", value_parser = words::window, allow_hyphen_values = true)]
     window: Option<[usize; 2]>,
     /// One table for all steps: t is no part of a cell
     #[arg(long)]
     tied: bool,
     /// The emitted tokens remembered (n_y) [default: 1]
-    #[arg(long, value_name = "N", value_parser = memory, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = words::memory, allow_negative_numbers = true)]
     memory: Option<usize>,
     /// The law of the inputs: uniform, markov:K (a symbol repeats with probability K, such as 9/10
     /// or 0.9), or product:FILE (a JSON list with a row of q probabilities per position)
@@ -64,36 +64,12 @@ pub fn task(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(words::full_name(text))
 }
 
-/// What `--lengths` holds.
+/// What `--lengths` holds: one value of the flag, as clap sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Lengths(Vec<usize>);
 
 fn lengths(text: &str) -> Result<Lengths, String> {
-    let one = |part: &str| {
-        let part = part.trim();
-        let refusal = || format!("'{part}' is no length: write 8, or several as 3,4,5");
-        whole(part).ok_or_else(refusal)
-    };
-    text.split(',')
-        .map(one)
-        .collect::<Result<_, _>>()
-        .map(Lengths)
-}
-
-fn window(text: &str) -> Result<[usize; 2], String> {
-    let side = |part: &str| whole(part.trim()).filter(|&n| n <= WIDEST);
-    let sides = text.split_once(',');
-    match sides.map(|(past, future)| (side(past), side(future))) {
-        Some((Some(past), Some(future))) => Ok([past, future]),
-        _ => Err(format!(
-            "write P,F, the symbols read before and after x_t, such as 0,3 (each 0 to {WIDEST})"
-        )),
-    }
-}
-
-fn memory(text: &str) -> Result<usize, String> {
-    let number = positive(text).ok().filter(|&n| n <= WIDEST);
-    number.ok_or(format!("a policy remembers 1 to {WIDEST} tokens"))
+    words::lengths(text).map(Lengths)
 }
 
 /// Reads the words of a law of the inputs.
@@ -264,42 +240,5 @@ impl ClassArgs {
             compare(law == own.inputs, format!("--inputs {inputs}"));
         }
         Ok(flags)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_are_a_list_of_whole_numbers() {
-        let read = |text: &str| lengths(text).map(|lengths| lengths.0);
-        assert_eq!(read("8"), Ok(vec![8]));
-        assert_eq!(read("3,4, 5"), Ok(vec![3, 4, 5]));
-        for (bad, part) in [
-            ("", "''"),
-            ("3,", "''"),
-            ("3,x", "'x'"),
-            ("-1", "'-1'"),
-            ("2.5", "'2.5'"),
-        ] {
-            assert!(read(bad).unwrap_err().contains(part), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_window_is_two_whole_numbers() {
-        assert_eq!(window("2,1"), Ok([2, 1]));
-        for bad in ["", "1", "1,", "1,2,3", "-1,0", "a,b", "1025,0"] {
-            assert!(window(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_memory_is_at_least_one_token() {
-        assert_eq!(memory("2"), Ok(2));
-        for bad in ["0", "-1", "1025", "two"] {
-            assert!(memory(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::api::Run;
-use super::explorer::lock;
-use super::limits;
-use super::refusal::Refusal;
+use crate::limits;
+use crate::locked::lock;
+use crate::refusal::Refusal;
+use crate::run::Run;
 
 /// All runs.
 #[derive(Default)]

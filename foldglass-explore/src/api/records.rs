@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Ask, command};
-use crate::error::Error;
-use crate::explore::classes::{Known, check_cells};
-use crate::explore::explorer::{Directory, Kind};
-use crate::explore::refusal::Refusal;
-use crate::report::figure::LOOKS;
-use crate::report::plot;
+use crate::classes::{Known, check_cells};
+use crate::explorer::{Directory, Kind};
+use crate::refusal::Refusal;
+use foldglass_report::error::Error;
+use foldglass_report::figure::LOOKS;
+use foldglass_report::plot;
 
 /// The most points, runs of a point and points of a fleet's curve that are told of.
 const POINTS: usize = 2000;

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::command::{self, CODE};
 use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
-use crate::error::Error;
-use crate::explore::deadline::Deadline;
-use crate::explore::refusal::Refusal;
-use crate::output::counted;
-use crate::report::certify as shelf;
-use crate::report::tree::{Spot, flood};
+use crate::deadline::Deadline;
+use crate::refusal::Refusal;
+use foldglass_report::certify as shelf;
+use foldglass_report::error::Error;
+use foldglass_report::tree::{Spot, flood};
+use foldglass_report::words::counted;
 
 /// A move of a path, with what it is for.
 #[derive(Serialize)]
@@ -213,7 +213,7 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
     let known = ask.class(&asked.class)?;
     check_codes(&known.class)
         .map_err(|error| Refusal::unable(error).help("such as --task parity --lengths 4"))?;
-    let limit = ask.explorer.times.computing;
+    let limit = ask.explorer.computing;
     let forecast = Forecast {
         deadline: &ask.deadline,
         begun: Instant::now(),

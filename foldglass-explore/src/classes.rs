@@ -6,21 +6,22 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use clap::{CommandFactory, FromArgMatches, Parser};
 use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
-use foldglass_study::ClassWords;
+use foldglass_report::error::Error;
+use foldglass_study::{ClassWords, words};
 
-use super::explorer::lock;
-use super::limits;
-use super::refusal::Refusal;
-use crate::flags::ClassArgs;
-use crate::settings::one_line;
+use crate::limits;
+use crate::locked::lock;
+use crate::refusal::Refusal;
 
 /// A class and the flags that name it.
 #[derive(Debug, Clone)]
 pub struct Known {
+    /// The class.
     pub class: Class,
+    /// Its words.
     pub words: ClassWords,
+    /// The flags, those of defaults left out.
     pub flags: Vec<String>,
 }
 
@@ -37,7 +38,7 @@ impl Known {
 
     /// A class by what it is made of, in words where its square and law have names.
     pub fn of(class: Class, file: &str) -> Known {
-        let words = words(&class.spec(), file);
+        let words = words_of(&class.spec(), file);
         Known::new(class, words)
     }
 }
@@ -48,13 +49,6 @@ pub struct Classes {
     /// Those of files, which are never forgotten.
     given: Mutex<Vec<Arc<Known>>>,
     recent: Mutex<VecDeque<Arc<Known>>>,
-}
-
-#[derive(Parser)]
-#[command(name = "class", no_binary_name = true, disable_help_flag = true)]
-struct Flags {
-    #[command(flatten)]
-    class: ClassArgs,
 }
 
 /// The most words of a class, and the most bytes of one.
@@ -103,16 +97,54 @@ fn read(flags: &[String]) -> Result<ClassWords, Refusal> {
             "a class has at most {WORDS} words of {WORD} letters"
         )));
     }
-    if let Some(other) = flags.iter().find(|word| word.starts_with("--max-memory")) {
-        return Err(Refusal::unable(format!("{other}: a page sets no limit")));
-    }
-    let matches = Flags::command().try_get_matches_from(flags);
-    let read = matches.and_then(|matches| Flags::from_arg_matches(&matches));
-    let read = read.map_err(|error| {
-        Refusal::unable(one_line(&error.to_string()))
+    let refusal = |problem: String| {
+        Refusal::unable(problem)
             .help("the flags of a class, such as --task quasigroup --lengths 8 --window 0,0")
-    })?;
-    Ok(read.class.words()?)
+    };
+    let (mut task, mut lengths) = (None, None);
+    let mut words = ClassWords::new("", &[]);
+    let mut given = Vec::new();
+    let mut rest = flags.iter();
+    while let Some(word) = rest.next() {
+        let (flag, mut value) = match word.split_once('=') {
+            Some((flag, value)) => (flag, Some(value)),
+            None => (&word[..], None),
+        };
+        let flag = if flag == "-w" { "--window" } else { flag };
+        if given.contains(&flag) {
+            return Err(refusal(format!("{flag} is given twice")));
+        }
+        given.push(flag);
+        let mut value = || {
+            let value = value.take().or_else(|| rest.next().map(|word| &word[..]));
+            value.ok_or_else(|| refusal(format!("{flag} needs a value")))
+        };
+        let of = |problem: String| refusal(format!("{flag}: {problem}"));
+        match flag {
+            "--task" => task = Some(words::full_name(value()?)),
+            "--lengths" => lengths = Some(words::lengths(value()?).map_err(of)?),
+            "--window" => words.window = words::window(value()?).map_err(of)?,
+            "--memory" => words.memory = words::memory(value()?).map_err(of)?,
+            "--inputs" => {
+                let law = value()?;
+                words::check_law(law).map_err(Error::from)?;
+                law.clone_into(&mut words.inputs);
+            }
+            "--tied" if word == flag => words.tied = true,
+            "--max-memory" => return Err(refusal(format!("{word}: a page sets no limit"))),
+            _ => return Err(refusal(format!("{word} is not a flag of a class"))),
+        }
+    }
+    let (Some(task), Some(lengths)) = (task, lengths) else {
+        return Err(refusal(
+            "--task and --lengths are needed to state a class".to_owned(),
+        ));
+    };
+    Ok(ClassWords {
+        task,
+        lengths,
+        ..words
+    })
 }
 
 fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
@@ -122,8 +154,8 @@ fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
         ));
     }
     check(&words)?;
-    let spec = words.spec("".as_ref()).map_err(crate::Error::from)?;
-    let class = spec.lay_out(allowance).map_err(crate::Error::from)?;
+    let spec = words.spec("".as_ref()).map_err(Error::from)?;
+    let class = spec.lay_out(allowance).map_err(Error::from)?;
     check_cells(&class)?;
     Ok(Known::new(class, words))
 }
@@ -211,7 +243,7 @@ pub fn flags(words: &ClassWords) -> Vec<String> {
 }
 
 /// A class in words; a square or a law without a name is one of a file.
-fn words(spec: &ClassSpec, file: &str) -> ClassWords {
+fn words_of(spec: &ClassSpec, file: &str) -> ClassWords {
     let window = spec.shape.window;
     let inputs = match &spec.inputs {
         foldglass::InputLaw::Product(_) => format!("product:{file}"),
@@ -272,7 +304,29 @@ mod tests {
         let form = "--task z:3 --lengths 4 --window 0,1 --memory 2 --inputs markov:9/10 --tied";
         assert_eq!(known.flags.join(" "), form);
         assert_eq!(find(form).unwrap().class, known.class);
+        let joined = form.replace("--window ", "--window=");
+        assert_eq!(find(&joined).unwrap().flags, known.flags);
         assert_eq!(Known::of(known.class.clone(), "x.json").flags, known.flags);
+    }
+
+    #[test]
+    fn a_mistake_in_a_flag_is_named_with_its_value() {
+        for (bad, named) in [
+            ("--task z:2 --lengths 3,x", "--lengths: 'x'"),
+            ("--task z:2 --lengths 3 -w 1", "--window: write P,F"),
+            ("--task z:2 --lengths 3 --memory 0", "--memory: a policy"),
+            ("--task z:2 --lengths 3 --inputs markov:x", "--inputs"),
+            ("--task z:2 --lengths 3 --inputs", "--inputs needs a value"),
+            ("--task z:2 --lengths 3 --tied=no", "--tied=no"),
+            ("--task z:2 --lengths 3 --task z:3", "--task is given twice"),
+            ("--taks z:2 --lengths 3", "--taks"),
+            ("z:2 --lengths 3", "z:2"),
+            ("--lengths 3", "--task and --lengths"),
+        ] {
+            let refusal = find(bad).map(|known| known.flags.clone()).expect_err(bad);
+            assert_eq!(refusal.status, 422, "{bad}: {refusal:?}");
+            assert!(refusal.to_string().contains(named), "{bad}: {refusal:?}");
+        }
     }
 
     #[test]
@@ -301,13 +355,13 @@ mod tests {
     #[test]
     fn squares_without_a_name_are_of_a_file() {
         let spec = find("--task random:5:3 --lengths 3").unwrap().class.spec();
-        assert_eq!(words(&spec, "mine.json").task, "file:mine.json");
+        assert_eq!(words_of(&spec, "mine.json").task, "file:mine.json");
         for name in ["parity", "quasigroup", "z:7", "s:3", "d:5", "z:2*z:2"] {
             let spec = find(&format!("--task {name} --lengths 2"))
                 .unwrap()
                 .class
                 .spec();
-            assert_eq!(words(&spec, "").task, name);
+            assert_eq!(words_of(&spec, "").task, name);
         }
     }
 }

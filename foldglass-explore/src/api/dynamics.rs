@@ -2,8 +2,6 @@
 //!
 //! A run at one temperature is run 0 of its seed: the trace of `foldglass chain` or `foldglass cavi`.
 
-mod run;
-
 use std::time::{Duration, Instant};
 
 use foldglass::cavi::{self, HOTTEST, Resets, Runs as CaviRuns};
@@ -14,14 +12,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use self::run::{Engine, Table};
 use super::{Ask, code_of};
-use crate::error::Error;
-use crate::explore::classes::Known;
-use crate::explore::limits;
-use crate::explore::refusal::Refusal;
-
-pub use run::Run;
+use crate::classes::Known;
+use crate::limits;
+use crate::refusal::Refusal;
+use crate::run::{Engine, Run, Table};
+use foldglass_report::error::Error;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

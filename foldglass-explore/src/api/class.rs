@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::ways_out::check_codes;
 use super::{Ask, ClassAsked, command};
-use crate::explore::classes::Known;
-use crate::explore::refusal::Refusal;
-use crate::report::draw::check_size;
+use crate::classes::Known;
+use crate::refusal::Refusal;
+use foldglass_report::draw::check_size;
 
 /// Names of more cells are not listed.
 const NAMED: usize = 20_000;

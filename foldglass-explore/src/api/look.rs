@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::command::{self, CODE, File};
 use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
-use crate::error::Error;
-use crate::explore::deadline::Deadline;
-use crate::explore::refusal::Refusal;
-use crate::report::inspect::{Limits, inspect};
+use crate::deadline::Deadline;
+use crate::refusal::Refusal;
+use foldglass_report::error::Error;
+use foldglass_report::inspect::{Limits, inspect};
 
 #[derive(Serialize)]
 pub struct Looked {

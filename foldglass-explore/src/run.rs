@@ -7,13 +7,13 @@ use foldglass::chain::{Chains, Kernel, Schedule};
 use foldglass::{Allowance, Code, Policy, Reward};
 use serde_json::{Value, json};
 
-use super::super::command::{self, CODE, POLICY};
-use super::super::{Exact, Wholes, rounded};
-use crate::error::Error;
-use crate::explore::classes::Known;
-use crate::explore::deadline::Deadline;
-use crate::explore::refusal::Refusal;
-use crate::output::counted;
+use crate::classes::Known;
+use crate::command::{self, CODE, POLICY};
+use crate::deadline::Deadline;
+use crate::numbers::{Exact, Wholes, rounded};
+use crate::refusal::Refusal;
+use foldglass_report::error::Error;
+use foldglass_report::words::counted;
 
 /// A run in progress.
 pub struct Run {
@@ -29,7 +29,7 @@ pub struct Run {
 }
 
 /// What makes its sweeps.
-pub(super) enum Engine {
+pub enum Engine {
     Chain {
         kernel: Kernel,
         chains: Box<Chains>,
@@ -42,12 +42,12 @@ pub(super) enum Engine {
 
 /// How the code or the policy of a run is told.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Table {
+pub struct Table {
     pub digits: Option<u8>,
 }
 
 /// J after a sweep.
-pub(super) struct Point {
+pub struct Point {
     sweep: u64,
     reward: f64,
     /// Of a chain.
@@ -56,13 +56,7 @@ pub(super) struct Point {
 
 impl Run {
     /// Begins at a temperature.
-    pub(super) fn new(
-        known: Arc<Known>,
-        start: Option<Code>,
-        seed: u64,
-        tau: f64,
-        engine: Engine,
-    ) -> Run {
+    pub fn new(known: Arc<Known>, start: Option<Code>, seed: u64, tau: f64, engine: Engine) -> Run {
         Run {
             known,
             start,
@@ -76,7 +70,7 @@ impl Run {
     }
 
     /// Goes on at another temperature.
-    pub(super) fn set_tau(&mut self, tau: f64, allowance: Allowance) -> Result<(), Refusal> {
+    pub fn set_tau(&mut self, tau: f64, allowance: Allowance) -> Result<(), Refusal> {
         if tau == self.tau {
             return Ok(());
         }
@@ -93,7 +87,7 @@ impl Run {
     }
 
     /// Goes on until the time is over; J after each sweep.
-    pub(super) fn advance(&mut self, sweeps: u64, deadline: &Deadline) -> Vec<Point> {
+    pub fn advance(&mut self, sweeps: u64, deadline: &Deadline) -> Vec<Point> {
         let mut trace = Vec::new();
         while (trace.len() as u64) < sweeps && (trace.is_empty() || !deadline.is_over()) {
             self.done += 1;
@@ -126,7 +120,7 @@ impl Run {
     }
 
     /// How the run stands, and what it did last.
-    pub(super) fn tell(
+    pub fn tell(
         &mut self,
         mut trace: Vec<Point>,
         table: Option<Table>,

@@ -4,13 +4,13 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::error::{Error, Fault};
+use foldglass_report::error::{Error, Fault};
 
 /// A request that is refused.
 #[derive(Debug, Serialize)]
 pub struct Refusal {
     #[serde(skip)]
-    pub status: u16,
+    pub(crate) status: u16,
     error: String,
     /// What to write instead.
     help: Option<String>,

@@ -5,8 +5,8 @@ use hyper::body::Bytes;
 use hyper::header::{CONNECTION, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use super::page::File;
-use super::refusal::Refusal;
+use crate::api::Answer;
+use crate::page::File;
 
 /// What the server answers with.
 pub type Reply = Response<Full<Bytes>>;
@@ -57,13 +57,7 @@ pub fn file(file: File) -> Reply {
 
 const JSON: &str = "application/json; charset=utf-8";
 
-/// What was asked for.
-pub fn json(content: Vec<u8>) -> Reply {
-    reply(200, Some(JSON), content)
-}
-
-/// Why it is not answered.
-pub fn refusal(refusal: &Refusal) -> Reply {
-    let content = serde_json::to_vec(refusal).unwrap_or_default();
-    reply(refusal.status, Some(JSON), content)
+/// The answer to a question.
+pub fn answer(answer: Answer) -> Reply {
+    reply(answer.status, Some(JSON), answer.json)
 }

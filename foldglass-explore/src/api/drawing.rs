@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::command::{self, CODE};
 use super::{Ask, code_of};
-use crate::explore::refusal::Refusal;
-use crate::report::draw;
+use crate::refusal::Refusal;
+use foldglass_report::draw;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -7,8 +7,8 @@
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Uri};
 
-use super::page::{self, File};
 use super::token::Token;
+use crate::page::{self, File};
 
 /// What a request is for.
 #[derive(Debug)]

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 /// A file that is served.
 #[derive(Debug, Clone)]
 pub struct File {
+    /// What it holds.
     pub content: Cow<'static, str>,
+    /// Its media type.
     pub kind: &'static str,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use super::limits;
+use crate::limits;
 
 /// The pages that call now and then.
 pub struct Visitors {

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Ask, command};
-use crate::explore::classes::Known;
-use crate::explore::refusal::Refusal;
+use crate::classes::Known;
+use crate::refusal::Refusal;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,7 +1,6 @@
 //! Answers the questions of pages with the numbers of the libraries and of the commands.
 
 mod class;
-mod command;
 mod drawing;
 mod dynamics;
 mod look;
@@ -12,23 +11,23 @@ mod ways_out;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldglass::{Code, Reward};
+use foldglass::Code;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::classes::Known;
-use super::deadline::{Deadline, Heard};
-use super::explorer::{Explorer, Kind};
-use super::refusal::Refusal;
-
-pub use dynamics::Run;
+use crate::classes::Known;
+use crate::command;
+use crate::deadline::{Deadline, Heard};
+use crate::explorer::{Explorer, Kind};
+use crate::numbers::{Exact, Whole, Wholes, rounded};
+use crate::refusal::Refusal;
 
 /// A question, and who asks it.
-pub struct Ask<'a> {
-    pub explorer: &'a Explorer,
-    pub page: &'a str,
-    pub deadline: Deadline,
+struct Ask<'a> {
+    explorer: &'a Explorer,
+    page: &'a str,
+    deadline: Deadline,
 }
 
 /// The names of all questions.
@@ -55,18 +54,66 @@ const NAMES: [&str; 20] = [
     "records/run",
 ];
 
-/// Whether a question is answered at once, without a thread.
-pub fn is_short(name: &str) -> bool {
-    ["hello", "alive", "gone", "progress", "run/drop"].contains(&name) || !NAMES.contains(&name)
+/// How long a question may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// It is answered at once; so is one that is not known.
+    Short,
+    /// It is computed.
+    Usual,
+    /// It may take all the time that a computation may; its progress can be asked for.
+    Long,
 }
 
-/// Whether a question may take as long as one may.
-pub fn is_long(name: &str) -> bool {
-    ["certify", "tree", "start", "wrong"].contains(&name)
+/// How long the question of a name may take.
+pub fn effort(name: &str) -> Effort {
+    match name {
+        "hello" | "alive" | "gone" | "progress" | "run/drop" => Effort::Short,
+        "certify" | "tree" | "start" | "wrong" => Effort::Long,
+        name if NAMES.contains(&name) => Effort::Usual,
+        _ => Effort::Short,
+    }
+}
+
+/// What a question is answered with.
+#[derive(Debug)]
+pub struct Answer {
+    /// As in HTTP: 200, or why it is refused.
+    pub status: u16,
+    /// What was asked for, or `error` and `help`.
+    pub json: Vec<u8>,
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Answer {
+        Answer {
+            status: refusal.status,
+            json: serde_json::to_vec(&refusal).expect("plain data"),
+        }
+    }
+}
+
+impl Explorer {
+    /// Answers the question of a name. `page` is what the page that asks calls itself: its runs are its own.
+    /// `body` is JSON. What is not done at the [deadline](Explorer::deadline) is refused or cut short.
+    pub fn ask(&self, page: &str, name: &str, body: &[u8], deadline: Deadline) -> Answer {
+        if effort(name) == Effort::Long {
+            self.begin_work(page, name, deadline.heard());
+        }
+        let ask = Ask {
+            explorer: self,
+            page,
+            deadline,
+        };
+        match answer(&ask, name, body) {
+            Ok(json) => Answer { status: 200, json },
+            Err(refusal) => refusal.into(),
+        }
+    }
 }
 
 /// The JSON that answers a question.
-pub fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal> {
     match name {
         "hello" => respond(body, |_: Nothing| Ok(hello(ask))),
         "alive" => respond(body, |_: Nothing| Ok(json!({}))),
@@ -189,92 +236,57 @@ fn code_of(known: &Known, tokens: &[i64]) -> Result<Code, Refusal> {
     Code::new(&known.class, tokens).map_err(|error| Refusal::unable(error.to_string()))
 }
 
-/// An exact number with its value.
-#[derive(Serialize)]
-struct Exact {
-    text: String,
-    value: f64,
-}
-
-impl From<&Reward> for Exact {
-    fn from(reward: &Reward) -> Exact {
-        Exact {
-            text: reward.to_string(),
-            value: reward.to_f64(),
-        }
-    }
-}
-
-/// A whole number: as a number where JavaScript holds all of its kind exactly, else as text.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Whole {
-    Number(i64),
-    Text(String),
-}
-
-/// The bits up to which JavaScript's numbers are exact.
-const EXACT_BITS: u32 = 53;
-
-/// How whole numbers up to a size are written.
-#[derive(Clone, Copy)]
-struct Wholes {
-    exact: bool,
-}
-
-impl Wholes {
-    fn up_to(most: u128) -> Wholes {
-        Wholes {
-            exact: most < 1 << EXACT_BITS,
-        }
-    }
-
-    fn of(self, number: i128) -> Whole {
-        match i64::try_from(number) {
-            Ok(number) if self.exact => Whole::Number(number),
-            _ => Whole::Text(number.to_string()),
-        }
-    }
-}
-
-/// Numbers as they are, or with so many significant digits: a picture needs few, and they are sent sooner.
-fn rounded(mut numbers: Vec<f64>, digits: Option<u8>) -> Vec<f64> {
-    let Some(digits) = digits else {
-        return numbers;
-    };
-    for number in numbers.iter_mut().filter(|number| **number != 0.0) {
-        let places = i32::from(digits.clamp(1, 15)) - 1 - number.abs().log10().floor() as i32;
-        let scale = 10f64.powi(places.abs());
-        let short = if places < 0 {
-            (*number / scale).round() * scale
-        } else {
-            (*number * scale).round() / scale
-        };
-        // Where the scale leaves the numbers there are, the number stays as it is.
-        if short.is_finite() && scale.is_finite() {
-            *number = short;
-        }
-    }
-    numbers
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explorer::Given;
+    use foldglass::Allowance;
+    use std::time::Duration;
 
-    #[test]
-    fn numbers_are_rounded_where_that_is_asked_for() {
-        let numbers = vec![0.0, 1.0 / 3.0, -123_456.789, 1e-320];
-        assert_eq!(rounded(numbers.clone(), None), numbers);
-        let three = rounded(numbers, Some(3));
-        assert_eq!(three, [0.0, 0.333, -123_000.0, 1e-320]);
+    fn ask(explorer: &Explorer, page: &str, name: &str, body: &Value) -> (u16, Value) {
+        let deadline = explorer.deadline(Arc::default());
+        let answer = explorer.ask(page, name, body.to_string().as_bytes(), deadline);
+        (answer.status, serde_json::from_slice(&answer.json).unwrap())
+    }
+
+    fn explorer(computing: Duration) -> Explorer {
+        Explorer::new(Given::default(), Allowance::default(), computing)
     }
 
     #[test]
-    fn whole_numbers_are_texts_where_javascript_would_round_them() {
-        let text = |most: u128, n: i128| serde_json::to_string(&Wholes::up_to(most).of(n)).unwrap();
-        assert_eq!(text(1 << 52, -3), "-3");
-        assert_eq!(text(1 << 53, -3), "\"-3\"");
-        assert_eq!(text(u128::MAX, i128::MAX), format!("\"{}\"", i128::MAX));
+    fn every_question_that_is_listed_is_answered_and_no_other() {
+        let explorer = explorer(Duration::from_secs(60));
+        for name in NAMES {
+            let (status, told) = ask(&explorer, "", name, &json!(0));
+            assert_eq!(status, 400, "{name}: {told}");
+        }
+        let (status, told) = ask(&explorer, "", "looks", &json!({}));
+        let help = told["help"].as_str().unwrap();
+        assert!(status == 404 && help.contains("look, wrong"), "{told}");
+        assert_eq!(effort("looks"), Effort::Short);
+    }
+
+    #[test]
+    fn a_run_belongs_to_its_page_and_ends_with_it() {
+        let explorer = explorer(Duration::from_secs(60));
+        let class = ["--task", "parity", "--lengths", "3"];
+        let new = json!({ "class": class, "kind": "chain", "tau": 0.01 });
+        let (status, told) = ask(&explorer, "a", "run/new", &new);
+        assert_eq!(status, 200, "{told}");
+        let step = json!({ "run": told["run"], "sweeps": 3 });
+        assert_eq!(ask(&explorer, "b", "run/step", &step).0, 404);
+        let (status, told) = ask(&explorer, "a", "run/step", &step);
+        assert!(status == 200 && told["sweep"] == 3, "{told}");
+        assert_eq!(ask(&explorer, "b", "gone", &json!({ "page": "a" })).0, 200);
+        assert_eq!(ask(&explorer, "a", "run/step", &step).0, 404);
+    }
+
+    #[test]
+    fn a_question_without_time_left_is_refused() {
+        let explorer = explorer(Duration::ZERO);
+        let class = ["--task", "parity", "--lengths", "2"];
+        let body = json!({ "class": class, "code": [0, 0, 0, 0, 0, 0] });
+        let (status, told) = ask(&explorer, "", "look", &body);
+        assert!(status == 503 && told["error"].is_string(), "{told}");
     }
 }

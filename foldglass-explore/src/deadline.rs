@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use foldglass::watch::{Observer, Progress};
 
-use super::refusal::Refusal;
-use crate::progress::Host;
+use crate::refusal::Refusal;
+use foldglass_report::progress::Host;
 
 /// How far a computation has come; `all` is 0 while that is not known.
 #[derive(Debug, Default)]
 pub struct Heard {
-    pub done: AtomicU64,
-    pub all: AtomicU64,
+    pub(crate) done: AtomicU64,
+    pub(crate) all: AtomicU64,
 }
 
 /// How long a computation may go on.
@@ -29,7 +29,11 @@ pub struct Deadline {
 
 impl Deadline {
     /// From now on.
-    pub fn after(time: Duration, abandoned: Arc<AtomicBool>, closing: Arc<AtomicBool>) -> Deadline {
+    pub(crate) fn after(
+        time: Duration,
+        abandoned: Arc<AtomicBool>,
+        closing: Arc<AtomicBool>,
+    ) -> Deadline {
         Deadline {
             end: Instant::now() + time,
             abandoned,
@@ -39,12 +43,12 @@ impl Deadline {
     }
 
     /// How far the computation has come.
-    pub fn heard(&self) -> &Arc<Heard> {
+    pub(crate) fn heard(&self) -> &Arc<Heard> {
         &self.heard
     }
 
     /// The same, or an earlier one.
-    pub fn within(&self, time: Duration) -> Deadline {
+    pub(crate) fn within(&self, time: Duration) -> Deadline {
         Deadline {
             end: self.end.min(Instant::now() + time),
             ..self.clone()
@@ -52,13 +56,13 @@ impl Deadline {
     }
 
     /// Whether it is over.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         let told = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         told(&self.abandoned) || told(&self.closing) || Instant::now() >= self.end
     }
 
     /// Refuses to go on when it is over.
-    pub fn check(&self, what: &str) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, what: &str) -> Result<(), Refusal> {
         if self.is_over() {
             return Err(Refusal::new(
                 503,
