@@ -1,9 +1,10 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`.
 
 mod api;
 mod attack;
 mod bench;
 mod book;
+mod claims;
 mod coverage;
 mod licences;
 mod machine;
@@ -33,6 +34,7 @@ usage: cargo xtask <command>
                                  as said; --case repeats one
   book                           builds docs/ with mdBook into target/book
   page                           checks the types of the explorer's page with TypeScript
+  claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
   coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml
   api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Some((name @ ("book" | "coverage" | "page"), [extra, ..])) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"
         ))),
+        Some(("claims", rest)) => claims::run(rest),
         Some(("licences", [])) => licences::run(),
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
             "licences takes no argument, got {extra:?}"

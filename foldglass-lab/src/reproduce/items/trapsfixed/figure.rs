@@ -10,7 +10,7 @@ use crate::report::figure::{
     BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve_named, legend, line, powers_of_ten,
     round_step, styled, tau, text,
 };
-use crate::reproduce::data::Data;
+use crate::reproduce::records::Records;
 use crate::reproduce::studies::Scale;
 
 /// The height of a panel.
@@ -62,13 +62,13 @@ impl Axes {
 }
 
 /// The figure as SVG: a panel below the other.
-pub fn draw(data: &Data, scale: Scale) -> String {
+pub fn draw(records: &Records, scale: Scale) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{}\">",
         HEIGHT * FAMILIES.len() as f64
     );
     for (number, family) in FAMILIES.iter().enumerate() {
-        let inner = SvgBackend.render_scene(&panel(data, family, scale));
+        let inner = SvgBackend.render_scene(&panel(records, family, scale));
         let place = format!("<svg y=\"{}\"", HEIGHT * number as f64);
         // A document within another has no declaration of its own.
         let begin = inner.find("<svg").unwrap_or(0);
@@ -77,8 +77,8 @@ pub fn draw(data: &Data, scale: Scale) -> String {
     svg + "</svg>\n"
 }
 
-fn panel(data: &Data, family: &'static Family, scale: Scale) -> Scene {
-    let (taus, runs) = (temperatures(data, family), runs(data, family));
+fn panel(records: &Records, family: &'static Family, scale: Scale) -> Scene {
+    let (taus, runs) = (temperatures(records, family), runs(records, family));
     let uniform = family.classes.iter().map(|class| class.uniform());
     let logs = taus.iter().map(|tau| tau.log10());
     let axes = Axes {
@@ -280,10 +280,7 @@ mod tests {
 
     #[test]
     fn a_figure_without_records_has_its_axes_and_legends() {
-        let svg = draw(
-            &Data::planned(super::super::ITEM.studies, Scale::Full),
-            Scale::Full,
-        );
+        let svg = draw(&Records::planned(Scale::Full), Scale::Full);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         assert_eq!(svg.matches("Bhattacharyya coefficient").count(), 2);
     }
