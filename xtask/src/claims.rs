@@ -25,7 +25,8 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
         let mut command = match program {
             Some(program) => Command::new(program),
             None => {
-                let mut command = crate::cargo(&["run", "--quiet", "--package", "foldglass-lab", "--"]);
+                let mut command =
+                    crate::cargo(&["run", "--quiet", "--package", "foldglass-lab", "--"]);
                 command.current_dir(root());
                 command
             }
@@ -46,7 +47,10 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
     let docs = root().join("docs/claims.md");
     let text = fs::read_to_string(&docs).map_err(|error| failed(&docs, &error))?;
     let Some((head, _)) = text.split_once(BEGIN) else {
-        return Err(Failure::Failed(format!("{}: no line {BEGIN}", docs.display())));
+        return Err(Failure::Failed(format!(
+            "{}: no line {BEGIN}",
+            docs.display()
+        )));
     };
     let tally = tally(&json);
     write(&docs, &format!("{head}{BEGIN}\n\n{tally}\n\n{table}"))
@@ -54,8 +58,8 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
 
 /// The statements of a report, without what differs from machine to machine.
 fn of(json: &str) -> Result<String, Failure> {
-    let object: serde_json::Value = serde_json::from_str(json)
-        .map_err(|error| Failure::Failed(format!("claims: {error}")))?;
+    let object: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| Failure::Failed(format!("claims: {error}")))?;
     let kept = serde_json::json!({
         "scale": object["scale"], "seed": object["seed"], "claims": object["claims"],
     });

@@ -25,7 +25,10 @@ pub fn page(comparison: &Comparison, records: &Records, more: Vec<Chapter>) -> R
     let mut items: Vec<&Compared> = comparison.items.iter().collect();
     // What the paper has not comes last.
     items.sort_by_key(|compared| about(compared.item).map_or(usize::MAX, |about| about.place));
-    let mut chapters = vec![summary::chapter(comparison, &items, scale), dictionary::chapter()?];
+    let mut chapters = vec![
+        summary::chapter(comparison, &items, scale),
+        dictionary::chapter()?,
+    ];
     let of = |compared: &&Compared| item::chapter(compared, records);
     chapters.extend(items.iter().map(of));
     chapters.extend(more);

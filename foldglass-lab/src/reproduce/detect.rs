@@ -311,8 +311,8 @@ mod tests {
         };
         let at = |above: u64| says(&ours, &greatest((100 - above) as f64, 100));
         assert_eq!(
-            (at(least - 1), at(least)),
-            (Verdict::Agrees, Verdict::Differs)
+            (at(0), at(least - 1), at(least)),
+            (Verdict::Agrees, Verdict::CannotTell, Verdict::Differs)
         );
     }
 

@@ -146,7 +146,10 @@ impl Measured {
 
 /// The difference of two means as a sample of its own: its standard error is that of both.
 pub fn effect(with: &[f64], without: &[f64]) -> Option<Moments> {
-    let (with, without) = (Summary::of(with)?.moments()?, Summary::of(without)?.moments()?);
+    let (with, without) = (
+        Summary::of(with)?.moments()?,
+        Summary::of(without)?.moments()?,
+    );
     let n = with.n.min(without.n);
     let variance = with.sd.powi(2) / with.n as f64 + without.sd.powi(2) / without.n as f64;
     Some(Moments {
@@ -251,7 +254,9 @@ mod tests {
     fn an_effect_has_the_error_of_both_means() {
         let around = |mean: f64| -> Vec<f64> {
             let reach = 0.1 * (7f64 / 8.0).sqrt();
-            (0..8).map(|i| mean + if i % 2 == 0 { reach } else { -reach }).collect()
+            (0..8)
+                .map(|i| mean + if i % 2 == 0 { reach } else { -reach })
+                .collect()
         };
         let measured = Measured::Effect {
             with: around(0.6),

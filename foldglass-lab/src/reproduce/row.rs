@@ -93,7 +93,9 @@ pub struct Reference {
 impl Row {
     /// The words a reader should know, that another item counts it among them.
     pub fn said(&self) -> String {
-        let same = self.same_as.map(|item| format!("the same runs as in {item}"));
+        let same = self
+            .same_as
+            .map(|item| format!("the same runs as in {item}"));
         let note = Some(self.note.clone()).filter(|note| !note.is_empty());
         same.into_iter().chain(note).collect::<Vec<_>>().join("; ")
     }

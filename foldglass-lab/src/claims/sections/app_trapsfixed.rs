@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Claim, Matters, basis, claim, numbers, ours, result, sampled};
+use super::{Absent, Basis, Claim, Facts, Matters, basis, claim, numbers, ours, result, sampled};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
 use crate::reproduce::items::trapsfixed::{BOTH, Curve, EIGHT, ITEM, Quantity, SIX};
@@ -14,6 +14,15 @@ const SECTION: &str = "App. G.2";
 
 /// Traps of a family that the default scale has, of the paper's twelve.
 const TRAPS: u64 = 6;
+
+/// The traps of both families: a number of one trap at one temperature is not one of another trap.
+pub fn traps(facts: &Facts) -> Result<Basis, Absent> {
+    let rows = [
+        facts.row(&ITEM, BOTH, Quantity::Converged)?,
+        facts.row(&ITEM, TIED, Quantity::Converged)?,
+    ];
+    Ok(basis(&ITEM, &rows))
+}
 
 pub const CLAIMS: &[Claim] = &[
     claim(
@@ -115,7 +124,7 @@ pub const CLAIMS: &[Claim] = &[
             let fewest = |class| facts.row(&ITEM, class, Quantity::FewestDraws);
             let fewest = [fewest(BOTH)?.ours, fewest(TIED)?.ours];
             let least = fewest.into_iter().flatten().fold(f64::INFINITY, f64::min);
-            basis(&ITEM, &[row]).parts(
+            traps(facts)?.parts(
                 &[least >= 6.0, most <= 24_000.0],
                 format!("between {least} and {most}: eight replicas of 6,000 sweeps are 48,000"),
             )

@@ -1,10 +1,8 @@
 //! States section 3: neutral paths, the bound, pure states.
 
-use super::{Claim, basis, claim, sampled, undecided};
-use crate::reproduce::Row;
-use crate::reproduce::classes::TIED;
+use super::{Claim, claim, sampled, undecided};
 use crate::reproduce::items::Quantity;
-use crate::reproduce::items::trapsfixed::{self, BOTH, Curve, Quantity::At};
+use crate::reproduce::items::trapsfixed::{self, Curve, Quantity::At};
 
 const SECTION: &str = "3 Mapping";
 
@@ -107,7 +105,6 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce fig:trapsfixed",
         |facts| {
             let rows = facts.rows(&trapsfixed::ITEM)?;
-            let mut used: Vec<&Row> = Vec::new();
             let mut near = Vec::new();
             let mut least = f64::INFINITY;
             for row in rows {
@@ -121,22 +118,15 @@ pub const CLAIMS: &[Claim] = &[
                 };
                 near.push(ours >= null - NEAR);
                 least = least.min(ours);
-                used.push(row);
             }
-            // As many traps as the counts of both families need.
-            let converged = trapsfixed::Quantity::Converged;
-            let counts = [
-                facts.row(&trapsfixed::ITEM, BOTH, converged)?,
-                facts.row(&trapsfixed::ITEM, TIED, converged)?,
-            ];
             let count = near.iter().filter(|&&is| is).count();
-            basis(&trapsfixed::ITEM, &counts).parts(
+            super::app_trapsfixed::traps(facts)?.parts(
                 &near,
                 format!(
                     "the mean overlap of CAVI's endpoint with the histogram is no more than {NEAR} \
                      below that of two halves of the draws at {count} of {} temperatures of both \
                      families, and at least {least:.3}",
-                    used.len()
+                    near.len()
                 ),
             )
         },

@@ -220,7 +220,8 @@ impl Reproduced {
             writeln!(out, "\n{label}: no record yet of {missing}")?;
         }
         for why in Why::ALL {
-            let rows = item.rows.iter().filter(|row| row.why == Some(why));
+            let own = |row: &&Row| row.why == Some(why) && row.same_as.is_none();
+            let rows = item.rows.iter().filter(own);
             let names: Vec<&str> = rows.map(|row| &row.quantity[..]).collect();
             if !names.is_empty() {
                 let (count, words) = (names.len(), why.words());
