@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Absent, Bench};
 use crate::error::Error;
-use crate::reproduce::files::{read_json, write_json};
+use crate::reproduce::files::{read_json, say_unsealed, write_json};
 
 macro_rules! probes {
     ($($(#[$doc:meta])* $name:ident: $found:ty = $id:literal, form $form:literal, $run:path;)*) => {
@@ -32,9 +32,11 @@ macro_rules! probes {
         impl Probes {
             /// Reads what is in the directory of a reproduction.
             pub fn read(directory: &Path) -> Result<Probes, Error> {
-                Ok(Probes {
+                let probes = Probes {
                     $($name: kept(directory, $id, $form)?,)*
-                })
+                };
+                say_unsealed(directory);
+                Ok(probes)
             }
 
             $($(#[$doc])*

@@ -1,11 +1,12 @@
 //! Reads and writes the JSON files of a reproduction, whole or not at all.
 //!
 //! A file ends with a hash of itself, as the records of studies do: one that was edited is refused. Those of
-//! earlier versions have none; who reads a directory says so once ([`take_unsealed`]).
+//! earlier versions have none; that is said once ([`say_unsealed`]).
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldglass_study::disk::replace;
@@ -15,13 +16,23 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
+use crate::progress::say;
 
 /// Whether a file without a seal was read.
 static UNSEALED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a file without a seal was read since it was last asked.
-pub fn take_unsealed() -> bool {
-    UNSEALED.swap(false, Ordering::Relaxed)
+/// Says once that files without a seal were read of a directory, where some were.
+pub fn say_unsealed(directory: &Path) {
+    static SAID: Once = Once::new();
+    if UNSEALED.load(Ordering::Relaxed) {
+        SAID.call_once(|| {
+            say(&format!(
+                "{}: an earlier version wrote it; its records have no seals, so that edits would not be \
+                 found",
+                directory.display()
+            ));
+        });
+    }
 }
 
 /// Reads a file; none where there is none. One whose seal is broken is refused.
@@ -145,7 +156,7 @@ mod tests {
         }
         fs::write(&path, content.to_string()).unwrap();
         assert_eq!(read().unwrap().unwrap()["traps"], 8);
-        assert!(take_unsealed());
+        assert!(UNSEALED.load(Ordering::Relaxed));
         fs::remove_file(&path).unwrap();
         assert!(read().unwrap().is_none());
     }

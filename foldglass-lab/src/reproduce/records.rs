@@ -11,7 +11,7 @@ use foldglass_study::{Error as StudyError, Fields, Record, gather};
 use serde_json::Value;
 
 use super::classes::TIED;
-use super::files::take_unsealed;
+use super::files::say_unsealed;
 use super::fleets::Fleets;
 use super::item::Item;
 use super::landscape::Landscape;
@@ -22,7 +22,6 @@ use super::times::Times;
 use super::traps;
 use super::work::Worked;
 use crate::error::Error;
-use crate::progress::say;
 
 /// All records of a reproduction that items need.
 #[derive(Debug, Default)]
@@ -183,13 +182,7 @@ impl Records {
             work: Worked::read(directory)?,
             times: Times::read(directory)?,
         };
-        if take_unsealed() {
-            say(&format!(
-                "{}: an earlier version wrote it; its records have no seals, so that edits would not be \
-                 found",
-                directory.display()
-            ));
-        }
+        say_unsealed(directory);
         Ok(records)
     }
 
