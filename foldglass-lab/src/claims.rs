@@ -1,11 +1,15 @@
 //! Decides the paper's statements one by one, from records (all sections).
 //!
 //! - [`sections`]: a module a section of the paper: each statement in our words, the command that decides
-//!   it, and a function from records to a verdict.
+//!   it, and a function from facts to a decision.
 //! - [`probes`]: small computations whose records statements need beside those of `reproduce`.
 //! - [`Bench`]: does what is not done yet, and leaves records in the directory of a reproduction.
-//! - [`rows`]: the table of all statements from the records of a directory; nothing is run.
+//! - [`Facts`]: records, the comparison made of them and what probes found, read before.
+//! - [`Basis`]: what a decision rests on. It makes the decision, so that none is without: below the runs
+//!   that a test needs there is no verdict.
+//! - [`rows`]: the table of all statements; nothing is run, read or written.
 
+mod basis;
 mod bench;
 mod chapter;
 mod decide;
@@ -14,55 +18,90 @@ mod probes;
 mod sections;
 pub mod table;
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use crate::error::Error;
 
+pub use basis::{Basis, Decided, Kind};
 pub use bench::Bench;
 pub use chapter::chapter;
-pub use facts::Facts;
+pub use facts::{Absent, Facts};
+pub use probes::Probes;
 
 /// What the records say of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It holds as far as it can be looked at here.
-    Shown,
+    Holds,
     /// A part of it holds, another does not, or was not looked at.
     InPart,
     /// It does not hold.
-    Refuted,
-    /// The records do not decide it.
-    Open,
+    Contradicted,
+    /// Nothing here decides it, or not yet.
+    Undecided,
 }
 
 impl Verdict {
     /// All, in the order of tables.
     pub const ALL: [Verdict; 4] = [
-        Verdict::Shown,
+        Verdict::Holds,
         Verdict::InPart,
-        Verdict::Refuted,
-        Verdict::Open,
+        Verdict::Contradicted,
+        Verdict::Undecided,
     ];
 
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Shown => "shown",
-            Verdict::InPart => "shown in part",
-            Verdict::Refuted => "refuted",
-            Verdict::Open => "open",
+            Verdict::Holds => "holds",
+            Verdict::InPart => "holds in part",
+            Verdict::Contradicted => "contradicted",
+            Verdict::Undecided => "undecided",
+        }
+    }
+
+    /// The word that flags and JSON have.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::InPart => "in-part",
+            other => other.words(),
+        }
+    }
+
+    /// The verdict of a word; those of earlier versions are taken too.
+    pub fn of(word: &str) -> Option<Verdict> {
+        match word {
+            "holds" | "shown" => Some(Verdict::Holds),
+            "in-part" | "holds-in-part" | "shown-in-part" => Some(Verdict::InPart),
+            "contradicted" | "refuted" => Some(Verdict::Contradicted),
+            "undecided" | "open" => Some(Verdict::Undecided),
+            _ => None,
         }
     }
 }
 
-/// A verdict and what it rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
-    verdict: Verdict,
-    evidence: String,
+/// What a statement that does not hold touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Matters {
+    /// A result of the paper.
+    Result,
+    /// A protocol that the paper leaves open, and that we chose.
+    Protocol,
+    /// A wording, or an arithmetic slip.
+    Wording,
+}
+
+impl Matters {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Matters::Result => "result",
+            Matters::Protocol => "protocol",
+            Matters::Wording => "wording",
+        }
+    }
 }
 
 /// A statement of the paper.
@@ -75,8 +114,17 @@ pub struct Claim {
     statement: &'static str,
     /// The command that decides it.
     command: &'static str,
-    /// The verdict; none where the records it needs are not there.
-    decide: fn(&Facts) -> Option<Decided>,
+    /// What it would touch if it did not hold.
+    matters: Matters,
+    /// The decision; without it where facts are absent.
+    decide: fn(&Facts) -> Result<Decided, Absent>,
+}
+
+impl Claim {
+    /// The same, touching something else.
+    const fn touching(self, matters: Matters) -> Claim {
+        Claim { matters, ..self }
+    }
 }
 
 /// A statement, decided.
@@ -88,38 +136,60 @@ pub struct Row {
     pub section: &'static str,
     /// What it states, in our words.
     pub statement: &'static str,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The kind of what it rests on.
+    pub evidence_kind: Kind,
+    /// How much of that there is.
+    pub n: u64,
+    /// What it touches, where it is contradicted.
+    pub matters: Option<Matters>,
+    /// What the verdict rests on.
+    pub evidence: String,
     /// The command that decides it.
     pub command: &'static str,
-    /// What the records say.
-    pub verdict: Verdict,
-    /// What that rests on.
-    pub evidence: String,
+    /// Whether records of `reproduce` are missing.
+    #[serde(skip)]
+    pub lacks_records: bool,
 }
 
-/// Every statement with its verdict, from the records of a directory that `reproduce` and `claims` left;
-/// a statement without records is open. Nothing is run.
-pub fn rows(directory: &Path) -> Result<Vec<Row>, Error> {
-    let facts = Facts::read(directory)?;
-    let row = |claim: &Claim| {
-        let Decided { verdict, evidence } = (claim.decide)(&facts).unwrap_or_else(|| Decided {
-            verdict: Verdict::Open,
-            evidence: "its records are not there".to_owned(),
-        });
-        Row {
-            id: claim.id,
-            section: claim.section,
-            statement: claim.statement,
-            command: claim.command,
-            verdict,
-            evidence,
-        }
-    };
-    Ok(sections::all().map(row).collect())
+/// Every statement with its verdict. A statement whose records are not there is undecided; one that asks
+/// for a number that no item measures is an error.
+pub fn rows(facts: &Facts) -> Result<Vec<Row>, Error> {
+    sections::all().map(|claim| claim.row(facts)).collect()
+}
+
+impl Claim {
+    fn row(&self, facts: &Facts) -> Result<Row, Error> {
+        let (decided, lacks_records) = match (self.decide)(facts) {
+            Ok(decided) => (decided, false),
+            Err(absent @ Absent::NotMeasured { .. }) => {
+                return Err(Error::Failed(format!("{}: {absent}", self.id)));
+            }
+            Err(absent) => (
+                Decided::undecided(absent.to_string()),
+                matches!(absent, Absent::Records { .. }),
+            ),
+        };
+        Ok(Row {
+            id: self.id,
+            section: self.section,
+            statement: self.statement,
+            verdict: decided.verdict,
+            evidence_kind: decided.kind,
+            n: decided.n,
+            matters: (decided.verdict == Verdict::Contradicted).then_some(self.matters),
+            evidence: decided.evidence,
+            command: self.command,
+            lacks_records,
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reproduce::{Comparison, Records, Scale, compare};
     use std::collections::BTreeSet;
 
     #[test]
@@ -133,10 +203,50 @@ mod tests {
         assert!(ids.len() >= 80, "{}", ids.len());
     }
 
+    /// What is decided without records rests on the committed networks, or on counts of cells.
     #[test]
-    fn without_records_every_statement_is_open() {
-        let directory = std::env::temp_dir().join("foldglass-claims-of-nothing");
-        let rows = rows(&directory).unwrap();
-        assert!(rows.iter().all(|row| row.verdict == Verdict::Open));
+    fn without_records_only_networks_decide() {
+        let records = Records::committed();
+        let comparison = compare(&records, &[]).unwrap();
+        let probes = Probes::default();
+        let facts = Facts {
+            records: &records,
+            comparison: &comparison,
+            probes: &probes,
+        };
+        let rows = rows(&facts).unwrap();
+        for row in rows {
+            if row.verdict != Verdict::Undecided && row.id != "g4:caption" {
+                assert_eq!(row.evidence_kind, Kind::Records, "{}", row.id);
+            }
+        }
+    }
+
+    /// Every number that a statement asks for is one that its item measures: of every study at hand, without
+    /// a run.
+    #[test]
+    fn every_number_that_statements_ask_for_is_measured() {
+        let records = Records::planned(Scale::Full);
+        let mut comparison = Comparison::planned(&records);
+        for row in comparison.items.iter_mut().flat_map(|item| &mut item.rows) {
+            (row.ours, row.n) = (Some(0.5), 1_000);
+        }
+        let probes = Probes::default();
+        let facts = Facts {
+            records: &records,
+            comparison: &comparison,
+            probes: &probes,
+        };
+        rows(&facts).unwrap();
+    }
+
+    #[test]
+    fn words_of_earlier_versions_are_taken() {
+        for verdict in Verdict::ALL {
+            assert_eq!(Verdict::of(verdict.word()), Some(verdict));
+        }
+        let old = ["shown", "in-part", "refuted", "open"];
+        assert_eq!(old.map(Verdict::of), Verdict::ALL.map(Some));
+        assert_eq!(Verdict::of("maybe"), None);
     }
 }

@@ -17,8 +17,8 @@ impl Tone {
     /// That of a word.
     pub fn of(word: &str) -> Tone {
         match word {
-            "agrees" | "shown" | "agree" => Tone::Good,
-            "differs" | "refuted" | "differ" => Tone::Bad,
+            "agrees" | "holds" | "agree" => Tone::Good,
+            "differs" | "contradicted" | "differ" => Tone::Bad,
             "not stated" | "not in the paper" => Tone::Silent,
             _ => Tone::Unsure,
         }
@@ -42,11 +42,11 @@ mod tests {
     fn words_of_claims_and_of_numbers_have_one_tone() {
         let tones = [
             "agrees",
-            "shown",
+            "holds",
             "differs",
-            "refuted",
-            "shown in part",
-            "open",
+            "contradicted",
+            "holds in part",
+            "undecided",
             "not stated",
         ];
         let tones = tones.map(Tone::of);

@@ -75,7 +75,7 @@ pub use journal::{Gathered, Journal, gather, read as read_lines};
 pub use manifest::Manifest;
 pub use method::{Fields, Method, Outcome, Registry};
 pub use plan::Shard;
-pub use record::{Record, SCHEMA, VERSION};
+pub use record::{Record, SCHEMA, VERSION, seal, unseal};
 pub use spec::{Axis, Dynamics, Parameters, Study, StudyClass};
 pub use summary::{LEVEL, PointSummary, SOLVED, quantities, summarize};
 pub use table::{Form, write as write_table};

@@ -1,9 +1,10 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`, `features`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`, `features`.
 
 mod api;
 mod attack;
 mod bench;
 mod book;
+mod claims;
 mod coverage;
 mod features;
 mod licences;
@@ -38,6 +39,7 @@ usage: cargo xtask <command>
   book                           builds docs/ with mdBook into target/book
   page                           checks the types of the explorer's page with TypeScript
   features                       lints each library that has features without them, and with each alone
+  claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
   coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml
   api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Some((name @ ("book" | "coverage" | "features" | "page"), [extra, ..])) => Err(
             Failure::Usage(format!("{name} takes no argument, got {extra:?}")),
         ),
+        Some(("claims", rest)) => claims::run(rest),
         Some(("licences", [])) => licences::run(),
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
             "licences takes no argument, got {extra:?}"

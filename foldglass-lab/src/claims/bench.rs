@@ -8,7 +8,6 @@ use super::probes;
 use crate::error::Error;
 use crate::progress::{Terminal, interrupted};
 use crate::reproduce::Manifest;
-use crate::reproduce::fleets::{CONTAINMENT, ESCAPE, TRAINED};
 use crate::reproduce::studies::Scale;
 
 /// Where and how much is computed.
@@ -23,7 +22,7 @@ pub struct Bench {
     pub threads: usize,
     /// The memory that may be taken.
     pub allowance: Allowance,
-    /// Hears of progress.
+    /// Receives progress.
     pub observer: Terminal,
 }
 
@@ -31,15 +30,7 @@ impl Bench {
     /// Runs the probes that have no records yet.
     pub fn run(&self) -> Result<(), Error> {
         Manifest::new(self.scale, self.seed).keep(&self.directory)?;
-        for fleet in [CONTAINMENT, ESCAPE, TRAINED] {
-            fleet.lay(&self.directory)?;
-        }
-        for (number, probe) in probes::ALL.iter().enumerate() {
-            let place = format!("probe {} of {}", number + 1, probes::ALL.len());
-            self.observer.stage(format!("{place}, {}", probe.id));
-            probe.keep(self)?;
-        }
-        Ok(())
+        probes::run(self)
     }
 
     /// One number or another, by the scale.

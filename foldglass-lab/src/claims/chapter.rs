@@ -1,23 +1,21 @@
 //! Makes the report's chapter of every statement of the paper.
 
-use std::path::Path;
-
-use super::{Verdict, rows, table};
+use super::{Facts, Verdict, rows, table};
 use crate::error::Error;
 use crate::report::page::{Chapter, Sheet};
 
-/// The chapter, from the records of a directory.
-pub fn chapter(directory: &Path) -> Result<Chapter, Error> {
-    let rows = rows(directory)?;
+/// The chapter.
+pub fn chapter(facts: &Facts) -> Result<Chapter, Error> {
+    let rows = rows(facts)?;
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let [shown, in_part, refuted, open] = Verdict::ALL.map(count);
+    let [holds, in_part, contradicted, undecided] = Verdict::ALL.map(count);
     let lead = format!(
         "The {} statements of the paper's text, each in our words, with the command that decides it.\n\n\
-         **{shown} are shown, {in_part} shown in part, {refuted} refuted, {open} open**. A statement is open \
-         where nothing here decides it, or where the records it needs are not there: `foldglass claims --from {}` makes \
-         those.",
+         **{holds} hold, {in_part} hold in part, {contradicted} are contradicted, {undecided} are undecided**. A \
+         statement is undecided where nothing here decides it, where there are fewer runs than its test needs, or \
+         where the records it needs are not there: `foldglass claims --from {}` makes those of its own computations.",
         rows.len(),
-        directory.display()
+        facts.records.directory.display()
     );
     let sheet = Sheet::new("claims-statements", table::of(&rows));
     Ok(Chapter::new("claims", "Every statement of the text")

@@ -1,47 +1,42 @@
-//! Makes verdicts of numbers that are compared with the paper's, and of conditions.
+//! Makes decisions of numbers that `reproduce` compares with the paper's.
 
-use super::{Decided, Facts, Verdict};
-use crate::reproduce::{self, Row};
+use super::basis::{networks, sampled};
+use super::{Absent, Basis, Decided, Facts, Verdict};
+use crate::reproduce::{self, Item, Key, Row, Why};
 
 /// Differences that evidence names one by one.
 const NAMED: usize = 3;
 
-/// A verdict with its evidence.
-pub fn say(verdict: Verdict, evidence: impl Into<String>) -> Option<Decided> {
-    Some(Decided {
-        verdict,
-        evidence: evidence.into(),
-    })
-}
-
-/// Shown if it holds, else refuted.
-pub fn holds(is: bool, evidence: impl Into<String>) -> Option<Decided> {
-    let verdict = if is { Verdict::Shown } else { Verdict::Refuted };
-    say(verdict, evidence)
-}
-
-/// Shown if all of it holds, refuted if nothing does, else shown in part.
-pub fn parts(parts: &[bool], evidence: impl Into<String>) -> Option<Decided> {
-    let true_ones = parts.iter().filter(|&&part| part).count();
-    let verdict = match true_ones {
-        all if all == parts.len() => Verdict::Shown,
-        0 => Verdict::Refuted,
-        _ => Verdict::InPart,
-    };
-    say(verdict, evidence)
-}
-
-/// The verdict on numbers of an item, named by class and quantity.
-pub fn numbers(facts: &Facts, item: &str, named: &[(&str, &str)]) -> Option<Decided> {
-    let row = |&(class, quantity): &(&str, &str)| facts.row(item, class, quantity);
-    let rows: Option<Vec<&Row>> = named.iter().map(row).collect();
-    compared(item, &rows?)
-}
-
-/// The verdict on all numbers of an item that are such.
-pub fn such(facts: &Facts, item: &str, is: impl Fn(&Row) -> bool) -> Option<Decided> {
-    let rows: Vec<&Row> = facts.item(item)?.iter().filter(|row| is(row)).collect();
+/// The decision on numbers of an item.
+pub fn numbers(
+    facts: &Facts,
+    item: &'static Item,
+    keys: impl IntoIterator<Item = Key>,
+) -> Result<Decided, Absent> {
+    let rows = keys.into_iter().map(|key| facts.at(item, key));
+    let rows: Vec<&Row> = rows.collect::<Result<_, _>>()?;
     compared(item, &rows)
+}
+
+/// The decision on all numbers of an item that the paper states.
+pub fn all_numbers(facts: &Facts, item: &'static Item) -> Result<Decided, Absent> {
+    let stated = |row: &&Row| row.verdict != reproduce::Verdict::NotStated;
+    let rows: Vec<&Row> = facts.rows(item)?.iter().filter(stated).collect();
+    compared(item, &rows)
+}
+
+/// What rows of an item rest on: the fewest runs of one, of as many as the comparison needs.
+pub fn basis(item: &Item, rows: &[&Row]) -> Basis {
+    let fewest = rows.iter().min_by_key(|row| {
+        let enough = row.n >= row.needs;
+        (enough, row.n)
+    });
+    let (n, needs) = fewest.map_or((0, 1), |row| (row.n, row.needs));
+    if item.fleets().next().is_some() {
+        networks(n, needs)
+    } else {
+        sampled(n, needs)
+    }
 }
 
 /// A number beside the paper's, in words.
@@ -55,8 +50,9 @@ pub fn beside(row: &Row) -> String {
     )
 }
 
-/// Shown where all agree, refuted where all that can be told differ, open where none can be told.
-fn compared(item: &str, rows: &[&Row]) -> Option<Decided> {
+/// Holds where all agree, is contradicted where all that can be told differ, undecided where none can be
+/// told, or one rests on too few runs.
+fn compared(item: &Item, rows: &[&Row]) -> Result<Decided, Absent> {
     let stated = |verdict| move |row: &&&Row| row.verdict == verdict;
     let agree = rows.iter().filter(stated(reproduce::Verdict::Agrees));
     let differ: Vec<&&Row> = rows
@@ -66,22 +62,21 @@ fn compared(item: &str, rows: &[&Row]) -> Option<Decided> {
     let untold = rows.iter().filter(stated(reproduce::Verdict::CannotTell));
     let (agree, untold) = (agree.count(), untold.count());
     let verdict = match (agree, differ.len(), untold) {
-        (0, 0, _) => Verdict::Open,
-        (_, 0, 0) => Verdict::Shown,
-        (0, _, 0) => Verdict::Refuted,
+        (0, 0, _) => Verdict::Undecided,
+        (_, 0, 0) => Verdict::Holds,
+        (0, _, 0) => Verdict::Contradicted,
         _ => Verdict::InPart,
     };
-    let told = |row: &&&Row| beside(row);
     let text = match rows {
-        [] => return None,
         [row] => beside(row),
         _ => {
-            let mut text = format!("{agree} of {} numbers of {item} agree", rows.len());
+            let label = item.label;
+            let mut text = format!("{agree} of {} numbers of {label} agree", rows.len());
             if untold > 0 {
                 text += &format!(", {untold} cannot be told");
             }
             if !differ.is_empty() {
-                let named: Vec<String> = differ.iter().take(NAMED).map(told).collect();
+                let named: Vec<String> = differ.iter().take(NAMED).map(|row| beside(row)).collect();
                 text += &format!(", {} differ: {}", differ.len(), named.join("; "));
             } else if rows.len() <= NAMED {
                 let named: Vec<String> = rows.iter().map(|row| beside(row)).collect();
@@ -90,5 +85,9 @@ fn compared(item: &str, rows: &[&Row]) -> Option<Decided> {
             text
         }
     };
-    say(verdict, text)
+    // A row without runs is as good as none; one whose test could not have told is not short of runs.
+    let short = |row: &&&Row| matches!(row.why, Some(Why::NoRuns | Why::FewRuns));
+    let short: Vec<&Row> = rows.iter().filter(short).copied().collect();
+    let rests_on = if short.is_empty() { rows } else { &short[..] };
+    basis(item, rests_on).says(verdict, text)
 }

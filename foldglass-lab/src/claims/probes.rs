@@ -1,120 +1,123 @@
 //! Lists the small computations of statements, and keeps what each finds in a file of its own.
 //!
 //! In the directory of a reproduction, `claims/` has a file a probe, written when it is finished; one that
-//! is there, of the same version, is not done again.
+//! is there, of the same version and form, is not done again.
 
-mod census;
-mod chains;
-mod escape;
-mod gauge;
-mod parity;
-mod theory;
-mod tied;
+pub mod census;
+pub mod chains;
+pub mod escape;
+pub mod gauge;
+pub mod parity;
+pub mod theory;
+pub mod tied;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Task};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::Bench;
+use super::{Absent, Bench};
 use crate::error::Error;
-use crate::reproduce::files::{read_json, write_json};
+use crate::reproduce::files::{read_json, say_unsealed, write_json};
 
-/// A computation with a name.
-pub struct Probe {
-    /// Its name, and its file's.
-    pub id: &'static str,
-    run: fn(&Bench) -> Result<Value, Error>,
+macro_rules! probes {
+    ($($(#[$doc:meta])* $name:ident: $found:ty = $id:literal, form $form:literal, $run:path;)*) => {
+        /// What the probes of a directory found.
+        #[derive(Debug, Default)]
+        pub struct Probes {
+            $($name: Option<$found>,)*
+        }
+
+        impl Probes {
+            /// Reads what is in the directory of a reproduction.
+            pub fn read(directory: &Path) -> Result<Probes, Error> {
+                let probes = Probes {
+                    $($name: kept(directory, $id, $form)?,)*
+                };
+                say_unsealed(directory);
+                Ok(probes)
+            }
+
+            $($(#[$doc])*
+            pub fn $name(&self) -> Result<&$found, Absent> {
+                self.$name.as_ref().ok_or_else(|| Absent::Records {
+                    of: concat!("the probe ", $id).to_owned(),
+                    made_by: "claims".to_owned(),
+                })
+            })*
+        }
+
+        /// Runs the probes that have no record yet, the quick ones first.
+        pub fn run(bench: &Bench) -> Result<(), Error> {
+            let all = [$($id),*].len();
+            let mut number = 0;
+            $(
+                number += 1;
+                bench.observer.stage(format!("probe {number} of {all}, {}", $id));
+                keep(bench, $id, $form, $run)?;
+            )*
+            Ok(())
+        }
+    };
 }
 
-/// All of them, the quick ones first.
-pub const ALL: &[Probe] = &[
-    Probe {
-        id: "identity",
-        run: theory::identity,
-    },
-    Probe {
-        id: "gradient",
-        run: theory::gradient,
-    },
-    Probe {
-        id: "moves",
-        run: theory::moves,
-    },
-    Probe {
-        id: "visits",
-        run: theory::visits,
-    },
-    Probe {
-        id: "family",
-        run: theory::family,
-    },
-    Probe {
-        id: "parity-codes",
-        run: parity::codes,
-    },
-    Probe {
-        id: "parity-heat",
-        run: parity::heat,
-    },
-    Probe {
-        id: "dictionary",
-        run: parity::dictionary,
-    },
-    Probe {
-        id: "relabelling",
-        run: gauge::relabelling,
-    },
-    Probe {
-        id: "escape",
-        run: escape::codes,
-    },
-    Probe {
-        id: "escape-product",
-        run: escape::product_laws,
-    },
-    Probe {
-        id: "escape-policies",
-        run: escape::policies,
-    },
-    Probe {
-        id: "defended",
-        run: escape::defended,
-    },
-    Probe {
-        id: "windows",
-        run: census::windows,
-    },
-    Probe {
-        id: "lengths",
-        run: census::lengths,
-    },
-    Probe {
-        id: "correlated",
-        run: census::correlated,
-    },
-    Probe {
-        id: "cold",
-        run: chains::cold,
-    },
-    Probe {
-        id: "quench",
-        run: chains::quench,
-    },
-    Probe {
-        id: "tied-barriers",
-        run: tied::barriers,
-    },
-];
+// A probe that finds something else than before has a higher form: older records are made anew.
+probes! {
+    /// J against its average over codes, the loss against the free energy.
+    identity: theory::Identity = "identity", form 2, theory::identity;
+    /// The gradient, J along rows, the best row of a cell.
+    gradient: theory::Gradient = "gradient", form 2, theory::gradient;
+    /// Single changes of codes.
+    moves: theory::Moves = "moves", form 2, theory::moves;
+    /// Cells that rollouts consult, folding codes, counts of cells.
+    visits: theory::Visits = "visits", form 2, theory::visits;
+    /// The family of penalties.
+    family: theory::Limits = "family", form 2, theory::family;
+    /// All codes of parity at small lengths.
+    parity_codes: parity::Codes = "parity-codes", form 2, parity::codes;
+    /// The transition of parity.
+    parity_heat: parity::Heats = "parity-heat", form 2, parity::heat;
+    /// The codes and inputs of fig:joint_dictionary.
+    dictionary: parity::Dictionary = "dictionary", form 2, parity::dictionary;
+    /// Relabelled codes.
+    relabelling: gauge::Relabelled = "relabelling", form 2, gauge::relabelling;
+    /// Escape paths of codes.
+    escape: escape::Escapes = "escape", form 2, escape::codes;
+    /// Escape paths under product laws.
+    escape_product: escape::Products = "escape-product", form 2, escape::product_laws;
+    /// Policies that collapse to codes.
+    escape_policies: escape::Collapsed = "escape-policies", form 2, escape::policies;
+    /// Where ascent ends below 1.
+    defended: escape::Defended = "defended", form 2, escape::defended;
+    /// Censuses of one length, wider windows and longer memory.
+    windows: census::Censuses = "windows", form 2, census::windows;
+    /// Censuses of several lengths.
+    lengths: census::Censuses = "lengths", form 2, census::lengths;
+    /// The traps of correlated parity.
+    correlated: census::Correlated = "correlated", form 2, census::correlated;
+    /// Chains far below the quantum.
+    cold: chains::Cold = "cold", form 2, chains::cold;
+    /// Quenches of correlated parity.
+    quench: chains::Quenches = "quench", form 2, chains::quench;
+    /// Barriers of the tied endpoints.
+    tied_barriers: tied::Barriers = "tied-barriers", form 2, tied::barriers;
+}
 
 /// A record of a probe.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Kept {
+struct Kept<T> {
     version: String,
-    found: Value,
+    form: u32,
+    found: T,
+}
+
+/// A record without what was found: which form that has.
+#[derive(Deserialize)]
+struct Form {
+    version: String,
+    #[serde(default)]
+    form: u32,
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -123,37 +126,41 @@ fn path(directory: &Path, id: &str) -> PathBuf {
     directory.join("claims").join(format!("{id}.json"))
 }
 
-fn kept(directory: &Path, id: &str) -> Result<Option<Kept>, Error> {
-    let kept: Option<Kept> = read_json(&path(directory, id), "a record of `foldglass claims`")?;
-    Ok(kept.filter(|kept| kept.version == VERSION))
+fn kept<T: DeserializeOwned>(directory: &Path, id: &str, form: u32) -> Result<Option<T>, Error> {
+    let path = path(directory, id);
+    let expected = "a record of `foldglass claims`";
+    let known: Option<Form> = read_json(&path, expected)?;
+    let own = |known: Form| (&known.version[..], known.form) == (VERSION, form);
+    if !known.is_some_and(own) {
+        return Ok(None);
+    }
+    let kept: Option<Kept<T>> = read_json(&path, expected)?;
+    Ok(kept.map(|kept| kept.found))
 }
 
-impl Probe {
-    /// Runs it, unless its record is there. One that has nothing to look at leaves none.
-    pub fn keep(&self, bench: &Bench) -> Result<(), Error> {
-        bench.go_on()?;
-        if kept(&bench.directory, self.id)?.is_some() {
-            return Ok(());
-        }
-        let found = (self.run)(bench)?;
-        bench.go_on()?;
-        if found.is_null() {
-            return Ok(());
-        }
-        let version = VERSION.to_owned();
-        write_json(&path(&bench.directory, self.id), &Kept { version, found })
+/// Runs a probe, unless its record is there. One that has nothing to look at leaves none.
+fn keep<T: Serialize + DeserializeOwned>(
+    bench: &Bench,
+    id: &str,
+    form: u32,
+    run: fn(&Bench) -> Result<Option<T>, Error>,
+) -> Result<(), Error> {
+    bench.go_on()?;
+    if kept::<T>(&bench.directory, id, form)?.is_some() {
+        return Ok(());
     }
-}
-
-/// What the probes of a directory found.
-pub fn read(directory: &Path) -> Result<BTreeMap<&'static str, Value>, Error> {
-    let mut found = BTreeMap::new();
-    for probe in ALL {
-        if let Some(kept) = kept(directory, probe.id)? {
-            found.insert(probe.id, kept.found);
-        }
-    }
-    Ok(found)
+    let found = run(bench)?;
+    bench.go_on()?;
+    let Some(found) = found else {
+        return Ok(());
+    };
+    let version = VERSION.to_owned();
+    let kept = Kept {
+        version,
+        form,
+        found,
+    };
+    write_json(&path(&bench.directory, id), &kept)
 }
 
 /// A class of a named task.

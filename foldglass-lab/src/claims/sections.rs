@@ -18,7 +18,10 @@ mod mapping;
 mod setting;
 mod transformers;
 
-use super::{Claim, Decided, Facts};
+use super::basis::{exhaustive, exhaustive_of, sampled, undecided};
+use super::decide::{all_numbers, basis, numbers};
+use super::facts::{ours, result, reward_at};
+use super::{Absent, Basis, Claim, Decided, Facts, Matters};
 
 /// All statements, in the order of the paper.
 pub fn all() -> impl Iterator<Item = &'static Claim> {
@@ -44,34 +47,20 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
     sections.into_iter().flatten()
 }
 
-/// A statement.
+/// A statement. It touches a result where it does not hold; [`Claim::touching`] says otherwise.
 const fn claim(
     id: &'static str,
     section: &'static str,
     statement: &'static str,
     command: &'static str,
-    decide: fn(&Facts) -> Option<Decided>,
+    decide: fn(&Facts) -> Result<Decided, Absent>,
 ) -> Claim {
     Claim {
         id,
         section,
         statement,
         command,
+        matters: Matters::Result,
         decide,
     }
-}
-
-/// The classes that a census probe found, with their traps and local maxima.
-fn census(facts: &Facts, probe: &str) -> Option<Vec<(String, u64, u64)>> {
-    let list = facts.probe(probe)?.get("classes")?.as_array()?;
-    let number = |value: Option<&serde_json::Value>| value?.as_str()?.parse::<u64>().ok();
-    let line = |line: &serde_json::Value| {
-        let name = line.get("class")?.as_str()?.to_owned();
-        Some((
-            name,
-            number(line.get("traps"))?,
-            number(line.get("local_maxima"))?,
-        ))
-    };
-    list.iter().map(line).collect()
 }

@@ -10,6 +10,9 @@ pub fn of(rows: &[Row]) -> Table {
         Column::words("statement"),
         Column::words("section"),
         Column::words("verdict"),
+        Column::words("rests on").key("evidence_kind"),
+        Column::numbers("n"),
+        Column::words("touches").key("matters"),
         Column::words("evidence"),
         Column::words("command"),
     ];
@@ -20,6 +23,10 @@ pub fn of(rows: &[Row]) -> Table {
             row.statement.into(),
             row.section.into(),
             row.verdict.words().into(),
+            row.evidence_kind.word().into(),
+            row.n.into(),
+            row.matters
+                .map_or(Cell::Missing, |matters| matters.word().into()),
             row.evidence.clone().into(),
             row.command.into(),
         ]);

@@ -8,15 +8,15 @@ use foldglass_study::disk::remove_unfinished;
 use foldglass_study::parallel::threads;
 use serde::Serialize;
 
-use crate::claims::{Bench, Row, Verdict, rows, table};
+use crate::claims::{Bench, Facts, Probes, Row, Verdict, rows, table};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::max_memory;
 use crate::output::Report;
 use crate::progress::Terminal;
 use crate::report::{Format, Table};
-use crate::reproduce::Manifest;
 use crate::reproduce::studies::Scale;
+use crate::reproduce::{Manifest, Records, compare, items};
 
 /// The flags of `claims`.
 #[derive(Debug, Args)]
@@ -34,19 +34,17 @@ pub struct ClaimsArgs {
     /// Only statements whose id or section contains this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Only statements with this verdict: shown, in-part, refuted or open
+    /// Only statements with this verdict: holds, in-part, contradicted or undecided (the words of
+    /// earlier versions, shown, refuted and open, are taken too)
     #[arg(long, value_name = "VERDICT", value_parser = verdict)]
     verdict: Option<Verdict>,
 }
 
 fn verdict(text: &str) -> Result<Verdict, String> {
-    match text {
-        "shown" => Ok(Verdict::Shown),
-        "in-part" => Ok(Verdict::InPart),
-        "refuted" => Ok(Verdict::Refuted),
-        "open" => Ok(Verdict::Open),
-        _ => Err("accepted: shown, in-part, refuted, open".to_owned()),
-    }
+    Verdict::of(text).ok_or_else(|| {
+        let words = Verdict::ALL.map(Verdict::word);
+        format!("accepted: {}", words.join(", "))
+    })
 }
 
 impl ClaimsArgs {
@@ -62,6 +60,7 @@ impl ClaimsArgs {
         // The records of a reproduction say at which scale and seed they are gone on with.
         let (scale, seed) = match Manifest::find(&directory)? {
             Some(manifest) => (manifest.scale, manifest.seed),
+            None if self.from.is_some() => return Err(Manifest::missing(&directory)),
             None => (scale, settings.seed),
         };
         if !self.records_only {
@@ -76,7 +75,16 @@ impl ClaimsArgs {
             remove_unfinished(&directory.join("claims"));
             bench.run()?;
         }
-        let mut rows = rows(&directory)?;
+        let records = Records::read(&directory, items::all())?;
+        let comparison = compare(&records, &[])?;
+        let probes = Probes::read(&directory)?;
+        let facts = Facts {
+            records: &records,
+            comparison: &comparison,
+            probes: &probes,
+        };
+        let mut rows = rows(&facts)?;
+        let lacking = rows.iter().filter(|row| row.lacks_records).count();
         rows.retain(|row| {
             let named = |text: &String| row.id.contains(text) || row.section.contains(text);
             self.only.as_ref().is_none_or(named)
@@ -87,6 +95,7 @@ impl ClaimsArgs {
             scale,
             directory,
             claims: rows,
+            lacking,
         })
     }
 }
@@ -99,6 +108,9 @@ pub struct Claimed {
     scale: Scale,
     directory: PathBuf,
     claims: Vec<Row>,
+    /// Statements that are undecided because records are missing.
+    #[serde(skip)]
+    lacking: usize,
 }
 
 /// The width of a text.
@@ -147,6 +159,24 @@ impl Report for Claimed {
             "\nfrom the records in {} ({} scale)",
             self.directory.display(),
             self.scale.name()
-        )
+        )?;
+        if self.lacking > 0 {
+            let quick = if self.scale == Scale::Quick {
+                " --quick"
+            } else {
+                ""
+            };
+            let statements = match self.lacking {
+                1 => "1 statement is".to_owned(),
+                many => format!("{many} statements are"),
+            };
+            let place = self.directory.display();
+            writeln!(
+                out,
+                "{statements} undecided because records are missing: run `foldglass reproduce{quick} \
+                 --out {place}` and `foldglass claims --from {place}`"
+            )?;
+        }
+        Ok(())
     }
 }

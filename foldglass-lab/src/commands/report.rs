@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::claims;
+use crate::claims::{self, Facts, Probes};
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::output::Report;
 use crate::report::page::Page;
 use crate::report::{Format, html, page_markdown};
-use crate::reproduce::{Comparison, Counts, Scale, chapters, compare, write_whole};
+use crate::reproduce::{Comparison, Counts, Records, Scale, chapters, compare, items, write_whole};
 
 /// The flags of `report`.
 #[derive(Debug, Args)]
@@ -45,8 +45,10 @@ impl ReportArgs {
     /// Compares the records and writes the report.
     pub fn run(&self, _: &Settings) -> Result<Written, Error> {
         let directory = self.directory.clone().unwrap_or_else(default_directory);
-        let comparison = compare(&[], &directory)?;
-        write(&comparison, &directory, self.out.as_deref())
+        let records = Records::read(&directory, items::all())?;
+        let mut comparison = compare(&records, &[])?;
+        comparison.draw(&records);
+        write(&comparison, &records, self.out.as_deref())
     }
 }
 
@@ -61,14 +63,20 @@ pub fn default_directory() -> PathBuf {
     }
 }
 
-/// Writes the report of a comparison.
+/// Writes the report of a comparison and the records that it was made of.
 pub fn write(
     comparison: &Comparison,
-    directory: &Path,
+    records: &Records,
     out: Option<&Path>,
 ) -> Result<Written, Error> {
-    let out = out.map_or_else(|| directory.join("report"), Path::to_owned);
-    let page = chapters::page(comparison, directory, vec![claims::chapter(directory)?])?;
+    let out = out.map_or_else(|| records.directory.join("report"), Path::to_owned);
+    let probes = Probes::read(&records.directory)?;
+    let facts = Facts {
+        records,
+        comparison,
+        probes: &probes,
+    };
+    let page = chapters::page(comparison, records, vec![claims::chapter(&facts)?])?;
     let mut files = 0;
     let mut keep = |name: String, content: &[u8]| {
         files += 1;

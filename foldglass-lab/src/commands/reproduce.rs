@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::flags::{max_memory, nearest};
 use crate::report::Format;
 use crate::reproduce::tables::Rows;
-use crate::reproduce::{Item, Request, Scale, compare, items, write_whole};
+use crate::reproduce::{Comparison, Item, Records, Request, Scale, compare, items, write_whole};
 
 pub use written::{Done, Reproduced};
 
@@ -119,16 +119,26 @@ impl ReproduceArgs {
                 request.out
             }
         };
-        let compared = compare(&named, &directory)?;
+        // A report is of all that there are records of, whichever items were asked for.
+        let read: Vec<&'static Item> = if ran || named.is_empty() {
+            items::all().collect()
+        } else {
+            named.clone()
+        };
+        let records = Records::read(&directory, read)?;
+        let mut compared = compare(&records, if ran { &[] } else { &named })?;
+        compared.draw(&records);
+        write_figures(&mut compared, &directory)?;
+        let report = if ran {
+            Some(report::write(&compared, &records, None)?)
+        } else {
+            None
+        };
+        let asked = |item: &str| named.is_empty() || named.iter().any(|own| own.label == item);
+        compared.only(asked);
         let all = settings.format.is_some();
         let rows = self.rows.map(Rows::from);
         let rows = rows.unwrap_or(if all { Rows::All } else { Rows::Differing });
-        // A report is of all that there are records of, whichever items were asked for.
-        let report = match (ran, named.is_empty()) {
-            (false, _) => None,
-            (true, true) => Some(report::write(&compared, &directory, None)?),
-            (true, false) => Some(report::write(&compare(&[], &directory)?, &directory, None)?),
-        };
         let reproduced = Reproduced::new(compared, directory, rows);
         let reproduced = reproduced.reported(report.map(|written| written.page));
         if let (Some(path), Some(format)) = (&self.table, table) {
@@ -169,6 +179,19 @@ impl ReproduceArgs {
             seed: settings.seed,
         }
     }
+}
+
+/// Writes the figures that were drawn beside the records.
+fn write_figures(comparison: &mut Comparison, directory: &Path) -> Result<(), Error> {
+    for compared in &mut comparison.items {
+        let figure = items::one(compared.item).and_then(|item| item.figure.as_ref());
+        if let (Some(figure), Some(svg)) = (figure, &compared.svg) {
+            let path = directory.join(figure.file);
+            write_whole(&path, svg.as_bytes())?;
+            compared.figure = Some(path);
+        }
+    }
+    Ok(())
 }
 
 fn table_format(path: &Path) -> Result<Format, Error> {

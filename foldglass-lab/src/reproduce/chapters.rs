@@ -5,44 +5,32 @@ mod dictionary;
 mod item;
 pub mod provenance;
 mod summary;
-mod words;
-
-use std::path::Path;
 
 use super::compare::{Compared, Comparison};
+use super::item::About;
+use super::items;
 use super::manifest::Manifest;
+use super::records::Records;
 use super::studies::Scale;
-use super::times::Times;
 use crate::error::Error;
 use crate::report::page::{Chapter, Page, slug};
 
 /// Where the paper and its text differ, and how it is read.
 const ERRATA: &str = include_str!("../../../docs/errata.md");
 
-/// What all chapters are made from.
-pub struct Made<'a> {
-    /// The directory of the records.
-    pub directory: &'a Path,
-    /// Their scale and seed.
-    pub manifest: Manifest,
-    /// What they took.
-    pub times: Times,
-}
-
-/// The report of the records in a directory; `more` are chapters that others make, which stand before
-/// the errata. The same records make the same page.
-pub fn page(comparison: &Comparison, directory: &Path, more: Vec<Chapter>) -> Result<Page, Error> {
-    let made = Made {
-        directory,
-        manifest: Manifest::read(directory)?,
-        times: Times::read(directory)?,
-    };
+/// The report of a comparison and the records behind it; `more` are chapters that others make, which
+/// stand before the errata. The same records make the same page.
+pub fn page(comparison: &Comparison, records: &Records, more: Vec<Chapter>) -> Result<Page, Error> {
+    let scale = records.manifest.scale;
     let mut items: Vec<&Compared> = comparison.items.iter().collect();
-    items.sort_by_key(|compared| words::place(compared.item));
-    let mut chapters = vec![summary::chapter(&items, &made), dictionary::chapter()?];
-    for compared in &items {
-        chapters.push(item::chapter(compared, &made)?);
-    }
+    // What the paper has not comes last.
+    items.sort_by_key(|compared| about(compared.item).map_or(usize::MAX, |about| about.place));
+    let mut chapters = vec![
+        summary::chapter(comparison, &items, scale),
+        dictionary::chapter()?,
+    ];
+    let of = |compared: &&Compared| item::chapter(compared, records);
+    chapters.extend(items.iter().map(of));
     chapters.extend(more);
     chapters.push(summary::how_judged());
     chapters.push(errata());
@@ -51,7 +39,7 @@ pub fn page(comparison: &Comparison, directory: &Path, more: Vec<Chapter>) -> Re
         scale,
         seed,
         ..
-    } = &made.manifest;
+    } = &records.manifest;
     Ok(Page {
         title: "RLVR landscapes, reproduced".to_owned(),
         subtitle: "Every table and figure of *RLVR landscapes for iterated multiplications can be benign: \
@@ -82,6 +70,11 @@ fn errata() -> Chapter {
         .trim_start()
         .trim_start_matches("# Errata and readings");
     Chapter::new("errata", "Errata and readings").prose(text)
+}
+
+/// What an item is for; none where the paper does not have it.
+fn about(label: &str) -> Option<&'static About> {
+    items::one(label)?.about.as_ref()
 }
 
 /// Where links to an item lead.

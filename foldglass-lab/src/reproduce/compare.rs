@@ -1,21 +1,19 @@
-//! Makes the comparison, and the figures, from records alone.
+//! Compares the numbers of records with the paper's. Nothing is run, and nothing is written.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::data::Data;
-use super::files::write_whole;
-use super::item::Item;
+use super::item::{Item, Key};
 use super::judge::Verdict;
-use super::manifest::Manifest;
+use super::records::Records;
 use super::row::{Row, rows};
-use super::{Scale, items, work};
+use super::{Scale, items};
 use crate::error::Error;
 use crate::report::figure::settled;
 use foldglass_study::Error as StudyError;
 
-/// What an item came to.
+/// An item, compared.
 #[derive(Debug, Serialize)]
 pub struct Compared {
     /// The LaTeX label.
@@ -31,10 +29,10 @@ pub struct Compared {
     pub counts: Counts,
     /// Number by number.
     pub rows: Vec<Row>,
-    /// The figure that was drawn.
+    /// The file of its figure, where one was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<PathBuf>,
-    /// It, drawn.
+    /// The figure, where it was drawn.
     #[serde(skip)]
     pub svg: Option<String>,
 }
@@ -50,6 +48,8 @@ pub struct Counts {
     pub cannot_tell: usize,
     /// Have nothing to compare with.
     pub not_stated: usize,
+    /// Are the same runs as a number of an item before: these are in none of the others.
+    pub repeated: usize,
 }
 
 impl Counts {
@@ -58,17 +58,18 @@ impl Counts {
         let mut counts = Counts::default();
         for row in rows {
             *match row.verdict {
+                Verdict::NotStated => &mut counts.not_stated,
+                _ if row.same_as.is_some() => &mut counts.repeated,
                 Verdict::Agrees => &mut counts.agree,
                 Verdict::Differs => &mut counts.differ,
                 Verdict::CannotTell => &mut counts.cannot_tell,
-                Verdict::NotStated => &mut counts.not_stated,
             } += 1;
         }
         counts
     }
 }
 
-/// A comparison from the records in a directory.
+/// A comparison of records with the paper.
 #[derive(Debug)]
 pub struct Comparison {
     /// The scale of the records.
@@ -79,72 +80,142 @@ pub struct Comparison {
     pub items: Vec<Compared>,
 }
 
-/// Compares the items asked for with the paper, or all that have records where none is named, and
-/// draws their figures beside the records. Nothing is run.
-pub fn compare(named: &[&'static Item], directory: &Path) -> Result<Comparison, Error> {
-    let Manifest { scale, seed, .. } = Manifest::read(directory)?;
+impl Comparison {
+    /// An item, where it was compared.
+    pub fn item(&self, item: &Item) -> Option<&Compared> {
+        let mut items = self.items.iter();
+        items.find(|compared| compared.item == item.label)
+    }
+
+    /// All items, whether or not there are records of them.
+    #[cfg(test)]
+    pub fn planned(records: &Records) -> Comparison {
+        let mut comparison = Comparison {
+            scale: records.manifest.scale,
+            seed: records.manifest.seed,
+            items: items::all().map(|item| redo(item, records)).collect(),
+        };
+        comparison.count();
+        comparison
+    }
+
+    /// The same of some items only.
+    pub fn only(&mut self, is: impl Fn(&str) -> bool) {
+        self.items.retain(|compared| is(compared.item));
+        self.count();
+    }
+
+    /// The rows that differ, each once: those that touch a result first.
+    pub fn differences(&self) -> Vec<(&Compared, &Row)> {
+        let all = self.items.iter();
+        let all = all.flat_map(|item| item.rows.iter().map(move |row| (item, row)));
+        let differs =
+            |(_, row): &(_, &Row)| row.verdict == Verdict::Differs && row.same_as.is_none();
+        let mut list: Vec<(&Compared, &Row)> = all.filter(differs).collect();
+        list.sort_by_key(|(_, row)| row.touches);
+        list
+    }
+
+    /// Marks the numbers that another item has before, and counts the rest.
+    fn count(&mut self) {
+        let mut seen: Vec<(Key, &'static str)> = Vec::new();
+        for compared in &mut self.items {
+            for row in &mut compared.rows {
+                row.same_as = None;
+                if row.verdict == Verdict::NotStated {
+                    continue;
+                }
+                let key = items::original(row.key);
+                let first = seen.iter().find(|(other, _)| *other == key);
+                match first {
+                    Some((_, item)) => row.same_as = Some(item),
+                    None => seen.push((key, compared.item)),
+                }
+            }
+            compared.counts = Counts::of(&compared.rows);
+        }
+    }
+
+    /// Draws the figures of its items from the same records.
+    pub fn draw(&mut self, records: &Records) {
+        for compared in &mut self.items {
+            let figure = items::one(compared.item).and_then(|item| item.figure.as_ref());
+            compared.svg = figure.map(|figure| settled(&(figure.draw)(records, self.scale)));
+        }
+    }
+}
+
+/// Compares the items asked for with the paper, or all that have records where none is named.
+pub fn compare(records: &Records, named: &[&'static Item]) -> Result<Comparison, Error> {
     let asked: Vec<&'static Item> = if named.is_empty() {
-        items::ALL.into_iter().chain(items::BEYOND).collect()
+        items::all().collect()
     } else {
         named.to_vec()
     };
-    let data = Data::read(directory, &super::studies_of(&asked), scale, seed)?;
     let mut compared = Vec::new();
     for &item in &asked {
-        match lacking(item, &data, directory) {
-            None => compared.push(redo(item, &data, scale, directory)?),
+        match item.lacking(records) {
+            None => compared.push(redo(item, records)),
             Some(_) if named.is_empty() => {}
-            Some(name) => return Err(lacks(directory, item, name)),
+            Some(lacking) => return Err(lacks(records, item, &lacking)),
         }
     }
-    if compared.is_empty() {
-        return Err(lacks(directory, asked[0], asked[0].studies[0].name));
-    }
-    Ok(Comparison {
-        scale,
-        seed,
+    let mut comparison = Comparison {
+        scale: records.manifest.scale,
+        seed: records.manifest.seed,
         items: compared,
-    })
+    };
+    comparison.count();
+    Ok(comparison)
 }
 
-/// Records that the item needs and the directory has not.
-fn lacking(item: &Item, data: &Data, directory: &Path) -> Option<&'static str> {
-    let study = item.studies.iter().find(|source| !data.has(**source));
-    let fleet = item.fleets.iter().find(|kept| !kept.is_in(directory));
-    let work = item.work.filter(|_| !work::is_done(item, directory));
-    study
-        .map(|source| source.name)
-        .or(fleet.map(|kept| kept.name))
-        .or(work.map(|_| "its work"))
-}
-
-fn lacks(directory: &Path, item: &Item, records: &str) -> Error {
+fn lacks(records: &Records, item: &Item, lacking: &str) -> Error {
+    let label = item.label;
     let problem = format!(
-        "it has no records of {}, which {} needs; `foldglass reproduce {} --out` \
-             makes them",
-        records, item.label, item.label
+        "it has no records of {lacking}, which {label} needs; `foldglass reproduce {label} --out` \
+         makes them"
     );
-    StudyError::study(directory, problem).into()
+    StudyError::study(&records.directory, problem).into()
 }
 
-fn redo(item: &Item, data: &Data, scale: Scale, directory: &Path) -> Result<Compared, Error> {
-    let (mut figure, mut svg) = (None, None);
-    if let Some(drawing) = &item.figure {
-        let path = directory.join(drawing.file);
-        let drawn = settled(&(drawing.draw)(data, scale));
-        write_whole(&path, drawn.as_bytes())?;
-        (figure, svg) = (Some(path), Some(drawn));
-    }
-    let rows = rows(item, data);
-    let missing = item.studies.iter().map(|source| data.missing(*source));
-    Ok(Compared {
+fn redo(item: &Item, records: &Records) -> Compared {
+    let rows = rows(item, records);
+    let missing = item.needs.iter().map(|need| need.missing_runs(records));
+    Compared {
         item: item.label,
         title: item.title,
-        scale,
+        scale: records.manifest.scale,
         missing_runs: missing.sum(),
         counts: Counts::of(&rows),
         rows,
-        figure,
-        svg,
-    })
+        figure: None,
+        svg: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::items::{regulator, shortfall};
+
+    #[test]
+    fn the_same_runs_count_once() {
+        let records = Records::planned(Scale::Full);
+        let mut all = Comparison::planned(&records);
+        let same = |comparison: &Comparison, item: &Item| {
+            let rows = &comparison.item(item).unwrap().rows;
+            rows.iter().filter(|row| row.same_as.is_some()).count()
+        };
+        // The plain columns of tab:regulator are the RLVR columns of tab:shortfall, and the coldest of
+        // its (0,3) scan is the plain run of that class.
+        assert_eq!(same(&all, &regulator::ITEM), 14 + 2);
+        assert_eq!(
+            all.item(&regulator::ITEM).unwrap().counts.repeated,
+            same(&all, &regulator::ITEM)
+        );
+        // What is shown alone repeats only itself.
+        all.only(|item| item == regulator::ITEM.label);
+        assert_eq!(same(&all, &regulator::ITEM), 2);
+        assert!(all.item(&shortfall::ITEM).is_none());
+    }
 }

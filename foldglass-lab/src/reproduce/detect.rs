@@ -15,7 +15,7 @@ use foldglass::stats::{Moments, Proportion, Summary, fisher, welch};
 use serde::Serialize;
 
 use super::judge::{LEVEL, MeanTest, compared, expected, none_of, solved};
-use super::measured::{Measured, Point, best};
+use super::measured::{Measured, Point, best, boundary, effect};
 use super::stated::Stated;
 
 /// What would have differed. Ends are missing where nothing on that side would have.
@@ -116,6 +116,16 @@ pub fn detectable(measured: &Measured, stated: &Stated) -> Option<Detectable> {
             let of_the_tail = above.at_least.is_some_and(|least| 2 * least <= above.of);
             of_the_tail.then_some(Detectable::Above(above))
         }
+        (Measured::Effect { with, without }, Stated::Effect { text, sd, n }) => {
+            let ours = effect(with, without)?;
+            let test = MeanTest::new(text, Some(sd), n, None);
+            let differs = |mean: f64| test.p(&Moments { mean, ..ours }, &none_of(n)) < LEVEL;
+            let ends = [-1.0, 1.0].map(|end| boundary(test.stated, end, differs));
+            let [at_most, at_least] = ends;
+            ends.iter()
+                .any(Option::is_some)
+                .then_some(Detectable::Mean { at_most, at_least })
+        }
         (Measured::Peak(points), Stated::Peak { tau, .. }) => below_best(points, tau),
         (Measured::Exact(_), Stated::Exact(_)) => Some(Detectable::Anything),
         _ => None,
@@ -153,24 +163,6 @@ fn mean(values: &[f64], test: &MeanTest) -> Option<Detectable> {
     let at_least = boundary(above, 1.0, differs);
     let some = at_most.is_some() || at_least.is_some();
     some.then_some(Detectable::Mean { at_most, at_least })
-}
-
-/// The mean nearest to `near`, on the way to `far`, that differs.
-fn boundary(near: f64, far: f64, differs: impl Fn(f64) -> bool) -> Option<f64> {
-    if !differs(far) {
-        return None;
-    }
-    let (mut alike, mut apart) = (near, far);
-    // Each step halves what is not known: these are all that f64 holds.
-    for _ in 0..60 {
-        let middle = 0.5 * (alike + apart);
-        if differs(middle) {
-            apart = middle;
-        } else {
-            alike = middle;
-        }
-    }
-    Some(apart)
 }
 
 /// Of runs that all end alike, the least number that would have had to end elsewhere, below or
@@ -319,8 +311,8 @@ mod tests {
         };
         let at = |above: u64| says(&ours, &greatest((100 - above) as f64, 100));
         assert_eq!(
-            (at(least - 1), at(least)),
-            (Verdict::Agrees, Verdict::Differs)
+            (at(0), at(least - 1), at(least)),
+            (Verdict::Agrees, Verdict::CannotTell, Verdict::Differs)
         );
     }
 

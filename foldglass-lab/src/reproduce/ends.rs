@@ -7,7 +7,6 @@
 //! counts, `certificates/STUDY-CLASS.json` a verdict on every trap found.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::path::Path;
 
 use foldglass::claim::Finding;
@@ -18,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::certified::{certify, verdict};
-use super::data::Data;
-use super::files::{read_json, write_json};
+use super::files::{read_named, write_json};
+use super::records::Recorded;
 use super::studies::Source;
 use super::work::{VERSION, Work};
 use crate::error::Error;
@@ -117,20 +116,12 @@ impl Ends {
 
 /// Reads the counts of a directory.
 pub fn read(directory: &Path) -> Result<Vec<Ends>, Error> {
-    let mut list = Vec::new();
-    for file in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = file.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with("ends-") && name.ends_with(".json") {
-            list.extend(read_json(&file.path(), "a record of ends")?);
-        }
-    }
-    Ok(list)
+    read_named(directory, "ends-", "a record of ends")
 }
 
 /// Certifies the ends of a study, class by class, unless their counts are there.
 pub fn make(source: Source, cap: usize, work: &Work<'_>) -> Result<(), Error> {
-    let data = Data::read(work.out, &[source], work.scale, work.seed)?;
+    let recorded = Recorded::read(work.out, source, work.scale, work.seed)?;
     let known = read(work.out)?;
     let known = known
         .into_iter()
@@ -142,7 +133,7 @@ pub fn make(source: Source, cap: usize, work: &Work<'_>) -> Result<(), Error> {
         points: Vec::new(),
     });
     let mut classes: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
-    for record in data.all(source) {
+    for record in recorded.iter().flat_map(|recorded| &recorded.records) {
         classes.entry(&record.class_id).or_default().push(record);
     }
     for (class, records) in classes {

@@ -1,8 +1,10 @@
-//! Keeps the records of networks that were trained on a GPU (app. G.4, app:cures), and reads them.
+//! Reads the records of networks that were trained on a GPU (app. G.4, app:cures).
 //!
-//! They are committed in `results/`, which says how each was made, and laid into the directory of a
-//! reproduction as they are: no GPU is needed. Records of one's own may take their place there.
+//! They are committed in `results/`, which says how each was made, and part of the program: no GPU is
+//! needed. Records of one's own take their place where the directory of a reproduction has some, in
+//! `fleets/`.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -12,37 +14,41 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::files::write_whole;
 use crate::error::Error;
 
-/// Records by their name, with their text.
+/// Records by their name, with the committed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
     /// The name of the file, without its extension.
     pub name: &'static str,
+    /// The fields that tell one network, or stretch of networks, from another.
+    identity: &'static [&'static str],
     text: &'static str,
 }
 
 macro_rules! kept {
-    ($name:literal) => {
+    ($name:literal, $identity:expr) => {
         Kept {
             name: $name,
+            identity: $identity,
             text: include_str!(concat!("../../../results/", $name, ".jsonl")),
         }
     };
 }
 
 /// Random codes distilled into networks.
-pub const CONTAINMENT: Kept = kept!("containment");
+pub const CONTAINMENT: Kept = kept!("containment", &["class", "seed"]);
 /// Escape paths followed by networks, and the lines between neighbours.
-pub const ESCAPE: Kept = kept!("escape");
+pub const ESCAPE: Kept = kept!("escape", &["class", "place"]);
 /// Transformers trained from scratch against the entropy coefficient.
-pub const TRAINED: Kept = kept!("temperature-untied-b");
-
+pub const TRAINED: Kept = kept!("temperature-untied-b", &["task", "c", "seed"]);
 /// Transformers whose tokens were relabelled.
-pub const RELABELLING: Kept = kept!("relabelling");
+pub const RELABELLING: Kept = kept!("relabelling", OF_STUDIES);
 /// Transformers trained by other methods, without a strong regulator.
-pub const CURES: Kept = kept!("cures");
+pub const CURES: Kept = kept!("cures", OF_STUDIES);
+
+/// What identifies a network of a study.
+const OF_STUDIES: &[&str] = &["class", "dynamics", "parameters", "run"];
 
 /// Their directory within that of a reproduction.
 const FLEETS: &str = "fleets";
@@ -68,62 +74,89 @@ enum RunKind {
     Run,
 }
 
+/// The records of a file, how they were made, and how many of the committed ones are not among them.
+struct Read<T> {
+    records: Vec<T>,
+    made: Made,
+}
+
+/// How records were made.
+#[derive(Debug, Default)]
+struct Made {
+    name: &'static str,
+    /// What the first line says.
+    run: Fields,
+    /// Networks of the committed records that these do not have.
+    missing: usize,
+}
+
 impl Kept {
     fn path(&self, directory: &Path) -> PathBuf {
         directory.join(FLEETS).join(format!("{}.jsonl", self.name))
     }
 
-    /// Whether a reproduction has them.
-    pub fn is_in(&self, directory: &Path) -> bool {
-        self.path(directory).exists()
-    }
-
-    /// Lays them into the directory of a reproduction, unless there are some already.
-    pub fn lay(&self, directory: &Path) -> Result<(), Error> {
-        if self.is_in(directory) {
-            return Ok(());
-        }
-        write_whole(&self.path(directory), self.text.as_bytes())
-    }
-
-    /// How they were made, as their first line says; none where a reproduction has none.
-    pub fn made(&self, directory: &Path) -> Result<Option<Fields>, Error> {
+    /// Those of a reproduction, or the committed ones where it has none of its own.
+    fn read<T: DeserializeOwned>(&self, directory: &Path) -> Result<Read<T>, Error> {
         let path = self.path(directory);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let file = Input::read(&path)?;
-        let first = file.text()?.lines().next().unwrap_or_default();
-        Ok(serde_json::from_str(first).ok())
-    }
-
-    /// Those of a reproduction; none where it has none.
-    fn read<T: DeserializeOwned>(&self, directory: &Path) -> Result<Vec<T>, Error> {
-        let path = self.path(directory);
-        match Input::read(&path) {
-            Ok(file) => {
-                let found = records(file.text()?);
-                found.map_err(|problem| StudyError::study(path, problem).into())
-            }
+        let file = match Input::read(&path) {
+            Ok(file) => file,
             Err(StudyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                Ok(Vec::new())
+                return Ok(self.committed());
             }
-            Err(error) => Err(error.into()),
-        }
+            Err(error) => return Err(error.into()),
+        };
+        let found = self.records(file.text()?);
+        found.map_err(|problem| StudyError::study(path, problem).into())
     }
-}
 
-/// The records of a text; the line that is none is named.
-fn records<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, String> {
-    let mut list = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        match serde_json::from_str(line) {
-            Ok(Line::Record(record)) => list.push(record),
-            Ok(Line::Run(_)) => {}
-            Err(_) => return Err(format!("line {} is no record of these", number + 1)),
-        }
+    /// The committed ones.
+    fn committed<T: DeserializeOwned>(&self) -> Read<T> {
+        self.records(self.text)
+            .expect("committed records are whole")
     }
-    Ok(list)
+
+    /// The records of a text; a line that is none of them, or stands twice, is named.
+    fn records<T: DeserializeOwned>(&self, text: &str) -> Result<Read<T>, String> {
+        let mut records = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            match serde_json::from_str(line) {
+                Ok(Line::Record(record)) => records.push(record),
+                Ok(Line::Run(_)) => {}
+                Err(_) => return Err(format!("line {} is not a record of these", number + 1)),
+            }
+        }
+        let own = self.identities(text)?;
+        let all = self.identities(self.text)?;
+        let first = text.lines().next().unwrap_or_default();
+        let run: Fields = serde_json::from_str(first).unwrap_or_default();
+        Ok(Read {
+            records,
+            made: Made {
+                name: self.name,
+                run,
+                missing: all.difference(&own).count(),
+            },
+        })
+    }
+
+    /// What identifies the records of a text, each once.
+    fn identities(&self, text: &str) -> Result<BTreeSet<String>, String> {
+        let mut all = BTreeSet::new();
+        for (number, line) in text.lines().enumerate() {
+            let fields: Fields = serde_json::from_str(line).unwrap_or_default();
+            if fields.get("kind") == Some(&Value::from("run")) {
+                continue;
+            }
+            let word = |key: &&str| format!("{key} {}", fields.get(*key).unwrap_or(&Value::Null));
+            let words: Vec<String> = self.identity.iter().map(word).collect();
+            let identity = words.join(", ");
+            if all.contains(&identity) {
+                return Err(format!("line {} repeats a network: {identity}", number + 1));
+            }
+            all.insert(identity);
+        }
+        Ok(all)
+    }
 }
 
 /// A network that imitates a code.
@@ -153,7 +186,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// The barriers of its lines when only every so manieth point is looked at.
+    /// The barriers of its lines when only every n-th point is looked at.
     pub fn barriers(&self, every: usize) -> impl Iterator<Item = u64> {
         self.right.iter().map(move |right| barrier(right, every))
     }
@@ -234,30 +267,69 @@ pub struct Fleets {
     pub relabelled: Vec<Network>,
     /// Trained by other methods.
     pub cured: Vec<Network>,
+    /// How each of these was made.
+    made: Vec<Made>,
 }
 
 impl Fleets {
     /// Reads those of a reproduction.
     pub fn read(directory: &Path) -> Result<Fleets, Error> {
-        Ok(Fleets {
-            pupils: CONTAINMENT.read(directory)?,
-            stretches: ESCAPE.read(directory)?,
-            trained: TRAINED.read(directory)?,
-            relabelled: RELABELLING.read(directory)?,
-            cured: CURES.read(directory)?,
-        })
+        Ok(Fleets::of(
+            CONTAINMENT.read(directory)?,
+            ESCAPE.read(directory)?,
+            TRAINED.read(directory)?,
+            RELABELLING.read(directory)?,
+            CURES.read(directory)?,
+        ))
     }
 
     /// The committed ones.
     #[cfg(test)]
     pub fn committed() -> Fleets {
+        Fleets::of(
+            CONTAINMENT.committed(),
+            ESCAPE.committed(),
+            TRAINED.committed(),
+            RELABELLING.committed(),
+            CURES.committed(),
+        )
+    }
+
+    fn of(
+        pupils: Read<Pupil>,
+        stretches: Read<Stretch>,
+        trained: Read<Trained>,
+        relabelled: Read<Network>,
+        cured: Read<Network>,
+    ) -> Fleets {
         Fleets {
-            pupils: records(CONTAINMENT.text).unwrap(),
-            stretches: records(ESCAPE.text).unwrap(),
-            trained: records(TRAINED.text).unwrap(),
-            relabelled: records(RELABELLING.text).unwrap(),
-            cured: records(CURES.text).unwrap(),
+            pupils: pupils.records,
+            stretches: stretches.records,
+            trained: trained.records,
+            relabelled: relabelled.records,
+            cured: cured.records,
+            made: vec![
+                pupils.made,
+                stretches.made,
+                trained.made,
+                relabelled.made,
+                cured.made,
+            ],
         }
+    }
+
+    /// How records were made, as their first line says.
+    pub fn run(&self, kept: &Kept) -> Option<&Fields> {
+        self.made(kept).map(|made| &made.run)
+    }
+
+    /// Networks of the committed records that these do not have.
+    pub fn missing(&self, kept: &Kept) -> usize {
+        self.made(kept).map_or(0, |made| made.missing)
+    }
+
+    fn made(&self, kept: &Kept) -> Option<&Made> {
+        self.made.iter().find(|made| made.name == kept.name)
     }
 }
 
@@ -313,9 +385,23 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_record_is_named() {
+    fn a_line_that_is_not_a_record_is_named() {
         let text = "{\"kind\":\"run\",\"gpu\":\"any\"}\n{\"task\":\"z:5\"}\n";
-        let refused = records::<Trained>(text).unwrap_err();
+        let refused = TRAINED.records::<Trained>(text).err().unwrap();
         assert!(refused.contains("line 2"), "{refused}");
+    }
+
+    #[test]
+    fn a_network_counts_once_and_a_deleted_one_is_missing() {
+        for kept in [CONTAINMENT, ESCAPE, TRAINED, RELABELLING, CURES] {
+            let lines: Vec<&str> = kept.text.lines().collect();
+            let less = kept.records::<Fields>(&lines[..lines.len() - 2].join("\n"));
+            assert_eq!(less.unwrap().made.missing, 2, "{}", kept.name);
+            let twice = [&lines[..], &lines[1..2]].concat().join("\n");
+            let refused = kept.records::<Fields>(&twice).err().unwrap();
+            let place = format!("line {} repeats", lines.len() + 1);
+            assert!(refused.contains(&place), "{refused}");
+            assert!(refused.contains(kept.identity[0]), "{refused}");
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Says what an item is: the records it needs, what it measures from them, what the paper states.
 
-use super::data::Data;
+use super::classes::ClassId;
 use super::fleets::Kept;
-use super::landscape::Recipe;
+use super::items::Quantity;
 use super::measured::Measured;
+use super::need::Need;
+use super::records::Records;
 use super::stated::Entry;
 use super::studies::{Scale, Source};
-use super::work::Does;
 
 /// A table or figure of the paper, or beyond it.
 pub struct Item {
@@ -14,18 +15,12 @@ pub struct Item {
     pub label: &'static str,
     /// What it shows.
     pub title: &'static str,
-    /// The studies whose records it needs.
-    pub studies: &'static [Source],
-    /// The censuses it needs.
-    pub censuses: &'static [Recipe],
-    /// Whether it needs the verdicts on the tied endpoints.
-    pub certificates: bool,
-    /// What else it leaves records of, once its studies are done.
-    pub work: Option<Does>,
-    /// The records of networks it needs.
-    pub fleets: &'static [Kept],
+    /// What it is for; none beyond the paper.
+    pub about: Option<About>,
+    /// The records it needs, in any order.
+    pub needs: &'static [Need],
     /// What the records say, in the order of the table.
-    pub measure: fn(&Data) -> Vec<Quantity>,
+    pub measure: fn(&Records) -> Vec<Number>,
     /// What the paper states, in any order.
     pub paper: fn() -> Vec<Entry>,
     /// Whether numbers that the paper does not state are shown too.
@@ -34,31 +29,77 @@ pub struct Item {
     pub figure: Option<Figure>,
 }
 
+/// What a table or figure of the paper is for.
+pub struct About {
+    /// Its place in the paper: first the figures of the text, then the tables of app. G.
+    pub place: usize,
+    /// Where the paper has it.
+    pub section: &'static str,
+    /// What the paper draws from it.
+    pub says: &'static str,
+    /// What would fall with it.
+    pub stakes: &'static str,
+}
+
 /// A figure drawn from records.
 pub struct Figure {
     /// The name of its file.
     pub file: &'static str,
     /// The figure as SVG.
-    pub draw: fn(&Data, Scale) -> String,
+    pub draw: fn(&Records, Scale) -> String,
 }
 
-/// A measured number of a class.
+impl Item {
+    /// The studies it needs.
+    pub fn studies(&self) -> impl Iterator<Item = Source> {
+        self.needs.iter().filter_map(Need::study)
+    }
+
+    /// The records of networks it needs.
+    pub fn fleets(&self) -> impl Iterator<Item = Kept> {
+        self.needs.iter().filter_map(Need::fleet)
+    }
+
+    /// What it needs and a directory does not have.
+    pub fn lacking(&self, records: &Records) -> Option<String> {
+        self.needs.iter().find_map(|need| need.lacking(records))
+    }
+}
+
+/// Says which number it is: of which class, and what of it. Items that show the same number share its
+/// key.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Key {
+    /// The class.
+    pub class: ClassId,
+    /// What of it.
+    pub quantity: Quantity,
+}
+
+impl Key {
+    /// A number of a class.
+    pub fn new(class: ClassId, quantity: impl Into<Quantity>) -> Key {
+        Key {
+            class,
+            quantity: quantity.into(),
+        }
+    }
+}
+
+/// A measured number.
 #[derive(Debug, Clone)]
-pub struct Quantity {
-    /// The class, by its id in the studies.
-    pub class: &'static str,
-    /// What it is.
-    pub name: String,
+pub struct Number {
+    /// Which.
+    pub key: Key,
     /// What the runs say.
     pub measured: Measured,
 }
 
-impl Quantity {
-    /// A measured number.
-    pub fn new(class: &'static str, name: impl Into<String>, measured: Measured) -> Quantity {
-        Quantity {
-            class,
-            name: name.into(),
+impl Number {
+    /// A measured number of a class.
+    pub fn new(class: ClassId, quantity: impl Into<Quantity>, measured: Measured) -> Number {
+        Number {
+            key: Key::new(class, quantity),
             measured,
         }
     }

@@ -1,24 +1,27 @@
 //! Lists the items, a module each: what it needs, what it measures, and the paper's numbers.
 
-mod containment;
-mod cures;
-mod equilibration;
-mod escape;
-mod ext_capture;
-mod ext_lengths;
+pub mod containment;
+pub mod cures;
+pub mod equilibration;
+pub mod escape;
+pub mod ext_capture;
+pub mod ext_lengths;
 mod ext_panels;
-mod ext_traps;
-mod regulator;
-mod relabelling;
-mod shortfall;
-mod temperature;
-mod temperature_b;
-mod trapsexist;
-mod trapsfixed;
+pub mod ext_traps;
+pub mod regulator;
+pub mod relabelling;
+pub mod shortfall;
+pub mod temperature;
+pub mod temperature_b;
+pub mod trapsexist;
+pub mod trapsfixed;
 
-use super::item::Item;
+use std::fmt;
 
-/// All items, in the order of the paper's appendix. A new one is a module and a line here.
+use super::classes::{QG03, TIED};
+use super::item::{Item, Key};
+
+/// All items, in the order of the paper's appendix. A new one is a module and its lines here.
 pub static ALL: [&Item; 11] = [
     &equilibration::ITEM,
     &shortfall::ITEM,
@@ -36,6 +39,84 @@ pub static ALL: [&Item; 11] = [
 /// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
 pub static BEYOND: [&Item; 3] = [&ext_lengths::ITEM, &ext_traps::ITEM, &ext_capture::ITEM];
 
+macro_rules! quantities {
+    ($($variant:ident: $item:ident),* $(,)?) => {
+        /// What of a class a number is, in the words of the item that measures it.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum Quantity {
+            $(#[doc = concat!("One of [`", stringify!($item), "`].")]
+            $variant($item::Quantity),)*
+        }
+
+        $(impl From<$item::Quantity> for Quantity {
+            fn from(quantity: $item::Quantity) -> Quantity {
+                Quantity::$variant(quantity)
+            }
+        })*
+
+        impl fmt::Display for Quantity {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Quantity::$variant(quantity) => quantity.fmt(f),)*
+                }
+            }
+        }
+    };
+}
+
+quantities! {
+    Equilibration: equilibration,
+    Shortfall: shortfall,
+    Regulator: regulator,
+    TrapsExist: trapsexist,
+    TrapsFixed: trapsfixed,
+    Containment: containment,
+    Escape: escape,
+    TemperatureB: temperature_b,
+    Relabelling: relabelling,
+    Cures: cures,
+    ExtLengths: ext_lengths,
+    ExtTraps: ext_traps,
+    ExtCapture: ext_capture,
+}
+
+/// The key of the same runs under their first name: numbers of two keys with one original are one number.
+pub fn original(key: Key) -> Key {
+    const WIDE: &str = QG03.id;
+    const BOUND: &str = TIED.id;
+    use {equilibration as eq, regulator as reg, shortfall as short, trapsexist as exist};
+    let quantity: Quantity = match (key.quantity, key.class.id) {
+        // The plain runs of tab:regulator are those of tab:shortfall; its scan of (0,3) begins with them.
+        (Quantity::Regulator(reg::Quantity::Reward(reg::Runs::Plain)), _) => {
+            short::Quantity::Reward(short::Runs::Rlvr).into()
+        }
+        (Quantity::Regulator(reg::Quantity::AtOne(reg::Runs::Plain)), _) => {
+            short::Quantity::AtOne(short::Runs::Rlvr).into()
+        }
+        (Quantity::Regulator(reg::Quantity::RewardAt(1e-13)), WIDE) => {
+            short::Quantity::Reward(short::Runs::Rlvr).into()
+        }
+        (Quantity::Regulator(reg::Quantity::AtOneAt(1e-13)), WIDE) => {
+            short::Quantity::AtOne(short::Runs::Rlvr).into()
+        }
+        // The ends of the chains on the (0,3) classes.
+        (Quantity::Equilibration(eq::Quantity::AtOneAtEnd), WIDE) => {
+            short::Quantity::AtOne(short::Runs::Chain).into()
+        }
+        (Quantity::Equilibration(eq::Quantity::RewardAt(20000)), BOUND)
+        | (Quantity::TrapsExist(exist::Quantity::EndReward), BOUND) => {
+            short::Quantity::Reward(short::Runs::Chain).into()
+        }
+        (Quantity::Equilibration(eq::Quantity::AtOneAt(20000)), BOUND)
+        | (Quantity::TrapsExist(exist::Quantity::EndsAtOne), BOUND)
+        | (Quantity::TrapsFixed(trapsfixed::Quantity::Trapped), BOUND) => {
+            short::Quantity::AtOne(short::Runs::Chain).into()
+        }
+        (quantity, _) => quantity,
+    };
+    Key { quantity, ..key }
+}
+
 /// The name of all that goes beyond the paper.
 pub const EXT: &str = "ext";
 
@@ -51,37 +132,39 @@ pub fn labelled(label: &str) -> Option<&'static [&'static Item]> {
     within(&ALL).or_else(|| within(&BEYOND))
 }
 
+/// Every item, those beyond the paper last.
+pub fn all() -> impl Iterator<Item = &'static Item> {
+    ALL.into_iter().chain(BEYOND)
+}
+
 /// The item of a label.
 pub fn one(label: &str) -> Option<&'static Item> {
-    let mut all = ALL.iter().chain(&BEYOND);
-    all.find(|item| item.label == label).copied()
+    all().find(|item| item.label == label)
 }
 
 /// Every label and group, as they are written.
 pub fn labels() -> Vec<&'static str> {
-    let all = ALL.iter().chain(&BEYOND).map(|item| item.label);
-    all.chain([EXT]).collect()
+    all().map(|item| item.label).chain([EXT]).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::Data;
-    use super::super::item::Quantity;
+    use super::super::item::Number;
     use super::super::judge::judge;
+    use super::super::records::Records;
+    use super::super::stated::Entry;
     use super::super::studies::Scale;
     use super::*;
 
     #[test]
     fn every_number_of_the_paper_is_measured_once() {
-        for item in ALL.into_iter().chain(BEYOND) {
-            let measured = (item.measure)(&Data::planned(item.studies, Scale::Full));
+        for item in all() {
+            let measured = (item.measure)(&Records::planned(Scale::Full));
             for entry in (item.paper)() {
-                let same = |quantity: &&Quantity| {
-                    quantity.class == entry.class && quantity.name == entry.quantity
-                };
-                let found: Vec<&Quantity> = measured.iter().filter(same).collect();
-                let what = format!("{}: {}, {}", item.label, entry.class, entry.quantity);
-                assert_eq!(found.len(), 1, "{what}");
+                let same = |number: &&Number| number.key == entry.key;
+                let found: Vec<&Number> = measured.iter().filter(same).collect();
+                let Key { class, quantity } = entry.key;
+                assert_eq!(found.len(), 1, "{}: {class}, {quantity}", item.label);
                 // A measurement of another kind than the number would panic.
                 judge(&found[0].measured, &entry.paper, 1);
             }
@@ -94,11 +177,40 @@ mod tests {
             let entries = (item.paper)();
             assert!(!entries.is_empty());
             for (n, entry) in entries.iter().enumerate() {
-                let same = |other: &&super::super::stated::Entry| {
-                    (other.class, other.quantity) == (entry.class, entry.quantity)
-                };
-                assert!(!entries[..n].iter().any(|other| same(&other)), "{entry:?}");
+                let same = |other: &Entry| other.key == entry.key;
+                assert!(!entries[..n].iter().any(same), "{entry:?}");
             }
         }
+    }
+
+    #[test]
+    fn every_number_has_a_key_and_words_of_its_own() {
+        for item in all() {
+            let measured = (item.measure)(&Records::planned(Scale::Full));
+            let words = |number: &Number| {
+                let Key { class, quantity } = number.key;
+                (class.name, quantity.to_string())
+            };
+            for (n, number) in measured.iter().enumerate() {
+                let alike =
+                    |other: &Number| other.key == number.key || words(other) == words(number);
+                assert!(
+                    !measured[..n].iter().any(alike),
+                    "{}: {number:?}",
+                    item.label
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_item_of_the_paper_says_what_it_is_for() {
+        let mut places: Vec<usize> = Vec::new();
+        for item in ALL {
+            places.push(item.about.as_ref().expect(item.label).place);
+        }
+        places.sort_unstable();
+        assert_eq!(places, (1..=ALL.len()).collect::<Vec<_>>());
+        assert!(BEYOND.iter().all(|item| item.about.is_none()));
     }
 }

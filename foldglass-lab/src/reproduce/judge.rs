@@ -10,20 +10,22 @@
 //! - a number of runs at 1: Fisher's exact test.
 //! - a quantile: Fisher's test of how many of ours lie at or below the stated value. A maximum: of
 //!   how many of ours lie above it.
+//! - an effect, the difference of two means: Welch's test of the two differences.
 //! - what has no chance in it agrees only if it is equal.
 //! - the best temperature: ours at the stated one against ours at our best (against the coldest
 //!   where none is stated) by Welch's test, its p-value times the number of temperatures.
 //!
 //! p below 1 % **differs**, else it **agrees**. It **cannot tell** with fewer than half of the
-//! paper's runs, and where no outcome of ours would have differed ([`super::detect`]). Of many
-//! comparisons one in a hundred differs by chance.
+//! paper's runs, where no outcome of ours would have differed ([`super::detect`]), and where our largest
+//! is above the paper's on too few runs for a difference: that test counts runs and sees no distance.
+//! Of many comparisons one in a hundred differs by chance.
 
 use foldglass::stats::{Moments, Proportion, Summary, fisher, welch};
 use serde::Serialize;
 
 use super::detect::{Detectable, detectable};
-use super::measured::{Measured, Point, best, worse};
-use super::stated::Stated;
+use super::measured::{Measured, Point, best, effect, worse};
+use super::stated::{NumberSource, Stated};
 
 /// Differences with a p-value below this are told.
 pub const LEVEL: f64 = 0.01;
@@ -69,11 +71,27 @@ pub enum Why {
     /// Nothing that could have come out would have differed.
     #[serde(rename = "no outcome would have differed")]
     NoPower,
+    /// Our largest is above the stated one, on too few runs to call it a difference.
+    #[serde(rename = "ours is larger")]
+    Larger,
+    /// A part of the number that ours is compared with is our assumption.
+    #[serde(rename = "assumed")]
+    Assumed,
+    /// The paper states the number of another quantity.
+    #[serde(rename = "a reading")]
+    Reading,
 }
 
 impl Why {
     /// All reasons.
-    pub const ALL: [Why; 3] = [Why::NoRuns, Why::FewRuns, Why::NoPower];
+    pub const ALL: [Why; 6] = [
+        Why::NoRuns,
+        Why::FewRuns,
+        Why::NoPower,
+        Why::Larger,
+        Why::Assumed,
+        Why::Reading,
+    ];
 
     /// The words for it.
     pub fn words(self) -> &'static str {
@@ -81,6 +99,9 @@ impl Why {
             Why::NoRuns => "no runs to compare",
             Why::FewRuns => "fewer than half of the paper's runs",
             Why::NoPower => "no outcome at these seeds would have differed",
+            Why::Larger => "our largest is above the paper's, on too few runs for a difference",
+            Why::Assumed => "a part of the number that ours is compared with is assumed",
+            Why::Reading => "the paper states the number of another quantity",
         }
     }
 }
@@ -99,6 +120,20 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The same of a number from somewhere: one that is not the paper's own neither agrees nor differs.
+    pub fn of(self, source: NumberSource) -> Judgement {
+        let why = match (source, self.verdict) {
+            (NumberSource::Assumed, Verdict::Agrees | Verdict::Differs) => Why::Assumed,
+            (NumberSource::Reading, Verdict::Agrees | Verdict::Differs) => Why::Reading,
+            _ => return self,
+        };
+        Judgement {
+            verdict: Verdict::CannotTell,
+            why: Some(why),
+            ..self
+        }
+    }
+
     /// With nothing to compare.
     pub const NOT_STATED: Judgement = Judgement {
         verdict: Verdict::NotStated,
@@ -106,6 +141,14 @@ impl Judgement {
         p: None,
         detectable: None,
     };
+}
+
+/// The runs of ours that are enough to tell: half of the paper's, and two at least.
+pub fn enough(stated: &Stated) -> u64 {
+    match stated {
+        Stated::Exact(_) => 1,
+        _ => stated.runs().div_ceil(2).max(2),
+    }
 }
 
 /// Compares what was measured with what is stated; `needed` runs are enough to tell.
@@ -123,16 +166,13 @@ pub fn judge(measured: &Measured, stated: &Stated, needed: u64) -> Judgement {
         }
     };
     let detectable = detectable(measured, stated);
-    let enough = match stated {
-        Stated::Exact(_) => 1,
-        _ => needed.max(2),
-    };
     let (verdict, why) = match differs {
         _ if measured.runs() == 0 => (Verdict::CannotTell, Some(Why::NoRuns)),
-        _ if measured.runs() < enough => (Verdict::CannotTell, Some(Why::FewRuns)),
+        _ if measured.runs() < needed => (Verdict::CannotTell, Some(Why::FewRuns)),
         None => (Verdict::CannotTell, Some(Why::NoRuns)),
         Some(true) => (Verdict::Differs, None),
         Some(false) if detectable.is_none() => (Verdict::CannotTell, Some(Why::NoPower)),
+        Some(false) if is_larger(measured, stated) => (Verdict::CannotTell, Some(Why::Larger)),
         Some(false) => (Verdict::Agrees, None),
     };
     Judgement {
@@ -143,12 +183,24 @@ pub fn judge(measured: &Measured, stated: &Stated, needed: u64) -> Judgement {
     }
 }
 
+/// Whether our largest is above the stated one: the test sees how many of ours are, and not how far.
+fn is_larger(measured: &Measured, stated: &Stated) -> bool {
+    match (measured, stated) {
+        (Measured::Greatest(_), Stated::Greatest { value, .. }) => measured.value() > Some(*value),
+        _ => false,
+    }
+}
+
 /// How likely so large a difference is by chance; none without enough of ours.
 fn p_value(measured: &Measured, stated: &Stated) -> Option<f64> {
     match (measured, *stated) {
         (Measured::Mean(values), Stated::Mean { text, sd, n, ones }) => {
             let ours = Summary::of(values)?.moments()?;
             Some(MeanTest::new(text, sd, n, ones).p(&ours, &solved(values)))
+        }
+        (Measured::Effect { with, without }, Stated::Effect { text, sd, n }) => {
+            let ours = effect(with, without)?;
+            Some(MeanTest::new(text, Some(sd), n, None).p(&ours, &none_of(n)))
         }
         (Measured::Count(ours), Stated::Count(theirs)) => {
             (ours.trials > 0).then(|| fisher(ours, &theirs))
@@ -451,7 +503,7 @@ mod tests {
         };
         assert_eq!(
             (most(300.0), most(97.0), most(80.0)),
-            (Verdict::Agrees, Verdict::Agrees, Verdict::Differs)
+            (Verdict::Agrees, Verdict::CannotTell, Verdict::Differs)
         );
     }
 
@@ -480,6 +532,21 @@ mod tests {
         );
         let interval = peaked.interval().unwrap();
         assert_eq!((interval.low, interval.high), (1e-2, 1e-2));
+    }
+
+    #[test]
+    fn an_effect_is_tested_as_one_where_its_two_means_would_agree() {
+        let stated = Stated::Effect {
+            text: "0.125",
+            sd: 0.13,
+            n: 8,
+        };
+        let effect = |with, without| Measured::Effect {
+            with: around(with, 0.06, 8),
+            without: around(without, 0.06, 8),
+        };
+        assert_eq!(verdict(effect(0.55, 0.45), stated), Verdict::Agrees);
+        assert_eq!(verdict(effect(0.42, 0.52), stated), Verdict::Differs);
     }
 
     #[test]

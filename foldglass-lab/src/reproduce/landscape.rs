@@ -4,8 +4,8 @@
 //! endpoint, which `foldglass check` verifies, and `verdicts.json` what the certificates say. What
 //! is there is not done again.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use foldglass::claim::{Finding, Verdict};
 use foldglass::landscape::shelf::{Search, Workers};
@@ -16,8 +16,8 @@ use foldglass_study::files::Input;
 use foldglass_study::{ClassWords, Error as StudyError, Shard};
 use serde::{Deserialize, Serialize};
 
-use super::files::{read_json, write_json};
-use super::run::Worked;
+use super::files::{read_all, read_json, write_json};
+use super::run::Done;
 use super::studies::Scale;
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -31,6 +31,20 @@ pub struct Recipe {
     pub repeat: &'static str,
     /// Changes up to this count as none.
     pub tolerance: &'static str,
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Recipe {
+            length,
+            repeat,
+            tolerance,
+        } = self;
+        write!(
+            f,
+            "parity at T = {length} (k = {repeat}, tolerance {tolerance})"
+        )
+    }
 }
 
 /// What a census found, as it is recorded.
@@ -81,6 +95,13 @@ pub struct Endpoint {
     pub depth: usize,
 }
 
+impl Endpoint {
+    /// Whether it is a certified trap.
+    pub fn is_certified(&self) -> bool {
+        self.verdict == "certified"
+    }
+}
+
 /// What is recorded of the landscape.
 #[derive(Debug, Default)]
 pub struct Landscape {
@@ -121,17 +142,7 @@ pub struct Means {
 impl Landscape {
     /// Reads what is recorded in the directory of a reproduction.
     pub fn read(directory: &Path) -> Result<Landscape, Error> {
-        let mut censuses = Vec::new();
-        let files = fs::read_dir(directory.join(CENSUSES)).into_iter().flatten();
-        for file in files.flatten() {
-            let path = file.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
-                censuses.extend(read_json(&path, "a record of a census")?);
-            }
-        }
+        let censuses = read_all(&directory.join(CENSUSES), "a record of a census")?;
         let path = directory.join(VERDICTS);
         let verdicts: Option<Verdicts> = read_json(&path, "a record of verdicts")?;
         Ok(Landscape {
@@ -201,15 +212,15 @@ pub fn enumerate(
     directory: &Path,
     means: Means,
     observer: &Terminal,
-) -> Result<Worked, Error> {
+) -> Result<Done, Error> {
     let known = Landscape::read(directory)?;
-    let mut worked = Worked::Nothing;
+    let mut worked = Done::Nothing;
     for (number, recipe) in recipes.iter().enumerate() {
         let record = known.census(recipe);
         if record.is_some_and(|record| record.version == VERSION) {
             continue;
         }
-        worked = Worked::Something;
+        worked = Done::Something;
         observer.step(number, recipes.len(), format!("T = {}", recipe.length));
         let record = CensusRecord::new(recipe, &take(recipe, means, observer)?);
         let plain = |fraction: &str| fraction.replace('/', "-");
@@ -265,8 +276,8 @@ pub fn certify(
     directory: &Path,
     means: Means,
     observer: &Terminal,
-) -> Result<Worked, Error> {
-    let mut worked = Worked::Nothing;
+) -> Result<Done, Error> {
+    let mut worked = Done::Nothing;
     let cap = match scale {
         Scale::Short | Scale::Full => CAP,
         Scale::Quick => QUICK_CAP,
@@ -285,7 +296,7 @@ pub fn certify(
         let verdict = match known() {
             Some(verdict) => verdict,
             None => {
-                worked = Worked::Something;
+                worked = Done::Something;
                 let place = format!("endpoint {} of {}", run + 1, codes.len());
                 observer.step(run, codes.len(), place);
                 let mut search = Search::new(&mut workers, code.clone(), cap);

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::chapters::provenance;
 use super::item::Item;
 use super::times::{Time, Times};
 use crate::error::Error;
@@ -33,8 +32,8 @@ pub fn listed(
     directory: &Path,
     forecast: impl FnOnce() -> Result<f64, Error>,
 ) -> Result<Listed, Error> {
-    let measured = provenance::time(item, &Times::read(directory)?);
-    let at_most_seconds = if measured.is_some() || item.studies.is_empty() {
+    let measured = Times::read(directory)?.of_item(item);
+    let at_most_seconds = if measured.is_some() || item.studies().next().is_none() {
         None
     } else {
         Some(forecast()?)
@@ -49,9 +48,10 @@ pub fn listed(
 }
 
 fn needs(item: &Item) -> &'static str {
-    match (item.fleets.is_empty(), item.studies.is_empty()) {
-        (true, _) => "processor",
+    let runs = item.needs.iter().any(|need| need.part().is_some());
+    match (runs, item.fleets().next().is_some()) {
+        (_, false) => "processor",
         (false, true) => "records of a GPU",
-        (false, false) => "processor, records of a GPU",
+        (true, true) => "processor, records of a GPU",
     }
 }

@@ -26,6 +26,13 @@ pub struct Manifest {
 const FILE: &str = "reproduce.json";
 const FORMAT: &str = "foldglass-reproduce/1";
 
+impl Default for Manifest {
+    /// That of nothing: the smoke scale.
+    fn default() -> Manifest {
+        Manifest::new(Scale::Quick, 0)
+    }
+}
+
 impl Manifest {
     /// Of a reproduction by this version.
     pub fn new(scale: Scale, seed: u64) -> Manifest {
@@ -39,11 +46,17 @@ impl Manifest {
 
     /// Reads that of a directory.
     pub fn read(directory: &Path) -> Result<Manifest, Error> {
+        Manifest::find(directory)?.ok_or_else(|| Manifest::missing(directory))
+    }
+
+    /// Why a directory without one is refused.
+    pub fn missing(directory: &Path) -> Error {
         let problem = format!(
-            "it holds no reproduction ({FILE} is missing); `foldglass reproduce --out` makes one, \
-             or goes on with one of an earlier version"
+            "it does not hold a reproduction ({FILE} is missing); `foldglass reproduce --out {}` makes \
+             one, or goes on with one of an earlier version",
+            directory.display()
         );
-        Manifest::find(directory)?.ok_or_else(|| refused(directory, problem))
+        refused(directory, problem)
     }
 
     /// That of a directory, if it has one.

@@ -1,6 +1,6 @@
 //! Types what our runs say of a quantity: the number, its spread, its interval.
 
-use foldglass::stats::{Interval, Proportion, Summary, quantile, welch};
+use foldglass::stats::{Interval, Moments, Proportion, Summary, quantile, welch};
 
 use super::judge::LEVEL;
 use crate::report::INTERVAL_LEVEL;
@@ -21,6 +21,13 @@ pub enum Measured {
     },
     /// Values whose maximum counts.
     Greatest(Vec<f64>),
+    /// Values with something and without it, whose means differ.
+    Effect {
+        /// With it.
+        with: Vec<f64>,
+        /// Without.
+        without: Vec<f64>,
+    },
     /// Rewards at each temperature, the coldest first, whose best mean counts.
     Peak(Vec<Point>),
     /// A number, or several, without any chance in it; none where it was not computed.
@@ -57,6 +64,7 @@ impl Measured {
             | Measured::Greatest(values)
             | Measured::Quantile { values, .. } => values.len() as u64,
             Measured::Count(count) => count.trials,
+            Measured::Effect { with, without } => with.len().min(without.len()) as u64,
             Measured::Peak(points) => {
                 let runs = points.iter().map(|point| point.values.len());
                 runs.min().unwrap_or(0) as u64
@@ -71,6 +79,7 @@ impl Measured {
         match self {
             Measured::Mean(values) => Some(Summary::of(values)?.mean),
             Measured::Count(count) => count.rate(),
+            Measured::Effect { with, without } => Some(effect(with, without)?.mean),
             Measured::Quantile { level, values } => quantile(values, *level),
             Measured::Greatest(values) => Some(Summary::of(values)?.max),
             Measured::Peak(points) => peak(points),
@@ -82,6 +91,7 @@ impl Measured {
     pub fn sd(&self) -> Option<f64> {
         match self {
             Measured::Mean(values) => Summary::of(values)?.sd,
+            Measured::Effect { with, without } => Some(effect(with, without)?.sd),
             _ => None,
         }
     }
@@ -99,6 +109,23 @@ impl Measured {
                 })
             }
             Measured::Count(count) => (count.trials > 0).then(|| count.interval(INTERVAL_LEVEL)),
+            Measured::Effect { with, without } => {
+                let ours = effect(with, without)?;
+                // Where a sample of no spread would no longer be told apart.
+                let told = |mean: f64| {
+                    let other = Moments {
+                        mean,
+                        sd: 0.0,
+                        ..ours
+                    };
+                    welch(&ours, &other) < 1.0 - INTERVAL_LEVEL
+                };
+                let end = |side: f64| boundary(ours.mean, ours.mean + 2.0 * side, told);
+                Some(Interval {
+                    low: end(-1.0)?,
+                    high: end(1.0)?,
+                })
+            }
             Measured::Quantile { level, values } => order_interval(values, *level),
             Measured::Greatest(_) | Measured::Exact(_) => None,
             Measured::Peak(points) => {
@@ -115,6 +142,39 @@ impl Measured {
             }
         }
     }
+}
+
+/// The difference of two means as a sample of its own: its standard error is that of both.
+pub fn effect(with: &[f64], without: &[f64]) -> Option<Moments> {
+    let (with, without) = (
+        Summary::of(with)?.moments()?,
+        Summary::of(without)?.moments()?,
+    );
+    let n = with.n.min(without.n);
+    let variance = with.sd.powi(2) / with.n as f64 + without.sd.powi(2) / without.n as f64;
+    Some(Moments {
+        n,
+        mean: with.mean - without.mean,
+        sd: (n as f64 * variance).sqrt(),
+    })
+}
+
+/// The mean nearest to `near`, on the way to `far`, that differs.
+pub fn boundary(near: f64, far: f64, differs: impl Fn(f64) -> bool) -> Option<f64> {
+    if !differs(far) {
+        return None;
+    }
+    let (mut alike, mut apart) = (near, far);
+    // Each step halves what is not known: these are all that f64 holds.
+    for _ in 0..60 {
+        let middle = 0.5 * (alike + apart);
+        if differs(middle) {
+            apart = middle;
+        } else {
+            alike = middle;
+        }
+    }
+    Some(apart)
 }
 
 /// The order statistics between which a quantile lies with a probability of 95 %: B, the number of
@@ -186,6 +246,26 @@ mod tests {
         let few = order_interval(&[3.0, 1.0], 0.5).unwrap();
         assert_eq!((few.low, few.high), (1.0, 3.0));
         assert_eq!(order_interval(&[], 0.5), None);
+    }
+
+    /// Eight runs each, sd 0.1: the standard error of the difference is 0.05, and t at 95 % with 7
+    /// degrees of freedom 2.365.
+    #[test]
+    fn an_effect_has_the_error_of_both_means() {
+        let around = |mean: f64| -> Vec<f64> {
+            let reach = 0.1 * (7f64 / 8.0).sqrt();
+            (0..8)
+                .map(|i| mean + if i % 2 == 0 { reach } else { -reach })
+                .collect()
+        };
+        let measured = Measured::Effect {
+            with: around(0.6),
+            without: around(0.5),
+        };
+        assert!((measured.value().unwrap() - 0.1).abs() < 1e-12);
+        let Interval { low, high } = measured.interval().unwrap();
+        assert!((low - (0.1 - 2.365 * 0.05)).abs() < 1e-3, "{low}");
+        assert!((high - (0.1 + 2.365 * 0.05)).abs() < 1e-3, "{high}");
     }
 
     #[test]

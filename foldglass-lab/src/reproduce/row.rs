@@ -3,18 +3,20 @@
 use foldglass::stats::Interval;
 use serde::Serialize;
 
-use super::classes::name;
-use super::data::Data;
 use super::detect::Detectable;
-use super::item::{Item, Quantity};
-use super::judge::{Judgement, LEVEL, Verdict, Why, judge};
+use super::item::{Item, Key, Number};
+use super::judge::{Judgement, LEVEL, Verdict, Why, enough, judge};
 use super::measured::Measured;
-use super::stated::{Entry, Stated};
+use super::records::Records;
+use super::stated::{Entry, Stated, Touches};
 use crate::report::{Cell, Digits};
 
 /// One number of an item.
 #[derive(Debug, Serialize)]
 pub struct Row {
+    /// Which number it is.
+    #[serde(skip)]
+    pub key: Key,
     /// The class.
     pub row: &'static str,
     /// What of it.
@@ -38,11 +40,20 @@ pub struct Row {
     pub interval: Option<[f64; 2]>,
     /// Our runs.
     pub n: u64,
+    /// The runs of ours that a verdict needs.
+    #[serde(skip)]
+    pub needs: u64,
     /// What the comparison says.
     pub verdict: Verdict,
     /// Why it cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
+    /// What a difference touches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub touches: Option<Touches>,
+    /// The item that shows the same runs first, where another does: they count there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<&'static str>,
     /// How likely such a difference is by chance.
     pub p: Option<f64>,
     /// What of ours would have differed.
@@ -66,7 +77,7 @@ pub struct Row {
 /// A number of the prototype.
 #[derive(Debug, Serialize)]
 pub struct Reference {
-    /// It.
+    /// The number.
     pub value: Option<f64>,
     /// Its runs.
     pub n: u64,
@@ -74,41 +85,51 @@ pub struct Reference {
     pub verdict: Verdict,
     /// How likely such a difference is by chance.
     pub p: Option<f64>,
-    /// It in words.
+    /// The number in words.
     #[serde(skip)]
     text: String,
 }
 
+impl Row {
+    /// The words a reader should know, that another item counts it among them.
+    pub fn said(&self) -> String {
+        let same = self
+            .same_as
+            .map(|item| format!("the same runs as in {item}"));
+        let note = Some(self.note.clone()).filter(|note| !note.is_empty());
+        same.into_iter().chain(note).collect::<Vec<_>>().join("; ")
+    }
+}
+
 /// The rows of an item.
-pub fn rows(item: &Item, data: &Data) -> Vec<Row> {
+pub fn rows(item: &Item, records: &Records) -> Vec<Row> {
     let entries = (item.paper)();
     let mut rows = Vec::new();
-    for quantity in (item.measure)(data) {
-        let same =
-            |entry: &&Entry| entry.class == quantity.class && entry.quantity == quantity.name;
-        let entry = entries.iter().find(same);
+    for number in (item.measure)(records) {
+        let entry = entries.iter().find(|entry| entry.key == number.key);
         if entry.is_some() || item.shows_all {
-            rows.push(row(quantity, entry));
+            rows.push(row(number, entry));
         }
     }
     rows
 }
 
-fn row(quantity: Quantity, entry: Option<&Entry>) -> Row {
-    let Quantity {
-        class,
-        name: what,
-        measured,
-    } = quantity;
-    let needed = entry.map_or(0, |entry| entry.paper.runs().div_ceil(2));
-    let judged = |stated: &Stated| judge(&measured, stated, needed);
-    let judgement = entry.map_or(Judgement::NOT_STATED, |entry| judged(&entry.paper));
+fn row(number: Number, entry: Option<&Entry>) -> Row {
+    let Number { key, measured } = number;
+    let judged = |stated: &Stated| {
+        let needed = entry.map_or(0, |entry| enough(&entry.paper));
+        judge(&measured, stated, needed)
+    };
+    let judgement = entry.map_or(Judgement::NOT_STATED, |entry| {
+        judged(&entry.paper).of(entry.source)
+    });
     let stated = entry.and_then(|entry| entry.reference);
     let reference = stated.map(|stated| Reference::new(&stated, judged(&stated)));
     let interval = measured.interval();
     Row {
-        row: name(class),
-        quantity: what,
+        key,
+        row: key.class.name,
+        quantity: key.quantity.to_string(),
         paper: entry.and_then(|entry| value(&entry.paper)),
         paper_sd: entry.and_then(|entry| sd(&entry.paper)),
         paper_n: entry.map(|entry| entry.paper.runs()),
@@ -122,9 +143,14 @@ fn row(quantity: Quantity, entry: Option<&Entry>) -> Row {
         sd: measured.sd(),
         interval: interval.map(|interval| [interval.low, interval.high]),
         n: measured.runs(),
+        needs: entry.map_or(1, |entry| enough(&entry.paper)),
         note: note(entry, &judgement, reference.as_ref()),
         verdict: judgement.verdict,
         why: judgement.why,
+        touches: entry
+            .filter(|_| judgement.verdict == Verdict::Differs)
+            .map(|entry| entry.touches),
+        same_as: None,
         p: judgement.p,
         detectable: judgement.detectable,
         reference,
@@ -149,7 +175,7 @@ impl Reference {
 /// A stated number; a count as a share.
 fn value(stated: &Stated) -> Option<f64> {
     match *stated {
-        Stated::Mean { text, .. } => text.parse().ok(),
+        Stated::Mean { text, .. } | Stated::Effect { text, .. } => text.parse().ok(),
         Stated::Count(count) => count.rate(),
         Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => Some(value),
         Stated::Peak { tau, .. } => tau,
@@ -160,6 +186,7 @@ fn value(stated: &Stated) -> Option<f64> {
 fn sd(stated: &Stated) -> Option<f64> {
     match *stated {
         Stated::Mean { sd, .. } => sd,
+        Stated::Effect { sd, .. } => Some(sd),
         _ => None,
     }
 }
@@ -167,17 +194,20 @@ fn sd(stated: &Stated) -> Option<f64> {
 /// A stated number, with the digits it is stated with.
 fn stated_cell(stated: &Stated) -> Cell {
     match *stated {
-        Stated::Mean { text, sd, .. } => {
-            let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
-            Cell::MeanSd {
-                mean: Digits::Decimals(decimals).of(text.parse().expect("a number as printed")),
-                sd: sd.map(|sd| Digits::Short.of(sd)),
-            }
-        }
+        Stated::Mean { text, sd, .. } => mean_cell(text, sd),
+        Stated::Effect { text, .. } => mean_cell(text, None),
         Stated::Count(count) => Cell::CountOf(count),
         Stated::Quantile { value, .. } | Stated::Greatest { value, .. } => Cell::real(value),
         Stated::Peak { tau, .. } => tau_cell(tau),
         Stated::Exact(text) => exact_cell(text),
+    }
+}
+
+fn mean_cell(text: &str, sd: Option<f64>) -> Cell {
+    let decimals = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    Cell::MeanSd {
+        mean: Digits::Decimals(decimals).of(text.parse().expect("a number as printed")),
+        sd: sd.map(|sd| Digits::Short.of(sd)),
     }
 }
 
@@ -206,6 +236,10 @@ fn measured_cell(measured: &Measured) -> Cell {
             mean: Digits::Decimals(4).of(mean),
             sd: measured.sd().map(|sd| Digits::Decimals(4).of(sd)),
         },
+        (Measured::Effect { .. }, Some(mean)) => Cell::MeanSd {
+            mean: Digits::Decimals(4).of(mean),
+            sd: None,
+        },
         // One run a temperature says of none whether it is the best.
         (Measured::Peak(_), None) if measured.interval().is_none() => Cell::Missing,
         (Measured::Peak(_), tau) => tau_cell(tau),
@@ -215,7 +249,7 @@ fn measured_cell(measured: &Measured) -> Cell {
 
 fn interval_cell(measured: &Measured, interval: Option<Interval>) -> Cell {
     let digits = match measured {
-        Measured::Mean(_) => Digits::Decimals(4),
+        Measured::Mean(_) | Measured::Effect { .. } => Digits::Decimals(4),
         Measured::Count(_) => Digits::Decimals(3),
         Measured::Peak(_) => Digits::Power,
         _ => Digits::Short,

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::data::Data;
 use super::item::Item;
 use super::landscape::{self, Means, Recipe};
 use super::manifest::Manifest;
+use super::need::Need;
+use super::records::Recorded;
 use super::studies::{CHAINS_TIED, Scale, Source};
-use super::times::{self, Stopwatch, Times};
+use super::times::{Stopwatch, Times};
 use super::traps;
 use super::work::{self, Work};
 use crate::error::{Error, stopped_trial};
@@ -35,55 +36,35 @@ pub struct Planned {
     pub forecast: Forecast,
 }
 
-/// A part of the work.
-#[derive(Clone, Copy)]
-enum Part {
-    Study(Source),
-    Censuses,
-    Certificates,
-    /// What an item beyond the paper does besides.
-    Work(&'static Item),
+/// A part of the work: needs whose time is kept together.
+struct Part {
+    name: &'static str,
+    needs: Vec<Need>,
 }
 
 impl Part {
-    fn name(self) -> &'static str {
-        match self {
-            Part::Study(source) => source.name,
-            Part::Censuses => times::CENSUSES,
-            Part::Certificates => times::CERTIFICATES,
-            Part::Work(item) => item.label,
-        }
-    }
-
-    /// About the processor seconds that it takes; only a progress bar rests on it.
-    fn cost(self, scale: Scale) -> f64 {
-        match (self, scale) {
-            (Part::Study(source), _) => source.cost(scale),
-            (Part::Censuses, _) => 1.0,
-            (Part::Certificates, Scale::Quick) => 1.0,
-            (Part::Certificates, _) => 30.0,
-            (Part::Work(_), Scale::Quick) => 5.0,
-            (Part::Work(_), _) => 200.0,
-        }
+    /// About the processor seconds that it takes.
+    fn cost(&self, scale: Scale) -> f64 {
+        self.needs[0].cost(scale)
     }
 }
 
 /// Whether there was anything left to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worked {
+pub enum Done {
     /// All of it was done before.
     Nothing,
     /// Some of it was done now.
     Something,
 }
 
-impl Worked {
+impl Done {
     /// Something, where it is true.
-    pub fn of(something: bool) -> Worked {
+    pub fn of(something: bool) -> Done {
         if something {
-            Worked::Something
+            Done::Something
         } else {
-            Worked::Nothing
+            Done::Nothing
         }
     }
 }
@@ -109,8 +90,9 @@ impl Request {
                 forecast: forecast.ok_or_else(stopped_trial)?,
             })
         };
-        let sources = super::studies_of(&self.items);
-        sources.into_iter().map(planned).collect()
+        let sources = self.parts().into_iter();
+        let sources = sources.filter_map(|part| part.needs[0].study());
+        sources.map(planned).collect()
     }
 
     /// Does what is not done yet, and gives the scale of what is there then: records in full hold
@@ -124,56 +106,53 @@ impl Request {
         };
         let parts = own.parts();
         observer.parts(parts.iter().map(|part| part.cost(scale)).collect());
-        for kept in self.items.iter().flat_map(|item| item.fleets) {
-            kept.lay(&self.out)?;
-        }
         for (number, part) in parts.into_iter().enumerate() {
-            observer.part(number, part.name());
+            observer.part(number, part.name);
             let watch = Stopwatch::start(options.threads);
-            let outcome = own.run_part(part, options, &observer);
-            let worked = !matches!(outcome, Ok(Worked::Nothing));
+            let outcome = own.run_part(&part, options, &observer);
+            let worked = !matches!(outcome, Ok(Done::Nothing));
             if worked {
-                Times::add(&self.out, part.name(), watch.time())?;
+                Times::add(&self.out, part.name, watch.time())?;
             }
             outcome?;
         }
         Ok(scale)
     }
 
-    /// The parts of the work, in their order.
+    /// The parts of the work, in their order, each once.
     fn parts(&self) -> Vec<Part> {
-        let studies = super::studies_of(&self.items).into_iter().map(Part::Study);
-        let mut parts: Vec<Part> = studies.collect();
-        if self.items.iter().any(|item| !item.censuses.is_empty()) {
-            parts.push(Part::Censuses);
+        let mut needs: Vec<&Need> = self.items.iter().flat_map(|item| item.needs).collect();
+        needs.sort_by_key(|need| need.rank());
+        let mut parts: Vec<Part> = Vec::new();
+        for &need in needs {
+            let Some(name) = need.part() else {
+                continue;
+            };
+            match parts.iter_mut().find(|part| part.name == name) {
+                Some(part) => part.needs.push(need),
+                None => parts.push(Part {
+                    name,
+                    needs: vec![need],
+                }),
+            }
         }
-        if self.items.iter().any(|item| item.certificates) {
-            parts.push(Part::Certificates);
-        }
-        let working = self.items.iter().filter(|item| item.work.is_some());
-        parts.extend(working.map(|&item| Part::Work(item)));
         parts
     }
 
-    fn run_part(
-        &self,
-        part: Part,
-        options: &Options,
-        observer: &Terminal,
-    ) -> Result<Worked, Error> {
+    fn run_part(&self, part: &Part, options: &Options, observer: &Terminal) -> Result<Done, Error> {
         let means = Means {
             threads: options.threads,
             allowance: options.allowance,
         };
-        match part {
-            Part::Study(source) => self.run_study(source, options, observer),
-            Part::Censuses => {
-                let censuses = self.items.iter().flat_map(|item| item.censuses);
-                let censuses: Vec<Recipe> = censuses.copied().collect();
+        match part.needs[0] {
+            Need::Fleet(_) => Ok(Done::Nothing),
+            Need::Study(source) => self.run_study(source, options, observer),
+            Need::Census(_) => {
+                let censuses: Vec<Recipe> = part.needs.iter().filter_map(Need::census).collect();
                 landscape::enumerate(&censuses, &self.out, means, observer)
             }
-            Part::Certificates => self.certify(means, observer),
-            Part::Work(item) => {
+            Need::Certificates => self.certify(means, observer),
+            Need::Work(step) => {
                 let work = Work {
                     out: &self.out,
                     scale: self.scale,
@@ -181,11 +160,7 @@ impl Request {
                     means,
                     observer,
                 };
-                let does = item.work.expect("a part of the work");
-                let before = work::is_done(item, &self.out);
-                does(&work)?;
-                work::mark_done(item, &self.out)?;
-                Ok(Worked::of(!before))
+                work::run(&step, &work)
             }
         }
     }
@@ -195,14 +170,14 @@ impl Request {
         source: Source,
         options: &Options,
         observer: &Terminal,
-    ) -> Result<Worked, Error> {
+    ) -> Result<Done, Error> {
         let study = source.study(self.scale, self.seed);
         traps::write(&study, &self.out, self.scale, self.seed)?;
         let study = traps::fit(study, &self.out)?;
         let options = self.options(source, options);
         let summary = execute(&study, &Registry::default(), &options, observer)?;
         if summary.end != End::Stopped {
-            return Ok(Worked::of(summary.done_now > 0));
+            return Ok(Done::of(summary.done_now > 0));
         }
         Err(Error::Stopped(format!(
             "stopped in {}: {} of its {} runs are recorded in {}, what was under way is saved; the \
@@ -214,13 +189,14 @@ impl Request {
         )))
     }
 
-    fn certify(&self, means: Means, observer: &Terminal) -> Result<Worked, Error> {
-        let data = Data::read(&self.out, &[CHAINS_TIED], self.scale, self.seed)?;
-        match data.endpoints(means.allowance)? {
+    fn certify(&self, means: Means, observer: &Terminal) -> Result<Done, Error> {
+        let chains = Recorded::read(&self.out, CHAINS_TIED, self.scale, self.seed)?;
+        let ends = chains.map(|chains| chains.endpoints(means.allowance));
+        match ends.transpose()?.flatten() {
             Some((class, codes)) => {
                 landscape::certify(&class, &codes, self.scale, &self.out, means, observer)
             }
-            None => Ok(Worked::Nothing),
+            None => Ok(Done::Nothing),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! Types the numbers that the paper states, and those of the independent prototype (the
-//! specification, "Reference values"). The numbers themselves are constants beside each item; only
+//! specification, "Reference values"). The numbers themselves stand beside each item; only
 //! the comparison reads them.
 
 use foldglass::stats::Proportion;
+use serde::Serialize;
+
+use super::classes::ClassId;
+use super::item::Key;
+use super::items::Quantity;
 
 /// A number as it is stated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,16 +34,25 @@ pub enum Stated {
     },
     /// The largest value over n runs.
     Greatest {
-        /// It.
+        /// The value.
         value: f64,
         /// The runs.
         n: u64,
     },
-    /// A number, or several, without any chance in it, as exact as the paper has it.
+    /// A deterministic number, or several, compared for equality, as exact as the paper has it.
     Exact(&'static str),
+    /// The difference of two means over n runs each, as printed.
+    Effect {
+        /// The digits.
+        text: &'static str,
+        /// The standard deviations of both, added in quadrature.
+        sd: f64,
+        /// The runs of each.
+        n: u64,
+    },
     /// The temperature with the largest mean; none where no temperature beats the coldest.
     Peak {
-        /// It.
+        /// The temperature.
         tau: Option<f64>,
         /// The runs at each temperature.
         n: u64,
@@ -50,6 +64,7 @@ impl Stated {
     pub fn runs(&self) -> u64 {
         match *self {
             Stated::Mean { n, .. }
+            | Stated::Effect { n, .. }
             | Stated::Quantile { n, .. }
             | Stated::Greatest { n, .. }
             | Stated::Peak { n, .. } => n,
@@ -112,27 +127,51 @@ pub const fn peak(tau: Option<f64>, n: u64) -> Stated {
 /// What is stated about one quantity of one class.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
-    /// The class, by its id in the studies.
-    pub class: &'static str,
-    /// The quantity, as the item's measurement names it.
-    pub quantity: &'static str,
+    /// The number.
+    pub key: Key,
     /// The paper's number.
     pub paper: Stated,
     /// The prototype's.
     pub reference: Option<Stated>,
+    /// Whether the number is the paper's.
+    pub source: NumberSource,
+    /// What a difference would touch.
+    pub touches: Touches,
     /// What a reader should know in any case.
     pub note: &'static str,
     /// Why ours may differ, where the specification knows it.
     pub reason: &'static str,
 }
 
+/// Where a number that ours is compared with comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberSource {
+    /// The paper states it of this quantity.
+    Paper,
+    /// A part of it, such as the number of runs, is our assumption.
+    Assumed,
+    /// The paper states it, but of another quantity: it is read as this one to see how far that goes.
+    Reading,
+}
+
+/// What a difference touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Touches {
+    /// A number of the paper.
+    Result,
+    /// A choice that the paper leaves open, and that we made.
+    Protocol,
+}
+
 /// What the paper states of a quantity.
-pub const fn entry(class: &'static str, quantity: &'static str, paper: Stated) -> Entry {
+pub fn entry(class: ClassId, quantity: impl Into<Quantity>, paper: Stated) -> Entry {
     Entry {
-        class,
-        quantity,
+        key: Key::new(class, quantity),
         paper,
         reference: None,
+        source: NumberSource::Paper,
+        touches: Touches::Result,
         note: "",
         reason: "",
     }
@@ -140,25 +179,44 @@ pub const fn entry(class: &'static str, quantity: &'static str, paper: Stated) -
 
 impl Entry {
     /// The entry beside the prototype's number.
-    pub const fn reference(self, stated: Stated) -> Entry {
+    pub fn reference(self, stated: Stated) -> Entry {
         Entry {
             reference: Some(stated),
             ..self
         }
     }
 
+    /// The entry, a part of which is our assumption.
+    pub fn assumed(self) -> Entry {
+        Entry {
+            source: NumberSource::Assumed,
+            ..self
+        }
+    }
+
+    /// The entry as a reading: the paper states the number of another quantity.
+    pub fn reading(self) -> Entry {
+        Entry {
+            source: NumberSource::Reading,
+            ..self
+        }
+    }
+
+    /// The entry of a number that depends on a choice which the paper leaves open.
+    pub fn protocol(self) -> Entry {
+        Entry {
+            touches: Touches::Protocol,
+            ..self
+        }
+    }
+
     /// The entry with what a reader should know.
-    pub const fn note(self, note: &'static str) -> Entry {
+    pub fn note(self, note: &'static str) -> Entry {
         Entry { note, ..self }
     }
 
     /// The entry with why ours may differ.
-    pub const fn reason(self, reason: &'static str) -> Entry {
+    pub fn reason(self, reason: &'static str) -> Entry {
         Entry { reason, ..self }
-    }
-
-    /// The entry for the same number under another name.
-    pub const fn named(self, quantity: &'static str) -> Entry {
-        Entry { quantity, ..self }
     }
 }

@@ -1,8 +1,9 @@
 //! Lays the comparison out as tables: a line an item, and a line a number.
 
-use super::compare::Compared;
+use super::compare::{Compared, Comparison};
 use super::judge::Verdict;
 use super::row::Row;
+use super::stated::Touches;
 use crate::report::{Cell, Column, Digits, INTERVAL_LEVEL, Table};
 
 /// Which numbers are shown.
@@ -30,10 +31,11 @@ pub fn summary(items: &[Compared]) -> Table {
         Column::numbers("differ"),
         Column::numbers("cannot tell"),
         Column::numbers("not in the paper").key("not_stated"),
+        Column::numbers("same runs").key("repeated"),
         Column::words("shows").key("title"),
     ];
     let mut table = Table::new(columns);
-    let mut sums = [0; 4];
+    let mut sums = [0; 5];
     for item in items {
         let counts = &item.counts;
         let counts = [
@@ -41,6 +43,7 @@ pub fn summary(items: &[Compared]) -> Table {
             counts.differ,
             counts.cannot_tell,
             counts.not_stated,
+            counts.repeated,
         ];
         for (sum, count) in sums.iter_mut().zip(counts) {
             *sum += count;
@@ -53,9 +56,42 @@ pub fn summary(items: &[Compared]) -> Table {
     table
 }
 
-fn line(item: &str, counts: [usize; 4], title: &str) -> Vec<Cell> {
+fn line(item: &str, counts: [usize; 5], title: &str) -> Vec<Cell> {
     let counts = counts.map(Cell::from);
     [vec![item.into()], counts.to_vec(), vec![title.into()]].concat()
+}
+
+/// The numbers that differ, those that touch a result of the paper first.
+pub fn differences(comparison: &Comparison) -> Table {
+    let columns = [
+        Column::words("item"),
+        Column::words("class"),
+        Column::words("quantity"),
+        Column::words("paper"),
+        Column::words("ours"),
+        Column::words("p"),
+        Column::words("touches"),
+        Column::words("note"),
+    ];
+    let mut table = Table::new(columns).titled("What differs from the paper");
+    for (item, row) in comparison.differences() {
+        let p = row.p.map(|p| Cell::Real(Digits::Significant(2).of(p)));
+        let touches = match row.touches {
+            Some(Touches::Protocol) => "a choice of ours",
+            _ => "the paper's number",
+        };
+        table.push([
+            item.item.into(),
+            row.row.into(),
+            row.quantity.clone().into(),
+            row.paper_cell.clone(),
+            row.ours_cell.clone(),
+            p.unwrap_or(Cell::Missing),
+            touches.into(),
+            row.said().into(),
+        ]);
+    }
+    table
 }
 
 /// The numbers of one item, for a person.
@@ -111,6 +147,6 @@ fn cells(row: &Row) -> Vec<Cell> {
         row.verdict.words().into(),
         p.unwrap_or(Cell::Missing),
         detectable,
-        row.note.clone().into(),
+        row.said().into(),
     ]
 }

@@ -10,13 +10,15 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::files::{read_json, write_json};
+use super::item::Item;
+use super::need::Need;
 use crate::error::Error;
 
 /// What a part took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Time {
-    /// Seconds of a clock on the wall.
+    /// Wall-clock seconds.
     pub seconds: f64,
     /// Seconds of all processors together; none where the system does not tell.
     pub processor_seconds: Option<f64>,
@@ -52,10 +54,6 @@ pub struct Times {
 const FILE: &str = "times.json";
 const FORMAT: &str = "foldglass-times/1";
 
-/// The censuses, and the certificates, as parts.
-pub const CENSUSES: &str = "censuses";
-pub const CERTIFICATES: &str = "certificates";
-
 impl Times {
     /// Reads those of a directory; none are kept where there is no file.
     pub fn read(directory: &Path) -> Result<Times, Error> {
@@ -66,6 +64,14 @@ impl Times {
     /// What a part took, where it is known.
     pub fn of(&self, part: &str) -> Option<Time> {
         self.parts.get(part).copied()
+    }
+
+    /// What the parts of an item took; none where one of them was not measured, or nothing is run.
+    pub fn of_item(&self, item: &Item) -> Option<Time> {
+        let mut parts: Vec<&str> = item.needs.iter().filter_map(Need::part).collect();
+        parts.dedup();
+        let known: Option<Vec<Time>> = parts.into_iter().map(|part| self.of(part)).collect();
+        known?.into_iter().reduce(Time::and)
     }
 
     /// Adds to what a part took.

@@ -11,8 +11,8 @@ use foldglass_study::{Record, Study};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::data::Data;
-use super::files::{read_json, write_json};
+use super::files::{read_plain, write_plain};
+use super::records::Recorded;
 use super::studies::{CHAINS_TIED, QUENCH_CORRELATED, Scale, Source};
 use crate::error::Error;
 
@@ -71,8 +71,10 @@ pub fn write(study: &Study, directory: &Path, scale: Scale, seed: u64) -> Result
         if path.exists() {
             continue;
         }
-        let data = Data::read(directory, &[origin.source], scale, seed)?;
-        let records = data.runs(origin.source, origin.class);
+        let chains = Recorded::read(directory, origin.source, scale, seed)?;
+        let chains = chains.as_ref();
+        let records = chains.map(|chains| chains.runs(origin.class));
+        let records = records.unwrap_or_default();
         let Some(first) = records.first() else {
             return Err(Error::Failed(format!(
                 "{} has no chains of {} to find traps among",
@@ -84,7 +86,7 @@ pub fn write(study: &Study, directory: &Path, scale: Scale, seed: u64) -> Result
             .map(|record| actions(record))
             .collect::<Result<_, _>>()?;
         let class = first.class.clone();
-        write_json(&path, &Codes { class, codes })?;
+        write_plain(&path, &Codes { class, codes })?;
     }
     Ok(())
 }
@@ -117,7 +119,7 @@ pub fn fit(mut study: Study, directory: &Path) -> Result<Study, Error> {
             continue;
         };
         let path = directory.join(origin.file);
-        let known: Option<Codes> = read_json(&path, "a file of traps")?;
+        let known: Option<Codes> = read_plain(&path, "a file of traps")?;
         let traps = match known {
             Some(codes) => codes.codes.len() as u64,
             None => {

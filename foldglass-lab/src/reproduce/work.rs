@@ -2,13 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::basins::{self, BasinRecord};
 use super::ends::{self, Ends};
 use super::files::write_json;
-use super::item::Item;
+use super::items;
 use super::landscape::Means;
 use super::maps::{self, MapRecord};
-use super::studies::Scale;
+use super::need::{Need, Step};
+use super::run::Done;
+use super::studies::{Scale, Source};
 use crate::error::Error;
 use crate::progress::Terminal;
 
@@ -26,10 +30,7 @@ pub struct Work<'a> {
     pub observer: &'a Terminal,
 }
 
-/// What an item does.
-pub type Does = fn(&Work<'_>) -> Result<(), Error>;
-
-/// What was left.
+/// What further steps of items left.
 #[derive(Debug, Default)]
 pub struct Worked {
     /// Maps of classes.
@@ -37,35 +38,71 @@ pub struct Worked {
     /// Basins of classes.
     pub basins: Vec<BasinRecord>,
     /// Where the runs of studies ended.
-    pub ends: Vec<Ends>,
+    ends: Vec<Ends>,
+    /// The steps that are done, by their names.
+    pub done: Vec<&'static str>,
 }
 
 impl Worked {
     /// Reads what is in the directory of a reproduction.
     pub fn read(directory: &Path) -> Result<Worked, Error> {
+        let steps = items::all().flat_map(|item| item.needs);
+        let done = steps.filter_map(|need| match need {
+            Need::Work(step) if is_done(step, directory) => Some(step.name),
+            _ => None,
+        });
         Ok(Worked {
             maps: maps::read(directory)?,
             basins: basins::read(directory)?,
             ends: ends::read(directory)?,
+            done: done.collect(),
         })
+    }
+
+    /// The map of a class, by its name.
+    pub fn map(&self, name: &str) -> Option<&MapRecord> {
+        self.maps.iter().find(|record| record.name == name)
+    }
+
+    /// Where the runs of a study ended.
+    pub fn ends(&self, source: Source) -> Option<&Ends> {
+        self.ends.iter().find(|ends| ends.study == source.name)
     }
 }
 
-/// The file that says that all of an item's work is done.
-fn mark(item: &Item, directory: &Path) -> PathBuf {
-    let name = item.label.replace(':', "-");
+/// The file that says that all of a step is done.
+fn mark(step: &Step, directory: &Path) -> PathBuf {
+    let name = step.name.replace(':', "-");
     directory.join(format!("{name}-done.json"))
 }
 
-/// Says that all of an item's work is done.
-pub fn mark_done(item: &Item, directory: &Path) -> Result<(), Error> {
-    write_json(&mark(item, directory), &VERSION)
+/// Does a step, and says so in its file.
+pub fn run(step: &Step, work: &Work<'_>) -> Result<Done, Error> {
+    let before = is_done(step, work.out);
+    (step.run)(work)?;
+    write_json(&mark(step, work.out), &Mark::new(step))?;
+    Ok(Done::of(!before))
 }
 
-/// Whether all of an item's work is done.
-pub fn is_done(item: &Item, directory: &Path) -> bool {
-    mark(item, directory).exists()
+fn is_done(step: &Step, directory: &Path) -> bool {
+    mark(step, directory).exists()
 }
 
 /// Records of another version are made anew.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What the file of a finished step says.
+#[derive(Serialize)]
+struct Mark {
+    version: &'static str,
+    step: &'static str,
+}
+
+impl Mark {
+    fn new(step: &Step) -> Mark {
+        Mark {
+            version: VERSION,
+            step: step.name,
+        }
+    }
+}

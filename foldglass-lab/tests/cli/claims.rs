@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Scratch, words};
+use crate::support::{Scratch, contents, words};
 
 fn verdicts(report: &Value) -> BTreeMap<String, String> {
     let list = report["claims"].as_array().unwrap().iter();
@@ -17,20 +17,15 @@ fn verdicts(report: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The verdicts of the full run, from the table in the documentation.
-fn documented() -> BTreeMap<String, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/claims.md");
-    let text = fs::read_to_string(path).unwrap();
-    let rows = text.lines().filter(|line| line.starts_with("| `"));
-    rows.map(|line| {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        let verdict = match cells[3] {
-            "shown in part" => "in-part",
-            other => other,
-        };
-        (cells[1].trim_matches('`').to_owned(), verdict.to_owned())
-    })
-    .collect()
+/// A file of the repository.
+fn committed(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::read_to_string(root.join(path)).unwrap()
+}
+
+/// The full run: what `claims` found at the default scale with seed 0.
+fn full() -> Value {
+    serde_json::from_str(&committed("results/claims.json")).unwrap()
 }
 
 /// Statements whose numbers have no chance in them, or next to none: small computations decide them as
@@ -68,64 +63,248 @@ const EXACT: [&str; 30] = [
     "f:density",
 ];
 
-#[test]
-fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
-    let scratch = Scratch::new();
-    let report = scratch.json(&words("claims --quick --from records"));
-    let found = verdicts(&report);
-    let full = documented();
-    assert_eq!(found.len(), full.len(), "docs/claims.md has another list");
-    for row in report["claims"].as_array().unwrap() {
-        for key in ["statement", "command", "evidence", "section"] {
-            assert!(!row[key].as_str().unwrap().is_empty(), "{row}");
-        }
+/// Holds verdicts of fewer runs to those of the full table: what is decided at all is decided alike.
+fn assert_no_contradiction(found: &BTreeMap<String, String>) {
+    let full = verdicts(&full());
+    for (id, verdict) in found {
+        assert!(
+            verdict == "undecided" || *verdict == full[id],
+            "{id}: {verdict}, but {} in the full table",
+            full[id]
+        );
     }
-    for (id, verdict) in &found {
-        let pair = (&verdict[..], &full[id][..]);
-        let flips = [("shown", "refuted"), ("refuted", "shown")];
-        assert!(!flips.contains(&pair), "{id}: {pair:?}");
-    }
-    for id in EXACT {
-        assert_ne!(found[id], "open", "{id}");
-        assert_eq!(found[id], full[id], "{id}");
-    }
-    // From the records alone the same comes out, and in other forms.
-    let again = scratch.json(&words("claims --records-only --from records"));
-    assert_eq!(verdicts(&again), found);
-    let csv = scratch.run(&words("claims --records-only --from records --format csv"));
-    let head = csv.success().lines().next().unwrap();
-    assert_eq!(head, "id,statement,section,verdict,evidence,command");
-    let text = scratch.run(&words("claims --records-only --from records --only e:wide"));
-    let text = text.success();
-    assert!(text.contains("e:wide: SHOWN") && text.contains("$ foldglass enumerate"));
-    let open = scratch.json(&words(
-        "claims --records-only --from records --verdict open",
-    ));
-    assert!(verdicts(&open).values().all(|verdict| verdict == "open"));
 }
 
 #[test]
-fn what_was_stopped_goes_on_and_what_is_not_there_is_open() {
+fn every_statement_has_a_verdict_and_small_computations_make_it_again() {
     let scratch = Scratch::new();
-    let args = words("claims --quick --from records --json");
-    let run = scratch.run_and_interrupt(&args, Duration::from_millis(300));
-    if run.code == Some(130) {
-        assert!(run.errors.contains("goes on"), "{}", run.errors);
+    let report = scratch.json(&words("claims --quick"));
+    let found = verdicts(&report);
+    let full = full();
+    let keys = ["id", "section", "statement", "command"];
+    let said = |report: &Value| {
+        let list = report["claims"].as_array().unwrap().iter();
+        list.map(|row| keys.map(|key| row[key].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said(&report),
+        said(&full),
+        "results/claims.json is of another version"
+    );
+    for row in report["claims"].as_array().unwrap() {
+        for key in keys.into_iter().chain(["evidence"]) {
+            assert!(!row[key].as_str().unwrap().is_empty(), "{row}");
+        }
+        let kind = row["evidence_kind"].as_str().unwrap();
+        assert!(
+            ["proved", "exhaustive", "sampled", "records"].contains(&kind),
+            "{row}"
+        );
+        assert!(row["n"].is_u64(), "{row}");
+        assert_eq!(
+            row["verdict"] == "contradicted",
+            !row["matters"].is_null(),
+            "{row}"
+        );
     }
-    // What a killed one was writing is removed by the next, though nothing is left to be done.
-    scratch.json(&args[..4]);
-    scratch.file("records/claims/windows.json.77-3.reproduce.tmp", "{\"vers");
-    scratch.json(&args[..4]);
-    let kept = fs::read_dir(scratch.path().join("records/claims")).unwrap();
+    assert_no_contradiction(&found);
+    let full = verdicts(&full);
+    for id in EXACT {
+        assert_eq!(found[id], full[id], "{id}");
+    }
+    // From the records alone the same comes out, and in other forms.
+    let place = "claims --records-only --from reproduction-quick";
+    let again = scratch.json(&words(place));
+    assert_eq!(verdicts(&again), found);
+    let csv = scratch.run(&words(&format!("{place} --format csv")));
+    let head = csv.success().lines().next().unwrap();
+    assert_eq!(
+        head,
+        "id,statement,section,verdict,evidence_kind,n,matters,evidence,command"
+    );
+    let text = scratch.run(&words(&format!("{place} --only e:wide")));
+    let text = text.success();
+    assert!(text.contains("e:wide: HOLDS") && text.contains("$ foldglass enumerate"));
+    let said = "undecided because records are missing: run `foldglass reproduce --quick --out";
+    assert!(text.contains(said), "{text}");
+    for word in ["open", "undecided"] {
+        let some = scratch.json(&words(&format!("{place} --verdict {word}")));
+        assert!(!verdicts(&some).is_empty());
+        assert!(
+            verdicts(&some)
+                .values()
+                .all(|verdict| verdict == "undecided")
+        );
+    }
+}
+
+/// What a killed one was writing is removed by the next, though nothing is left to be done.
+#[test]
+fn unfinished_files_of_a_killed_one_are_removed() {
+    let scratch = Scratch::new();
+    let args = words("claims --quick --only a:");
+    scratch.json(&args);
+    scratch.file(
+        "reproduction-quick/claims/windows.json.77-3.reproduce.tmp",
+        "{\"vers",
+    );
+    scratch.json(&args);
+    let kept = fs::read_dir(scratch.path().join("reproduction-quick/claims")).unwrap();
     let names: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
     let unfinished = |name: &OsString| name.to_string_lossy().ends_with(".tmp");
     assert!(
         names.len() > 1 && !names.iter().any(unfinished),
         "{names:?}"
     );
-    let report = scratch.json(&words("claims --records-only --from nowhere"));
-    assert!(verdicts(&report).values().all(|verdict| verdict == "open"));
+}
+
+/// A reproduction at the smoke scale decides nothing that its runs cannot carry; and every number that a
+/// statement asks for is there.
+#[test]
+fn the_smoke_scale_contradicts_no_verdict_of_the_full_table() {
+    let scratch = Scratch::new();
+    scratch.run(&words("reproduce --quick --quiet")).success();
+    let report = scratch.json(&words("claims --quick --quiet"));
+    let found = verdicts(&report);
+    assert_no_contradiction(&found);
+    for row in report["claims"].as_array().unwrap() {
+        let evidence = row["evidence"].as_str().unwrap();
+        assert!(!evidence.contains("there are no records of"), "{row}");
+    }
+    read_only(&scratch, &found);
+    edited(&scratch);
+}
+
+/// What is decided does not depend on whether the directory can be written to.
+#[cfg(unix)]
+fn read_only(scratch: &Scratch, found: &BTreeMap<String, String>) {
+    let before = contents(&scratch.path().join("reproduction-quick"));
+    let locked = |mode: u32| {
+        use std::os::unix::fs::PermissionsExt;
+        let place = scratch.path().join("reproduction-quick");
+        fs::set_permissions(place, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    locked(0o555);
+    let again = scratch.json(&words("claims --records-only --from reproduction-quick"));
+    locked(0o755);
+    assert_eq!(verdicts(&again), *found);
+    assert!(before == contents(&scratch.path().join("reproduction-quick")));
+}
+
+#[cfg(not(unix))]
+fn read_only(_: &Scratch, _: &BTreeMap<String, String>) {}
+
+/// An edited number is found in every record that has a seal; a directory without seals is read, and said
+/// to be such once.
+fn edited(scratch: &Scratch) {
+    let decide = words("claims --records-only --from reproduction-quick");
+    for file in [
+        "reproduce.json",
+        "times.json",
+        "verdicts.json",
+        "claims/moves.json",
+        "censuses/parity-T8-k9-10-tolerance0-1.json",
+    ] {
+        let path = format!("reproduction-quick/{file}");
+        let kept = scratch.read(&path);
+        let (content, seal) = kept.rsplit_once(",\"check\"").unwrap();
+        let digit = content.rfind(['0', '2', '4', '6', '8']).unwrap();
+        let mut text = content.as_bytes().to_vec();
+        text[digit] += 1;
+        let text = String::from_utf8(text).unwrap();
+        scratch.file(&path, &format!("{text},\"check\"{seal}"));
+        let run = scratch.run(&decide);
+        assert_eq!(run.code, Some(2), "{file}: {}", run.errors);
+        let named = run.errors.contains(file) && run.errors.contains("seal");
+        assert!(named, "{file}: {}", run.errors);
+        // As an earlier version wrote it.
+        scratch.file(&path, &format!("{content}}}\n"));
+        let run = scratch.run(&decide);
+        assert_eq!(run.code, Some(0), "{file}: {}", run.errors);
+        let warned = run.errors.matches("earlier version").count();
+        assert_eq!(warned, 1, "{file}: {}", run.errors);
+        scratch.file(&path, &kept);
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_refused_and_not_made() {
+    let scratch = Scratch::new();
+    for args in [
+        "claims --from nowhere",
+        "claims --records-only --from nowhere",
+        "claims --records-only",
+    ] {
+        let run = scratch.run(&words(args));
+        assert_eq!(run.code, Some(2), "{args}: {}", run.errors);
+        assert!(
+            run.errors.contains("foldglass reproduce --out"),
+            "{args}: {}",
+            run.errors
+        );
+    }
+    assert!(scratch.files().is_empty());
     let refused = scratch.run(&words("claims --records-only --verdict maybe"));
     assert_eq!(refused.code, Some(2));
     assert!(refused.errors.contains("in-part"), "{}", refused.errors);
+}
+
+#[test]
+fn what_was_stopped_goes_on() {
+    let scratch = Scratch::new();
+    let args = words("claims --quick --json");
+    let run = scratch.run_and_interrupt(&args, Duration::from_millis(300));
+    if run.code == Some(130) {
+        assert!(run.errors.contains("goes on"), "{}", run.errors);
+    }
+}
+
+/// The table of the documentation is that of the committed full run, in the words of this version.
+#[test]
+fn the_documented_table_is_the_committed_one() {
+    let docs = committed("docs/claims.md");
+    let rows: Vec<Vec<String>> = docs
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| ---"))
+        .filter(|line| !line.starts_with("| id "))
+        .map(|line| {
+            let cells = line.trim_matches('|').split(" | ");
+            cells
+                .map(|cell| cell.trim().replace("\\_", "_").replace("\\|", "|"))
+                .collect()
+        })
+        .filter(|cells: &Vec<String>| cells.len() == 9)
+        .collect();
+    let full = full();
+    let claims = full["claims"].as_array().unwrap();
+    assert_eq!(
+        rows.len(),
+        claims.len(),
+        "`cargo xtask claims` writes docs/claims.md"
+    );
+    for (cells, claim) in rows.iter().zip(claims) {
+        let word = |key: &str| claim[key].as_str().unwrap_or("").to_owned();
+        let verdict = match claim["verdict"].as_str().unwrap() {
+            "in-part" => "holds in part",
+            other => other,
+        };
+        let said = (cells[0].as_str(), cells[3].as_str(), cells[4].as_str());
+        let kind = word("evidence_kind");
+        assert_eq!(said, (&word("id")[..], verdict, &kind[..]));
+    }
+    let count = |verdict: &str| {
+        claims
+            .iter()
+            .filter(|claim| claim["verdict"] == verdict)
+            .count()
+    };
+    let tally = format!(
+        "{} hold, {} hold in part, {} are contradicted, {} are undecided",
+        count("holds"),
+        count("in-part"),
+        count("contradicted"),
+        count("undecided")
+    );
+    assert!(docs.contains(&tally), "{tally}");
 }

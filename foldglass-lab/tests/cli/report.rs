@@ -7,8 +7,14 @@ use serde_json::Value;
 
 use crate::support::{Scratch, contents};
 
-/// Items that are made from committed records in a moment.
-const ITEMS: [&str; 3] = ["tab:containment", "tab:escape", "fig:temperature_untied_b"];
+/// The items that are made from committed records, in less than a second.
+const ITEMS: [&str; 5] = [
+    "tab:containment",
+    "tab:escape",
+    "fig:temperature_untied_b",
+    "text:relabelling",
+    "text:cures",
+];
 
 fn reproduce(scratch: &Scratch) -> Value {
     let args = [&["reproduce"], &ITEMS[..], &["--quick", "--out", "here"]].concat();

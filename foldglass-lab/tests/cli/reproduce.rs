@@ -1,6 +1,7 @@
 //! `reproduce`: items by their labels, at the smoke scale.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -105,7 +106,7 @@ fn a_table_is_compared_row_by_row_and_gone_on_with_without_recomputing() {
     ] {
         assert!(text.contains(said), "{text}");
     }
-    assert!(text.lines().count() < 20, "{text}");
+    assert!(text.lines().count() < 24, "{text}");
     let all = scratch.run(&[&args[..], &["--rows", "all"]].concat());
     for said in ["parity (0,0) T=10", "0.747 ± 0.241", "95 % interval"] {
         assert!(all.success().contains(said), "{}", all.text);
@@ -145,7 +146,7 @@ fn a_comparison_is_made_from_the_records_alone() {
             .any(|name| name.contains("censuses/parity-T8"))
     );
     assert!(before.contains_key("verdicts.json"));
-    let again = ["reproduce", "--from", "here", "--json"];
+    let again = ["reproduce", "tab:trapsexist", "--from", "here", "--json"];
     let said = |text: &str| {
         let mut object = report(serde_json::from_str(text).unwrap());
         // Only what is run is reported.
@@ -155,15 +156,26 @@ fn a_comparison_is_made_from_the_records_alone() {
     assert_eq!(said(scratch.run(&again).success()), said(&first.text));
     assert_eq!(contents(&scratch.path().join("here")), before);
     every_format(&scratch);
-    // Without the records of a census its numbers are not known.
-    fs::remove_dir_all(scratch.path().join("here/censuses")).unwrap();
-    let less = scratch.run(&again).json();
-    let rows = less["items"][0]["rows"].as_array().unwrap();
-    let unknown = |row: &&Value| row["why"] == "no runs" && row["detectable"]["kind"] == "anything";
-    assert_eq!(
-        (rows.iter().filter(unknown).count(), &less["differ"]),
-        (37, &0.into())
+    // Without the records of a census it is not shown, and not compared with less.
+    fs::remove_file(
+        scratch
+            .path()
+            .join("here/censuses/parity-T6-k9-10-tolerance0-1.json"),
+    )
+    .unwrap();
+    let run = scratch.run(&again);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.errors.contains("the census of parity at T = 6")
+            && run.errors.contains("tab:trapsexist"),
+        "{}",
+        run.errors
     );
+    let others = scratch
+        .run(&["reproduce", "--from", "here", "--json"])
+        .json();
+    let items = others["items"].as_array().unwrap();
+    assert!(items.iter().all(|item| item["item"] != "tab:trapsexist"));
 }
 
 #[test]
@@ -194,7 +206,9 @@ fn from_names_what_is_not_there() {
 
 /// Writes the table of the records in `here` in every format.
 fn every_format(scratch: &Scratch) {
-    let from = |more: &[&str]| scratch.run(&[&["reproduce", "--from", "here"], more].concat());
+    let from = |more: &[&str]| {
+        scratch.run(&[&["reproduce", "tab:trapsexist", "--from", "here"], more].concat())
+    };
     from(&["--table", "all.csv"]).success();
     let printed = from(&["--format", "csv"]);
     assert_eq!(printed.success(), scratch.read("all.csv"));
@@ -297,10 +311,13 @@ fn networks_are_compared_from_committed_records() {
     let svg = scratch.read(path);
     assert_well_formed(&svg);
     assert!(svg.contains("entropy coefficient") && svg.contains("quasigroup"));
-    // Records that lie there are not replaced, and their faults are named.
+    // Records of one's own take their place, and their faults are named.
     let place = "here/fleets/escape.jsonl";
-    let kept = scratch.read(place);
+    assert!(!scratch.path().join(place).exists());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let kept = fs::read_to_string(root.join("results/escape.jsonl")).unwrap();
     let less: Vec<&str> = kept.lines().take(4).collect();
+    fs::create_dir(scratch.path().join("here/fleets")).unwrap();
     scratch.file(place, &less.join("\n"));
     let fewer = scratch.json(&args);
     let exact = |report: &Value| {
@@ -313,20 +330,21 @@ fn networks_are_compared_from_committed_records() {
         (&exact(&report)["n"], &exact(&fewer)["n"]),
         (&189.into(), &63.into())
     );
+    assert_eq!(fewer["items"][1]["missing_runs"], 6);
+    let twice = [&kept[..], less[1], "\n"].concat();
+    scratch.file(place, &twice);
+    let run = scratch.run(&args);
+    assert_eq!(run.code, Some(2));
+    let said = "line 11 repeats a network: class \"(0,0)\", place \"first\"";
+    assert!(run.errors.contains(said), "{}", run.errors);
     scratch.file(place, "{\"kind\":\"run\"}\n{\"place\":\"last\"}\n");
     let run = scratch.run(&args);
     assert_eq!(run.code, Some(2));
     let said = run.errors.contains("escape.jsonl") && run.errors.contains("line 2");
     assert!(said, "{}", run.errors);
-    // A directory without them says what makes them.
+    // Without them the committed ones are read.
     fs::remove_file(scratch.path().join(place)).unwrap();
-    let run = scratch.run(&["reproduce", "tab:escape", "--from", "here"]);
-    assert_eq!(run.code, Some(2));
-    assert!(
-        run.errors.contains("reproduce tab:escape --out"),
-        "{}",
-        run.errors
-    );
+    assert_eq!(exact(&scratch.json(&args))["n"], 189);
 }
 
 /// Every element is closed in the order it was opened.

@@ -8,7 +8,7 @@ use foldglass::landscape::ignored::ignored;
 use foldglass::{Class, InputLaw, Reward, Shape, Window};
 use foldglass_study::Shard;
 use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::class;
 use crate::claims::Bench;
@@ -46,17 +46,64 @@ fn traps(found: &Found) -> &Traps {
     found.traps.as_ref().expect("they are sought")
 }
 
-fn line(name: &str, found: &Found) -> Value {
-    let rewards: Vec<String> = traps(found)
-        .by(|kind| kind.reward.clone())
-        .into_iter()
-        .map(|(reward, _)| reward.to_string())
-        .collect();
-    json!({
-        "class": name, "cells": found.cells, "codes": found.codes,
-        "local_maxima": found.local_maxima.to_string(),
-        "traps": traps(found).count().to_string(), "rewards": rewards,
-    })
+/// What [`windows`] and [`lengths`] find.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Censuses {
+    /// Class by class.
+    pub classes: Vec<Census>,
+}
+
+/// All codes of a class.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Census {
+    /// The class, in words.
+    pub class: String,
+    /// The symbols that a cell sees before and after its own.
+    pub window: [usize; 2],
+    /// The tokens that it remembers.
+    pub memory: usize,
+    /// Its codes.
+    pub codes: u64,
+    /// Codes below 1 that no single change raises.
+    pub local_maxima: u64,
+    /// Traps.
+    pub traps: u64,
+    /// Their rewards.
+    pub rewards: Vec<String>,
+}
+
+impl Censuses {
+    /// The codes of all classes together.
+    pub fn codes(&self) -> u64 {
+        self.classes.iter().map(|census| census.codes).sum()
+    }
+}
+
+impl Census {
+    fn new(name: String, shape: &Shape, found: &Found) -> Census {
+        let rewards = traps(found).by(|kind| kind.reward.clone());
+        let rewards = rewards.into_iter().map(|(reward, _)| reward.to_string());
+        Census {
+            class: name,
+            window: [shape.window.past, shape.window.future],
+            memory: shape.memory,
+            codes: found.codes.parse().expect("a small class"),
+            local_maxima: small(found.local_maxima),
+            traps: small(traps(found).count()),
+            rewards: rewards.collect(),
+        }
+    }
+
+    /// Whether it is a class of the theorem: the step's own symbol and one token.
+    pub fn is_narrow(&self) -> bool {
+        (self.window, self.memory) == ([0, 0], 1)
+    }
+}
+
+fn small(count: u128) -> u64 {
+    u64::try_from(count).expect("a small class")
 }
 
 fn shape(past: usize, future: usize, memory: usize) -> Shape {
@@ -68,7 +115,7 @@ fn shape(past: usize, future: usize, memory: usize) -> Shape {
 }
 
 /// One length, uniform inputs: wider windows and longer memory.
-pub fn windows(bench: &Bench) -> Result<Value, Error> {
+pub fn windows(bench: &Bench) -> Result<Option<Censuses>, Error> {
     let small: &[(&str, usize, Shape)] = &[
         ("parity", 3, shape(0, 0, 1)),
         ("parity", 4, shape(0, 0, 1)),
@@ -94,13 +141,13 @@ pub fn windows(bench: &Bench) -> Result<Value, Error> {
         let class = class(task, &InputLaw::Uniform, &[length], shape);
         let Window { past, future } = shape.window;
         let name = format!("{task} ({past},{future}) n_y={} T={length}", shape.memory);
-        lines.push(line(&name, &take(bench, &class)?));
+        lines.push(Census::new(name, &shape, &take(bench, &class)?));
     }
-    Ok(json!({"classes": lines}))
+    Ok(Some(Censuses { classes: lines }))
 }
 
 /// Several lengths that share cells, uniform inputs.
-pub fn lengths(bench: &Bench) -> Result<Value, Error> {
+pub fn lengths(bench: &Bench) -> Result<Option<Censuses>, Error> {
     let small: &[(&[usize], Shape)] = &[
         (&[1, 2], shape(0, 0, 1)),
         (&[2, 3], shape(0, 0, 1)),
@@ -121,13 +168,53 @@ pub fn lengths(bench: &Bench) -> Result<Value, Error> {
         let Window { past, future } = shape.window;
         let words: Vec<String> = lengths.iter().map(usize::to_string).collect();
         let name = format!("parity ({past},{future}) T={}", words.join(","));
-        lines.push(line(&name, &take(bench, &class)?));
+        lines.push(Census::new(name, &shape, &take(bench, &class)?));
     }
-    Ok(json!({"classes": lines}))
+    Ok(Some(Censuses { classes: lines }))
+}
+
+/// What [`correlated`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Correlated {
+    /// By T and k.
+    pub classes: Vec<TrapCensus>,
+}
+
+/// The traps of correlated parity at one T and k.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrapCensus {
+    /// T.
+    pub length: usize,
+    /// k.
+    pub repeat: String,
+    /// Codes of the class.
+    pub codes: u64,
+    /// Codes below 1 that no single change raises.
+    pub local_maxima: u64,
+    /// Traps.
+    pub traps: u64,
+    /// Traps up to the names of tokens.
+    pub orbits: u64,
+    /// Orbits by the number of positions that they ignore.
+    pub ignored_sizes: BTreeMap<usize, u64>,
+    /// Orbits whose reward is that of the summed gaps of the ignored positions.
+    pub reward_formula: u64,
+    /// Orbits whose reward is that of the number of ignored positions.
+    pub reward_by_number: u64,
+    /// The rewards of the traps.
+    pub rewards: Vec<String>,
+    /// The largest single losses on the ways out of traps.
+    pub losses: Vec<String>,
+    /// Those of the form (1-k)(2k-1)^(j+1)/2.
+    pub losses_of_formula: u64,
+    /// The drops below the traps on these ways.
+    pub barriers: Vec<String>,
 }
 
 /// Correlated parity by T and k: traps, the positions they ignore, their rewards and losses by formula.
-pub fn correlated(bench: &Bench) -> Result<Value, Error> {
+pub fn correlated(bench: &Bench) -> Result<Option<Correlated>, Error> {
     let lengths = bench.scaled(4..=8, 4..=6);
     let repeats: &[&str] = bench.scaled(&["3/5", "3/4", "9/10", "19/20"], &["3/4", "9/10"]);
     let mut lines = Vec::new();
@@ -139,26 +226,23 @@ pub fn correlated(bench: &Bench) -> Result<Value, Error> {
             lines.push(trap_line(length, k, &found));
         }
     }
-    Ok(json!({"classes": lines}))
+    Ok(Some(Correlated { classes: lines }))
 }
 
-fn trap_line(length: usize, k: &str, found: &Found) -> Value {
+fn trap_line(length: usize, k: &str, found: &Found) -> TrapCensus {
     let traps = traps(found);
-    let (mut sizes, mut odd) = (BTreeMap::new(), 0usize);
+    let mut sizes = BTreeMap::new();
     // The reward by the summed gaps of the ignored positions, and by their number.
-    let (mut formula, mut literal) = (0usize, 0usize);
-    let mut sets: BTreeMap<String, String> = BTreeMap::new();
+    let (mut formula, mut literal) = (0, 0);
     for code in &traps.codes {
         let ignored = ignored(code, length);
-        *sizes.entry(ignored.len().to_string()).or_insert(0usize) += 1;
-        odd += ignored.len() % 2;
+        *sizes.entry(ignored.len()).or_insert(0) += 1;
         let reward = foldglass::count::reward(code);
         let number: Vec<usize> = (0..ignored.len())
             .flat_map(|n| [2 * n, 2 * n + 1])
             .collect();
-        literal += usize::from(lowest_terms(reward.ratio()) == paired_reward(k, &number));
-        formula += usize::from(lowest_terms(reward.ratio()) == paired_reward(k, &ignored));
-        sets.insert(format!("{ignored:?}"), reward.to_string());
+        literal += u64::from(lowest_terms(reward.ratio()) == paired_reward(k, &number));
+        formula += u64::from(lowest_terms(reward.ratio()) == paired_reward(k, &ignored));
     }
     let losses = traps.by(|kind| kind.loss.clone());
     let known: Vec<String> = losses
@@ -171,15 +255,23 @@ fn trap_line(length: usize, k: &str, found: &Found) -> Value {
         .iter()
         .map(|(reward, _)| reward.to_string())
         .collect();
-    json!({
-        "T": length, "k": k, "local_maxima": found.local_maxima.to_string(),
-        "traps": traps.count().to_string(), "orbits": traps.codes.len(), "ignored_sizes": sizes,
-        "odd": odd, "reward_formula": formula, "reward_by_number": literal, "rewards": rewards, "sets": sets,
-        "losses_of_formula": of_formula.count(), "losses": known,
-        "barriers": traps.by(|kind| kind.barrier.clone()).iter()
-            .filter_map(|(barrier, _)| barrier.as_ref().map(Reward::to_string))
-            .collect::<Vec<_>>(),
-    })
+    let barriers = traps.by(|kind| kind.barrier.clone()).into_iter();
+    let barriers = barriers.filter_map(|(barrier, _)| barrier.as_ref().map(Reward::to_string));
+    TrapCensus {
+        length,
+        repeat: k.to_owned(),
+        codes: found.codes.parse().expect("a small class"),
+        local_maxima: small(found.local_maxima),
+        traps: small(traps.count()),
+        orbits: traps.codes.len() as u64,
+        ignored_sizes: sizes,
+        reward_formula: formula,
+        reward_by_number: literal,
+        rewards,
+        losses_of_formula: of_formula.count() as u64,
+        losses: known,
+        barriers: barriers.collect(),
+    }
 }
 
 /// (1 + (2k-1)^m) / 2, m the summed gaps of the positions paired in order.

@@ -7,7 +7,7 @@ use foldglass::stats::Proportion;
 use foldglass::watch::Tally;
 use foldglass::{Class, Code, InputLaw, Shape};
 use foldglass_study::parallel::in_order;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::class;
 use crate::claims::Bench;
@@ -20,13 +20,33 @@ fn failed(error: foldglass::chain::ChainError) -> Error {
     Error::Failed(error.to_string())
 }
 
+/// What [`cold`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cold {
+    /// The temperatures.
+    pub taus: Vec<f64>,
+    /// The untied class.
+    pub untied: ColdChains,
+    /// The tied one.
+    pub tied: ColdChains,
+}
+
+/// Cold chains of a class.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColdChains {
+    /// Sweeps at each temperature.
+    pub sweeps: u64,
+    /// Those that lower J, at any of them.
+    pub falls: u64,
+    /// Whether a chain that starts at an optimal code ever leaves J = 1.
+    pub left_optimum: bool,
+}
+
 /// Chains at four temperatures: whether a sweep ever lowers J; and an optimal code left alone.
-pub fn cold(bench: &Bench) -> Result<Value, Error> {
-    let mut lines = Vec::new();
-    for (name, shape, order) in [
-        ("untied", Shape::untied(0, 3), Order::Step),
-        ("tied", Shape::tied(0, 3), Order::Cell),
-    ] {
+pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
+    let chains = |shape, order| -> Result<ColdChains, Error> {
         let length = bench.scaled(7, 5);
         let class = class("quasigroup", &InputLaw::Uniform, &[length], shape);
         let sweeps = bench.scaled(200, 20);
@@ -34,7 +54,7 @@ pub fn cold(bench: &Bench) -> Result<Value, Error> {
             kernel: Kernel::Metropolis,
             order,
         };
-        let mut falls = 0usize;
+        let mut falls = 0;
         for tau in COLD {
             let chains = Chains::new(&class, settings, bench.seed, 0..1, bench.allowance);
             let mut chains = chains.map_err(failed)?;
@@ -42,15 +62,20 @@ pub fn cold(bench: &Bench) -> Result<Value, Error> {
                 bench.go_on()?;
                 let before = chains.reward(0);
                 chains.sweep(&[tau]);
-                falls += usize::from(chains.reward(0) < before);
+                falls += u64::from(chains.reward(0) < before);
             }
         }
-        lines.push(json!({
-            "class": name, "sweeps": sweeps, "falls": falls,
-            "left_optimum": leaves_optimum(bench, &class, settings)?,
-        }));
-    }
-    Ok(json!({"taus": COLD, "classes": lines}))
+        Ok(ColdChains {
+            sweeps,
+            falls,
+            left_optimum: leaves_optimum(bench, &class, settings)?,
+        })
+    };
+    Ok(Some(Cold {
+        taus: COLD.to_vec(),
+        untied: chains(Shape::untied(0, 3), Order::Step)?,
+        tied: chains(Shape::tied(0, 3), Order::Cell)?,
+    }))
 }
 
 /// Whether a chain that starts at the folding code ever has a reward below 1.
@@ -73,8 +98,42 @@ fn leaves_optimum(bench: &Bench, class: &Class, settings: Settings) -> Result<bo
     Ok(left)
 }
 
+/// What [`quench`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quenches {
+    /// By T, k and temperature.
+    pub points: Vec<Quench>,
+}
+
+/// Quenches at one T, k and temperature.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quench {
+    /// T.
+    pub length: usize,
+    /// k.
+    pub repeat: String,
+    /// The temperature.
+    pub tau: f64,
+    /// Chains that end below 0.99.
+    pub trapped: u64,
+    /// Of so many.
+    pub runs: u64,
+}
+
+impl Quench {
+    /// The share that is trapped.
+    pub fn share(&self) -> Proportion {
+        Proportion {
+            successes: self.trapped,
+            trials: self.runs,
+        }
+    }
+}
+
 /// The share of Metropolis quenches that end below 0.99, by T and k, at the paper's temperature and at none.
-pub fn quench(bench: &Bench) -> Result<Value, Error> {
+pub fn quench(bench: &Bench) -> Result<Option<Quenches>, Error> {
     let runs = bench.scaled(512u64, 64);
     let sweeps = bench.scaled(3000, 1500);
     let lengths: Vec<usize> = bench.scaled(4..=10, 6..=6).collect();
@@ -104,19 +163,17 @@ pub fn quench(bench: &Bench) -> Result<Value, Error> {
         job,
         |(n, trapped): (usize, u64)| {
             let (length, k, tau) = points[n];
-            let share = Proportion {
-                successes: trapped,
-                trials: runs,
-            };
-            let interval = share.interval(0.95);
-            lines.push(json!({
-                "T": length, "k": k, "tau": tau, "runs": runs, "trapped": trapped,
-                "low": interval.low, "high": interval.high,
-            }));
+            lines.push(Quench {
+                length,
+                repeat: k.to_owned(),
+                tau,
+                trapped,
+                runs,
+            });
             Ok(())
         },
     )?;
-    Ok(json!({"points": lines}))
+    Ok(Some(Quenches { points: lines }))
 }
 
 fn trapped(bench: &Bench, length: usize, k: &str, tau: f64, runs: u64, sweeps: usize) -> u64 {

@@ -11,7 +11,7 @@ use foldglass::policy::InitialLaw;
 use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task, count,
 };
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::class;
 use crate::claims::Bench;
@@ -25,11 +25,31 @@ fn is_good(path: &Path) -> bool {
     path.reward.is_one() && verify(path, Allowance::default()).is_ok()
 }
 
+/// What [`codes`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Escapes {
+    /// Random codes.
+    pub tried: u64,
+    /// Those whose path leads to 1 and was checked.
+    pub arrived: u64,
+    /// Paths within the bound of the proof.
+    pub within: u64,
+    /// Paths on which one step reroutes states to two tokens or more.
+    pub several_unused: u64,
+    /// Paths that finish within q^2 moves.
+    pub finishes_within: u64,
+    /// Codes of parity at T = 3 whose path leads to 1 and was checked.
+    pub small: u64,
+    /// Of all.
+    pub small_of: u64,
+}
+
 /// Random codes of several tasks, and every code of parity at T = 3.
-pub fn codes(bench: &Bench) -> Result<Value, Error> {
+pub fn codes(bench: &Bench) -> Result<Option<Escapes>, Error> {
     let mut stream = Stream::new(bench.seed, 6);
-    let (mut tried, mut arrived, mut within) = (0usize, 0usize, 0usize);
-    let (mut unused_more, mut last_only) = (0usize, 0usize);
+    let (mut tried, mut arrived, mut within) = (0u64, 0u64, 0u64);
+    let (mut unused_more, mut last_only) = (0u64, 0u64);
     for (task, length) in [("z:5", 5), ("quasigroup", 5), ("s:3", 4), ("parity", 9)] {
         let class = class(task, &InputLaw::Uniform, &[length], Shape::untied(0, 0));
         for _ in 0..bench.scaled(100, 10) {
@@ -37,23 +57,28 @@ pub fn codes(bench: &Bench) -> Result<Value, Error> {
             let code = random_code(&class, &mut stream);
             let path = path_of(&code)?;
             tried += 1;
-            arrived += usize::from(is_good(&path));
-            within += usize::from(path.moves.len() as u128 <= most_moves(class.q(), length));
+            arrived += u64::from(is_good(&path));
+            within += u64::from(path.moves.len() as u128 <= most_moves(class.q(), length));
             // States rerouted at one step are one fewer than those that shared a token: more than one
             // reroute there means that more than one token was unused.
-            unused_more += usize::from(has_two_targets(&class, &path));
-            last_only += usize::from(finishes(&path) <= class.q() * class.q());
+            unused_more += u64::from(has_two_targets(&class, &path));
+            last_only += u64::from(finishes(&path) <= class.q() * class.q());
         }
     }
     let small = class("parity", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
-    let mut all = 0usize;
+    let mut all = 0u64;
     for n in 0..1usize << small.cells() {
         let code = Code::from_fn(&small, |cell| (n >> cell & 1) as Symbol);
-        all += usize::from(is_good(&path_of(&code)?));
+        all += u64::from(is_good(&path_of(&code)?));
     }
-    Ok(json!({
-        "tried": tried, "arrived": arrived, "within": within, "several_unused": unused_more,
-        "finishes_within": last_only, "parity_T3": all, "parity_T3_of": 1usize << small.cells(),
+    Ok(Some(Escapes {
+        tried,
+        arrived,
+        within,
+        several_unused: unused_more,
+        finishes_within: last_only,
+        small: all,
+        small_of: 1 << small.cells(),
     }))
 }
 
@@ -74,8 +99,18 @@ fn has_two_targets(class: &Class, path: &Path) -> bool {
     steps.len() < all
 }
 
+/// What [`product_laws`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Products {
+    /// Random codes, each under random marginals.
+    pub runs: u64,
+    /// Those whose path leads to 1 and was checked.
+    pub arrived: u64,
+}
+
 /// Random codes under random marginals of full support.
-pub fn product_laws(bench: &Bench) -> Result<Value, Error> {
+pub fn product_laws(bench: &Bench) -> Result<Option<Products>, Error> {
     let mut stream = Stream::new(bench.seed, 7);
     let (length, q) = (4, 5);
     let runs = bench.scaled(12, 4);
@@ -83,9 +118,9 @@ pub fn product_laws(bench: &Bench) -> Result<Value, Error> {
     for _ in 0..runs {
         let class = random_product(&mut stream, q, length);
         let code = random_code(&class, &mut stream);
-        arrived += usize::from(is_good(&path_of(&code)?));
+        arrived += u64::from(is_good(&path_of(&code)?));
     }
-    Ok(json!({"runs": runs, "arrived": arrived}))
+    Ok(Some(Products { runs, arrived }))
 }
 
 /// The paper's square under marginals drawn from Dirichlet(1), of full support.
@@ -103,14 +138,32 @@ fn random_product(stream: &mut Stream, q: usize, length: usize) -> Class {
     Class::new(task, Shape::untied(0, 0), Allowance::default()).expect("a small class")
 }
 
+/// What [`policies`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collapsed {
+    /// Random policies.
+    pub policies: u64,
+    /// Those that are led to 1.
+    pub arrived: u64,
+    /// The most that J falls on the way to a code.
+    pub drop: f64,
+    /// Local maxima that are not codes, of as many.
+    pub maxima: u64,
+    /// The most that J moves while one of them collapses.
+    pub deviation: f64,
+    /// Whether the uniform policy is stationary and not a maximum.
+    pub uniform_is_saddle: bool,
+}
+
 /// Policies led to codes along segments: local maxima at constant J, others without loss.
-pub fn policies(bench: &Bench) -> Result<Value, Error> {
+pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
     let mut stream = Stream::new(bench.seed, 8);
     let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
     let runs = bench.scaled(60, 6);
     let refuse = |error: foldglass::escape::EscapeError| Error::Failed(error.to_string());
-    let (mut drop, mut deviation, mut arrived) = (0f64, 0f64, 0usize);
-    let mut maxima = 0usize;
+    let (mut drop, mut deviation, mut arrived) = (0f64, 0f64, 0u64);
+    let mut maxima = 0u64;
     for _ in 0..runs {
         bench.go_on()?;
         let mut policy = Policy::uniform(&class);
@@ -121,7 +174,7 @@ pub fn policies(bench: &Bench) -> Result<Value, Error> {
         }
         let found = collapse(&policy, 1e-12, Allowance::default()).map_err(refuse)?;
         drop = drop.max(found.drop);
-        arrived += usize::from(is_good(&path_of(&found.code)?));
+        arrived += u64::from(is_good(&path_of(&found.code)?));
         // A local maximum that is no code: an optimum, its unconsulted cells spread.
         let mut best = random_code(&class, &mut stream);
         let path = path_of(&best)?;
@@ -135,26 +188,45 @@ pub fn policies(bench: &Bench) -> Result<Value, Error> {
             spread.set_row(cell, &row).expect("a row of probabilities");
         }
         let found = collapse(&spread, 1e-12, Allowance::default()).map_err(refuse)?;
-        maxima += usize::from(count::reward(&found.code).is_one());
+        maxima += u64::from(count::reward(&found.code).is_one());
         deviation = deviation.max(found.deviation);
     }
     let uniform =
         collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).map_err(refuse)?;
-    Ok(json!({
-        "policies": runs, "arrived": arrived, "drop": drop, "maxima": maxima,
-        "deviation": deviation,
-        "uniform_is_saddle": matches!(uniform.standing, Standing::Saddle(_)),
+    Ok(Some(Collapsed {
+        policies: runs,
+        arrived,
+        drop,
+        maxima,
+        deviation,
+        uniform_is_saddle: matches!(uniform.standing, Standing::Saddle(_)),
     }))
+}
+
+/// What [`defended`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Defended {
+    /// Random codes from which ascent begins.
+    pub tried: u64,
+    /// Ends below 1.
+    pub codes: u64,
+    /// Ends none of whose changes is neutral.
+    pub strict: u64,
+    /// Ends all of whose cells are consulted.
+    pub all_consulted: u64,
+    /// Ends whose escape begins at a cell that nobody consults.
+    pub unconsulted_first: u64,
 }
 
 /// Codes below 1 at which random ascent ends: whether their consulted cells are strictly defended, and
 /// how they escape first.
-pub fn defended(bench: &Bench) -> Result<Value, Error> {
+pub fn defended(bench: &Bench) -> Result<Option<Defended>, Error> {
     let class = class("quasigroup", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
     let mut stream = Stream::new(bench.seed, 9);
     let tried = bench.scaled(2_000, 200);
-    let (mut codes, mut strict, mut all_consulted) = (0usize, 0usize, 0usize);
-    let mut unconsulted_first = 0usize;
+    let (mut codes, mut strict, mut all_consulted) = (0u64, 0u64, 0u64);
+    let mut unconsulted_first = 0u64;
     for n in 0..tried {
         if n % 64 == 0 {
             bench.go_on()?;
@@ -165,16 +237,18 @@ pub fn defended(bench: &Bench) -> Result<Value, Error> {
         }
         let found = defence(&code, Allowance::default())?;
         codes += 1;
-        strict += usize::from(found.neutral.is_empty());
-        all_consulted += usize::from(found.unconsulted.is_empty());
+        strict += u64::from(found.neutral.is_empty());
+        all_consulted += u64::from(found.unconsulted.is_empty());
         let path = path_of(&code)?;
         let first = path.moves.first();
-        unconsulted_first +=
-            usize::from(first.is_some_and(|m| found.unconsulted.contains(&m.cell)));
+        unconsulted_first += u64::from(first.is_some_and(|m| found.unconsulted.contains(&m.cell)));
     }
-    Ok(json!({
-        "tried": tried, "codes": codes, "strict": strict, "all_consulted": all_consulted,
-        "unconsulted_first": unconsulted_first,
+    Ok(Some(Defended {
+        tried,
+        codes,
+        strict,
+        all_consulted,
+        unconsulted_first,
     }))
 }
 

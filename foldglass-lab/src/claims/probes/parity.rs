@@ -4,34 +4,76 @@
 use foldglass::anatomy::{StepKind, product, steps};
 use foldglass::thermo::parity::Parity;
 use foldglass::{Code, InputLaw, Reward, Shape, Symbol, count};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use super::class;
 use crate::claims::Bench;
 use crate::error::Error;
 
-/// All codes of one length: the formula, dead steps, half-resets, counts by reward.
-pub fn codes(bench: &Bench) -> Result<Value, Error> {
-    let mut found = serde_json::Map::new();
-    for length in 2..=bench.scaled(4, 3) {
-        found.insert(format!("T{length}"), codes_of(bench, length)?);
-    }
-    let mut logs = Vec::new();
-    for length in 3..=bench.scaled(5, 4) {
-        logs.push(log_z_apart(bench, length)?);
-    }
-    found.insert("log_z_apart".to_owned(), json!(logs));
-    Ok(found.into())
+/// What [`codes`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Codes {
+    /// By T, from 2 on.
+    pub lengths: BTreeMap<usize, CodesOf>,
+    /// The most that ln Z by the closed form is off that of all codes, by T, from 3 on.
+    pub log_z_apart: BTreeMap<usize, f64>,
 }
 
-fn codes_of(bench: &Bench, length: usize) -> Result<Value, Error> {
+/// All codes of one length.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodesOf {
+    /// How many there are.
+    pub codes: u64,
+    /// Those whose reward is that of the product formula.
+    pub formula_holds: u64,
+    /// Those with a dead step.
+    pub dead: u64,
+    /// Those of them whose reward is not 1/2.
+    pub dead_not_half: u64,
+    /// Of the others, how many with so many half-resets have which reward.
+    pub by_resets: BTreeMap<usize, BTreeMap<String, u64>>,
+    /// Pairs of links of a step: those that track the state, half-resets, dead ones.
+    pub pairs: [u64; 3],
+}
+
+impl Codes {
+    /// A sum over the lengths.
+    pub fn sum(&self, of: fn(&CodesOf) -> u64) -> u64 {
+        self.lengths.values().map(of).sum()
+    }
+
+    /// The longest length.
+    pub fn longest(&self) -> usize {
+        self.lengths.keys().copied().max().unwrap_or(0)
+    }
+}
+
+/// All codes of one length: the formula, dead steps, half-resets, counts by reward.
+pub fn codes(bench: &Bench) -> Result<Option<Codes>, Error> {
+    let mut lengths = BTreeMap::new();
+    for length in 2..=bench.scaled(4, 3) {
+        lengths.insert(length, codes_of(bench, length)?);
+    }
+    let mut log_z_apart = BTreeMap::new();
+    for length in 3..=bench.scaled(5, 4) {
+        log_z_apart.insert(length, self::log_z_apart(bench, length)?);
+    }
+    Ok(Some(Codes {
+        lengths,
+        log_z_apart,
+    }))
+}
+
+fn codes_of(bench: &Bench, length: usize) -> Result<CodesOf, Error> {
     let class = class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
     let half = Reward::new(1u8, 2u8);
-    let (mut formula, mut dead, mut dead_elsewhere) = (0usize, 0usize, 0usize);
-    let mut pairs = BTreeMap::from([("one", 0usize), ("half", 0), ("dead", 0)]);
-    let mut by_resets: BTreeMap<usize, BTreeMap<String, usize>> = BTreeMap::new();
-    let number = 1usize << class.cells();
+    let (mut formula, mut dead, mut dead_elsewhere) = (0, 0, 0);
+    let mut pairs = [0u64; 3];
+    let mut by_resets: BTreeMap<usize, BTreeMap<String, u64>> = BTreeMap::new();
+    let number = 1u64 << class.cells();
     for n in 0..number {
         if n % 4096 == 0 {
             bench.go_on()?;
@@ -39,11 +81,11 @@ fn codes_of(bench: &Bench, length: usize) -> Result<Value, Error> {
         let code = Code::from_fn(&class, |cell| (n >> cell & 1) as Symbol);
         let reward = count::reward(&code);
         let (factors, said) = product(&code).expect("the formula is for this class");
-        formula += usize::from(said == reward);
+        formula += u64::from(said == reward);
         let steps = steps(&code);
         if steps.iter().any(|step| step.kind.is_dead()) {
             dead += 1;
-            dead_elsewhere += usize::from(reward != half);
+            dead_elsewhere += u64::from(reward != half);
         } else {
             let resets = steps
                 .iter()
@@ -52,17 +94,17 @@ fn codes_of(bench: &Bench, length: usize) -> Result<Value, Error> {
             *own.entry(reward.to_string()).or_default() += 1;
         }
         // The link pairs of the second step, each once for every rest of the code.
-        let twice = factors[1].twice.abs();
-        *pairs
-            .get_mut(["dead", "half", "one"][twice as usize])
-            .expect("a kind") += 1;
+        let twice = factors[1].twice.unsigned_abs() as usize;
+        pairs[2 - twice] += 1;
     }
-    let per_pair = number / 16;
-    Ok(json!({
-        "codes": number, "formula_holds": formula, "dead": dead, "dead_not_half": dead_elsewhere,
-        "by_resets": by_resets,
-        "pairs": [pairs["one"] / per_pair, pairs["half"] / per_pair, pairs["dead"] / per_pair],
-    }))
+    Ok(CodesOf {
+        codes: number,
+        formula_holds: formula,
+        dead,
+        dead_not_half: dead_elsewhere,
+        by_resets,
+        pairs: pairs.map(|count| count / (number / 16)),
+    })
 }
 
 /// ln Z by the closed form and by visiting every code: the largest difference.
@@ -98,45 +140,111 @@ fn log_z_apart(bench: &Bench, length: usize) -> Result<f64, Error> {
     Ok(worst)
 }
 
+/// What [`heat`] finds, by T.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heats {
+    /// T = 10.
+    pub t10: Heat,
+    /// T = 40.
+    pub t40: Heat,
+    /// T = 100.
+    pub t100: Heat,
+    /// T = 200.
+    pub t200: Heat,
+}
+
+/// The transition at one T.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heat {
+    /// 6T ln 2.
+    pub leading: f64,
+    /// (6T-2) ln 2, where the two leading bands cross.
+    pub crossing: f64,
+    /// Where the mean reward is 3/4.
+    pub three_quarters: f64,
+    /// From a mean of 0.6 to one of 0.9.
+    pub climb: f64,
+    /// The same over 6T ln 2.
+    pub relative_climb: f64,
+    /// The mean reward a tenth above the transition temperature.
+    pub hot: f64,
+    /// The same a tenth below.
+    pub cold: f64,
+    /// The mean reward at 6T ln 2.
+    pub at_leading: f64,
+    /// The entropy between the two.
+    pub entropy_drop: f64,
+    /// (3T-1) ln 2.
+    pub entropy_stated: f64,
+    /// The slope of ln Z at the crossing, off the mean reward.
+    pub slope_off_mean: f64,
+    /// The most that the mean is off the two-level form within 10 of the crossing.
+    pub two_level_apart: f64,
+    /// The mean reward at a temperature of 1e-13.
+    pub equilibrium: f64,
+}
+
 /// The transition: where it is, how sharp, what is on either side.
-pub fn heat(_: &Bench) -> Result<Value, Error> {
+pub fn heat(_: &Bench) -> Result<Option<Heats>, Error> {
+    Ok(Some(Heats {
+        t10: heat_at(10),
+        t40: heat_at(40),
+        t100: heat_at(100),
+        t200: heat_at(200),
+    }))
+}
+
+fn heat_at(length: usize) -> Heat {
     let ln2 = std::f64::consts::LN_2;
-    let mut found = serde_json::Map::new();
-    for length in [10usize, 40, 100, 200] {
-        let parity = Parity::new(length);
-        let leading = 6.0 * length as f64 * ln2;
-        let crossing = (6 * length - 2) as f64 * ln2;
-        let climb = parity.climb(0.6, 0.9);
-        let mean = |beta: f64| parity.at(beta).mean_reward;
-        let entropy = |beta: f64| parity.at(beta).entropy;
-        let (hot, cold) = (0.9 * crossing, 1.1 * crossing);
-        let step = 1e-4;
-        let slope =
-            (parity.at(crossing + step).log_z - parity.at(crossing - step).log_z) / (2.0 * step);
-        let two_level = (-40..=40).map(|n| {
-            let beta = crossing + f64::from(n) / 4.0;
-            (mean(beta) - Parity::two_level(beta, crossing)).abs()
-        });
-        let middle = parity.transition();
-        found.insert(
-            format!("T{length}"),
-            json!({
-                "leading": leading, "crossing": crossing, "three_quarters": middle.three_quarters,
-                "climb": climb.width(), "relative_climb": climb.width() / leading,
-                "hot": mean(hot), "cold": mean(cold), "at_leading": mean(leading),
-                "entropy_drop": entropy(hot) - entropy(cold),
-                "entropy_stated": (3 * length - 1) as f64 * ln2,
-                "slope_is_mean": (slope - mean(crossing)).abs(),
-                "two_level_apart": two_level.fold(0.0, f64::max),
-                "equilibrium_at_1e-13": mean(1e13),
-            }),
-        );
+    let parity = Parity::new(length);
+    let leading = 6.0 * length as f64 * ln2;
+    let crossing = (6 * length - 2) as f64 * ln2;
+    let climb = parity.climb(0.6, 0.9);
+    let mean = |beta: f64| parity.at(beta).mean_reward;
+    let entropy = |beta: f64| parity.at(beta).entropy;
+    let (hot, cold) = (0.9 * crossing, 1.1 * crossing);
+    let step = 1e-4;
+    let slope =
+        (parity.at(crossing + step).log_z - parity.at(crossing - step).log_z) / (2.0 * step);
+    let two_level = (-40..=40).map(|n| {
+        let beta = crossing + f64::from(n) / 4.0;
+        (mean(beta) - Parity::two_level(beta, crossing)).abs()
+    });
+    Heat {
+        leading,
+        crossing,
+        three_quarters: parity.transition().three_quarters,
+        climb: climb.width(),
+        relative_climb: climb.width() / leading,
+        hot: mean(hot),
+        cold: mean(cold),
+        at_leading: mean(leading),
+        entropy_drop: entropy(hot) - entropy(cold),
+        entropy_stated: (3 * length - 1) as f64 * ln2,
+        slope_off_mean: (slope - mean(crossing)).abs(),
+        two_level_apart: two_level.fold(0.0, f64::max),
+        equilibrium: mean(1e13),
     }
-    Ok(found.into())
+}
+
+/// What [`dictionary`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dictionary {
+    /// Inputs of the two that the parity code answers.
+    pub parity_right: u64,
+    /// Likewise the copy code.
+    pub copy_right: u64,
+    /// The reward of the parity code.
+    pub parity_reward: String,
+    /// Likewise of the copy code.
+    pub copy_reward: String,
 }
 
 /// The two codes and two inputs of the figure.
-pub fn dictionary(_: &Bench) -> Result<Value, Error> {
+pub fn dictionary(_: &Bench) -> Result<Option<Dictionary>, Error> {
     let class = class("parity", &InputLaw::Uniform, &[5], Shape::untied(0, 0));
     let fold = Code::from_fn(&class, |cell| {
         let key = class.key(cell);
@@ -152,10 +260,11 @@ pub fn dictionary(_: &Bench) -> Result<Value, Error> {
         y[x.len() - 1] == class.task().fold(x)
     };
     let inputs: [[Symbol; 5]; 2] = [[0, 1, 0, 1, 1], [1, 1, 0, 1, 1]];
-    let answers = |code: &Code| inputs.iter().filter(|x| right(code, &x[..])).count();
-    Ok(json!({
-        "parity_right": answers(&fold), "copy_right": answers(&copy),
-        "parity_reward": count::reward(&fold).to_string(),
-        "copy_reward": count::reward(&copy).to_string(),
+    let answers = |code: &Code| inputs.iter().filter(|x| right(code, &x[..])).count() as u64;
+    Ok(Some(Dictionary {
+        parity_right: answers(&fold),
+        copy_right: answers(&copy),
+        parity_reward: count::reward(&fold).to_string(),
+        copy_reward: count::reward(&copy).to_string(),
     }))
 }

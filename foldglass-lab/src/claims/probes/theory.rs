@@ -10,7 +10,7 @@ use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
     count,
 };
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::class;
 use crate::claims::Bench;
@@ -50,8 +50,24 @@ fn annealed(policy: &Policy, codes: &[(Code, f64)]) -> f64 {
     codes.iter().map(term).sum()
 }
 
+/// What [`identity`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Random policies of untied classes.
+    pub policies: u64,
+    /// The most that J and J-tilde of one differ by.
+    pub untied_apart: f64,
+    /// The least that the loss of one is above the free energy.
+    pub least_gap: f64,
+    /// The most that J and J-tilde of a tied policy differ by.
+    pub tied_apart: f64,
+    /// The same where every cell is nearly deterministic.
+    pub cold_apart: f64,
+}
+
 /// J against J-tilde, and the loss against the free energy, over random policies of small classes.
-pub fn identity(bench: &Bench) -> Result<Value, Error> {
+pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
     let policies = bench.scaled(200, 20);
     let untied = [
         class("parity", &InputLaw::Uniform, &[3], Shape::untied(0, 0)),
@@ -99,18 +115,42 @@ pub fn identity(bench: &Bench) -> Result<Value, Error> {
         }
         cold_apart = cold_apart.max(difference(&policy, &mut evaluator));
     }
-    Ok(json!({
-        "policies": 3 * policies, "untied_apart": apart, "least_gap": least_gap,
-        "tied_apart": tied_apart, "cold_apart": cold_apart,
+    Ok(Some(Identity {
+        policies: 3 * policies,
+        untied_apart: apart,
+        least_gap,
+        tied_apart,
+        cold_apart,
     }))
 }
 
+/// What [`gradient`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gradient {
+    /// Random policies of either kind.
+    pub policies: u64,
+    /// The most that a slope of J is off the difference of dQ, untied.
+    pub untied: f64,
+    /// The same, tied.
+    pub tied: f64,
+    /// The most that J at the middle of a row's segment is off the mean of its ends, untied.
+    pub bend: f64,
+    /// The same, tied.
+    pub tied_bend: f64,
+    /// Cells with a random row of lower loss than the softmax.
+    pub rows_better_than_softmax: u64,
+    /// How far the undamped iteration would move where a damped one ended.
+    pub fixed_residual: f64,
+}
+
 /// The gradient against differences of J, J along single rows, and the best row of a cell.
-pub fn gradient(bench: &Bench) -> Result<Value, Error> {
+pub fn gradient(bench: &Bench) -> Result<Option<Gradient>, Error> {
     let mut stream = Stream::new(bench.seed, 2);
     let mut worst = [0f64; 2];
     let (mut bend, mut tied_bend, mut better) = (0f64, 0f64, 0);
-    for _ in 0..bench.scaled(100, 25) {
+    let policies = bench.scaled(100, 25);
+    for _ in 0..policies {
         for (n, shape) in [Shape::untied(0, 1), Shape::tied(0, 1)]
             .into_iter()
             .enumerate()
@@ -141,15 +181,20 @@ pub fn gradient(bench: &Bench) -> Result<Value, Error> {
             let bent = (middle - before).abs();
             if n == 0 {
                 bend = bend.max(bent);
-                better += usize::from(!is_best(&policy, cell, &values, &mut stream));
+                better += u64::from(!is_best(&policy, cell, &values, &mut stream));
             } else {
                 tied_bend = tied_bend.max(bent);
             }
         }
     }
-    Ok(json!({
-        "untied": worst[0], "tied": worst[1], "bend": bend, "tied_bend": tied_bend,
-        "rows_better_than_softmax": better, "fixed_residual": fixed_residual(bench)?,
+    Ok(Some(Gradient {
+        policies,
+        untied: worst[0],
+        tied: worst[1],
+        bend,
+        tied_bend,
+        rows_better_than_softmax: better,
+        fixed_residual: fixed_residual(bench)?,
     }))
 }
 
@@ -181,11 +226,29 @@ fn is_best(policy: &Policy, cell: usize, values: &[f64], stream: &mut Stream) ->
     })
 }
 
+/// What [`moves`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moves {
+    /// Single changes of untied codes whose gain is the difference of dQ.
+    pub untied: u64,
+    /// Of so many.
+    pub untied_of: u64,
+    /// The same of tied codes.
+    pub tied: u64,
+    /// Of so many.
+    pub tied_of: u64,
+    /// Changes of cells that no input consults.
+    pub unconsulted: u64,
+    /// Those of them that move J.
+    pub unconsulted_moved: u64,
+}
+
 /// Single changes of codes: J as it becomes against dQ, untied and tied, and at cells nobody consults.
-pub fn moves(bench: &Bench) -> Result<Value, Error> {
+pub fn moves(bench: &Bench) -> Result<Option<Moves>, Error> {
     let mut stream = Stream::new(bench.seed, 3);
-    let mut found = [(0usize, 0usize); 2];
-    let (mut unconsulted, mut unconsulted_moved) = (0usize, 0usize);
+    let mut found = [(0u64, 0u64); 2];
+    let (mut unconsulted, mut unconsulted_moved) = (0u64, 0u64);
     for _ in 0..bench.scaled(200, 20) {
         for (n, shape) in [Shape::untied(0, 0), Shape::tied(0, 0)]
             .into_iter()
@@ -205,27 +268,54 @@ pub fn moves(bench: &Bench) -> Result<Value, Error> {
                     let exact = rewards[action] as f64 - rewards[now] as f64;
                     let exact = exact / counter.denominator() as f64;
                     let is_same = (exact - (values[action] - values[now])).abs() < 1e-12;
-                    found[n].0 += usize::from(is_same);
+                    found[n].0 += u64::from(is_same);
                     found[n].1 += 1;
                     if n == 0 && evaluator.visits(cell) == 0.0 {
                         unconsulted += 1;
-                        unconsulted_moved += usize::from(exact != 0.0);
+                        unconsulted_moved += u64::from(exact != 0.0);
                     }
                 }
             }
         }
     }
-    Ok(json!({
-        "untied": found[0].0, "untied_of": found[0].1, "tied": found[1].0, "tied_of": found[1].1,
-        "unconsulted": unconsulted, "unconsulted_moved": unconsulted_moved,
+    let [(untied, untied_of), (tied, tied_of)] = found;
+    Ok(Some(Moves {
+        untied,
+        untied_of,
+        tied,
+        tied_of,
+        unconsulted,
+        unconsulted_moved,
     }))
 }
 
+/// What [`visits`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Visits {
+    /// Random rollouts of untied policies.
+    pub rollouts: u64,
+    /// Those that consult a cell twice.
+    pub twice: u64,
+    /// The same of tied policies.
+    pub tied_twice: u64,
+    /// Classes whose folding code has reward 1.
+    pub folds: u64,
+    /// Of so many.
+    pub folds_of: u64,
+    /// The cells of the classes of tab:containment.
+    pub cells: Vec<usize>,
+    /// The steps of a pass at T = 10, 20, 40.
+    pub steps: Vec<usize>,
+    /// The order of the group that the columns of the paper's square generate.
+    pub columns_generate: String,
+}
+
 /// Whether a rollout consults a cell twice, the code that folds, and the counts of cells.
-pub fn visits(bench: &Bench) -> Result<Value, Error> {
+pub fn visits(bench: &Bench) -> Result<Option<Visits>, Error> {
     let mut stream = Stream::new(bench.seed, 4);
-    let (mut twice, mut tied_twice) = (0usize, 0usize);
-    let mut folds = Vec::new();
+    let (mut rollouts, mut twice, mut tied_twice) = (0u64, 0u64, 0u64);
+    let (mut folds, mut folds_of) = (0u64, 0u64);
     let shapes = [
         Shape::untied(0, 0),
         Shape::untied(2, 1),
@@ -241,7 +331,8 @@ pub fn visits(bench: &Bench) -> Result<Value, Error> {
             let y: Vec<Symbol> = (0..5).map(|_| stream.below(5) as Symbol).collect();
             let cells: std::collections::BTreeSet<usize> =
                 (1..=5).map(|t| class.route(&x, t, &y[..t - 1])).collect();
-            let again = usize::from(cells.len() < 5);
+            let again = u64::from(cells.len() < 5);
+            rollouts += u64::from(!shape.tied);
             *(if shape.tied {
                 &mut tied_twice
             } else {
@@ -254,7 +345,8 @@ pub fn visits(bench: &Bench) -> Result<Value, Error> {
             let before = key.y.last().copied().flatten();
             before.map_or(x, |y| class.task().square().multiply(y, x))
         });
-        folds.push(count::reward(&fold).is_one());
+        folds += u64::from(count::reward(&fold).is_one());
+        folds_of += 1;
     }
     let cells =
         |lengths: &[usize], shape| class("quasigroup", &InputLaw::Uniform, lengths, shape).cells();
@@ -267,22 +359,43 @@ pub fn visits(bench: &Bench) -> Result<Value, Error> {
         );
         class.nodes().len()
     };
-    Ok(json!({
-        "twice": twice, "tied_twice": tied_twice, "folds": folds.iter().all(|&is| is),
-        "cells": [
-            cells(&[4], Shape::untied(0, 0)), cells(&[6], Shape::untied(0, 0)),
-            cells(&[7], Shape::untied(0, 0)), cells(&[8], Shape::untied(0, 0)),
-            cells(&[7], Shape::untied(1, 1)), cells(&[7], Shape::tied(0, 3)),
-            cells(&[7], Shape::untied(0, 3)), cells(&[7], Shape::untied(2, 1)),
+    Ok(Some(Visits {
+        rollouts,
+        twice,
+        tied_twice,
+        folds,
+        folds_of,
+        cells: vec![
+            cells(&[4], Shape::untied(0, 0)),
+            cells(&[6], Shape::untied(0, 0)),
+            cells(&[7], Shape::untied(0, 0)),
+            cells(&[8], Shape::untied(0, 0)),
+            cells(&[7], Shape::untied(1, 1)),
+            cells(&[7], Shape::tied(0, 3)),
+            cells(&[7], Shape::untied(0, 3)),
+            cells(&[7], Shape::untied(2, 1)),
         ],
-        "steps": [nodes(10), nodes(20), nodes(40)],
-        "columns_generate": LatinSquare::paper().facts().column_group_order.to_string(),
-        "associative": LatinSquare::paper().facts().associative,
+        steps: vec![nodes(10), nodes(20), nodes(40)],
+        columns_generate: LatinSquare::paper().facts().column_group_order.to_string(),
     }))
 }
 
+/// What [`family`] finds: the most that mean rewards are off, and over how many codes.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// All codes of the complete parameterisation.
+    pub codes: u64,
+    /// Without coupling, off the complete parameterisation.
+    pub complete: f64,
+    /// With a strong coupling of windows, off the untied class.
+    pub untied: f64,
+    /// With both strong, off the tied class.
+    pub tied: f64,
+}
+
 /// The family of penalties at no coupling and at a strong one, against the classes it should become.
-pub fn family(_: &Bench) -> Result<Value, Error> {
+pub fn family(_: &Bench) -> Result<Option<Limits>, Error> {
     let square = LatinSquare::named("parity").expect("a named task");
     let task = Task::new(square, &InputLaw::Uniform, &[2]).expect("a task");
     let family = Family::new(task, Shape::untied(0, 0), Allowance::default());
@@ -308,8 +421,11 @@ pub fn family(_: &Bench) -> Result<Value, Error> {
             }
         }
     }
-    Ok(json!({
-        "codes": energies.map_or(0, |energies| energies.len()),
-        "complete": worst[0], "untied": worst[1], "tied": worst[2],
+    let [complete, untied, tied] = worst;
+    Ok(Some(Limits {
+        codes: energies.map_or(0, |energies| energies.len() as u64),
+        complete,
+        untied,
+        tied,
     }))
 }

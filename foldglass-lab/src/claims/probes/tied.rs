@@ -3,21 +3,45 @@
 use foldglass::claim::Standing;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::Workers;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::claims::Bench;
 use crate::error::Error;
-use crate::reproduce::data::Data;
+use crate::reproduce::Recorded;
 use crate::reproduce::studies::CHAINS_TIED;
 
+/// What [`barriers`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Barriers {
+    /// The most codes that were visited for one.
+    pub cap: u64,
+    /// Endpoint by endpoint; an optimum has none.
+    pub endpoints: Vec<Barrier>,
+}
+
+/// The barrier of an endpoint.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Barrier {
+    /// The chain's number.
+    pub run: usize,
+    /// The drop on the best way out, exact.
+    pub barrier: String,
+    /// The same in inputs.
+    pub quanta: u64,
+    /// Whether no lower way exists; else it is the lowest that was found.
+    pub exact: bool,
+    /// Changes of the way out.
+    pub moves: usize,
+}
+
 /// How high the ways out of the shelves of the endpoints are; nothing without endpoints.
-pub fn barriers(bench: &Bench) -> Result<Value, Error> {
-    let data = Data::read(&bench.directory, &[CHAINS_TIED], bench.scale, bench.seed)?;
-    if !data.has(CHAINS_TIED) {
-        return Ok(Value::Null);
-    }
-    let Some((class, codes)) = data.endpoints(bench.allowance)? else {
-        return Ok(Value::Null);
+pub fn barriers(bench: &Bench) -> Result<Option<Barriers>, Error> {
+    let chains = Recorded::read(&bench.directory, CHAINS_TIED, bench.scale, bench.seed)?;
+    let ends = chains.map(|chains| chains.endpoints(bench.allowance));
+    let Some((class, codes)) = ends.transpose()?.flatten() else {
+        return Ok(None);
     };
     let cap = bench.scaled(150_000, 2_000);
     let mut workers = Workers::new(&class, bench.threads, bench.allowance)?;
@@ -34,15 +58,18 @@ pub fn barriers(bench: &Bench) -> Result<Value, Error> {
         let Ok(Some(way)) = way else {
             continue;
         };
-        let flooded = match way.standing {
-            Standing::Exact { codes } => Some(codes),
-            Standing::Bound => None,
-        };
-        lines.push(json!({
-            "run": run, "barrier": way.height.to_string(),
-            "quanta": way.height.over(&denominator).to_string().parse::<u64>().ok(),
-            "is": way.standing.word(), "flooded": flooded, "moves": way.moves.len(),
-        }));
+        let quanta = way.height.over(&denominator).to_string();
+        let quanta = quanta.parse();
+        lines.push(Barrier {
+            run,
+            barrier: way.height.to_string(),
+            quanta: quanta.map_err(|_| Error::Failed("a barrier is not whole".to_owned()))?,
+            exact: matches!(way.standing, Standing::Exact { .. }),
+            moves: way.moves.len(),
+        });
     }
-    Ok(json!({"cap": cap, "endpoints": lines}))
+    Ok(Some(Barriers {
+        cap: cap as u64,
+        endpoints: lines,
+    }))
 }

@@ -1,8 +1,8 @@
 //! States the abstract and the introduction.
 
-use super::{census, claim};
-use crate::claims::decide::{parts, say};
-use crate::claims::{Claim, Verdict};
+use super::{Claim, basis, claim, exhaustive, ours, sampled};
+use crate::claims::Verdict;
+use crate::reproduce::items::{shortfall, temperature_b};
 
 const SECTION: &str = "Abstract and 1";
 
@@ -14,9 +14,9 @@ pub const CLAIMS: &[Claim] = &[
          free energy of a model over deterministic policies.",
         "free-energy --task parity --lengths 3 --tau 0.03,0.3",
         |facts| {
-            let gap = facts.number("identity", "/least_gap")?;
-            let policies = facts.number("identity", "/policies")?;
-            parts(
+            let found = facts.probes.identity()?;
+            let (gap, policies) = (found.least_gap, found.policies);
+            sampled(policies, 60).parts(
                 &[gap >= -1e-12],
                 format!(
                     "least L - F over {policies} random policies at four temperatures: \
@@ -32,19 +32,20 @@ pub const CLAIMS: &[Claim] = &[
          training could be trapped.",
         "enumerate --task parity --lengths 2,3,4",
         |facts| {
-            let (one, several) = (census(facts, "windows")?, census(facts, "lengths")?);
-            let clean = one.iter().all(|(_, traps, _)| *traps == 0);
+            let (one, several) = (facts.probes.windows()?, facts.probes.lengths()?);
+            let clean = one.classes.iter().all(|census| census.traps == 0);
             let trapped: Vec<String> = several
+                .classes
                 .iter()
-                .filter(|(_, traps, _)| *traps > 0)
-                .map(|(name, traps, _)| format!("{name}: {traps}"))
+                .filter(|census| census.traps > 0)
+                .map(|census| format!("{}: {}", census.class, census.traps))
                 .collect();
-            parts(
+            exhaustive(one.codes() + several.codes()).parts(
                 &[clean, trapped.is_empty()],
                 format!(
                     "one length: no trap in {} classes counted whole; several lengths that \
                      share cells: {}",
-                    one.len(),
+                    one.classes.len(),
                     if trapped.is_empty() {
                         "none".to_owned()
                     } else {
@@ -62,17 +63,12 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce tab:regulator",
         |facts| {
             let helped = super::app_regulators::helped(facts)?;
-            let verdict = if helped.is_empty() {
-                Verdict::Refuted
-            } else {
-                Verdict::Shown
-            };
-            say(
-                verdict,
+            helped.basis.holds(
+                !helped.classes.is_empty(),
                 format!(
                     "of seven untied classes, a temperature beats the coldest on {}: {}",
-                    helped.len(),
-                    helped.join(", ")
+                    helped.classes.len(),
+                    helped.classes.join(", ")
                 ),
             )
         },
@@ -84,22 +80,17 @@ pub const CLAIMS: &[Claim] = &[
          iterated multiplication in a non-abelian group.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            let z5 = facts.row(
-                "fig:temperature_untied_b",
-                "Z_5, transformer",
-                "seeds above 0.95 at c = 0.3",
-            )?;
-            let quasigroup = facts.row(
-                "fig:temperature_untied_b",
-                "quasigroup, transformer",
-                "seeds above 0.95 at c = 0.3",
-            )?;
-            let (a, b) = (
-                z5.ours.unwrap_or(0.0) > 0.0,
-                quasigroup.ours.unwrap_or(0.0) > 0.0,
-            );
-            parts(
-                &[a, b],
+            let above = |task| {
+                facts.row(
+                    &temperature_b::ITEM,
+                    task,
+                    temperature_b::Quantity::Above(0.3),
+                )
+            };
+            let rows = [above(temperature_b::Z5)?, above(temperature_b::QUASIGROUP)?];
+            let [z5, quasigroup] = rows;
+            basis(&temperature_b::ITEM, &rows).parts(
+                &[ours(z5)? > 0.0, ours(quasigroup)? > 0.0],
                 format!(
                     "seeds above 0.95 at length 8, coefficient 0.3: Z_5 (abelian) {}, \
                      quasigroup {}; neither is a non-abelian group, of which there are no \
@@ -117,15 +108,16 @@ pub const CLAIMS: &[Claim] = &[
          codes solves.",
         "reproduce tab:shortfall",
         |facts| {
-            let chains = facts.row("tab:shortfall", "untied", "at 1, chain")?;
-            let rlvr = facts.row("tab:shortfall", "untied but parity", "at 1, RLVR")?;
-            let (a, b) = (chains.ours?, rlvr.ours?);
+            use shortfall::{ALL_UNTIED, BUT_PARITY, ITEM, Quantity::AtOne, Runs};
+            let chains = facts.row(&ITEM, ALL_UNTIED, AtOne(Runs::Chain))?;
+            let rlvr = facts.row(&ITEM, BUT_PARITY, AtOne(Runs::Rlvr))?;
+            let (a, b) = (ours(chains)?, ours(rlvr)?);
             let verdict = if a == 1.0 && b < 1.0 {
-                Verdict::Shown
+                Verdict::Holds
             } else {
                 Verdict::InPart
             };
-            say(
+            basis(&ITEM, &[chains, rlvr]).says(
                 verdict,
                 format!(
                     "at exactly 1: chains {}, RLVR outside parity {}",

@@ -1,8 +1,6 @@
 //! States appendix C: the identity between the stochastic policy's reward and its average over codes.
 
-use super::claim;
-use crate::claims::Claim;
-use crate::claims::decide::{holds, parts};
+use super::{Claim, claim, sampled};
 
 const SECTION: &str = "App. C";
 
@@ -14,8 +12,9 @@ pub const CLAIMS: &[Claim] = &[
          drawn cell by cell.",
         "free-energy --task parity --lengths 1,2,3 --tau 0.3",
         |facts| {
-            let apart = facts.number("identity", "/untied_apart")?;
-            holds(
+            let found = facts.probes.identity()?;
+            let apart = found.untied_apart;
+            sampled(found.policies, 60).holds(
                 apart < 1e-12,
                 format!(
                     "three untied classes, several lengths among them: off by at most \
@@ -30,8 +29,9 @@ pub const CLAIMS: &[Claim] = &[
         "The condition is needed: tied tables may break the identity.",
         "free-energy --task parity --lengths 4 --tied --tau 0.3",
         |facts| {
-            let apart = facts.number("identity", "/tied_apart")?;
-            holds(
+            let found = facts.probes.identity()?;
+            let apart = found.tied_apart;
+            sampled(found.policies, 60).holds(
                 apart > 1e-6,
                 format!("tied parity at T = 4: off by up to {apart:.3}"),
             )
@@ -44,11 +44,9 @@ pub const CLAIMS: &[Claim] = &[
          product measures are the only restriction.",
         "free-energy --task parity --lengths 3 --tau 0.3",
         |facts| {
-            let (apart, gap) = (
-                facts.number("identity", "/untied_apart")?,
-                facts.number("identity", "/least_gap")?,
-            );
-            parts(
+            let found = facts.probes.identity()?;
+            let (apart, gap) = (found.untied_apart, found.least_gap);
+            sampled(found.policies, 60).parts(
                 &[apart < 1e-12, gap >= -1e-12],
                 format!(
                     "off by at most {apart:.1e}; the bound by product measures is never \

@@ -1,9 +1,7 @@
 //! States appendices A and B: gradients, damping, multilinearity, the theorem on local maxima.
 
-use super::claim;
-use crate::claims::Claim;
-use crate::claims::decide::{holds, parts};
-use crate::claims::facts::result;
+use super::{Claim, claim, exhaustive, result, sampled};
+use crate::reproduce::classes::TIED;
 use crate::reproduce::studies::PLAIN;
 
 const A: &str = "App. A";
@@ -16,11 +14,9 @@ pub const CLAIMS: &[Claim] = &[
         "The derivative of J by a probability is dQ, tied or not.",
         "eval --policy policy.json --json",
         |facts| {
-            let (untied, tied) = (
-                facts.number("gradient", "/untied")?,
-                facts.number("gradient", "/tied")?,
-            );
-            parts(
+            let found = facts.probes.gradient()?;
+            let (untied, tied) = (found.untied, found.tied);
+            sampled(found.policies, 25).parts(
                 &[untied < 1e-7, tied < 1e-7],
                 format!(
                     "differences of J against dQ: off by at most {untied:.1e} untied, \
@@ -35,11 +31,9 @@ pub const CLAIMS: &[Claim] = &[
         "Untied, a cell's dQ does not depend on its own row; tied, it does.",
         "eval --policy policy.json --json",
         |facts| {
-            let (bend, tied) = (
-                facts.number("gradient", "/bend")?,
-                facts.number("gradient", "/tied_bend")?,
-            );
-            parts(
+            let found = facts.probes.gradient()?;
+            let (bend, tied) = (found.bend, found.tied_bend);
+            sampled(found.policies, 25).parts(
                 &[bend < 1e-12, tied > 1e-6],
                 format!("J bends along a row by at most {bend:.1e} untied and {tied:.1e} tied"),
             )
@@ -51,8 +45,8 @@ pub const CLAIMS: &[Claim] = &[
         "A fixed point of the damped update is one at any damping.",
         "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 2000 --runs 1 --json",
         |facts| {
-            let residual = facts.number("gradient", "/fixed_residual")?;
-            holds(
+            let residual = facts.probes.gradient()?.fixed_residual;
+            sampled(1, 1).holds(
                 residual < 1e-9,
                 format!(
                     "where an iteration with damping 0.3 ends, the undamped one would move no \
@@ -68,7 +62,7 @@ pub const CLAIMS: &[Claim] = &[
         "cavi --task quasigroup --lengths 7 --window 0,3 --tied --tau 1e-10 \
          --iterations 3000 --runs 12 --json",
         |facts| {
-            let runs = facts.runs(PLAIN, "qg03-tied")?;
+            let runs = facts.runs(PLAIN, TIED)?;
             let residuals: Vec<f64> = runs
                 .iter()
                 .filter_map(|run| result(run, "residual"))
@@ -78,7 +72,7 @@ pub const CLAIMS: &[Claim] = &[
                 .filter(|&&residual| residual == 0.0)
                 .count();
             let most = residuals.iter().copied().fold(0.0, f64::max);
-            holds(
+            sampled(residuals.len() as u64, 12).holds(
                 zero == residuals.len(),
                 format!(
                     "{zero} of {} tied endpoints after 3,000 iterations; the largest residual \
@@ -95,11 +89,11 @@ pub const CLAIMS: &[Claim] = &[
          step.",
         "eval --task quasigroup --lengths 40 --window 1,1 --policy policy.json",
         |facts| {
-            let steps = &facts.probe("visits")?["steps"];
-            holds(
-                *steps == serde_json::json!([10, 20, 40]),
+            let steps = &facts.probes.visits()?.steps;
+            exhaustive(steps.len() as u64).holds(
+                *steps == [10, 20, 40],
                 format!(
-                    "passes go through {steps} nodes at T = 10, 20, 40, each of one size \
+                    "passes go through {steps:?} nodes at T = 10, 20, 40, each of one size \
                      (BENCHMARKS.md has times)"
                 ),
             )
@@ -111,8 +105,10 @@ pub const CLAIMS: &[Claim] = &[
         "J is linear in every row of an untied policy.",
         "eval --policy policy.json",
         |facts| {
-            let bend = facts.number("gradient", "/bend")?;
-            holds(bend < 1e-12, format!("off linear by at most {bend:.1e}"))
+            let found = facts.probes.gradient()?;
+            let bend = found.bend;
+            sampled(found.policies, 25)
+                .holds(bend < 1e-12, format!("off linear by at most {bend:.1e}"))
         },
     ),
     claim(
@@ -121,10 +117,10 @@ pub const CLAIMS: &[Claim] = &[
         "The cells that a rollout of an untied policy consults are distinct.",
         "cells --task quasigroup --lengths 5 --window 1,1",
         |facts| {
-            let twice = facts.number("visits", "/twice")?;
-            holds(
-                twice == 0.0,
-                format!("{twice} random rollouts consult a cell twice"),
+            let found = facts.probes.visits()?;
+            sampled(found.rollouts, 400).holds(
+                found.twice == 0,
+                format!("{} random rollouts consult a cell twice", found.twice),
             )
         },
     ),
@@ -135,14 +131,14 @@ pub const CLAIMS: &[Claim] = &[
          may be collapsed one at a time in any order.",
         "escape --policy policy.json",
         |facts| {
-            let found = facts.probe("escape-policies")?;
-            let deviation = found["deviation"].as_f64()?;
-            holds(
+            let found = facts.probes.escape_policies()?;
+            let deviation = found.deviation;
+            sampled(found.maxima, 6).holds(
                 deviation < 1e-9,
                 format!(
                     "{} spread local maxima: J off by at most {deviation:.1e} while cells \
                      collapse",
-                    found["maxima"]
+                    found.maxima
                 ),
             )
         },

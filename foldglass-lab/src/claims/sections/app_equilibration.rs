@@ -1,30 +1,17 @@
 //! States appendix G's conventions and G.1: how chains become stationary (tab:equilibration).
 
-use super::claim;
-use crate::claims::decide::{holds, numbers, parts, such};
-use crate::claims::facts::result;
-use crate::claims::{Claim, Facts};
+use super::{Claim, Matters, basis, claim, exhaustive, numbers, ours, result, sampled};
+use crate::reproduce::classes::{PARITY, QG, QG03, TIED};
+use crate::reproduce::items::equilibration::{
+    ITEM, Kernel, LOWER_SWEEPS, MIDDLE_BLOCK, Quantity, Statistic, UPPER_SWEEPS,
+};
 use crate::reproduce::studies::{APPROACH, CHAINS_WIDE, STATIONARITY};
+use crate::reproduce::{Key, Row};
 
 const SECTION: &str = "App. G.1";
-const ITEM: &str = "tab:equilibration";
-const PARITY: &str = "parity (0,0) T=10";
 
-/// The gap of the mean reward to the exact equilibrium, by sweep, with the paper's.
-fn gaps(facts: &Facts) -> Option<Vec<(usize, f64, f64)>> {
-    let stated = [
-        (10, 0.253),
-        (20, 0.112),
-        (40, 0.015),
-        (100, 0.0),
-        (1000, 0.0),
-    ];
-    let gap = |(sweep, paper): (usize, f64)| {
-        let row = facts.row(ITEM, PARITY, &format!("J at sweep {sweep}"))?;
-        Some((sweep, 1.0 - row.ours?, paper))
-    };
-    stated.into_iter().map(gap).collect()
-}
+/// The paper's gaps of the mean reward to the exact equilibrium, at the sweeps of the upper block.
+const GAPS: [f64; 5] = [0.253, 0.112, 0.015, 0.0, 0.0];
 
 pub const CLAIMS: &[Claim] = &[
     claim(
@@ -34,8 +21,8 @@ pub const CLAIMS: &[Claim] = &[
          symbols.",
         "task --task quasigroup",
         |facts| {
-            let order = facts.probe("visits")?["columns_generate"].as_str()?;
-            holds(order == "120", format!("a group of order {order}"))
+            let order = &facts.probes.visits()?.columns_generate;
+            exhaustive(120).holds(order == "120", format!("a group of order {order}"))
         },
     ),
     claim(
@@ -44,8 +31,8 @@ pub const CLAIMS: &[Claim] = &[
         "The exact equilibrium reward of parity at T = 10 and 1e-13 is 1.",
         "parity --length 10 --tau 1e-13",
         |facts| {
-            let mean = facts.number("parity-heat", "/T10/equilibrium_at_1e-13")?;
-            holds(mean == 1.0, format!("{mean:.12}"))
+            let mean = facts.probes.parity_heat()?.t10.equilibrium;
+            exhaustive(1).holds(mean == 1.0, format!("{mean:.12}"))
         },
     ),
     claim(
@@ -54,11 +41,11 @@ pub const CLAIMS: &[Claim] = &[
         "Parity approaches it as the table's upper block says.",
         "reproduce tab:equilibration",
         |facts| {
-            such(facts, ITEM, |row| {
-                row.row == PARITY
-                    && row.quantity.contains("at sweep")
-                    && !row.quantity.contains("by steps")
-            })
+            let keys = UPPER_SWEEPS.into_iter().flat_map(|sweep| {
+                let quantities = [Quantity::RewardAt(sweep), Quantity::AtOneAt(sweep)];
+                quantities.map(|quantity| Key::new(PARITY, quantity))
+            });
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -68,20 +55,15 @@ pub const CLAIMS: &[Claim] = &[
          on.",
         "reproduce tab:equilibration",
         |facts| {
-            let gaps = gaps(facts)?;
-            let runs = facts.runs(APPROACH, "parity")?.len() as f64;
-            // Two standard errors of a mean of rewards that are 1/2 or 1.
-            let close = |&(_, ours, paper): &(usize, f64, f64)| {
-                (ours - paper).abs() <= 2.0 * 0.25 * (2.0 / runs).sqrt()
-            };
-            let words: Vec<String> = gaps
-                .iter()
-                .map(|(sweep, ours, paper)| format!("{ours:.3} at {sweep} ({paper})"))
-                .collect();
-            parts(
-                &gaps.iter().map(close).collect::<Vec<_>>(),
-                words.join(", "),
-            )
+            let runs = facts.runs(APPROACH, PARITY)?.len() as u64;
+            let (mut close, mut words) = (Vec::new(), Vec::new());
+            for (sweep, paper) in UPPER_SWEEPS.into_iter().zip(GAPS) {
+                let gap = 1.0 - facts.value(&ITEM, PARITY, Quantity::RewardAt(sweep))?;
+                // Two standard errors of a mean of rewards that are 1/2 or 1.
+                close.push((gap - paper).abs() <= 2.0 * 0.25 * (2.0 / runs as f64).sqrt());
+                words.push(format!("{gap:.3} at {sweep} ({paper})"));
+            }
+            sampled(runs, 100).parts(&close, words.join(", "))
         },
     ),
     claim(
@@ -91,11 +73,8 @@ pub const CLAIMS: &[Claim] = &[
          sweep 100.",
         "reproduce tab:equilibration",
         |facts| {
-            numbers(
-                facts,
-                ITEM,
-                &[(PARITY, "at 1 at sweep 20"), (PARITY, "at 1 at sweep 100")],
-            )
+            let keys = [20, 100].map(|sweep| Key::new(PARITY, Quantity::AtOneAt(sweep)));
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -105,12 +84,10 @@ pub const CLAIMS: &[Claim] = &[
          sweep 100.",
         "reproduce tab:equilibration",
         |facts| {
-            let last = facts
-                .data
-                .has(STATIONARITY)
-                .then(|| facts.data.last_changes(STATIONARITY, "parity", ""))?;
-            let most = last.iter().copied().fold(0.0, f64::max);
-            holds(
+            let runs = facts.runs(STATIONARITY, PARITY)?;
+            let last = runs.iter().filter_map(|run| result(run, "last_change"));
+            let most = last.fold(0.0, f64::max);
+            sampled(runs.len() as u64, 200).holds(
                 most <= 100.0,
                 format!(
                     "the middle block's own maxima are 116 and 199; ours last change at sweep \
@@ -118,16 +95,22 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .touching(Matters::Wording),
     claim(
         "g1:stationarity",
         SECTION,
         "Sweeps to stationarity are as in the middle block.",
         "reproduce tab:equilibration",
         |facts| {
-            such(facts, ITEM, |row| {
-                row.quantity.starts_with("sweeps to stationarity")
-            })
+            let mut keys = Vec::new();
+            for class in MIDDLE_BLOCK {
+                for kernel in Kernel::ALL {
+                    let quantities = Statistic::ALL.map(|of| Quantity::Stationarity(of, kernel));
+                    keys.extend(quantities.map(|quantity| Key::new(class, quantity)));
+                }
+            }
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -137,25 +120,22 @@ pub const CLAIMS: &[Claim] = &[
          slower.",
         "reproduce tab:equilibration",
         |facts| {
-            let mut slower = Vec::new();
-            for class in [PARITY, "Z_5 (0,0) T=8", "quasigroup (0,0) T=8"] {
-                let median = |kernel: &str| {
-                    facts
-                        .row(
-                            ITEM,
-                            class,
-                            &format!("sweeps to stationarity, median, {kernel}"),
-                        )?
-                        .ours
+            let (mut slower, mut used): (Vec<(f64, f64)>, Vec<&Row>) = (Vec::new(), Vec::new());
+            for class in MIDDLE_BLOCK {
+                let median = |kernel| {
+                    facts.row(
+                        &ITEM,
+                        class,
+                        Quantity::Stationarity(Statistic::Median, kernel),
+                    )
                 };
-                slower.push((median("heat bath")?, median("Metropolis")?));
+                let rows = [median(Kernel::HeatBath)?, median(Kernel::Metropolis)?];
+                slower.push((ours(rows[0])?, ours(rows[1])?));
+                used.extend(rows);
             }
-            let ends: Vec<f64> = ["heat-bath", "metropolis"]
-                .iter()
-                .flat_map(|kernel| facts.data.ends(STATIONARITY, "qg", kernel, None).rewards)
-                .collect();
-            let same = ends.iter().all(|&reward| reward == 1.0);
-            parts(
+            let ends = facts.ends(STATIONARITY, QG, None)?;
+            let same = ends.rewards.iter().all(|&reward| reward == 1.0);
+            basis(&ITEM, &used).parts(
                 &[
                     slower.iter().all(|(bath, metropolis)| bath < metropolis),
                     same,
@@ -173,7 +153,14 @@ pub const CLAIMS: &[Claim] = &[
         "The (0,3) classes at 1,000, 5,000 and 20,000 sweeps are as in the lower \
          block.",
         "reproduce tab:equilibration",
-        |facts| such(facts, ITEM, |row| row.row.contains("(0,3)")),
+        |facts| {
+            let mut keys = vec![Key::new(QG03, Quantity::AtOneAtEnd)];
+            for class in [QG03, TIED] {
+                keys.extend(LOWER_SWEEPS.map(|sweep| Key::new(class, Quantity::RewardAt(sweep))));
+                keys.push(Key::new(class, Quantity::AtOneAt(20000)));
+            }
+            numbers(facts, &ITEM, keys)
+        },
     ),
     claim(
         "g1:twelfth",
@@ -183,14 +170,14 @@ pub const CLAIMS: &[Claim] = &[
         "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \
          --tau 1e-13 --sweeps 200000 --chains 12",
         |facts| {
-            let runs = facts.runs(CHAINS_WIDE, "qg03")?;
+            let runs = facts.runs(CHAINS_WIDE, QG03)?;
             let arrivals: Vec<f64> = runs
                 .iter()
                 .filter_map(|run| result(run, "sweeps_to_optimum"))
                 .collect();
             let last = arrivals.iter().copied().fold(0.0, f64::max);
-            let left = facts.probe("cold")?["classes"][0]["left_optimum"].as_bool()?;
-            parts(
+            let left = facts.probes.cold()?.untied.left_optimum;
+            sampled(runs.len() as u64, 12).parts(
                 &[arrivals.len() == runs.len(), !left],
                 format!(
                     "{} of {} runs arrive, the last at sweep {last}; an optimal code does not \

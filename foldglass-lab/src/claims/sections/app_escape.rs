@@ -1,8 +1,7 @@
 //! States appendix E: the proof's steps, product laws, wider windows, and what breaks.
 
-use super::{census, claim};
-use crate::claims::decide::{holds, parts, say};
-use crate::claims::{Claim, Verdict};
+use super::{Claim, claim, exhaustive, sampled, undecided};
+use crate::claims::probes::census::Census;
 
 const SECTION: &str = "App. E";
 
@@ -14,13 +13,10 @@ pub const CLAIMS: &[Claim] = &[
          cell gain: the difference of dQ.",
         "eval --code code.json --json",
         |facts| {
-            let found = facts.probe("moves")?;
-            holds(
-                found["untied"] == found["untied_of"],
-                format!(
-                    "{} of {} single changes",
-                    found["untied"], found["untied_of"]
-                ),
+            let found = facts.probes.moves()?;
+            sampled(found.untied_of, 1_000).holds(
+                found.untied == found.untied_of,
+                format!("{} of {} single changes", found.untied, found.untied_of),
             )
         },
     ),
@@ -30,12 +26,12 @@ pub const CLAIMS: &[Claim] = &[
         "A cell that no input consults can be changed at no cost.",
         "eval --code code.json --json",
         |facts| {
-            let found = facts.probe("moves")?;
-            holds(
-                found["unconsulted_moved"] == 0,
+            let found = facts.probes.moves()?;
+            sampled(found.unconsulted, 100).holds(
+                found.unconsulted_moved == 0,
                 format!(
                     "{} changes of such cells, {} move J",
-                    found["unconsulted"], found["unconsulted_moved"]
+                    found.unconsulted, found.unconsulted_moved
                 ),
             )
         },
@@ -47,10 +43,10 @@ pub const CLAIMS: &[Claim] = &[
          reward 1.",
         "escape --task z:5 --lengths 5 --code code.json",
         |facts| {
-            let found = facts.probe("escape")?;
-            holds(
-                found["finishes_within"] == found["tried"],
-                format!("{} of {} paths", found["finishes_within"], found["tried"]),
+            let found = facts.probes.escape()?;
+            sampled(found.tried, 40).holds(
+                found.finishes_within == found.tried,
+                format!("{} of {} paths", found.finishes_within, found.tried),
             )
         },
     ),
@@ -61,12 +57,12 @@ pub const CLAIMS: &[Claim] = &[
          many moves.",
         "escape --task z:5 --lengths 8 --code code.json --out path.json",
         |facts| {
-            let found = facts.probe("escape")?;
-            holds(
-                found["within"] == found["tried"],
+            let found = facts.probes.escape()?;
+            sampled(found.tried, 40).holds(
+                found.within == found.tried,
                 format!(
                     "{} of {} paths are within the bound q^2 + q - 1 + (T-2)(3q^2 - 2q) + q^2",
-                    found["within"], found["tried"]
+                    found.within, found.tried
                 ),
             )
         },
@@ -78,26 +74,24 @@ pub const CLAIMS: &[Claim] = &[
          preparing a cell that nobody consults, which no gradient does.",
         "inspect --task quasigroup --lengths 3 --code code.json",
         |facts| {
-            let found = facts.probe("defended")?;
+            let found = facts.probes.defended()?;
             let text = format!(
                 "{} random ascents on the quasigroup at T = 3 end at {} such codes; the \
                  construction begins at an unconsulted cell for {}; {} have no unconsulted cell \
                  at all and begin with neutral changes of consulted ones; none of whose changes \
                  is neutral are {}",
-                found["tried"],
-                found["codes"],
-                found["unconsulted_first"],
-                found["all_consulted"],
-                found["strict"]
+                found.tried,
+                found.codes,
+                found.unconsulted_first,
+                found.all_consulted,
+                found.strict
             );
-            if found["codes"] == 0 {
-                return say(Verdict::Open, text);
-            }
-            parts(
+            let needs = if found.codes == 0 { u64::MAX } else { 2_000 };
+            sampled(found.tried, needs).parts(
                 &[
-                    found["unconsulted_first"] == found["codes"],
-                    found["all_consulted"] == 0,
-                    found["unconsulted_first"] != 0,
+                    found.unconsulted_first == found.codes,
+                    found.all_consulted == 0,
+                    found.unconsulted_first != 0,
                 ],
                 text,
             )
@@ -111,13 +105,10 @@ pub const CLAIMS: &[Claim] = &[
         "escape --task quasigroup --lengths 4 --inputs product:FILE --code \
          code.json",
         |facts| {
-            let found = facts.probe("escape-product")?;
-            holds(
-                found["arrived"] == found["runs"],
-                format!(
-                    "{} of {}, every path checked",
-                    found["arrived"], found["runs"]
-                ),
+            let found = facts.probes.escape_product()?;
+            sampled(found.runs, 4).holds(
+                found.arrived == found.runs,
+                format!("{} of {}, every path checked", found.arrived, found.runs),
             )
         },
     ),
@@ -128,14 +119,14 @@ pub const CLAIMS: &[Claim] = &[
          conjecture).",
         "enumerate --task parity --lengths 4 --window 1,0",
         |facts| {
-            let classes = census(facts, "windows")?;
-            let wide: Vec<&(String, u64, u64)> = classes
+            let classes = &facts.probes.windows()?.classes;
+            let wide: Vec<&Census> = classes
                 .iter()
-                .filter(|(name, ..)| !name.contains("(0,0) n_y=1"))
+                .filter(|census| !census.is_narrow())
                 .collect();
-            let named: Vec<&str> = wide.iter().map(|(name, ..)| &name[..]).collect();
-            holds(
-                wide.iter().all(|(_, traps, _)| *traps == 0),
+            let named: Vec<&str> = wide.iter().map(|census| &census.class[..]).collect();
+            exhaustive(wide.iter().map(|census| census.codes).sum()).holds(
+                wide.iter().all(|census| census.traps == 0),
                 format!(
                     "no trap among all codes of {} wider classes, one length, uniform inputs: \
                      {}",
@@ -151,12 +142,12 @@ pub const CLAIMS: &[Claim] = &[
         "Under tying the change by one move is no longer the difference of dQ.",
         "certify --code ends.json",
         |facts| {
-            let found = facts.probe("moves")?;
-            holds(
-                found["tied"] != found["tied_of"],
+            let found = facts.probes.moves()?;
+            sampled(found.tied_of, 100).holds(
+                found.tied != found.tied_of,
                 format!(
                     "it is for {} of {} single changes of tied codes",
-                    found["tied"], found["tied_of"]
+                    found.tied, found.tied_of
                 ),
             )
         },
@@ -167,13 +158,13 @@ pub const CLAIMS: &[Claim] = &[
         "Independence of the inputs cannot be dropped.",
         "enumerate --task parity --lengths 4 --inputs markov:9/10",
         |facts| {
-            let list = facts.probe("correlated")?["classes"].as_array()?;
-            let trapped = list.iter().filter(|line| line["traps"] != "0").count();
-            holds(
+            let classes = &facts.probes.correlated()?.classes;
+            let trapped = classes.iter().filter(|census| census.traps > 0).count();
+            exhaustive(classes.iter().map(|census| census.codes).sum()).holds(
                 trapped > 0,
                 format!(
                     "correlated parity has traps at {trapped} of {} values of T and k",
-                    list.len()
+                    classes.len()
                 ),
             )
         },
@@ -183,11 +174,6 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "That the table is a Latin square cannot be dropped.",
         "task --task own.json",
-        |_| {
-            say(
-                Verdict::Open,
-                "other tables are refused here, so nothing is computed for them",
-            )
-        },
+        |_| undecided("other tables are refused here, so nothing is computed for them"),
     ),
 ];

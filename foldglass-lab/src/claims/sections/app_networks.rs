@@ -1,28 +1,31 @@
 //! States G.4: distilled networks and the lines between them (tab:containment, tab:escape).
 
-use super::claim;
-use crate::claims::decide::{holds, parts, such};
-use crate::claims::{Claim, Decided, Facts};
-use crate::reproduce::Row;
+use super::{Absent, Claim, Decided, Facts, Matters, basis, claim, exhaustive, numbers, ours};
+use crate::reproduce::items::containment::{self, CLASSES, Quantity};
+use crate::reproduce::items::escape::{self, STRETCHES};
+use crate::reproduce::{Key, Row};
 
 const SECTION: &str = "App. G.4";
 
-/// The updates until the networks of a class agree with their codes: the median, or the most.
-fn updates(facts: &Facts, class: &str) -> Option<f64> {
-    let own = |row: &&Row| row.row == class && row.quantity.starts_with("updates to 0.999");
-    facts.item("tab:containment")?.iter().find(own)?.ours
+/// The classes of teachers at T = 7, in the order of the table.
+const NARROW: usize = 2;
+const MIDDLE: usize = 4;
+const TIED: usize = 5;
+const WIDE: [usize; 3] = [TIED, 6, 7];
+
+/// The updates until the networks of a class of teachers agree with their codes: the median, or the most.
+fn updates<'a>(facts: &Facts<'a>, n: usize) -> Result<&'a Row, Absent> {
+    let teachers = &CLASSES[n];
+    facts.row(&containment::ITEM, teachers.class, teachers.updates())
 }
 
 /// Whether the median number of updates grows with the width of the window.
-pub fn wider_takes_longer(facts: &Facts) -> Option<Decided> {
-    let updates = |class: &str| updates(facts, class);
-    let (narrow, middle) = (updates("(0,0) T=7")?, updates("(1,1) T=7")?);
-    let wide = [
-        updates("(0,3) tied T=7")?,
-        updates("(0,3) T=7")?,
-        updates("(2,1) T=7")?,
-    ];
-    parts(
+pub fn wider_takes_longer(facts: &Facts) -> Result<Decided, Absent> {
+    let rows = [NARROW, MIDDLE, WIDE[0], WIDE[1], WIDE[2]].map(|n| updates(facts, n));
+    let rows: Vec<&Row> = rows.into_iter().collect::<Result<_, _>>()?;
+    let values: Vec<f64> = rows.iter().map(|row| ours(row)).collect::<Result<_, _>>()?;
+    let (narrow, middle, wide) = (values[0], values[1], &values[2..]);
+    basis(&containment::ITEM, &rows).parts(
         &[narrow < middle, wide.iter().all(|&wide| wide > middle)],
         format!(
             "median updates at T = 7: (0,0) {narrow}, (1,1) {middle}, (0,3) tied, \
@@ -38,10 +41,10 @@ pub const CLAIMS: &[Claim] = &[
         "The classes have the cells that the table states.",
         "cells --task quasigroup --lengths 7 --window 0,3 --tied",
         |facts| {
-            let cells = &facts.probe("visits")?["cells"];
-            holds(
-                *cells == serde_json::json!([80, 130, 155, 180, 3275, 4525, 10775, 13775]),
-                format!("{cells}"),
+            let cells = &facts.probes.visits()?.cells;
+            exhaustive(cells.len() as u64).holds(
+                *cells == [80, 130, 155, 180, 3275, 4525, 10775, 13775],
+                format!("{cells:?}"),
             )
         },
     ),
@@ -51,9 +54,8 @@ pub const CLAIMS: &[Claim] = &[
         "Updates to 0.999 agreement are as in the table.",
         "reproduce tab:containment",
         |facts| {
-            such(facts, "tab:containment", |row| {
-                row.quantity.starts_with("updates")
-            })
+            let keys = CLASSES.map(|teachers| Key::new(teachers.class, teachers.updates()));
+            numbers(facts, &containment::ITEM, keys)
         },
     ),
     claim(
@@ -62,17 +64,17 @@ pub const CLAIMS: &[Claim] = &[
         "Wider windows take one to two orders of magnitude longer.",
         "reproduce tab:containment",
         |facts| {
-            let updates = |class: &str| updates(facts, class);
-            let narrow = updates("(0,0) T=7")?;
-            let ratios: Vec<f64> = ["(0,3) tied T=7", "(0,3) T=7", "(2,1) T=7"]
-                .iter()
-                .filter_map(|class| Some(updates(class)? / narrow))
-                .collect();
-            parts(
-                &ratios
-                    .iter()
-                    .map(|ratio| (9.0..=200.0).contains(ratio))
-                    .collect::<Vec<_>>(),
+            let mut rows = vec![updates(facts, NARROW)?];
+            let narrow = ours(rows[0])?;
+            let mut ratios = Vec::new();
+            for n in WIDE {
+                let row = updates(facts, n)?;
+                ratios.push(ours(row)? / narrow);
+                rows.push(row);
+            }
+            let within = |ratio: &f64| (9.0..=200.0).contains(ratio);
+            basis(&containment::ITEM, &rows).parts(
+                &ratios.iter().map(within).collect::<Vec<_>>(),
                 format!("median updates over those of (0,0) at T = 7: {ratios:.1?}"),
             )
         },
@@ -83,9 +85,9 @@ pub const CLAIMS: &[Claim] = &[
         "The eight teachers are untied.",
         "cells --task quasigroup --lengths 7 --window 0,3 --tied",
         |facts| {
-            let tied = facts.row("tab:containment", "(0,3) tied T=7", "cells")?;
-            let untied = facts.row("tab:containment", "(0,3) T=7", "cells")?;
-            holds(
+            let cells = |n: usize| facts.row(&containment::ITEM, CLASSES[n].class, Quantity::Cells);
+            let (tied, untied) = (cells(TIED)?, cells(TIED + 1)?);
+            exhaustive(8).holds(
                 tied.ours_cell == untied.ours_cell,
                 format!(
                     "the sixth is tied: {} cells, where the untied class has {} (erratum 16)",
@@ -94,63 +96,60 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .touching(Matters::Wording),
     claim(
         "g4:last-stretch",
         SECTION,
         "On the last stretch before the optimum no line has a barrier: 60 of 60.",
         "reproduce tab:escape",
         |facts| {
-            let row = facts.row("tab:escape", "the last stretches", "steps of barrier 0")?;
-            holds(
-                row.ours == Some(1.0),
+            let row = facts.row(&escape::ITEM, escape::LAST, escape::NONE)?;
+            basis(&escape::ITEM, &[row]).holds(
+                ours(row)? == 1.0,
                 format!(
                     "{} at 65 points a line; the paper does not say at how many (erratum 19)",
                     row.ours_cell.text()
                 ),
             )
         },
-    ),
+    )
+    .touching(Matters::Protocol),
     claim(
         "g4:35-quanta",
         SECTION,
         "Barriers are at most 35 quanta.",
         "reproduce tab:escape",
         |facts| {
-            let row = facts.row("tab:escape", "all stretches", "largest barrier, quanta")?;
-            holds(
-                row.ours? <= 35.0,
+            let row = facts.row(&escape::ITEM, escape::ALL, escape::Quantity::LargestBarrier)?;
+            basis(&escape::ITEM, &[row]).holds(
+                ours(row)? <= 35.0,
                 format!("ours: up to {} (erratum 19)", row.ours_cell.text()),
             )
         },
-    ),
+    )
+    .touching(Matters::Protocol),
     claim(
         "g4:narrowest",
         SECTION,
         "Barriers are most frequent on the narrowest window.",
         "reproduce tab:escape",
         |facts| {
-            let free = |class: &str| -> Option<f64> {
-                let own = |place: &str| {
-                    facts
-                        .row(
-                            "tab:escape",
-                            &format!("{class} T=6, {place}"),
-                            "steps of barrier 0",
-                        )?
-                        .ours
-                };
-                Some(own("first")? + own("middle")? + own("last")?)
-            };
-            let (a, b, c) = (free("(0,0)")?, free("(1,1)")?, free("(0,3)")?);
-            holds(
+            let mut rows: Vec<&Row> = Vec::new();
+            let mut free = [0.0; 3];
+            for (stretches, free) in STRETCHES.iter().zip(&mut free) {
+                for &stretch in stretches {
+                    let row = facts.row(&escape::ITEM, stretch, escape::NONE)?;
+                    *free += ours(row)? / 3.0;
+                    rows.push(row);
+                }
+            }
+            let [a, b, c] = free;
+            basis(&escape::ITEM, &rows).holds(
                 a < b && a < c,
                 format!(
-                    "mean share of lines without a barrier: (0,0) {:.2}, (1,1) {:.2}, (0,3) \
-                     {:.2}",
-                    a / 3.0,
-                    b / 3.0,
-                    c / 3.0
+                    "mean share of lines without a barrier: (0,0) {a:.2}, (1,1) {b:.2}, (0,3) \
+                     {c:.2}"
                 ),
             )
         },

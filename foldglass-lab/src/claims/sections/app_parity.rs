@@ -2,25 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use super::claim;
-use crate::claims::decide::{holds, parts, say};
-use crate::claims::{Claim, Facts, Verdict};
+use super::{Absent, Claim, Facts, claim, exhaustive, exhaustive_of, undecided};
 
 const SECTION: &str = "App. F";
 
-/// By length: how many live codes with so many half-resets have which reward.
-pub fn by_resets(facts: &Facts, resets: usize) -> Option<Vec<(usize, BTreeMap<String, u64>)>> {
-    let all = facts.probe("parity-codes")?.as_object()?;
-    let mut list = Vec::new();
-    for (key, value) in all {
-        let Some(length) = key.strip_prefix('T').and_then(|text| text.parse().ok()) else {
-            continue;
-        };
-        let own = value["by_resets"].get(resets.to_string())?;
-        list.push((length, serde_json::from_value(own.clone()).ok()?));
-    }
-    list.sort_by_key(|(length, _)| *length);
-    Some(list)
+/// The live codes of one length with so many half-resets, by reward.
+pub type Band = (usize, BTreeMap<String, u64>);
+
+/// Those of every length that has some.
+pub fn by_resets(facts: &Facts, resets: usize) -> Result<Vec<Band>, Absent> {
+    let found = facts.probes.parity_codes()?;
+    let own = |(length, codes): (&usize, &crate::claims::probes::parity::CodesOf)| {
+        Some((*length, codes.by_resets.get(&resets)?.clone()))
+    };
+    Ok(found.lengths.iter().filter_map(own).collect())
+}
+
+/// The codes of bands.
+pub fn codes(bands: &[Band]) -> u64 {
+    bands.iter().flat_map(|(_, rewards)| rewards.values()).sum()
+}
+
+/// Bands in words.
+pub fn said(bands: &[Band]) -> String {
+    format!("{bands:?} by T and reward")
+}
+
+/// All codes of parity at some lengths.
+pub fn all_codes<'a>(lengths: impl Iterator<Item = &'a usize>) -> u64 {
+    lengths.map(|length| 1u64 << (4 * length - 2)).sum()
 }
 
 fn binomial(n: u64, k: u64) -> u64 {
@@ -35,20 +45,12 @@ pub const CLAIMS: &[Claim] = &[
          factor a step.",
         "inspect --task parity --lengths 4 --code code.json",
         |facts| {
-            let all = facts.probe("parity-codes")?.as_object()?;
-            let own: Vec<&serde_json::Value> = all
-                .iter()
-                .filter(|(key, _)| key.starts_with('T'))
-                .map(|(_, value)| value)
-                .collect();
-            let codes: u64 = own.iter().filter_map(|value| value["codes"].as_u64()).sum();
-            let right: u64 = own
-                .iter()
-                .filter_map(|value| value["formula_holds"].as_u64())
-                .sum();
-            holds(
+            let found = facts.probes.parity_codes()?;
+            let codes = found.sum(|codes| codes.codes);
+            let right = found.sum(|codes| codes.formula_holds);
+            exhaustive(codes).holds(
                 codes == right,
-                format!("{right} of {codes} codes, T = 2 to {}", own.len() + 1),
+                format!("{right} of {codes} codes, T = 2 to {}", found.longest()),
             )
         },
     ),
@@ -59,8 +61,12 @@ pub const CLAIMS: &[Claim] = &[
          eight are half-resets, six are dead.",
         "inspect --task parity --lengths 3 --code code.json",
         |facts| {
-            let pairs = &facts.probe("parity-codes")?["T3"]["pairs"];
-            holds(*pairs == serde_json::json!([2, 8, 6]), format!("{pairs}"))
+            let found = facts.probes.parity_codes()?;
+            let pairs: Vec<[u64; 3]> = found.lengths.values().map(|codes| codes.pairs).collect();
+            exhaustive(16).holds(
+                pairs.iter().all(|pairs| *pairs == [2, 8, 6]),
+                format!("{:?}", pairs[0]),
+            )
         },
     ),
     claim(
@@ -70,19 +76,20 @@ pub const CLAIMS: &[Claim] = &[
          1/2 - 2^-(k+1), the others 1/2.",
         "density --task parity --lengths 4",
         |facts| {
-            let (mut checked, mut right) = (0, 0);
-            for k in 0..4u64 {
-                for (length, rewards) in by_resets(facts, k as usize).unwrap_or_default() {
+            let (mut checked, mut right, mut all) = (0u64, 0, 0);
+            for k in 0..2u64 {
+                let bands = by_resets(facts, k as usize)?;
+                all += codes(&bands);
+                for (length, rewards) in bands {
                     let n = length as u64 - 1;
                     let expected = binomial(n, k) * 8u64.pow(k as u32) * 2u64.pow((n - k) as u32);
                     checked += 1;
-                    right += usize::from(
+                    right += u64::from(
                         rewards.len() == 2 && rewards.values().all(|&count| count == expected),
                     );
                 }
             }
-            (checked > 0).then_some(())?;
-            holds(
+            exhaustive(all).holds(
                 checked == right,
                 format!("{right} of {checked} bands, counted code by code"),
             )
@@ -94,12 +101,10 @@ pub const CLAIMS: &[Claim] = &[
         "ln Z agrees with that of all codes at T = 3 to 5 to 7e-15.",
         "parity --length 5 --tau 0.1",
         |facts| {
-            let apart = facts.probe("parity-codes")?["log_z_apart"].as_array()?;
-            let worst = apart
-                .iter()
-                .filter_map(serde_json::Value::as_f64)
-                .fold(0.0, f64::max);
-            parts(
+            let apart = &facts.probes.parity_codes()?.log_z_apart;
+            let worst = apart.values().copied().fold(0.0, f64::max);
+            let needs = all_codes([3, 4, 5].iter());
+            exhaustive_of(all_codes(apart.keys()), needs).parts(
                 &[worst < 1e-12, worst <= 7e-15],
                 format!(
                     "off by at most {worst:.1e} over five temperatures; the last digits are \
@@ -114,20 +119,17 @@ pub const CLAIMS: &[Claim] = &[
         "The transition is at beta = 6 T ln 2.",
         "parity --length 200 --tau 0.0012",
         |facts| {
-            let at = |path: &str| facts.number("parity-heat", path);
-            let (crossing, half, leading) = (
-                at("/T200/crossing")?,
-                at("/T200/three_quarters")?,
-                at("/T200/leading")?,
-            );
-            parts(
+            let heat = &facts.probes.parity_heat()?.t200;
+            let (half, leading) = (heat.three_quarters, heat.leading);
+            exhaustive(1).parts(
                 &[
                     (half / leading - 1.0).abs() < 0.01,
                     (half - leading).abs() < 0.1,
                 ],
                 format!(
                     "T = 200: the mean is 3/4 at {half:.3}, the bands cross at (6T-2) ln 2 = \
-                     {crossing:.3}, 6T ln 2 = {leading:.3} is the leading term (erratum 3)"
+                     {:.3}, 6T ln 2 = {leading:.3} is the leading term (erratum 3)",
+                    heat.crossing
                 ),
             )
         },
@@ -139,9 +141,9 @@ pub const CLAIMS: &[Claim] = &[
          solution's orbit below.",
         "parity --length 100 --tau 0.002",
         |facts| {
-            let at = |path: &str| facts.number("parity-heat", path);
-            let (hot, cold) = (at("/T100/hot")?, at("/T100/cold")?);
-            parts(
+            let heat = &facts.probes.parity_heat()?.t100;
+            let (hot, cold) = (heat.hot, heat.cold);
+            exhaustive(1).parts(
                 &[(hot - 0.5).abs() < 1e-3, (cold - 1.0).abs() < 1e-3],
                 format!("T = 100, a tenth off the transition: {hot:.6} and {cold:.6}"),
             )
@@ -153,8 +155,8 @@ pub const CLAIMS: &[Claim] = &[
         "Near the transition the mean reward has a two-level form.",
         "parity --length 40 --tau 0.006",
         |facts| {
-            let far = facts.number("parity-heat", "/T40/two_level_apart")?;
-            holds(
+            let far = facts.probes.parity_heat()?.t40.two_level_apart;
+            exhaustive(1).holds(
                 far < 1e-3,
                 format!("T = 40, within 10 of beta_c = (6T-2) ln 2: off by at most {far:.1e}"),
             )
@@ -167,9 +169,9 @@ pub const CLAIMS: &[Claim] = &[
          1/2.",
         "parity --length 100 --tau 0.002",
         |facts| {
-            let at = |path: &str| facts.number("parity-heat", path);
-            let (drop, stated) = (at("/T100/entropy_drop")?, at("/T100/entropy_stated")?);
-            holds(
+            let heat = &facts.probes.parity_heat()?.t100;
+            let (drop, stated) = (heat.entropy_drop, heat.entropy_stated);
+            exhaustive(1).holds(
                 (drop / stated - 1.0).abs() < 0.01,
                 format!(
                     "T = 100: {drop:.3}, stated {stated:.3}; beta_c / 2 is this with beta_c = \
@@ -185,18 +187,15 @@ pub const CLAIMS: &[Claim] = &[
          depth, 5.54 measured at T = 40.",
         "parity --length 40 --tau 0.006",
         |facts| {
-            let at = |path: &str| facts.number("parity-heat", path);
-            let (width, other, relative) = (
-                at("/T40/climb")?,
-                at("/T200/climb")?,
-                at("/T40/relative_climb")?,
-            );
+            let heats = facts.probes.parity_heat()?;
+            let (width, other) = (heats.t40.climb, heats.t200.climb);
             let exact = 4.0 * 4f64.ln();
-            parts(
+            exhaustive(2).parts(
                 &[(width - exact).abs() < 0.01, (other - exact).abs() < 0.01],
                 format!(
-                    "{width:.4} at T = 40 ({relative:.4} of 6T ln 2), {other:.4} at T = 200; \
-                     4 ln 4 = {exact:.4}"
+                    "{width:.4} at T = 40 ({:.4} of 6T ln 2), {other:.4} at T = 200; \
+                     4 ln 4 = {exact:.4}",
+                    heats.t40.relative_climb
                 ),
             )
         },
@@ -207,11 +206,6 @@ pub const CLAIMS: &[Claim] = &[
         "That the transition temperature vanishes at large T is an artefact of \
          how temperature is measured.",
         "parity --length 200 --tau 0.0012",
-        |_| {
-            say(
-                Verdict::Open,
-                "a reading, not a number: reward is intensive, entropy is not",
-            )
-        },
+        |_| undecided("a reading, not a number: reward is intensive, entropy is not"),
     ),
 ];

@@ -1,13 +1,13 @@
 //! States G.3: the gap between RLVR and Monte Carlo (tab:shortfall).
 
-use super::claim;
-use crate::claims::Claim;
-use crate::claims::decide::{holds, numbers, parts, such};
-use crate::claims::facts::result;
+use super::{Claim, all_numbers, claim, numbers, result, sampled};
+use crate::claims::Verdict;
+use crate::reproduce::Key;
+use crate::reproduce::classes::{CLASSES, PARITY, QG03};
+use crate::reproduce::items::shortfall::{ALL_UNTIED, BUT_PARITY, ITEM, Quantity::AtOne, Runs};
 use crate::reproduce::studies::{PLAIN, SCAN};
 
 const SECTION: &str = "App. G.3";
-const ITEM: &str = "tab:shortfall";
 
 /// Residuals up to this are stationary: no probability would move by more.
 const STILL: f64 = 1e-6;
@@ -18,7 +18,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "All 268 chains on untied classes reach reward 1.",
         "reproduce tab:shortfall",
-        |facts| numbers(facts, ITEM, &[("untied", "at 1, chain")]),
+        |facts| numbers(facts, &ITEM, [Key::new(ALL_UNTIED, AtOne(Runs::Chain))]),
     ),
     claim(
         "g3:rlvr",
@@ -26,14 +26,8 @@ pub const CLAIMS: &[Claim] = &[
         "RLVR does in 40 of 168 runs outside parity and in 100 of 100 on parity.",
         "reproduce tab:shortfall",
         |facts| {
-            numbers(
-                facts,
-                ITEM,
-                &[
-                    ("untied but parity", "at 1, RLVR"),
-                    ("parity (0,0) T=10", "at 1, RLVR"),
-                ],
-            )
+            let keys = [BUT_PARITY, PARITY].map(|class| Key::new(class, AtOne(Runs::Rlvr)));
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -41,7 +35,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The rows of the table hold.",
         "reproduce tab:shortfall",
-        |facts| such(facts, ITEM, |_| true),
+        |facts| all_numbers(facts, &ITEM),
     ),
     claim(
         "g3:stationary",
@@ -50,18 +44,18 @@ pub const CLAIMS: &[Claim] = &[
         "cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs \
          60 --json",
         |facts| {
-            let mut words = Vec::new();
-            let mut still = Vec::new();
-            for (id, name) in crate::reproduce::CLASSES {
-                let runs = facts.runs(PLAIN, id)?;
+            let (mut words, mut still, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
+            for class in CLASSES {
+                let runs = facts.runs(PLAIN, class)?;
                 let own = runs
                     .iter()
                     .filter(|run| result(run, "residual").is_some_and(|residual| residual <= STILL))
                     .count();
                 still.push(own == runs.len());
-                words.push(format!("{name} {own}/{}", runs.len()));
+                fewest = fewest.min(runs.len() as u64);
+                words.push(format!("{class} {own}/{}", runs.len()));
             }
-            parts(
+            sampled(fewest, 12).parts(
                 &still,
                 format!(
                     "endpoints with a residual of at most {STILL:e}: {}",
@@ -78,19 +72,15 @@ pub const CLAIMS: &[Claim] = &[
         "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \
          --tau 1e-7 --sweeps 200 --chains 1 --json",
         |facts| {
-            let found = facts.probe("cold")?;
-            let lines = found["classes"].as_array()?;
-            let falls: Vec<u64> = lines
-                .iter()
-                .filter_map(|line| line["falls"].as_u64())
-                .collect();
-            parts(
-                &falls.iter().map(|&falls| falls == 0).collect::<Vec<_>>(),
+            let found = facts.probes.cold()?;
+            let falls = [found.untied.falls, found.tied.falls];
+            sampled(found.untied.sweeps, 200).parts(
+                &falls.map(|falls| falls == 0),
                 format!(
-                    "sweeps that lower J among {} at each of {}, untied and tied: {falls:?}; so \
+                    "sweeps that lower J among {} at each of {:?}, untied and tied: {falls:?}; so \
                      they accept what a chain at no temperature accepts (a loss of one quantum \
                      has probability e^-128 at 1e-7)",
-                    lines[0]["sweeps"], found["taus"]
+                    found.untied.sweeps, found.taus
                 ),
             )
         },
@@ -102,30 +92,29 @@ pub const CLAIMS: &[Claim] = &[
          1e-13.",
         "reproduce tab:regulator",
         |facts| {
-            if !facts.data.has(SCAN) {
-                return None;
-            }
-            let mut taus = facts.data.temperatures(SCAN, "qg03");
+            let mut taus = facts.records.temperatures(SCAN, QG03.id);
             taus.sort_by(f64::total_cmp);
-            let cold = facts.summary(PLAIN, "qg03", None)?;
+            let cold = facts.summary(PLAIN, QG03, None)?;
             // The next decade or the nearest to it.
             let next = taus
                 .into_iter()
                 .filter(|&tau| tau > 2e-13)
-                .min_by(|a, b| (a / 1e-12).ln().abs().total_cmp(&(b / 1e-12).ln().abs()))?;
-            let warm = facts.summary(SCAN, "qg03", Some(next))?;
+                .min_by(|a, b| (a / 1e-12).ln().abs().total_cmp(&(b / 1e-12).ln().abs()))
+                .expect("the scan has warmer temperatures");
+            let warm = facts.summary(SCAN, QG03, Some(next))?;
             let decades = (next / 1e-13).log10();
             let gain = (cold.mean - warm.mean) / decades;
             let error = (cold.sd.unwrap_or(0.0).powi(2) / cold.n as f64
                 + warm.sd.unwrap_or(0.0).powi(2) / warm.n as f64)
                 .sqrt()
                 / decades;
-            let verdict = match (gain - 0.01).abs() <= 2.0 * error {
-                _ if error > 0.01 => crate::claims::Verdict::Open,
-                true => crate::claims::Verdict::Shown,
-                false => crate::claims::Verdict::Refuted,
+            let close = (gain - 0.01).abs() <= 2.0 * error;
+            let verdict = match close {
+                _ if error > 0.01 => Verdict::Undecided,
+                true => Verdict::Holds,
+                false => Verdict::Contradicted,
             };
-            crate::claims::decide::say(
+            sampled(cold.n.min(warm.n) as u64, 12).says(
                 verdict,
                 format!(
                     "from {next:e} to 1e-13: {gain:.4} ± {error:.4} a decade ({} and {} runs)",
@@ -142,10 +131,9 @@ pub const CLAIMS: &[Claim] = &[
         "cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs \
          60 --json",
         |facts| {
-            let mut words = Vec::new();
-            let mut spread = Vec::new();
-            for (id, name) in crate::reproduce::CLASSES.into_iter().skip(1) {
-                let runs = facts.runs(PLAIN, id)?;
+            let (mut words, mut spread, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
+            for class in CLASSES.into_iter().filter(|class| *class != PARITY) {
+                let runs = facts.runs(PLAIN, class)?;
                 let entropies: Vec<f64> = runs
                     .iter()
                     .filter(|run| run.result.get("greedy_exact") != Some(&"1/1".into()))
@@ -153,9 +141,10 @@ pub const CLAIMS: &[Claim] = &[
                     .collect();
                 let least = entropies.iter().copied().fold(f64::INFINITY, f64::min);
                 spread.push(least > 0.1);
-                words.push(format!("{name} {least:.0}"));
+                fewest = fewest.min(runs.len() as u64);
+                words.push(format!("{class} {least:.0}"));
             }
-            holds(
+            sampled(fewest, 12).holds(
                 spread.iter().all(|&is| is),
                 format!(
                     "least entropy of an endpoint below 1, in nats, summed over cells: {}",

@@ -2,59 +2,52 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::claim;
-use crate::claims::decide::{holds, numbers, parts, say, such};
-use crate::claims::facts::checkpoints;
-use crate::claims::{Claim, Decided, Facts, Verdict};
+use super::{
+    Absent, Basis, Claim, Decided, Facts, Matters, claim, exhaustive_of, numbers, reward_at,
+    sampled,
+};
+use crate::claims::probes::census::{Correlated, TrapCensus};
+use crate::claims::probes::chains::Quench;
+use crate::reproduce::Key;
+use crate::reproduce::classes::TIED;
+use crate::reproduce::items::trapsexist::{CORRELATED, ITEM, Quantity, UNCORRELATED_8};
 use crate::reproduce::studies::CHAINS_TIED;
 
 const SECTION: &str = "App. G.6";
-const ITEM: &str = "tab:trapsexist";
-const TIED: &str = "quasigroup (0,3) T=7 tied";
 
 /// Fewer quenches cannot tell an eighth from a twelfth.
 const ENOUGH: u64 = 256;
 
 /// The share of quenches that end in a trap, by T and k: one in eight where the interval holds it.
-pub fn one_in_eight(facts: &Facts) -> Option<Decided> {
-    let points = facts.probe("quench")?["points"].as_array()?;
-    let own = |point: &&Value| point["tau"] == 2e-3;
-    let within =
-        |point: &Value| Some((point["low"].as_f64()?..=point["high"].as_f64()?).contains(&0.125));
-    let paper: Vec<&Value> = points
+pub fn one_in_eight(facts: &Facts) -> Result<Decided, Absent> {
+    let points = &facts.probes.quench()?.points;
+    let within = |point: &Quench| {
+        let interval = point.share().interval(0.95);
+        (interval.low..=interval.high).contains(&0.125)
+    };
+    let is_paper_s = |point: &&Quench| point.repeat == "9/10" && [6, 8].contains(&point.length);
+    let (paper, others): (Vec<&Quench>, Vec<&Quench>) = points
         .iter()
-        .filter(own)
-        .filter(|point| point["k"] == "9/10" && (point["T"] == 6 || point["T"] == 8))
-        .collect();
-    let others: Vec<&Value> = points
-        .iter()
-        .filter(own)
-        .filter(|point| !paper.contains(point))
-        .collect();
-    let word = |point: &&Value| {
-        let share = 100.0 * point["trapped"].as_f64().unwrap_or(0.0)
-            / point["runs"].as_f64().unwrap_or(1.0);
-        let end = |key: &str| 100.0 * point[key].as_f64().unwrap_or(0.0);
+        .filter(|point| point.tau == 2e-3)
+        .partition(is_paper_s);
+    let word = |point: &&Quench| {
+        let (share, interval) = (point.share(), point.share().interval(0.95));
         format!(
-            "T={} k={} {share:.1} % ({:.1} to {:.1})",
-            point["T"],
-            point["k"].as_str().unwrap_or(""),
-            end("low"),
-            end("high")
+            "T={} k={} {:.1} % ({:.1} to {:.1})",
+            point.length,
+            point.repeat,
+            100.0 * share.rate().unwrap_or(0.0),
+            100.0 * interval.low,
+            100.0 * interval.high
         )
     };
-    let mut holds: Vec<bool> = paper.iter().filter_map(|point| within(point)).collect();
-    let elsewhere = others
-        .iter()
-        .filter(|point| within(point) == Some(true))
-        .count();
+    let mut holds: Vec<bool> = paper.iter().map(|point| within(point)).collect();
+    let elsewhere = others.iter().filter(|point| within(point)).count();
     if !others.is_empty() {
         holds.push(elsewhere == others.len());
     }
     let words: Vec<String> = paper.iter().map(word).collect();
-    let trapped = |point: &&&Value| point["trapped"].as_u64();
+    let trapped = |point: &&&Quench| point.trapped;
     let ends = [
         others.iter().min_by_key(trapped),
         others.iter().max_by_key(trapped),
@@ -67,24 +60,19 @@ pub fn one_in_eight(facts: &Facts) -> Option<Decided> {
         others.len(),
         ends.join(" to ")
     );
-    let few = |point: &&Value| point["runs"].as_u64().is_some_and(|runs| runs < ENOUGH);
-    if paper.is_empty() || paper.iter().any(few) {
-        say(Verdict::Open, text)
-    } else {
-        parts(&holds, text)
-    }
+    let fewest = paper.iter().map(|point| point.runs).min().unwrap_or(0);
+    sampled(fewest, ENOUGH).parts(&holds, text)
 }
 
-/// The censuses of correlated parity.
-fn censuses(facts: &Facts) -> Option<&Vec<Value>> {
-    facts.probe("correlated")?["classes"].as_array()
-}
+/// The values of T and k that a full run counts.
+const COUNTED: [usize; 5] = [4, 5, 6, 7, 8];
+const REPEATS: u64 = 4;
 
-fn whole(value: &Value) -> f64 {
-    value
-        .as_str()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(f64::NAN)
+/// What the censuses of correlated parity rest on: all codes at all T and k of a full run.
+fn whole(found: &Correlated) -> Basis {
+    let all = super::app_parity::all_codes(COUNTED.iter());
+    let codes = found.classes.iter().map(|census| census.codes).sum();
+    exhaustive_of(codes, REPEATS * all)
 }
 
 pub const CLAIMS: &[Claim] = &[
@@ -95,13 +83,16 @@ pub const CLAIMS: &[Claim] = &[
          4 to 8.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
-            such(facts, ITEM, |row| {
-                row.row.starts_with("parity k=9/10")
-                    && matches!(
-                        &row.quantity[..],
-                        "cells" | "codes" | "local maxima" | "traps"
-                    )
-            })
+            let quantities = [
+                Quantity::Cells,
+                Quantity::Codes,
+                Quantity::LocalMaxima,
+                Quantity::Traps,
+            ];
+            let keys = CORRELATED
+                .into_iter()
+                .flat_map(|class| quantities.map(|quantity| Key::new(class, quantity)));
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -110,26 +101,18 @@ pub const CLAIMS: &[Claim] = &[
         "Above 99.99 % of the local maxima have an exit at no cost.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
-            let own = censuses(facts)?.iter().filter(|line| line["k"] == "9/10");
-            let shares: Vec<(u64, f64)> = own
-                .filter_map(|line| {
-                    Some((
-                        line["T"].as_u64()?,
-                        1.0 - whole(&line["traps"]) / whole(&line["local_maxima"]),
-                    ))
-                })
-                .collect();
-            let words: Vec<String> = shares
+            let found = facts.probes.correlated()?;
+            let own = found
+                .classes
                 .iter()
-                .map(|(length, share)| format!("T={length} {:.4} %", 100.0 * share))
-                .collect();
-            parts(
-                &shares
-                    .iter()
-                    .map(|(_, share)| *share > 0.9999)
-                    .collect::<Vec<_>>(),
-                words.join(", "),
-            )
+                .filter(|census| census.repeat == "9/10");
+            let (mut many, mut words) = (Vec::new(), Vec::new());
+            for census in own {
+                let share = 1.0 - census.traps as f64 / census.local_maxima as f64;
+                many.push(share > 0.9999);
+                words.push(format!("T={} {:.4} %", census.length, 100.0 * share));
+            }
+            whole(found).parts(&many, words.join(", "))
         },
     ),
     claim(
@@ -146,21 +129,28 @@ pub const CLAIMS: &[Claim] = &[
         "Every trap discards one or two positions of the input.",
         "inspect --code traps.json#0",
         |facts| {
-            let list = censuses(facts)?;
-            let mut sizes: BTreeSet<String> = BTreeSet::new();
-            let mut odd = 0;
-            for line in list {
-                sizes.extend(line["ignored_sizes"].as_object()?.keys().cloned());
-                odd += line["odd"].as_u64()?;
-            }
-            let sizes: Vec<String> = sizes.into_iter().collect();
-            holds(
-                sizes.iter().all(|size| size == "1" || size == "2"),
+            let found = facts.probes.correlated()?;
+            let sizes = found
+                .classes
+                .iter()
+                .flat_map(|census| census.ignored_sizes.keys());
+            let sizes: BTreeSet<usize> = sizes.copied().collect();
+            let odd = |census: &TrapCensus| {
+                let sizes = census.ignored_sizes.iter();
+                sizes
+                    .filter(|(size, _)| *size % 2 == 1)
+                    .map(|(_, orbits)| orbits)
+                    .sum::<u64>()
+            };
+            let odd: u64 = found.classes.iter().map(odd).sum();
+            let words: Vec<String> = sizes.iter().map(usize::to_string).collect();
+            whole(found).holds(
+                sizes.iter().all(|size| [1, 2].contains(size)),
                 format!(
                     "traps ignore {} positions, never an odd number ({odd} orbits do), over \
                      {} values of T and k (erratum 2)",
-                    sizes.join(", "),
-                    list.len()
+                    words.join(", "),
+                    found.classes.len()
                 ),
             )
         },
@@ -171,15 +161,14 @@ pub const CLAIMS: &[Claim] = &[
         "A trap that discards m positions has reward (1 + (2k-1)^m) / 2.",
         "inspect --code traps.json#0",
         |facts| {
-            let list = censuses(facts)?;
-            let sum = |key: &str| {
-                list.iter()
-                    .filter_map(|line| line[key].as_u64())
-                    .sum::<u64>()
-            };
-            let (right, all) = (sum("reward_formula"), sum("orbits"));
-            let literal = sum("reward_by_number");
-            parts(
+            let found = facts.probes.correlated()?;
+            let sum = |of: fn(&TrapCensus) -> u64| found.classes.iter().map(of).sum::<u64>();
+            let (right, all) = (
+                sum(|census| census.reward_formula),
+                sum(|census| census.orbits),
+            );
+            let literal = sum(|census| census.reward_by_number);
+            whole(found).parts(
                 &[right == all, literal == all],
                 format!(
                     "{right} of {all} orbits of traps have it with m the summed gaps of the \
@@ -194,27 +183,16 @@ pub const CLAIMS: &[Claim] = &[
         "Escape barriers are 0.04 (2k-1)^j at k = 0.9.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
-            let list = censuses(facts)?;
-            let losses: usize = list
-                .iter()
-                .filter_map(|line| line["losses"].as_array())
-                .map(Vec::len)
-                .sum();
-            let right: u64 = list
-                .iter()
-                .filter_map(|line| line["losses_of_formula"].as_u64())
-                .sum();
-            let of_loss = |line: &Value| {
-                line["barriers"].as_array().is_some_and(|barriers| {
-                    barriers.iter().all(|barrier| {
-                        line["losses"]
-                            .as_array()
-                            .is_some_and(|losses| losses.contains(barrier))
-                    })
-                })
+            let found = facts.probes.correlated()?;
+            let list = &found.classes;
+            let losses: usize = list.iter().map(|census| census.losses.len()).sum();
+            let right: u64 = list.iter().map(|census| census.losses_of_formula).sum();
+            let of_loss = |census: &&TrapCensus| {
+                let mut barriers = census.barriers.iter();
+                barriers.all(|barrier| census.losses.contains(barrier))
             };
-            let plain = list.iter().filter(|line| of_loss(line)).count();
-            parts(
+            let plain = list.iter().filter(of_loss).count();
+            whole(found).parts(
                 &[right as usize == losses, plain == list.len()],
                 format!(
                     "largest single losses are (1-k)(2k-1)^(j+1)/2 in {right} of {losses} \
@@ -230,7 +208,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Removing the correlation removes the traps.",
         "enumerate --task parity --lengths 8",
-        |facts| numbers(facts, ITEM, &[("parity k=1/2 T=8", "traps")]),
+        |facts| numbers(facts, &ITEM, [Key::new(UNCORRELATED_8, Quantity::Traps)]),
     ),
     claim(
         "g6:tied-endpoints",
@@ -239,11 +217,8 @@ pub const CLAIMS: &[Claim] = &[
          a spread of 0.044.",
         "reproduce tab:trapsexist",
         |facts| {
-            numbers(
-                facts,
-                ITEM,
-                &[(TIED, "J of the endpoints"), (TIED, "endpoints at 1")],
-            )
+            let keys = [Quantity::EndReward, Quantity::EndsAtOne].map(|of| Key::new(TIED, of));
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -252,16 +227,13 @@ pub const CLAIMS: &[Claim] = &[
         "They freeze at twelve distinct rewards between 0.830 and 0.976.",
         "reproduce tab:trapsexist",
         |facts| {
-            let rewards = facts
-                .data
-                .has(CHAINS_TIED)
-                .then(|| facts.data.ends(CHAINS_TIED, "qg03-tied", "", None).rewards)?;
+            let rewards = facts.ends(CHAINS_TIED, TIED, None)?.rewards;
             let distinct: BTreeSet<u64> = rewards.iter().map(|reward| reward.to_bits()).collect();
             let (low, high) = (
                 rewards.iter().copied().fold(1.0, f64::min),
                 rewards.iter().copied().fold(0.0, f64::max),
             );
-            holds(
+            sampled(rewards.len() as u64, 12).holds(
                 distinct.len() == rewards.len(),
                 format!(
                     "ours: {} of {} distinct, between {low:.3} and {high:.3}",
@@ -277,25 +249,18 @@ pub const CLAIMS: &[Claim] = &[
         "From 5,000 to 20,000 sweeps their rewards do not change at all.",
         "reproduce tab:trapsexist",
         |facts| {
-            let runs = facts.runs(CHAINS_TIED, "qg03-tied")?;
-            let marks: Vec<_> = runs.iter().map(|run| checkpoints(run)).collect();
-            let known = marks
+            let runs = facts.runs(CHAINS_TIED, TIED)?;
+            let marks = runs
                 .iter()
-                .filter(|marks| marks.contains_key(&5000) && marks.contains_key(&20000))
-                .count();
+                .filter_map(|run| Some((reward_at(run, 5_000)?, reward_at(run, 20_000)?)));
+            let marks: Vec<(&str, &str)> = marks.collect();
             let same = marks
                 .iter()
-                .filter(|marks| marks.get(&5000).is_some() && marks.get(&5000) == marks.get(&20000))
+                .filter(|(before, after)| before == after)
                 .count();
-            if known == 0 {
-                return say(
-                    Verdict::Open,
-                    "the records at this scale end before sweep 20,000",
-                );
-            }
-            parts(
-                &[same == known, same > 0],
-                format!("{same} of {known} exactly the same"),
+            sampled(marks.len() as u64, 12).parts(
+                &[same == marks.len(), same > 0],
+                format!("{same} of {} exactly the same", marks.len()),
             )
         },
     ),
@@ -305,11 +270,8 @@ pub const CLAIMS: &[Claim] = &[
         "Ten of twelve are certified traps, two are bounded.",
         "certify --code ends.json --out verdicts.json",
         |facts| {
-            numbers(
-                facts,
-                ITEM,
-                &[(TIED, "certified"), (TIED, "bounded"), (TIED, "escapes")],
-            )
+            let quantities = [Quantity::Certified, Quantity::Bounded, Quantity::Escapes];
+            numbers(facts, &ITEM, quantities.map(|of| Key::new(TIED, of)))
         },
     ),
     claim(
@@ -319,30 +281,26 @@ pub const CLAIMS: &[Claim] = &[
          neutral moves unlock no further ones.",
         "certify --code ends.json",
         |facts| {
-            let ends = &facts.data.landscape.endpoints;
-            let certified: Vec<_> = ends
-                .iter()
-                .filter(|end| end.verdict == "certified")
-                .collect();
-            let (shelf, depth) = (
-                certified.iter().map(|end| end.shelf).max()?,
-                certified.iter().map(|end| end.depth).max()?,
-            );
-            parts(
+            let ends = facts.endpoints()?;
+            let certified = || ends.iter().filter(|end| end.is_certified());
+            let shelf = certified().map(|end| end.shelf).max().unwrap_or(0);
+            let depth = certified().map(|end| end.depth).max().unwrap_or(0);
+            sampled(ends.len() as u64, 12).parts(
                 &[shelf <= 768, depth <= 9],
                 format!(
                     "{} certified, the largest shelf {shelf} codes, the deepest {depth} \
                      changes from its endpoint (errata 4, 14)",
-                    certified.len()
+                    certified().count()
                 ),
             )
         },
-    ),
+    )
+    .touching(Matters::Protocol),
     claim(
         "g6:tied-alone",
         SECTION,
         "Two certified endpoints are alone on their shelf.",
         "certify --code ends.json",
-        |facts| numbers(facts, ITEM, &[(TIED, "certified, alone on the shelf")]),
+        |facts| numbers(facts, &ITEM, [Key::new(TIED, Quantity::Alone)]),
     ),
 ];

@@ -1,15 +1,28 @@
 //! States G.2: traps at finite temperature and the fixed points of RLVR (fig:trapsfixed).
 
-use super::claim;
-use crate::claims::Claim;
-use crate::claims::decide::{holds, numbers, parts, such};
-use crate::claims::facts::result;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Absent, Basis, Claim, Facts, Matters, basis, claim, numbers, ours, result, sampled};
+use crate::reproduce::Key;
+use crate::reproduce::classes::TIED;
+use crate::reproduce::items::trapsfixed::{BOTH, Curve, EIGHT, ITEM, Quantity, SIX};
 use crate::reproduce::studies::PURE_TIED;
 
 const SECTION: &str = "App. G.2";
-const ITEM: &str = "fig:trapsfixed";
-const TIED: &str = "quasigroup (0,3) T=7 tied";
-const BOTH: &str = "parity k=9/10 T=6, 8";
+
+/// Traps of a family that the default scale has, of the paper's twelve.
+const TRAPS: u64 = 6;
+
+/// The traps of both families: a number of one trap at one temperature is not one of another trap.
+pub fn traps(facts: &Facts) -> Result<Basis, Absent> {
+    let rows = [
+        facts.row(&ITEM, BOTH, Quantity::Converged)?,
+        facts.row(&ITEM, TIED, Quantity::Converged)?,
+    ];
+    Ok(basis(&ITEM, &rows))
+}
 
 pub const CLAIMS: &[Claim] = &[
     claim(
@@ -18,9 +31,8 @@ pub const CLAIMS: &[Claim] = &[
         "Of 128 quenches each, 13 at T = 6 and 14 at T = 8 end in a trap.",
         "reproduce fig:trapsfixed",
         |facts| {
-            such(facts, ITEM, |row| {
-                row.quantity == "chains that end in a trap" && row.row.starts_with("parity")
-            })
+            let keys = [SIX, EIGHT].map(|class| Key::new(class, Quantity::Trapped));
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -30,21 +42,18 @@ pub const CLAIMS: &[Claim] = &[
          has more than 1.19e5.",
         "reproduce tab:trapsexist",
         |facts| {
-            let ends = &facts.data.landscape.endpoints;
-            let certified: Vec<usize> = ends
-                .iter()
-                .filter(|end| end.verdict == "certified")
-                .map(|end| end.shelf)
-                .collect();
-            let most = certified.iter().copied().max()?;
-            parts(
+            let ends = facts.endpoints()?;
+            let certified = ends.iter().filter(|end| end.is_certified());
+            let certified: Vec<usize> = certified.map(|end| end.shelf).collect();
+            let most = certified.iter().copied().max().unwrap_or(0);
+            sampled(ends.len() as u64, 12).parts(
                 &[certified.len() + 1 >= ends.len(), most > 768],
                 format!(
                     "ours: {} of {} enumerated, of {} to {most} codes; the other appendix has \
                      ten of at most 768 (erratum 4)",
                     certified.len(),
                     ends.len(),
-                    certified.iter().min()?
+                    certified.iter().min().unwrap_or(&0)
                 ),
             )
         },
@@ -55,33 +64,31 @@ pub const CLAIMS: &[Claim] = &[
         "Up to 1e-6 the tied chains never leave the trap's reward.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let runs = facts.runs(PURE_TIED, "qg03-tied")?;
-            let cold: Vec<f64> = runs
-                .iter()
-                .filter(|run| {
-                    run.settings
-                        .get("tau")
-                        .and_then(serde_json::Value::as_f64)
-                        .is_some_and(|tau| tau <= 1e-6)
-                })
-                .filter_map(|run| {
-                    let means = run.result.get("mean_rewards")?.as_array()?;
-                    let start = result(run, "start_reward")?;
-                    means
-                        .iter()
-                        .filter_map(serde_json::Value::as_f64)
-                        .map(|mean| (mean - start).abs())
-                        .reduce(f64::max)
-                })
-                .collect();
-            (!cold.is_empty()).then_some(())?;
-            let left = cold.iter().filter(|&&off| off > 1e-12).count();
-            holds(
+            let runs = facts.runs(PURE_TIED, TIED)?;
+            let is_cold = |tau: f64| tau <= 1e-6;
+            let (mut traps, mut off) = (BTreeSet::new(), Vec::new());
+            for run in runs {
+                let tau = run.settings.get("tau").and_then(Value::as_f64);
+                let means = run.result.get("mean_rewards").and_then(Value::as_array);
+                let (Some(start), Some(means)) = (result(run, "start_reward"), means) else {
+                    continue;
+                };
+                let apart = means
+                    .iter()
+                    .filter_map(Value::as_f64)
+                    .map(|mean| (mean - start).abs());
+                if let (true, Some(most)) = (tau.is_some_and(is_cold), apart.reduce(f64::max)) {
+                    traps.insert(run.run);
+                    off.push(most);
+                }
+            }
+            let left = off.iter().filter(|&&off| off > 1e-12).count();
+            sampled(traps.len() as u64, TRAPS).holds(
                 left == 0,
                 format!(
                     "{left} of {} runs have a mean reward off the trap's, the most by {:.1e}",
-                    cold.len(),
-                    cold.iter().copied().fold(0.0, f64::max)
+                    off.len(),
+                    off.iter().copied().fold(0.0, f64::max)
                 ),
             )
         },
@@ -91,14 +98,20 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Above the melting point the tied chains are at the chance value 1/5.",
         "reproduce fig:trapsfixed",
-        |facts| numbers(facts, ITEM, &[(TIED, "MC reward at tau = 0.001")]),
+        |facts| {
+            let melted = Key::new(TIED, Quantity::At(Curve::Reward, 0.001));
+            numbers(facts, &ITEM, [melted])
+        },
     ),
     claim(
         "g2:hot",
         SECTION,
         "At 0.3 the correlated traps' reward of 0.59 is still above chance.",
         "reproduce fig:trapsfixed",
-        |facts| numbers(facts, ITEM, &[(BOTH, "MC reward at tau = 0.3")]),
+        |facts| {
+            let hot = Key::new(BOTH, Quantity::At(Curve::Reward, 0.3));
+            numbers(facts, &ITEM, [hot])
+        },
     ),
     claim(
         "g2:draws",
@@ -106,33 +119,26 @@ pub const CLAIMS: &[Claim] = &[
         "Between 6 and 24,000 weakly correlated draws are left of a trap.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let fewest =
-                "fewest draws of a finite-temperature trap (6 in the paper, of both families)";
-            let own = |class: &str, quantity: &str| -> Option<f64> {
-                let row = facts.row(ITEM, class, quantity)?;
-                row.ours_cell.text().replace(',', "").parse().ok()
-            };
-            let most = own(BOTH, "most draws of a finite-temperature trap")?;
-            let least = own(BOTH, fewest)
-                .into_iter()
-                .chain(own(TIED, fewest))
-                .reduce(f64::min);
-            let least = least.unwrap_or(f64::NAN);
-            parts(
+            let row = facts.row(&ITEM, BOTH, Quantity::MostDraws)?;
+            let most = ours(row)?;
+            let fewest = |class| facts.row(&ITEM, class, Quantity::FewestDraws);
+            let fewest = [fewest(BOTH)?.ours, fewest(TIED)?.ours];
+            let least = fewest.into_iter().flatten().fold(f64::INFINITY, f64::min);
+            traps(facts)?.parts(
                 &[least >= 6.0, most <= 24_000.0],
                 format!("between {least} and {most}: eight replicas of 6,000 sweeps are 48,000"),
             )
         },
-    ),
+    )
+    .touching(Matters::Protocol),
     claim(
         "g2:converges",
         SECTION,
         "CAVI converges on all correlated traps and on nine of twelve tied ones.",
         "reproduce fig:trapsfixed",
         |facts| {
-            such(facts, ITEM, |row| {
-                row.quantity == "traps whose CAVI converges at every temperature"
-            })
+            let keys = [BOTH, TIED].map(|class| Key::new(class, Quantity::Converged));
+            numbers(facts, &ITEM, keys)
         },
     ),
     claim(
@@ -142,10 +148,8 @@ pub const CLAIMS: &[Claim] = &[
          2e-5 of the trap's.",
         "reproduce fig:trapsfixed",
         |facts| {
-            such(facts, ITEM, |row| {
-                row.quantity.starts_with("most unstable cells")
-                    || row.quantity.starts_with("most that its endpoint")
-            })
+            let keys = [Quantity::Unstable, Quantity::Far].map(|of| Key::new(TIED, of));
+            numbers(facts, &ITEM, keys)
         },
     ),
 ];

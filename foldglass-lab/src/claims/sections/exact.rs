@@ -1,8 +1,8 @@
 //! States section 4: no defended minima, theorem 4.1 and its corollaries, parity.
 
-use super::{census, claim};
-use crate::claims::Claim;
-use crate::claims::decide::{holds, numbers, parts};
+use super::{Claim, Matters, claim, exhaustive, numbers, sampled};
+use crate::reproduce::Key;
+use crate::reproduce::items::shortfall;
 
 const SECTION: &str = "4 Exact results";
 
@@ -13,7 +13,10 @@ pub const CLAIMS: &[Claim] = &[
         "On the untied windows (0,0), (2,1), (1,1) and (0,3) with uncorrelated \
          inputs cold Monte Carlo always arrives at reward 1.",
         "reproduce tab:shortfall",
-        |facts| numbers(facts, "tab:shortfall", &[("untied", "at 1, chain")]),
+        |facts| {
+            use shortfall::{ALL_UNTIED, ITEM, Quantity::AtOne, Runs::Chain};
+            numbers(facts, &ITEM, [Key::new(ALL_UNTIED, AtOne(Chain))])
+        },
     ),
     claim(
         "exact:several-lengths",
@@ -22,16 +25,16 @@ pub const CLAIMS: &[Claim] = &[
          are no local minima.",
         "enumerate --task parity --lengths 2,3,4",
         |facts| {
-            let several = census(facts, "lengths")?;
-            let trapped = several.iter().filter(|(_, traps, _)| *traps > 0);
+            let several = facts.probes.lengths()?;
+            let trapped = several.classes.iter().filter(|census| census.traps > 0);
             let named: Vec<String> = trapped
-                .map(|(name, traps, _)| format!("{name}: {traps} traps"))
+                .map(|census| format!("{}: {} traps", census.class, census.traps))
                 .collect();
-            holds(
+            exhaustive(several.codes()).holds(
                 named.is_empty(),
                 format!(
                     "{} classes counted whole; {}",
-                    several.len(),
+                    several.classes.len(),
                     if named.is_empty() {
                         "no trap".to_owned()
                     } else {
@@ -48,16 +51,13 @@ pub const CLAIMS: &[Claim] = &[
          that never lower the reward lead to reward 1.",
         "escape --task z:5 --lengths 8 --code code.json --out path.json",
         |facts| {
-            let found = facts.probe("escape")?;
-            parts(
-                &[
-                    found["arrived"] == found["tried"],
-                    found["parity_T3"] == found["parity_T3_of"],
-                ],
+            let found = facts.probes.escape()?;
+            sampled(found.tried, 40).parts(
+                &[found.arrived == found.tried, found.small == found.small_of],
                 format!(
                     "{} of {} random codes of four tasks and {} of {} codes of parity at T = \
                      3, every path checked",
-                    found["arrived"], found["tried"], found["parity_T3"], found["parity_T3_of"]
+                    found.arrived, found.tried, found.small, found.small_of
                 ),
             )
         },
@@ -68,17 +68,19 @@ pub const CLAIMS: &[Claim] = &[
         "States left sharing a token leave exactly one token unused.",
         "escape --task z:5 --lengths 5 --code code.json",
         |facts| {
-            let several = facts.number("escape", "/several_unused")?;
-            holds(
-                several == 0.0,
+            let found = facts.probes.escape()?;
+            let several = found.several_unused;
+            sampled(found.tried, 40).holds(
+                several == 0,
                 format!(
                     "on {several} of {} random paths one step reroutes states to two tokens \
                      or more, all unused before (erratum 11)",
-                    facts.probe("escape")?["tried"]
+                    found.tried
                 ),
             )
         },
-    ),
+    )
+    .touching(Matters::Wording),
     claim(
         "exact:corollary-2",
         SECTION,
@@ -86,8 +88,9 @@ pub const CLAIMS: &[Claim] = &[
          piece.",
         "escape --policy policy.json",
         |facts| {
-            let bend = facts.number("gradient", "/bend")?;
-            holds(
+            let found = facts.probes.gradient()?;
+            let bend = found.bend;
+            sampled(found.policies, 25).holds(
                 bend < 1e-12,
                 format!(
                     "J at the middle of a row's segment is off the mean of its ends by at \
@@ -102,14 +105,14 @@ pub const CLAIMS: &[Claim] = &[
         "From every policy a path that never lowers the reward leads to reward 1.",
         "escape --policy policy.json",
         |facts| {
-            let found = facts.probe("escape-policies")?;
-            let drop = found["drop"].as_f64()?;
-            holds(
-                found["arrived"] == found["policies"] && drop < 1e-9,
+            let found = facts.probes.escape_policies()?;
+            let drop = found.drop;
+            sampled(found.policies, 6).holds(
+                found.arrived == found.policies && drop < 1e-9,
                 format!(
                     "{} of {} random policies, J falls by at most {drop:.1e} on the way to a \
                      code",
-                    found["arrived"], found["policies"]
+                    found.arrived, found.policies
                 ),
             )
         },
@@ -121,8 +124,8 @@ pub const CLAIMS: &[Claim] = &[
          reward rises.",
         "escape --policy uniform.json",
         |facts| {
-            let saddle = facts.probe("escape-policies")?["uniform_is_saddle"].as_bool()?;
-            parts(
+            let saddle = facts.probes.escape_policies()?.uniform_is_saddle;
+            exhaustive(1).parts(
                 &[!saddle, true],
                 if saddle {
                     "the uniform policy is stationary and no maximum: no change of one row \
@@ -132,7 +135,8 @@ pub const CLAIMS: &[Claim] = &[
                 },
             )
         },
-    ),
+    )
+    .touching(Matters::Wording),
     claim(
         "exact:dead",
         SECTION,
@@ -140,24 +144,16 @@ pub const CLAIMS: &[Claim] = &[
          the other steps do.",
         "inspect --task parity --lengths 4 --code code.json",
         |facts| {
-            let all = facts.probe("parity-codes")?.as_object()?;
-            let own: Vec<&serde_json::Value> = all
-                .iter()
-                .filter(|(key, _)| key.starts_with('T'))
-                .map(|(_, value)| value)
-                .collect();
-            let sum = |key: &str| {
-                own.iter()
-                    .filter_map(|value| value[key].as_u64())
-                    .sum::<u64>()
-            };
-            holds(
-                sum("dead_not_half") == 0,
+            let found = facts.probes.parity_codes()?;
+            let (dead, off) = (
+                found.sum(|codes| codes.dead),
+                found.sum(|codes| codes.dead_not_half),
+            );
+            exhaustive(dead).holds(
+                off == 0,
                 format!(
-                    "{} codes with a dead step at T = 2 to {}, {} of them off 1/2",
-                    sum("dead"),
-                    own.len() + 1,
-                    sum("dead_not_half")
+                    "{dead} codes with a dead step at T = 2 to {}, {off} of them off 1/2",
+                    found.longest()
                 ),
             )
         },
@@ -170,15 +166,13 @@ pub const CLAIMS: &[Claim] = &[
         "density --task parity --lengths 4",
         |facts| {
             let own = super::app_parity::by_resets(facts, 0)?;
-            parts(
-                &own.iter()
-                    .map(|(length, rewards)| {
-                        rewards.len() == 2
-                            && rewards.get("1/1") == Some(&(1 << (length - 1)))
-                            && rewards.get("0/1") == rewards.get("1/1")
-                    })
-                    .collect::<Vec<_>>(),
-                format!("{own:?} by T and reward"),
+            let right = |(length, rewards): &super::app_parity::Band| {
+                let each = Some(&(1u64 << (length - 1)));
+                rewards.len() == 2 && rewards.get("1/1") == each && rewards.get("0/1") == each
+            };
+            exhaustive(super::app_parity::codes(&own)).parts(
+                &own.iter().map(right).collect::<Vec<_>>(),
+                super::app_parity::said(&own),
             )
         },
     ),
@@ -189,11 +183,10 @@ pub const CLAIMS: &[Claim] = &[
         "density --task parity --lengths 4",
         |facts| {
             let own = super::app_parity::by_resets(facts, 1)?;
-            parts(
-                &own.iter()
-                    .map(|(_, rewards)| rewards.keys().eq(["1/4", "3/4"].iter()))
-                    .collect::<Vec<_>>(),
-                format!("{own:?} by T and reward"),
+            let right = |(_, rewards): &super::app_parity::Band| rewards.keys().eq(["1/4", "3/4"]);
+            exhaustive(super::app_parity::codes(&own)).parts(
+                &own.iter().map(right).collect::<Vec<_>>(),
+                super::app_parity::said(&own),
             )
         },
     ),
@@ -204,12 +197,9 @@ pub const CLAIMS: &[Claim] = &[
          gives.",
         "parity --length 5 --tau 0.1 --density",
         |facts| {
-            let apart = facts.probe("parity-codes")?["log_z_apart"].as_array()?;
-            let worst = apart
-                .iter()
-                .filter_map(serde_json::Value::as_f64)
-                .fold(0.0, f64::max);
-            holds(
+            let apart = &facts.probes.parity_codes()?.log_z_apart;
+            let worst = apart.values().copied().fold(0.0, f64::max);
+            exhaustive(super::app_parity::all_codes(apart.keys())).holds(
                 worst < 1e-12,
                 format!(
                     "ln Z off that of all codes by at most {worst:.1e} (T from 3 on, {} \
@@ -225,8 +215,8 @@ pub const CLAIMS: &[Claim] = &[
         "The mean reward is the slope of ln Z in the inverse temperature.",
         "parity --length 40 --tau 0.006",
         |facts| {
-            let far = facts.number("parity-heat", "/T40/slope_is_mean")?;
-            holds(
+            let far = facts.probes.parity_heat()?.t40.slope_off_mean;
+            exhaustive(1).holds(
                 far < 1e-6,
                 format!("at T = 40 by differences: off by {far:.1e}"),
             )
@@ -239,19 +229,18 @@ pub const CLAIMS: &[Claim] = &[
          ln 2).",
         "parity --length 200 --tau 0.0012",
         |facts| {
-            let at = |path: &str| facts.number("parity-heat", path);
-            let (hot, cold, middle) =
-                (at("/T200/hot")?, at("/T200/cold")?, at("/T200/at_leading")?);
-            let (crossing, leading) = (at("/T200/crossing")?, at("/T200/leading")?);
-            parts(
+            let heat = &facts.probes.parity_heat()?.t200;
+            let (hot, cold, middle) = (heat.hot, heat.cold, heat.at_leading);
+            exhaustive(1).parts(
                 &[
                     (hot - 0.5).abs() < 1e-3 && (cold - 1.0).abs() < 1e-3,
                     (middle - 0.75).abs() < 0.05,
                 ],
                 format!(
                     "T = 200: {hot:.4} a tenth above and {cold:.4} a tenth below; the bands \
-                     cross at beta = {crossing:.2} = (6T-2) ln 2, and at 6T ln 2 = \
-                     {leading:.2} the mean is already {middle:.3} (erratum 3)"
+                     cross at beta = {:.2} = (6T-2) ln 2, and at 6T ln 2 = {:.2} the mean is \
+                     already {middle:.3} (erratum 3)",
+                    heat.crossing, heat.leading
                 ),
             )
         },

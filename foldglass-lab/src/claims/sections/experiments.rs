@@ -1,9 +1,13 @@
 //! States section 5: the gap, resets and regulators, barriers.
 
-use super::claim;
-use crate::claims::decide::{holds, parts, say, such};
-use crate::claims::{Claim, Verdict};
+use super::{Claim, basis, claim, exhaustive, numbers, ours, sampled};
+use crate::claims::Verdict;
+use crate::reproduce::classes::{QG03, TIED, UNTIED};
+use crate::reproduce::items::equilibration::{self, Kernel, MIDDLE_BLOCK, Statistic};
+use crate::reproduce::items::shortfall;
+use crate::reproduce::items::trapsexist::{self, CORRELATED};
 use crate::reproduce::studies::{PLAIN, RESETS};
+use crate::reproduce::{Key, Row};
 
 const SECTION: &str = "5 Experiments";
 
@@ -18,9 +22,12 @@ pub const CLAIMS: &[Claim] = &[
          untied tasks.",
         "reproduce tab:shortfall",
         |facts| {
-            such(facts, "tab:shortfall", |row| {
-                row.quantity == "J, RLVR" && !row.row.contains("tied")
-            })
+            use shortfall::{ITEM, Quantity::Reward, Runs::Rlvr};
+            numbers(
+                facts,
+                &ITEM,
+                UNTIED.map(|class| Key::new(class, Reward(Rlvr))),
+            )
         },
     ),
     claim(
@@ -29,19 +36,19 @@ pub const CLAIMS: &[Claim] = &[
         "Diffusive barriers are mild for Monte Carlo.",
         "reproduce tab:equilibration",
         |facts| {
-            let rows = facts.item("tab:equilibration")?;
-            let medians: Vec<f64> = rows
-                .iter()
-                .filter(|row| row.quantity.starts_with("sweeps to stationarity, median"))
-                .filter_map(|row| row.ours)
-                .collect();
-            let most = medians.iter().copied().fold(0.0, f64::max);
-            let wide = facts.row(
-                "tab:equilibration",
-                "quasigroup (0,3) T=7",
-                "at 1 at the end",
-            )?;
-            parts(
+            use equilibration::{ITEM, Quantity::AtOneAtEnd, Quantity::Stationarity};
+            let mut rows: Vec<&Row> = Vec::new();
+            let mut most = 0f64;
+            for class in MIDDLE_BLOCK {
+                for kernel in Kernel::ALL {
+                    let row = facts.row(&ITEM, class, Stationarity(Statistic::Median, kernel))?;
+                    most = most.max(ours(row)?);
+                    rows.push(row);
+                }
+            }
+            let wide = facts.row(&ITEM, QG03, AtOneAtEnd)?;
+            rows.push(wide);
+            basis(&ITEM, &rows).parts(
                 &[most < 100.0, wide.ours == Some(1.0)],
                 format!(
                     "median sweeps to stationarity of the (0,0) classes at most {most}; (0,3) \
@@ -59,14 +66,18 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce fig:temperature_untied",
         |facts| {
             let helped = super::app_regulators::helped(facts)?;
-            let verdict = match helped.len() {
-                3 | 4 => Verdict::Shown,
+            let verdict = match helped.classes.len() {
+                3 | 4 => Verdict::Holds,
                 1..=6 => Verdict::InPart,
-                _ => Verdict::Refuted,
+                _ => Verdict::Contradicted,
             };
-            say(
+            helped.basis.says(
                 verdict,
-                format!("{} of 7: {}", helped.len(), helped.join(", ")),
+                format!(
+                    "{} of 7: {}",
+                    helped.classes.len(),
+                    helped.classes.join(", ")
+                ),
             )
         },
     ),
@@ -77,16 +88,18 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce tab:regulator",
         |facts| {
             let mut better = Vec::new();
-            for (id, _) in crate::reproduce::CLASSES.iter().take(7) {
+            let mut runs = u64::MAX;
+            for class in UNTIED {
                 let (plain, resets) = (
-                    facts.summary(PLAIN, id, None)?,
-                    facts.summary(RESETS, id, None)?,
+                    facts.summary(PLAIN, class, None)?,
+                    facts.summary(RESETS, class, None)?,
                 );
+                runs = runs.min(plain.n.min(resets.n) as u64);
                 better.push(resets.mean >= plain.mean - 1e-3);
             }
-            let helped = super::app_regulators::helped(facts)?.len();
+            let helped = super::app_regulators::helped(facts)?.classes.len();
             let gained = better.iter().filter(|&&is| is).count();
-            parts(
+            sampled(runs, 12).parts(
                 &better,
                 format!(
                     "resets end no lower than plain runs on {gained} of 7 classes; a \
@@ -102,24 +115,17 @@ pub const CLAIMS: &[Claim] = &[
          have true barriers.",
         "reproduce tab:trapsexist",
         |facts| {
-            let traps = facts.row("tab:trapsexist", "parity k=9/10 T=8", "traps")?;
-            let certified = facts
-                .data
-                .landscape
-                .endpoints
-                .iter()
-                .filter(|end| end.verdict == "certified")
-                .count();
-            parts(
-                &[
-                    traps.exact.as_ref().is_some_and(|[_, ours]| ours != "0"),
-                    certified > 0,
-                ],
+            use trapsexist::{ITEM, Quantity};
+            let traps = facts.row(&ITEM, CORRELATED[4], Quantity::Traps)?;
+            let ends = facts.endpoints()?;
+            let certified = ends.iter().filter(|end| end.is_certified()).count();
+            sampled(ends.len() as u64, 12).parts(
+                &[ours(traps)? > 0.0, certified > 0],
                 format!(
                     "correlated parity at T = 8: {} traps; tied: {certified} of {} endpoints \
                      certified",
                     traps.ours_cell.text(),
-                    facts.data.landscape.endpoints.len()
+                    ends.len()
                 ),
             )
         },
@@ -130,27 +136,18 @@ pub const CLAIMS: &[Claim] = &[
         "The barriers of tied traps amount to failing on a few inputs.",
         "certify --code ends.json --barrier --out verdicts.json",
         |facts| {
-            let ends = facts.probe("tied-barriers")?["endpoints"].as_array()?;
-            let quanta: Vec<u64> = ends
-                .iter()
-                .filter_map(|end| end["quanta"].as_u64())
-                .collect();
-            let exact = ends.iter().filter(|end| end["is"] == "exact").count();
-            let most = quanta.iter().copied().max()?;
-            let list: Vec<String> = ends
-                .iter()
-                .map(|end| {
-                    format!(
-                        "{}{}",
-                        if end["is"] == "exact" { "" } else { "at most " },
-                        end["quanta"]
-                    )
-                })
-                .collect();
-            let mut sorted = quanta.clone();
+            let ends = &facts.probes.tied_barriers()?.endpoints;
+            let exact = ends.iter().filter(|end| end.exact).count();
+            let list = ends.iter().map(|end| {
+                let bound = if end.exact { "" } else { "at most " };
+                format!("{bound}{}", end.quanta)
+            });
+            let list: Vec<String> = list.collect();
+            let mut sorted: Vec<u64> = ends.iter().map(|end| end.quanta).collect();
             sorted.sort_unstable();
-            parts(
-                &[sorted[sorted.len() / 2] <= FEW, most <= FEW],
+            let (median, most) = (sorted.get(sorted.len() / 2), sorted.last());
+            sampled(ends.len() as u64, 12).parts(
+                &[median <= Some(&FEW), most <= Some(&FEW)],
                 format!(
                     "{} endpoints, {exact} exact; inputs of 78,125 lost on the way out: {}",
                     ends.len(),
@@ -165,13 +162,10 @@ pub const CLAIMS: &[Claim] = &[
         "Tied traps catch most seeds.",
         "reproduce tab:trapsexist",
         |facts| {
-            let ones = facts.row(
-                "tab:trapsexist",
-                "quasigroup (0,3) T=7 tied",
-                "endpoints at 1",
-            )?;
-            holds(
-                ones.ours? < 0.5,
+            use trapsexist::{ITEM, Quantity};
+            let ones = facts.row(&ITEM, TIED, Quantity::EndsAtOne)?;
+            basis(&ITEM, &[ones]).holds(
+                ours(ones)? < 0.5,
                 format!("chains at reward 1: {}", ones.ours_cell.text()),
             )
         },
@@ -182,21 +176,18 @@ pub const CLAIMS: &[Claim] = &[
         "The barriers of correlated traps involve a finite share of the inputs.",
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
-            let row = facts.row(
-                "tab:trapsexist",
-                "parity k=9/10 T=8",
-                "barriers: drop below the trap",
-            )?;
-            let [_, ours] = row.exact.as_ref()?;
-            let least = ours
+            use trapsexist::{ITEM, Quantity};
+            let row = facts.row(&ITEM, CORRELATED[4], Quantity::Drops)?;
+            let drops = row.ours_cell.text();
+            let least = drops
                 .split(", ")
                 .filter_map(|text| text.parse::<foldglass::Reward>().ok())
                 .map(|reward| reward.to_f64())
                 .fold(1.0, f64::min);
-            holds(
+            exhaustive(1 << 30).holds(
                 least > 0.01,
                 format!(
-                    "drops at T = 8: {ours}, at least {:.1} % of the weight",
+                    "drops at T = 8: {drops}, at least {:.1} % of the weight",
                     100.0 * least
                 ),
             )

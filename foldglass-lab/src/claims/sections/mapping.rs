@@ -1,8 +1,8 @@
 //! States section 3: neutral paths, the bound, pure states.
 
-use super::claim;
-use crate::claims::decide::{holds, parts, say};
-use crate::claims::{Claim, Verdict};
+use super::{Claim, claim, sampled, undecided};
+use crate::reproduce::items::Quantity;
+use crate::reproduce::items::trapsfixed::{self, Curve, Quantity::At};
 
 const SECTION: &str = "3 Mapping";
 
@@ -17,14 +17,14 @@ pub const CLAIMS: &[Claim] = &[
          the reward does not change.",
         "escape --policy policy.json",
         |facts| {
-            let found = facts.probe("escape-policies")?;
-            let deviation = found["deviation"].as_f64()?;
-            holds(
-                deviation < 1e-9 && found["maxima"] == found["policies"],
+            let found = facts.probes.escape_policies()?;
+            let deviation = found.deviation;
+            sampled(found.policies, 6).holds(
+                deviation < 1e-9 && found.maxima == found.policies,
                 format!(
                     "{} spread local maxima collapse cell by cell, J off by at most \
                      {deviation:.1e}",
-                    found["maxima"]
+                    found.maxima
                 ),
             )
         },
@@ -36,11 +36,9 @@ pub const CLAIMS: &[Claim] = &[
          at least the free energy.",
         "free-energy --task parity --lengths 3 --tau 0.03,0.3",
         |facts| {
-            let (apart, gap) = (
-                facts.number("identity", "/untied_apart")?,
-                facts.number("identity", "/least_gap")?,
-            );
-            parts(
+            let found = facts.probes.identity()?;
+            let (apart, gap) = (found.untied_apart, found.least_gap);
+            sampled(found.policies, 60).parts(
                 &[apart < 1e-12, gap >= -1e-12],
                 format!(
                     "J and its average over codes differ by at most {apart:.1e}; least L - F \
@@ -56,11 +54,9 @@ pub const CLAIMS: &[Claim] = &[
          cells are nearly deterministic.",
         "free-energy --task parity --lengths 4 --tied --tau 0.03",
         |facts| {
-            let (far, cold) = (
-                facts.number("identity", "/tied_apart")?,
-                facts.number("identity", "/cold_apart")?,
-            );
-            parts(
+            let found = facts.probes.identity()?;
+            let (far, cold) = (found.tied_apart, found.cold_apart);
+            sampled(found.policies, 600).parts(
                 &[cold < 1e-2, far < 0.05],
                 format!(
                     "tied parity at T = 4: off by at most {far:.3} over random policies, \
@@ -76,8 +72,9 @@ pub const CLAIMS: &[Claim] = &[
          machine learning.",
         "free-energy --task parity --lengths 3 --tau 0.3",
         |facts| {
-            let gap = facts.number("identity", "/least_gap")?;
-            holds(
+            let found = facts.probes.identity()?;
+            let gap = found.least_gap;
+            sampled(found.policies, 60).holds(
                 gap >= -1e-12,
                 format!(
                     "beta J + H <= ln Z is the same inequality; least gap of it over beta \
@@ -93,8 +90,7 @@ pub const CLAIMS: &[Claim] = &[
          since every cell meets many others.",
         "parity --length 40 --tau 0.006",
         |_| {
-            say(
-                Verdict::Open,
+            undecided(
                 "no number of the paper measures it; `parity` gives where the best \
                  factorised policy stops beating the uniform one beside the exact \
                  transition",
@@ -108,23 +104,23 @@ pub const CLAIMS: &[Claim] = &[
          equations of RLVR.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let item = facts.item("fig:trapsfixed")?;
+            let rows = facts.rows(&trapsfixed::ITEM)?;
             let mut near = Vec::new();
             let mut least = f64::INFINITY;
-            for row in item {
-                let Some(at) = row.quantity.strip_prefix("Bhattacharyya") else {
+            for row in rows {
+                let Quantity::TrapsFixed(At(Curve::Overlap, tau)) = row.key.quantity else {
                     continue;
                 };
-                let null = facts.row("fig:trapsfixed", row.row, &format!("its null{at}"));
-                let (Some(ours), Some(null)) = (row.ours, null.and_then(|null| null.ours)) else {
+                let class = row.key.class;
+                let null = facts.row(&trapsfixed::ITEM, class, At(Curve::Null, tau))?;
+                let (Some(ours), Some(null)) = (row.ours, null.ours) else {
                     continue;
                 };
                 near.push(ours >= null - NEAR);
                 least = least.min(ours);
             }
-            (!near.is_empty()).then_some(())?;
             let count = near.iter().filter(|&&is| is).count();
-            parts(
+            super::app_trapsfixed::traps(facts)?.parts(
                 &near,
                 format!(
                     "the mean overlap of CAVI's endpoint with the histogram is no more than {NEAR} \

@@ -1,8 +1,6 @@
 //! States section 2: task, cells, updates, the figure's two codes, penalties.
 
-use super::claim;
-use crate::claims::Claim;
-use crate::claims::decide::{holds, parts};
+use super::{Claim, claim, exhaustive, sampled};
 
 const SECTION: &str = "2 Setting";
 
@@ -13,15 +11,13 @@ pub const CLAIMS: &[Claim] = &[
         "An untied policy consults no cell twice in a rollout.",
         "cells --task quasigroup --lengths 5 --window 2,1",
         |facts| {
-            let (twice, tied) = (
-                facts.number("visits", "/twice")?,
-                facts.number("visits", "/tied_twice")?,
-            );
-            holds(
-                twice == 0.0,
+            let found = facts.probes.visits()?;
+            sampled(found.rollouts, 400).holds(
+                found.twice == 0,
                 format!(
-                    "random inputs and tokens of four untied classes: {twice} rollouts with a \
-                     cell twice ({tied} of two tied ones)"
+                    "random inputs and tokens of four untied classes: {} rollouts with a \
+                     cell twice ({} of two tied ones)",
+                    found.twice, found.tied_twice
                 ),
             )
         },
@@ -32,11 +28,14 @@ pub const CLAIMS: &[Claim] = &[
         "Every class contains a policy that always answers rightly.",
         "eval --task quasigroup --lengths 5 --code fold.json",
         |facts| {
-            let folds = facts.probe("visits")?.get("folds")?.as_bool()?;
-            holds(
-                folds,
-                "the code that emits x_1, then B[y, x], has reward exactly 1 in six \
-                 classes, tied ones among them",
+            let found = facts.probes.visits()?;
+            exhaustive(found.folds_of).holds(
+                found.folds == found.folds_of,
+                format!(
+                    "the code that emits x_1, then B[y, x], has reward exactly 1 in {} of {} \
+                     classes, tied ones among them",
+                    found.folds, found.folds_of
+                ),
             )
         },
     ),
@@ -47,9 +46,10 @@ pub const CLAIMS: &[Claim] = &[
          dQ over the temperature.",
         "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 500 --runs 8",
         |facts| {
-            let better = facts.number("gradient", "/rows_better_than_softmax")?;
-            holds(
-                better == 0.0,
+            let found = facts.probes.gradient()?;
+            let better = found.rows_better_than_softmax;
+            sampled(found.policies, 25).holds(
+                better == 0,
                 format!("{better} cells have a random row with a lower loss"),
             )
         },
@@ -62,16 +62,16 @@ pub const CLAIMS: &[Claim] = &[
         "draw --task parity --lengths 5 --code parity.json --input 0,1,0,1,1 \
          1,1,0,1,1 --svg codes.svg",
         |facts| {
-            let found = facts.probe("dictionary")?;
-            let (a, b) = (found["parity_right"] == 2, found["copy_right"] == 1);
-            parts(
-                &[a, b, found["copy_reward"] == "1/2"],
+            let found = facts.probes.dictionary()?;
+            exhaustive(2).parts(
+                &[
+                    found.parity_right == 2,
+                    found.copy_right == 1,
+                    found.copy_reward == "1/2",
+                ],
                 format!(
                     "right: {} and {} of 2; rewards {} and {}",
-                    found["parity_right"],
-                    found["copy_right"],
-                    found["parity_reward"].as_str()?,
-                    found["copy_reward"].as_str()?
+                    found.parity_right, found.copy_right, found.parity_reward, found.copy_reward
                 ),
             )
         },
@@ -82,13 +82,13 @@ pub const CLAIMS: &[Claim] = &[
         "The model has a symmetry of names that ordinary spin glasses have not.",
         "gauge --task z:5 --lengths 8 --code A.json --relabel random",
         |facts| {
-            let found = facts.probe("relabelling")?;
-            holds(
-                found["same_function"] == found["codes"],
+            let found = facts.probes.relabelling()?;
+            sampled(found.codes, 10).holds(
+                found.same_function == found.codes,
                 format!(
                     "{} of {} random codes compute the same function after a random \
                      relabelling",
-                    found["same_function"], found["codes"]
+                    found.same_function, found.codes
                 ),
             )
         },
@@ -100,13 +100,14 @@ pub const CLAIMS: &[Claim] = &[
          parameterisation and strong couplings are the untied and tied classes.",
         "family --task parity --length 2 --gwin 0,10000 --gtie 0,10000 --tau 0.05",
         |facts| {
-            let far = |path| facts.number("family", path);
-            let (complete, untied, tied) = (far("/complete")?, far("/untied")?, far("/tied")?);
-            parts(
-                &[complete < 1e-9, untied < 1e-9, tied < 1e-9],
+            let found = facts.probes.family()?;
+            let far = [found.complete, found.untied, found.tied];
+            exhaustive(found.codes).parts(
+                &far.map(|far| far < 1e-9),
                 format!(
                     "mean rewards at three temperatures, all codes at T = 2, are off by at \
-                     most {complete:.1e}, {untied:.1e} and {tied:.1e}"
+                     most {:.1e}, {:.1e} and {:.1e}",
+                    found.complete, found.untied, found.tied
                 ),
             )
         },

@@ -1,12 +1,15 @@
 //! States section 5.1: transformers on the same task.
 
-use super::claim;
-use crate::claims::decide::{numbers, parts, say};
-use crate::claims::{Claim, Decided, Facts, Verdict};
-use crate::reproduce::Row;
+use super::{Absent, Claim, Decided, Facts, Matters, basis, claim, numbers, ours, undecided};
+use crate::reproduce::items::cures::{self, Method, Order};
+use crate::reproduce::items::temperature_b::{self, QUASIGROUP, Quantity, TASKS, Z5};
+use crate::reproduce::items::{containment, escape};
+use crate::reproduce::{Key, Row};
 
 const SECTION: &str = "5.1 Transformers";
-const FIGURE: &str = "fig:temperature_untied_b";
+
+/// Inputs of the class whose lines are looked at.
+const INPUTS: f64 = 15_625.0;
 
 pub const CLAIMS: &[Claim] = &[
     claim(
@@ -16,11 +19,8 @@ pub const CLAIMS: &[Claim] = &[
          untied tables.",
         "reproduce tab:containment",
         |facts| {
-            numbers(
-                facts,
-                "tab:containment",
-                &[("all classes", "networks at 0.999")],
-            )
+            let reached = Key::new(containment::ALL, containment::Quantity::Reached);
+            numbers(facts, &containment::ITEM, [reached])
         },
     ),
     claim(
@@ -37,11 +37,8 @@ pub const CLAIMS: &[Claim] = &[
          code on every input.",
         "reproduce tab:escape",
         |facts| {
-            numbers(
-                facts,
-                "tab:escape",
-                &[("all stretches", "networks exact on all inputs")],
-            )
+            let exact = Key::new(escape::ALL, escape::Quantity::Exact);
+            numbers(facts, &escape::ITEM, [exact])
         },
     ),
     claim(
@@ -51,13 +48,13 @@ pub const CLAIMS: &[Claim] = &[
          drop.",
         "reproduce tab:escape",
         |facts| {
-            let at = |quantity: &str| facts.row("tab:escape", "all stretches", quantity);
-            let (fine, coarse) = (
-                at("steps of barrier 0")?,
-                at("steps of barrier 0, 9 points a line")?,
-            );
+            let at = |points| {
+                let quantity = escape::Quantity::NoBarrier { points };
+                facts.row(&escape::ITEM, escape::ALL, quantity)
+            };
+            let (fine, coarse) = (at(escape::POINTS)?, at(9)?);
             let agrees = |row: &Row| row.ours.is_some_and(|share| share >= 150.0 / 180.0);
-            parts(
+            basis(&escape::ITEM, &[fine, coarse]).parts(
                 &[agrees(fine), agrees(coarse)],
                 format!(
                     "{} at 65 points a line, {} at 9; the paper does not say at how many \
@@ -74,9 +71,9 @@ pub const CLAIMS: &[Claim] = &[
         "Where it drops, it does by at most 0.002.",
         "reproduce tab:escape",
         |facts| {
-            let row = facts.row("tab:escape", "all stretches", "largest barrier, quanta")?;
-            let largest = row.ours? / 15625.0;
-            crate::claims::decide::holds(
+            let row = facts.row(&escape::ITEM, escape::ALL, escape::Quantity::LargestBarrier)?;
+            let largest = ours(row)? / INPUTS;
+            basis(&escape::ITEM, &[row]).holds(
                 largest <= 2e-3,
                 format!(
                     "largest {largest:.4} ({} of 15,625 inputs); the paper's own 35 quanta \
@@ -85,21 +82,20 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
+    )
+    .touching(Matters::Protocol),
     claim(
         "transformers:weak",
         SECTION,
         "Up to a coefficient of 0.1 no seed of any task holds more than T = 2.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            let of = |task: &str| {
-                let quantity = "seeds that hold more than T = 2, c up to 0.1";
-                facts.row(FIGURE, &format!("{task}, transformer"), quantity)
-            };
-            let rows = [of("Z_5")?, of("quasigroup")?, of("parity")?];
-            let words = rows.map(|row| row.ours_cell.text());
-            parts(
-                &rows.map(|row| row.ours == Some(0.0)),
+            let of = |task| facts.row(&temperature_b::ITEM, task, Quantity::HoldLittle);
+            let rows: Vec<&Row> = TASKS.into_iter().map(of).collect::<Result<_, _>>()?;
+            let words: Vec<String> = rows.iter().map(|row| row.ours_cell.text()).collect();
+            let none: Vec<bool> = rows.iter().map(|row| row.ours == Some(0.0)).collect();
+            basis(&temperature_b::ITEM, &rows).parts(
+                &none,
                 format!(
                     "seeds that do on Z_5, the quasigroup and parity: {} (erratum 18)",
                     words.join(", ")
@@ -114,14 +110,8 @@ pub const CLAIMS: &[Claim] = &[
          pass 0.95 at length 8.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            numbers(
-                facts,
-                FIGURE,
-                &[
-                    ("Z_5, transformer", "seeds above 0.95 at c = 0.3"),
-                    ("quasigroup, transformer", "seeds above 0.95 at c = 0.3"),
-                ],
-            )
+            let keys = [Z5, QUASIGROUP].map(|task| Key::new(task, Quantity::Above(0.3)));
+            numbers(facts, &temperature_b::ITEM, keys)
         },
     ),
     claim(
@@ -131,17 +121,11 @@ pub const CLAIMS: &[Claim] = &[
          of the quasigroup.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            numbers(
-                facts,
-                FIGURE,
-                &[
-                    ("Z_5, transformer", "longest T held at c = 0.3"),
-                    (
-                        "quasigroup, transformer",
-                        "seeds that hold T = 20 at c = 0.3",
-                    ),
-                ],
-            )
+            let keys = [
+                Key::new(Z5, Quantity::Longest),
+                Key::new(QUASIGROUP, Quantity::HoldTwenty),
+            ];
+            numbers(facts, &temperature_b::ITEM, keys)
         },
     ),
     claim(
@@ -150,11 +134,8 @@ pub const CLAIMS: &[Claim] = &[
         "Around 0.3 the policy keeps 42 % of the greatest entropy.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            numbers(
-                facts,
-                FIGURE,
-                &[("Z_5, transformer", "entropy over ln 5 at c = 0.3")],
-            )
+            let entropy = Key::new(Z5, Quantity::Entropy);
+            numbers(facts, &temperature_b::ITEM, [entropy])
         },
     ),
     claim(
@@ -163,12 +144,7 @@ pub const CLAIMS: &[Claim] = &[
         "The coefficients that work exceed standard practice by one to two orders \
          of magnitude.",
         "train --task z:5 --entropy 0.3",
-        |_| {
-            say(
-                Verdict::Open,
-                "it compares with other papers' settings, which no record here holds",
-            )
-        },
+        |_| undecided("it compares with other papers' settings, which no record here holds"),
     ),
     claim(
         "transformers:other-cures",
@@ -181,26 +157,27 @@ pub const CLAIMS: &[Claim] = &[
 ];
 
 /// Of the networks of every method, on both tasks, how many learn.
-fn other_cures(facts: &Facts) -> Option<Decided> {
+fn other_cures(facts: &Facts) -> Result<Decided, Absent> {
     let mut failed = Vec::new();
     let mut told = Vec::new();
-    for method in ["REINFORCE", "GRPO", "expert iteration"] {
+    let mut used = Vec::new();
+    for method in Method::ALL {
         let (mut learn, mut all) = (0.0, 0);
-        for class in ["Z_5, transformer", "quasigroup, transformer"] {
-            for order in ["curriculum", "all lengths at once"] {
-                let quantity = format!("seeds above 0.95, {method}, {order}");
-                let row = facts.row("text:cures", class, &quantity)?;
-                learn += row.ours? * row.n as f64;
+        for task in cures::TASKS {
+            for order in Order::ALL {
+                let row = facts.row(&cures::ITEM, task, cures::Quantity::Above(method, order))?;
+                learn += ours(row)? * row.n as f64;
                 all += row.n;
+                used.push(row);
             }
         }
         failed.push(learn < 0.5);
-        told.push(format!("{method} {learn:.0} of {all}"));
+        told.push(format!("{} {learn:.0} of {all}", method.name()));
     }
     let text = format!(
         "networks above 0.95 at T = 4, half of them with exploration: {}; expert iteration learns with \
          exploration, and without it never",
         told.join(", ")
     );
-    parts(&failed, text)
+    basis(&cures::ITEM, &used).parts(&failed, text)
 }

@@ -3,41 +3,41 @@
 use super::super::compare::Compared;
 use super::super::item::Item;
 use super::super::items;
+use super::super::records::Records;
 use super::super::row::Row;
 use super::super::tables::{self, Rows};
-use super::{Made, id_of, provenance, words};
-use crate::error::Error;
+use super::{id_of, provenance};
 use crate::report::page::{Block, Chapter, Figure, Range, Sheet};
 
 /// The chapter.
-pub fn chapter(compared: &Compared, made: &Made<'_>) -> Result<Chapter, Error> {
+pub fn chapter(compared: &Compared, records: &Records) -> Chapter {
     let label = compared.item;
     let item = items::one(label).expect("what was compared is an item");
     let mut chapter =
         Chapter::new(id_of(label), format!("{label}: {}", compared.title)).short(label);
     chapter = chapter.prose(lead(compared, item));
-    chapter = chapter.with(Block::Facts(provenance::facts(item, compared, made)?));
+    chapter = chapter.with(Block::Facts(provenance::facts(item, compared, records)));
     if let Some(svg) = &compared.svg {
         chapter = chapter.with(Block::Figure(figure(compared, svg)));
     }
     chapter = chapter.sheet(sheet(compared));
-    if let Some(settings) = provenance::settings(item, made)? {
+    if let Some(settings) = provenance::settings(item, records) {
         chapter = chapter.with(settings);
     }
-    Ok(chapter)
+    chapter
 }
 
 fn lead(compared: &Compared, item: &Item) -> String {
     let counts = &compared.counts;
-    let words = words::of(compared.item).map_or(String::new(), |words| {
+    let words = item.about.as_ref().map_or(String::new(), |about| {
         format!(
             "*{}.* {} {}",
-            capital(words.section),
-            words.says,
-            words.stakes
+            capital(about.section),
+            about.says,
+            about.stakes
         )
     });
-    let gpu = if item.fleets.is_empty() {
+    let gpu = if item.fleets().next().is_none() {
         ""
     } else {
         " The networks were trained on a GPU; their records are committed and nothing was trained here."

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::super::compare::Compared;
 use super::super::item::Item;
+use super::super::need::Need;
+use super::super::records::Records;
 use super::super::studies::Scale;
-use super::super::times::{CENSUSES, CERTIFICATES, Time, Times};
-use super::Made;
-use crate::error::Error;
+use super::super::times::Time;
 use crate::progress::span;
 use crate::report::page::{Block, Fact, Sheet};
 use crate::report::words::counted;
@@ -30,22 +30,6 @@ pub fn command(label: &str, scale: Scale, seed: u64) -> String {
     format!("foldglass reproduce {label}{scale}{seed}")
 }
 
-/// What the parts of an item took; none where one of them was not measured.
-pub fn time(item: &Item, times: &Times) -> Option<Time> {
-    let mut parts: Vec<&str> = item.studies.iter().map(|source| source.name).collect();
-    if !item.censuses.is_empty() {
-        parts.push(CENSUSES);
-    }
-    if item.certificates {
-        parts.push(CERTIFICATES);
-    }
-    if parts.is_empty() {
-        return None;
-    }
-    let known: Option<Vec<Time>> = parts.into_iter().map(|part| times.of(part)).collect();
-    known?.into_iter().reduce(Time::and)
-}
-
 /// A time in words: `4 min of processor time, 3 min on 2 threads`.
 pub fn said(time: &Time) -> String {
     let threads = counted(time.threads, "thread");
@@ -57,18 +41,18 @@ pub fn said(time: &Time) -> String {
 }
 
 /// What a reader needs to make the item again.
-pub fn facts(item: &Item, compared: &Compared, made: &Made<'_>) -> Result<Vec<Fact>, Error> {
-    let manifest = &made.manifest;
+pub fn facts(item: &Item, compared: &Compared, records: &Records) -> Vec<Fact> {
+    let manifest = &records.manifest;
     let fact = |name, value| Fact { name, value };
     let command = command(item.label, manifest.scale, manifest.seed);
     let mut facts = vec![fact("command", format!("`{command}`"))];
     let mut versions = vec![format!("foldglass {}", manifest.version)];
-    for kept in item.fleets {
-        let Some(run) = kept.made(made.directory)? else {
+    for kept in item.fleets() {
+        let Some(run) = records.fleets.run(&kept) else {
             continue;
         };
-        facts.push(fact("records", committed(kept.name, &run)));
-        facts.push(fact("time it took", seconds(&run)));
+        facts.push(fact("records", committed(kept.name, run)));
+        facts.push(fact("time it took", seconds(run)));
         let version = run
             .get("version")
             .and_then(Value::as_str)
@@ -78,8 +62,8 @@ pub fn facts(item: &Item, compared: &Compared, made: &Made<'_>) -> Result<Vec<Fa
             format!("compared by {}", manifest.version),
         ];
     }
-    if item.fleets.is_empty() {
-        let records = if compared.missing_runs > 0 {
+    if item.fleets().next().is_none() {
+        let made = if compared.missing_runs > 0 {
             format!(
                 "made here, {} not yet",
                 counted(compared.missing_runs, "run")
@@ -87,8 +71,8 @@ pub fn facts(item: &Item, compared: &Compared, made: &Made<'_>) -> Result<Vec<Fa
         } else {
             "made here, complete".to_owned()
         };
-        facts.push(fact("records", records));
-        let time = time(item, &made.times);
+        facts.push(fact("records", made));
+        let time = records.times.of_item(item);
         let value = time.map_or("not measured".to_owned(), |time| said(&time));
         facts.push(fact("time it took", value));
     }
@@ -98,7 +82,7 @@ pub fn facts(item: &Item, compared: &Compared, made: &Made<'_>) -> Result<Vec<Fa
         "scale and seed",
         format!("{}, seed {}", manifest.scale.name(), manifest.seed),
     ));
-    Ok(facts)
+    facts
 }
 
 /// How many runs the numbers rest on.
@@ -133,12 +117,12 @@ fn seconds(run: &Fields) -> String {
 }
 
 /// The settings of all runs, to be opened.
-pub fn settings(item: &Item, made: &Made<'_>) -> Result<Option<Block>, Error> {
+pub fn settings(item: &Item, records: &Records) -> Option<Block> {
     let mut blocks = Vec::new();
+    let manifest = &records.manifest;
     let studies = item
-        .studies
-        .iter()
-        .map(|source| source.study(made.manifest.scale, made.manifest.seed));
+        .studies()
+        .map(|source| source.study(manifest.scale, manifest.seed));
     let studies: Vec<Study> = studies.collect();
     if !studies.is_empty() {
         let table = of_studies(&studies);
@@ -147,8 +131,9 @@ pub fn settings(item: &Item, made: &Made<'_>) -> Result<Option<Block>, Error> {
             table,
         )));
     }
-    if !item.censuses.is_empty() {
-        let lengths: Vec<String> = (item.censuses.iter())
+    let censuses: Vec<_> = item.needs.iter().filter_map(Need::census).collect();
+    if !censuses.is_empty() {
+        let lengths: Vec<String> = (censuses.iter())
             .map(|recipe| {
                 format!(
                     "T = {} (k = {}, tolerance {})",
@@ -161,15 +146,15 @@ pub fn settings(item: &Item, made: &Made<'_>) -> Result<Option<Block>, Error> {
             lengths.join("; ")
         )));
     }
-    for kept in item.fleets {
-        if let Some(run) = kept.made(made.directory)? {
+    for kept in item.fleets() {
+        if let Some(run) = records.fleets.run(&kept) {
             let settings = run.get("settings").cloned().unwrap_or_default();
             let text = serde_json::to_string_pretty(&settings).expect("plain data");
             blocks.push(Block::Prose(format!("```json\n{text}\n```")));
         }
     }
     let summary = "Settings of every run".to_owned();
-    Ok((!blocks.is_empty()).then_some(Block::Folded { summary, blocks }))
+    (!blocks.is_empty()).then_some(Block::Folded { summary, blocks })
 }
 
 fn of_studies(studies: &[Study]) -> Table {

@@ -1,31 +1,33 @@
 //! Makes the first chapter, which a reviewer reads in a minute: what agrees, what differs, why it
 //! matters; and the last but one, how a number is judged.
 
-use super::super::compare::{Compared, Counts};
+use super::super::compare::{Compared, Comparison, Counts};
 use super::super::judge::{LEVEL, Verdict, Why};
 use super::super::row::Row;
+use super::super::stated::Touches;
 use super::super::studies::Scale;
-use super::{Made, id_of, item, words};
+use super::{about, id_of, item};
 use crate::report::INTERVAL_LEVEL;
 use crate::report::page::{Block, Chapter, Tally};
 
 /// The chapter.
-pub fn chapter(items: &[&Compared], made: &Made<'_>) -> Chapter {
+pub fn chapter(comparison: &Comparison, items: &[&Compared], scale: Scale) -> Chapter {
     let rows = || items.iter().flat_map(|item| &item.rows);
     let counts = Counts::of(rows());
     let mut chapter = Chapter::new("summary", "In a minute");
-    if made.manifest.scale == Scale::Quick {
+    if scale == Scale::Quick {
         chapter = chapter.prose(
             "**Smoke scale**: few seeds and short chains. This page shows that everything runs; it judges only \
              what has no chance in it.",
         );
     }
     chapter = chapter.prose(headline(&counts, rows()));
+    chapter = chapter.prose(differences(comparison));
     chapter = chapter.with(Block::Tallies(
         items.iter().map(|item| tally(item)).collect(),
     ));
-    chapter = chapter.prose(differences(items));
-    chapter.prose(untold(items))
+    chapter = chapter.prose(untold(items));
+    chapter.prose(CHOICES)
 }
 
 fn tally(compared: &Compared) -> Tally {
@@ -35,7 +37,7 @@ fn tally(compared: &Compared) -> Tally {
         cannot_tell,
         ..
     } = compared.counts;
-    let says = words::of(compared.item).map_or(compared.title, |words| words.says);
+    let says = about(compared.item).map_or(compared.title, |about| about.says);
     Tally {
         id: id_of(compared.item),
         name: compared.item.to_owned(),
@@ -45,17 +47,21 @@ fn tally(compared: &Compared) -> Tally {
 }
 
 fn headline<'a>(counts: &Counts, rows: impl Iterator<Item = &'a Row>) -> String {
-    let judged = |row: &&Row| matches!(row.verdict, Verdict::Agrees | Verdict::Differs);
+    let judged = |row: &&Row| {
+        row.same_as.is_none() && matches!(row.verdict, Verdict::Agrees | Verdict::Differs)
+    };
     let tested = rows.filter(judged).filter(|row| row.p.is_some()).count();
     let Counts {
         agree,
         differ,
         cannot_tell,
+        repeated,
         ..
     } = *counts;
     format!(
-        "Of **{}** numbers of the paper that can be judged, **{agree} agree** with ours and **{differ} differ**; \
-         {cannot_tell} more cannot be told, and each says why. At a level of {} %, {:.1} of the {tested} tests \
+        "Of **{}** distinct numbers of the paper that can be judged, **{agree} agree** with ours and **{differ} \
+         differ**; {cannot_tell} more cannot be told, and each says why. {repeated} others are the same runs under a \
+         second label, and count once. At a level of {} %, {:.1} of the {tested} tests \
          would differ by chance alone.",
         agree + differ,
         100.0 * LEVEL,
@@ -63,24 +69,45 @@ fn headline<'a>(counts: &Counts, rows: impl Iterator<Item = &'a Row>) -> String 
     )
 }
 
-/// What differs, item by item: the numbers, the reason where it is known, and what hangs on it.
-fn differences(items: &[&Compared]) -> String {
+/// What was chosen so that numbers come out.
+const CHOICES: &str = "### What was chosen to fit\n\n\
+     The paper leaves choices open, and agreement comes after making them so that its numbers come out: the law of \
+     initial policies, the final quench of the several-length rows, the order of updates (by block of \
+     tab:equilibration), the temperature of the tied class, and for transformers the layout of inputs and the gate \
+     of the curriculum. The errata say what the other choices give.\n";
+
+/// What differs: the paper's own numbers first, then what depends on a choice of ours; the reason where it is
+/// known, and what hangs on it.
+fn differences(comparison: &Comparison) -> String {
     let mut text = "### What differs, and why it matters\n\n".to_owned();
-    let mut some = false;
-    for compared in items.iter().filter(|item| item.counts.differ > 0) {
-        some = true;
-        let label = compared.item;
-        let stakes = words::of(label).map_or("", |words| words.stakes);
-        text += &format!("**[{label}](#{})**: {stakes}\n\n", id_of(label));
-        let sheet = item::sheet(compared);
-        let differing = compared.rows.iter().zip(&sheet.anchors);
-        for (row, anchor) in differing.filter(|(row, _)| row.verdict == Verdict::Differs) {
-            text += &line(row, anchor);
+    let all = comparison.differences();
+    if all.is_empty() {
+        return text + "Nothing does.\n";
+    }
+    for (touches, title) in [
+        (Touches::Result, "Numbers of the paper"),
+        (
+            Touches::Protocol,
+            "Numbers that depend on a choice which the paper leaves open",
+        ),
+    ] {
+        let own = all.iter().filter(|(_, row)| row.touches == Some(touches));
+        let mut label = "";
+        for (number, (compared, row)) in own.enumerate() {
+            if number == 0 {
+                text += &format!("{title}:\n\n");
+            }
+            if compared.item != label {
+                label = compared.item;
+                let stakes = about(label).map_or("", |about| about.stakes);
+                text += &format!("**[{label}](#{})**: {stakes}\n\n", id_of(label));
+            }
+            let sheet = item::sheet(compared);
+            let mut anchors = compared.rows.iter().zip(&sheet.anchors);
+            let own = anchors.find(|(other, _)| other.key == row.key);
+            text += &line(row, own.map_or("", |(_, anchor)| anchor));
         }
         text.push('\n');
-    }
-    if !some {
-        text += "Nothing does.\n";
     }
     text
 }
@@ -136,7 +163,8 @@ fn untold(items: &[&Compared]) -> String {
     let mut text = "### What cannot be told\n\n".to_owned();
     let mut some = false;
     for why in Why::ALL {
-        let own = |item: &&&Compared| item.rows.iter().filter(|row| row.why == Some(why)).count();
+        let is = |row: &&Row| row.why == Some(why) && row.same_as.is_none();
+        let own = |item: &&&Compared| item.rows.iter().filter(is).count();
         let places = items.iter().map(|item| (item.item, own(&item)));
         let places = places.filter(|(_, count)| *count > 0);
         let places =
@@ -161,11 +189,13 @@ pub fn how_judged() -> Chapter {
          to the stated value, or above it. What has no chance in it (counts of codes, exact rewards) agrees only if \
          it is equal. Intervals are at {} %.\n\n\
          *Would differ* has the outcomes of ours, nearest to the paper’s number, that the same test would have \
-         called a difference: a verdict without power is worth nothing. *Cannot tell* is said with fewer than half of \
-         the paper’s runs, and where nothing would have differed. *Reference* is an independent prototype, often \
+         called a difference: a verdict without power is worth nothing. An effect (something against nothing) is tested \
+         as one: two means that agree one by one may differ in it. *Cannot tell* is said with fewer than half of \
+         the paper’s runs, where nothing would have differed, where our largest is above the paper’s on too few runs, \
+         and where the number is not the paper’s own: assumed in part, or stated of another quantity. *Reference* is an independent prototype, often \
          with more seeds.\n\n\
          In the tables a dot is our number, the line through it its interval, the stroke across the paper’s number. \
-         Items that share runs repeat comparisons, and count their time each; what differs by chance does not under another `--seed`.",
+         Items that share runs say so and count them once, but count their time each; what differs by chance does not under another `--seed`.",
         100.0 * LEVEL,
         100.0 * INTERVAL_LEVEL
     );

@@ -1,6 +1,8 @@
 //! ext:capture: how often quenches of correlated parity end in a trap, beside the traps' share of
 //! codes and of basins.
 
+use std::fmt;
+
 use foldglass::stats::Proportion;
 use kuva::prelude::TickFormat;
 
@@ -8,10 +10,12 @@ use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};
 use crate::report::INTERVAL_LEVEL;
 use crate::report::figure::{LOOKS, Look, Point, powers_of_ten};
 use crate::reproduce::basins::{self, BasinRecord, Flood};
-use crate::reproduce::data::Data;
+use crate::reproduce::classes::ClassId;
 use crate::reproduce::ends::{self, Fates};
-use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::item::{Figure, Item, Number};
 use crate::reproduce::measured::Measured;
+use crate::reproduce::need::{Need, Step};
+use crate::reproduce::records::Records;
 use crate::reproduce::stated::{Entry, count, entry};
 use crate::reproduce::studies::{self, Scale};
 
@@ -19,16 +23,19 @@ use crate::reproduce::studies::{self, Scale};
 pub static ITEM: Item = Item {
     label: "ext:capture",
     title: "quenches of correlated parity that end in traps",
-    studies: &[studies::CAPTURE],
-    censuses: &[],
-    certificates: false,
-    work: Some(|work| {
-        basins::make(&CLASSES.map(|class| class.flood), work)?;
-        ends::make(studies::CAPTURE, CAP, work)
-    }),
-    fleets: &[],
+    about: None,
+    needs: &[
+        Need::Study(studies::CAPTURE),
+        Need::Work(Step {
+            name: "ext:capture",
+            run: |work| {
+                basins::make(&CLASSES.map(|class| class.flood), work)?;
+                ends::make(studies::CAPTURE, CAP, work)
+            },
+        }),
+    ],
     measure,
-    paper: || PAPER.to_vec(),
+    paper,
     shows_all: true,
     figure: Some(Figure {
         file: "ext-capture.svg",
@@ -42,13 +49,13 @@ const CAP: usize = 20_000;
 /// A class of the study.
 #[derive(Clone, Copy)]
 struct Class {
-    name: &'static str,
+    class: ClassId,
     flood: Flood,
 }
 
 const fn class(name: &'static str, id: &'static str, length: usize, repeat: &'static str) -> Class {
     Class {
-        name,
+        class: ClassId::named(name),
         flood: Flood { id, length, repeat },
     }
 }
@@ -68,66 +75,177 @@ const CLASSES: [Class; 12] = [
     class("parity k=99/100 T=8", "T8-k99-100", 8, "99/100"),
 ];
 
-/// The dynamics: id, name, and whether they are run at each temperature.
-const DYNAMICS: [(&str, &str, bool); 6] = [
-    ("metropolis", "Metropolis", true),
-    ("heat-bath", "heat bath", true),
-    ("cavi", "CAVI", true),
-    ("gradient", "gradient", true),
-    ("annealed", "Metropolis annealed", false),
-    ("cavi-annealed", "CAVI annealed", false),
-];
+/// What is measured of a class.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Quantity {
+    /// The traps' share of all codes.
+    TrapShare,
+    /// The share of codes that an ascent brings to an end.
+    Basin(End, Ascent),
+    /// Runs of a dynamics, at a temperature or annealed, that are or lead somewhere.
+    Runs(Fate, Dynamics, Option<f64>),
+}
+
+use Quantity::{Basin, Runs, TrapShare};
+
+/// Where an ascent ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// In a trap.
+    Trap,
+    /// At an optimum.
+    Optimum,
+}
+
+/// How codes climb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ascent {
+    /// By any raising change.
+    Random,
+    /// By the best one.
+    Steepest,
+}
+
+/// What becomes of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is at 1.
+    AtOne,
+    /// It is in a trap.
+    InTrap,
+    /// It is in a trap or a way without loss leads to one.
+    LeadsToTrap,
+}
+
+/// The dynamics of the study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dynamics {
+    /// Metropolis at a temperature.
+    Metropolis,
+    /// Heat bath at a temperature.
+    HeatBath,
+    /// CAVI at a temperature.
+    Cavi,
+    /// Gradient ascent at a temperature.
+    Gradient,
+    /// Metropolis, annealed.
+    MetropolisAnnealed,
+    /// CAVI, annealed.
+    CaviAnnealed,
+}
+
+impl Dynamics {
+    const ALL: [Dynamics; 6] = [
+        Dynamics::Metropolis,
+        Dynamics::HeatBath,
+        Dynamics::Cavi,
+        Dynamics::Gradient,
+        Dynamics::MetropolisAnnealed,
+        Dynamics::CaviAnnealed,
+    ];
+
+    fn id(self) -> &'static str {
+        match self {
+            Dynamics::Metropolis => "metropolis",
+            Dynamics::HeatBath => "heat-bath",
+            Dynamics::Cavi => "cavi",
+            Dynamics::Gradient => "gradient",
+            Dynamics::MetropolisAnnealed => "annealed",
+            Dynamics::CaviAnnealed => "cavi-annealed",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Dynamics::Metropolis => "Metropolis",
+            Dynamics::HeatBath => "heat bath",
+            Dynamics::Cavi => "CAVI",
+            Dynamics::Gradient => "gradient",
+            Dynamics::MetropolisAnnealed => "Metropolis annealed",
+            Dynamics::CaviAnnealed => "CAVI annealed",
+        }
+    }
+
+    /// Whether it is run at each temperature.
+    fn is_scanned(self) -> bool {
+        !matches!(self, Dynamics::MetropolisAnnealed | Dynamics::CaviAnnealed)
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrapShare => f.write_str("traps, of all codes"),
+            Basin(end, ascent) => {
+                let end = match end {
+                    End::Trap => "traps",
+                    End::Optimum => "optima",
+                };
+                let ascent = match ascent {
+                    Ascent::Random => "random",
+                    Ascent::Steepest => "steepest",
+                };
+                write!(f, "basins of {end}, {ascent} ascent")
+            }
+            Runs(fate, dynamics, tau) => {
+                let what = match fate {
+                    Fate::AtOne => "at 1",
+                    Fate::InTrap => "in a trap",
+                    Fate::LeadsToTrap => "leads to a trap",
+                };
+                write!(f, "{what}, {}", dynamics.name())?;
+                match tau {
+                    Some(tau) => write!(f, ", tau = {tau}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
 
 const TAUS: [f64; 5] = [1e-4, 2e-3, 5e-3, 1e-2, 2e-2];
 
 /// The paper's temperature.
 const QUENCH: f64 = 2e-3;
 
-fn measure(data: &Data) -> Vec<Quantity> {
-    CLASSES
-        .iter()
-        .flat_map(|class| of_class(data, class))
-        .collect()
+fn measure(records: &Records) -> Vec<Number> {
+    let of = |class: &Class| of_class(records, class);
+    CLASSES.iter().flat_map(of).collect()
 }
 
-fn of_class(data: &Data, class: &Class) -> Vec<Quantity> {
+fn of_class(records: &Records, class: &Class) -> Vec<Number> {
     let mut list = Vec::new();
-    let found = basin(data, class);
-    let mut exact = |name: &str, of: fn(&BasinRecord) -> f64| {
+    let found = basin(records, class);
+    let mut exact = |quantity: Quantity, of: fn(&BasinRecord) -> f64| {
         let text = found.map(|found| format!("{:.3e}", of(found)));
-        list.push(Quantity::new(class.name, name, Measured::Exact(text)));
+        list.push(Number::new(class.class, quantity, Measured::Exact(text)));
     };
-    exact("traps, of all codes", |found| found.traps);
-    exact("basins of traps, random ascent", |found| found.random.trap);
-    exact("basins of optima, random ascent", |found| {
+    exact(TrapShare, |found| found.traps);
+    exact(Basin(End::Trap, Ascent::Random), |found| found.random.trap);
+    exact(Basin(End::Optimum, Ascent::Random), |found| {
         found.random.optimum
     });
-    exact("basins of traps, steepest ascent", |found| {
+    exact(Basin(End::Trap, Ascent::Steepest), |found| {
         found.steepest.trap
     });
-    exact("basins of optima, steepest ascent", |found| {
+    exact(Basin(End::Optimum, Ascent::Steepest), |found| {
         found.steepest.optimum
     });
-    for (id, called, scanned) in DYNAMICS {
-        let taus: Vec<Option<f64>> = if scanned {
+    for dynamics in Dynamics::ALL {
+        let taus: Vec<Option<f64>> = if dynamics.is_scanned() {
             TAUS.map(Some).to_vec()
         } else {
             vec![None]
         };
         for tau in taus {
-            let at = tau.map_or(String::new(), |tau| format!(", tau = {tau}"));
-            let (are, lead) = fates(data, class, id, tau);
-            let mut row = |what: &str, fates: &Fates, of: fn(&Fates) -> u64| {
+            let (are, lead) = fates(records, class, dynamics, tau);
+            let mut row = |fate, fates: &Fates, of: fn(&Fates) -> u64| {
                 let share = Measured::Count(proportion(fates, of));
-                list.push(Quantity::new(
-                    class.name,
-                    format!("{what}, {called}{at}"),
-                    share,
-                ));
+                list.push(Number::new(class.class, Runs(fate, dynamics, tau), share));
             };
-            row("at 1", &are, |fates| fates.optimal);
-            row("in a trap", &are, |fates| fates.trapped);
-            row("leads to a trap", &lead, |fates| fates.trapped);
+            row(Fate::AtOne, &are, |fates| fates.optimal);
+            row(Fate::InTrap, &are, |fates| fates.trapped);
+            row(Fate::LeadsToTrap, &lead, |fates| fates.trapped);
         }
     }
     list
@@ -140,19 +258,15 @@ fn proportion(fates: &Fates, of: fn(&Fates) -> u64) -> Proportion {
     }
 }
 
-fn basin<'a>(data: &'a Data, class: &Class) -> Option<&'a BasinRecord> {
-    let mut basins = data.work.basins.iter();
+fn basin<'a>(records: &'a Records, class: &Class) -> Option<&'a BasinRecord> {
+    let mut basins = records.work.basins.iter();
     basins.find(|record| record.id == class.flood.id)
 }
 
 /// Where runs are, and where they lead.
-fn fates(data: &Data, class: &Class, dynamics: &str, tau: Option<f64>) -> (Fates, Fates) {
-    let own = data
-        .work
-        .ends
-        .iter()
-        .find(|ends| ends.study == studies::CAPTURE.name);
-    let point = own.and_then(|ends| ends.point(class.flood.id, dynamics, tau));
+fn fates(records: &Records, class: &Class, dynamics: Dynamics, tau: Option<f64>) -> (Fates, Fates) {
+    let own = records.work.ends(studies::CAPTURE);
+    let point = own.and_then(|ends| ends.point(class.flood.id, dynamics.id(), tau));
     point
         .map(|point| (point.are, point.lead))
         .unwrap_or_default()
@@ -160,13 +274,16 @@ fn fates(data: &Data, class: &Class, dynamics: &str, tau: Option<f64>) -> (Fates
 
 const FOUND: &str = "fig:trapsfixed (a): 13 and 14 of 128 chains; the text says one in eight";
 
-#[rustfmt::skip]
-const PAPER: &[Entry] = &[
-    entry("parity k=9/10 T=6", "leads to a trap, Metropolis, tau = 0.002", count(13, 128)).reference(count(12, 128)).note(FOUND),
-    entry("parity k=9/10 T=8", "leads to a trap, Metropolis, tau = 0.002", count(14, 128)).reference(count(19, 128)).note(FOUND),
-];
+/// Quenches as in the paper.
+const LED: Quantity = Runs(Fate::LeadsToTrap, Dynamics::Metropolis, Some(QUENCH));
 
-fn draw(data: &Data, scale: Scale) -> String {
+#[rustfmt::skip]
+fn paper() -> Vec<Entry> { vec![
+    entry(ClassId::named("parity k=9/10 T=6"), LED, count(13, 128)).reference(count(12, 128)).note(FOUND),
+    entry(ClassId::named("parity k=9/10 T=8"), LED, count(14, 128)).reference(count(19, 128)).note(FOUND),
+] }
+
+fn draw(records: &Records, scale: Scale) -> String {
     let smoke = if scale == Scale::Quick {
         ", SMOKE SCALE"
     } else {
@@ -175,16 +292,24 @@ fn draw(data: &Data, scale: Scale) -> String {
     let correlated = |class: &&Class| class.flood.repeat == "9/10";
     let lengths: Vec<&Class> = CLASSES.iter().filter(correlated).collect();
     page(&[
-        against_length(data, &lengths, smoke),
-        against_tau(data, "parity k=9/10 T=8", "(b)", smoke),
-        against_repeat(data, smoke),
-        against_tau(data, "parity k=3/5 T=8", "(d)", smoke),
+        against_length(records, &lengths, smoke),
+        against_tau(records, "parity k=9/10 T=8", "(b)", smoke),
+        against_repeat(records, smoke),
+        against_tau(records, "parity k=3/5 T=8", "(d)", smoke),
     ])
 }
 
 /// A point of a curve.
-fn point(data: &Data, class: &Class, dynamics: &str, tau: Option<f64>, x: f64) -> Option<Point> {
-    let share = proportion(&fates(data, class, dynamics, tau).1, |fates| fates.trapped);
+fn point(
+    records: &Records,
+    class: &Class,
+    dynamics: Dynamics,
+    tau: Option<f64>,
+    x: f64,
+) -> Option<Point> {
+    let share = proportion(&fates(records, class, dynamics, tau).1, |fates| {
+        fates.trapped
+    });
     Some(Point {
         x,
         y: share.rate()?,
@@ -202,19 +327,19 @@ fn share_axis() -> Axis {
 }
 
 /// A curve a dynamics, at the paper's temperature or annealed.
-fn quenches(data: &Data, classes: &[&Class], x: impl Fn(&Class) -> f64) -> Vec<Curve> {
+fn quenches(records: &Records, classes: &[&Class], x: impl Fn(&Class) -> f64) -> Vec<Curve> {
     let mut curves = Vec::new();
-    for ((id, called, scanned), look) in DYNAMICS.into_iter().zip(LOOKS) {
-        let tau = scanned.then_some(QUENCH);
+    for (dynamics, look) in Dynamics::ALL.into_iter().zip(LOOKS) {
+        let tau = dynamics.is_scanned().then_some(QUENCH);
         let points = classes
             .iter()
-            .filter_map(|class| point(data, class, id, tau, x(class)));
-        curves.push(curve(called, look, points.collect()));
+            .filter_map(|class| point(records, class, dynamics, tau, x(class)));
+        curves.push(curve(dynamics.name(), look, points.collect()));
     }
     let random = |class: &&Class| {
         Some(Point {
             x: x(class),
-            y: basin(data, class)?.random.trapped(),
+            y: basin(records, class)?.random.trapped(),
             interval: None,
         })
     };
@@ -240,7 +365,7 @@ const NOTES: &[&str] = &[
     "or a trap",
 ];
 
-fn against_length(data: &Data, classes: &[&Class], smoke: &str) -> Panel {
+fn against_length(records: &Records, classes: &[&Class], smoke: &str) -> Panel {
     Panel {
         title: format!("(a) k = 9/10, τ = 0.002{smoke}"),
         x: Axis {
@@ -251,14 +376,14 @@ fn against_length(data: &Data, classes: &[&Class], smoke: &str) -> Panel {
         },
         y: share_axis(),
         curves: apart(
-            quenches(data, classes, |class| class.flood.length as f64),
+            quenches(records, classes, |class| class.flood.length as f64),
             0.07,
         ),
         notes: NOTES,
     }
 }
 
-fn against_repeat(data: &Data, smoke: &str) -> Panel {
+fn against_repeat(records: &Records, smoke: &str) -> Panel {
     let k = |class: &Class| {
         let (repeats, of) = class.flood.repeat.split_once('/').expect("a fraction");
         let number = |text: &str| text.parse::<f64>().expect("a whole number");
@@ -278,23 +403,23 @@ fn against_repeat(data: &Data, smoke: &str) -> Panel {
             ticks: TickFormat::Fixed(1),
         },
         y: share_axis(),
-        curves: apart(quenches(data, &classes, k), 0.005),
+        curves: apart(quenches(records, &classes, k), 0.005),
         notes: NOTES,
     }
 }
 
-fn against_tau(data: &Data, name: &str, letter: &str, smoke: &str) -> Panel {
+fn against_tau(records: &Records, name: &str, letter: &str, smoke: &str) -> Panel {
     let class = CLASSES
         .iter()
-        .find(|class| class.name == name)
+        .find(|class| class.class.name == name)
         .expect("a class");
     let mut curves = Vec::new();
-    for ((id, called, scanned), look) in DYNAMICS.into_iter().zip(LOOKS) {
-        if scanned {
+    for (dynamics, look) in Dynamics::ALL.into_iter().zip(LOOKS) {
+        if dynamics.is_scanned() {
             let points = TAUS
                 .iter()
-                .filter_map(|&tau| point(data, class, id, Some(tau), tau.log10()));
-            curves.push(curve(called, look, points.collect()));
+                .filter_map(|&tau| point(records, class, dynamics, Some(tau), tau.log10()));
+            curves.push(curve(dynamics.name(), look, points.collect()));
         }
     }
     let Flood { length, repeat, .. } = class.flood;

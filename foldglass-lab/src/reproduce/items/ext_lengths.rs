@@ -1,18 +1,23 @@
 //! ext:lengths: several lengths that share cells: traps, and who reaches reward 1, over sets of
 //! lengths, windows and memory.
 
+use std::fmt;
+
 use foldglass::stats::{Interval, Proportion, fisher};
 use kuva::prelude::TickFormat;
 
 use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};
+use super::trapsexist;
 use crate::report::INTERVAL_LEVEL;
 use crate::report::figure::{LOOKS, Point};
-use crate::reproduce::data::Data;
+use crate::reproduce::classes::ClassId;
 use crate::reproduce::ends::{self, Fates};
-use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::item::{Figure, Item, Number};
 use crate::reproduce::judge::LEVEL;
 use crate::reproduce::maps::{self, Map};
 use crate::reproduce::measured::Measured;
+use crate::reproduce::need::{Need, Step};
+use crate::reproduce::records::Records;
 use crate::reproduce::stated::{Entry, Stated, entry};
 use crate::reproduce::studies::{self, Scale};
 
@@ -20,17 +25,20 @@ use crate::reproduce::studies::{self, Scale};
 pub static ITEM: Item = Item {
     label: "ext:lengths",
     title: "several lengths that share cells: traps, chains, RLVR",
-    studies: &[studies::LENGTHS],
-    censuses: &[],
-    certificates: false,
-    work: Some(|work| {
-        maps::make(PARITY, work)?;
-        maps::make(&SHAPES, work)?;
-        ends::make(studies::LENGTHS, CAP, work)
-    }),
-    fleets: &[],
+    about: None,
+    needs: &[
+        Need::Study(studies::LENGTHS),
+        Need::Work(Step {
+            name: "ext:lengths",
+            run: |work| {
+                maps::make(PARITY, work)?;
+                maps::make(&SHAPES, work)?;
+                ends::make(studies::LENGTHS, CAP, work)
+            },
+        }),
+    ],
     measure,
-    paper: || PAPER.to_vec(),
+    paper,
     shows_all: true,
     figure: Some(Figure {
         file: "ext-lengths.svg",
@@ -93,98 +101,149 @@ const SHAPES: [Map; 6] = [
     },
 ];
 
-/// The classes of the study: id and name.
-const CLASSES: [(&str, &str); 29] = [
-    ("qg-1to2", "quasigroup T=1..2"),
-    ("qg-1to3", "quasigroup T=1..3"),
-    ("qg-1to4", "quasigroup T=1..4"),
-    ("qg-1to6", "quasigroup T=1..6"),
-    ("qg-1to8", "quasigroup T=1..8"),
-    ("qg-1to2-w10", "quasigroup (1,0) T=1..2"),
-    ("qg-1to3-w10", "quasigroup (1,0) T=1..3"),
-    ("qg-1to4-w10", "quasigroup (1,0) T=1..4"),
-    ("qg-1to6-w10", "quasigroup (1,0) T=1..6"),
-    ("qg-1to8-w10", "quasigroup (1,0) T=1..8"),
-    ("qg-1to2-w01", "quasigroup (0,1) T=1..2"),
-    ("qg-1to3-w01", "quasigroup (0,1) T=1..3"),
-    ("qg-1to4-w01", "quasigroup (0,1) T=1..4"),
-    ("qg-1to6-w01", "quasigroup (0,1) T=1..6"),
-    ("qg-1to8-w01", "quasigroup (0,1) T=1..8"),
-    ("qg-1to2-m2", "quasigroup memory 2 T=1..2"),
-    ("qg-1to3-m2", "quasigroup memory 2 T=1..3"),
-    ("qg-1to4-m2", "quasigroup memory 2 T=1..4"),
-    ("qg-1to6-m2", "quasigroup memory 2 T=1..6"),
-    ("qg-1to8-m2", "quasigroup memory 2 T=1..8"),
-    ("qg-8", "quasigroup T=8"),
-    ("qg-3to5", "quasigroup T=3..5"),
-    ("qg-5to8", "quasigroup T=5..8"),
-    ("qg-2468", "quasigroup T=2,4,6,8"),
-    ("z5-1to8", "Z_5 T=1..8"),
-    ("z5-1to8-w01", "Z_5 (0,1) T=1..8"),
-    ("parity-2to4", "parity T=2..4"),
-    ("parity-1to8", "parity T=1..8"),
-    ("parity-1to8-w01", "parity (0,1) T=1..8"),
+/// The classes of the study.
+const CLASSES: [ClassId; 29] = [
+    ClassId::new("qg-1to2", "quasigroup T=1..2"),
+    ClassId::new("qg-1to3", "quasigroup T=1..3"),
+    ClassId::new("qg-1to4", "quasigroup T=1..4"),
+    ClassId::new("qg-1to6", "quasigroup T=1..6"),
+    ClassId::new("qg-1to8", "quasigroup T=1..8"),
+    ClassId::new("qg-1to2-w10", "quasigroup (1,0) T=1..2"),
+    ClassId::new("qg-1to3-w10", "quasigroup (1,0) T=1..3"),
+    ClassId::new("qg-1to4-w10", "quasigroup (1,0) T=1..4"),
+    ClassId::new("qg-1to6-w10", "quasigroup (1,0) T=1..6"),
+    ClassId::new("qg-1to8-w10", "quasigroup (1,0) T=1..8"),
+    ClassId::new("qg-1to2-w01", "quasigroup (0,1) T=1..2"),
+    ClassId::new("qg-1to3-w01", "quasigroup (0,1) T=1..3"),
+    ClassId::new("qg-1to4-w01", "quasigroup (0,1) T=1..4"),
+    ClassId::new("qg-1to6-w01", "quasigroup (0,1) T=1..6"),
+    ClassId::new("qg-1to8-w01", "quasigroup (0,1) T=1..8"),
+    ClassId::new("qg-1to2-m2", "quasigroup memory 2 T=1..2"),
+    ClassId::new("qg-1to3-m2", "quasigroup memory 2 T=1..3"),
+    ClassId::new("qg-1to4-m2", "quasigroup memory 2 T=1..4"),
+    ClassId::new("qg-1to6-m2", "quasigroup memory 2 T=1..6"),
+    ClassId::new("qg-1to8-m2", "quasigroup memory 2 T=1..8"),
+    ClassId::new("qg-8", "quasigroup T=8"),
+    ClassId::new("qg-3to5", "quasigroup T=3..5"),
+    ClassId::new("qg-5to8", "quasigroup T=5..8"),
+    ClassId::new("qg-2468", "quasigroup T=2,4,6,8"),
+    ClassId::new("z5-1to8", "Z_5 T=1..8"),
+    ClassId::new("z5-1to8-w01", "Z_5 (0,1) T=1..8"),
+    ClassId::new("parity-2to4", "parity T=2..4"),
+    ClassId::new("parity-1to8", "parity T=1..8"),
+    ClassId::new("parity-1to8-w01", "parity (0,1) T=1..8"),
 ];
 
-/// The dynamics of the study, as they are called.
-const DYNAMICS: [(&str, &str, f64); 2] = [("chain", "chain", 1e-13), ("rlvr", "RLVR", 1e-10)];
+/// What is measured of a class, beside its traps and local maxima.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// Runs at 1.
+    AtOne(Dynamics),
+    /// The mean reward.
+    Reward(Dynamics),
+    /// Runs in a certified trap.
+    Trapped(Dynamics),
+    /// Runs on a shelf that was not exhausted.
+    Bounded(Dynamics),
+    /// Which of the two reaches 1 more often.
+    Better,
+}
 
-fn measure(data: &Data) -> Vec<Quantity> {
+use Quantity::{AtOne, Better, Bounded, Reward, Trapped};
+
+/// The dynamics of the study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dynamics {
+    /// Monte Carlo.
+    Chain,
+    /// Tabular RLVR.
+    Rlvr,
+}
+
+impl Dynamics {
+    const ALL: [Dynamics; 2] = [Dynamics::Chain, Dynamics::Rlvr];
+
+    fn id(self) -> &'static str {
+        match self {
+            Dynamics::Chain => "chain",
+            Dynamics::Rlvr => "rlvr",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Dynamics::Chain => "chain",
+            Dynamics::Rlvr => "RLVR",
+        }
+    }
+
+    fn tau(self) -> f64 {
+        match self {
+            Dynamics::Chain => 1e-13,
+            Dynamics::Rlvr => 1e-10,
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AtOne(dynamics) => write!(f, "at 1, {}", dynamics.name()),
+            Reward(dynamics) => write!(f, "J, {}", dynamics.name()),
+            Trapped(dynamics) => write!(f, "certified traps, {}", dynamics.name()),
+            Bounded(dynamics) => {
+                write!(f, "shelves beyond {CAP} codes, {}", dynamics.name())
+            }
+            Better => f.write_str("reaches 1 more often"),
+        }
+    }
+}
+
+fn measure(records: &Records) -> Vec<Number> {
     let mut list = Vec::new();
     for map in PARITY.iter().chain(&SHAPES) {
-        let found = data.work.maps.iter().find(|record| record.name == map.name);
-        let mut exact = |name, text| {
-            list.push(Quantity::new(map.name, name, Measured::Exact(text)));
-        };
-        exact("traps", found.map(|record| record.count().to_string()));
-        let maxima = found.map(|record| record.local_maxima.clone());
-        exact("local maxima", maxima);
+        let class = ClassId::named(map.name);
+        let found = records.work.map(map.name);
+        let traps = Measured::Exact(found.map(|record| record.count().to_string()));
+        list.push(Number::new(class, trapsexist::Quantity::Traps, traps));
+        let maxima = Measured::Exact(found.map(|record| record.local_maxima.clone()));
+        list.push(Number::new(
+            class,
+            trapsexist::Quantity::LocalMaxima,
+            maxima,
+        ));
     }
-    for (id, name) in CLASSES {
-        for (dynamics, called, tau) in DYNAMICS {
-            let ends = data.ends(studies::LENGTHS, id, dynamics, None);
-            list.push(Quantity::new(
-                name,
-                format!("at 1, {called}"),
-                ends.at_one(),
-            ));
-            list.push(Quantity::new(name, format!("J, {called}"), ends.mean()));
-            let fates = fates(data, id, dynamics, tau);
+    for class in CLASSES {
+        for dynamics in Dynamics::ALL {
+            let mut add = |quantity, measured| list.push(Number::new(class, quantity, measured));
+            let ends = records.ends(studies::LENGTHS, class.id, dynamics.id(), None);
+            add(AtOne(dynamics), ends.at_one());
+            add(Reward(dynamics), ends.mean());
+            let fates = fates(records, class.id, dynamics);
             let share = |of: fn(&Fates) -> u64| {
                 Measured::Count(Proportion {
                     successes: of(&fates),
                     trials: fates.runs(),
                 })
             };
-            let trapped = share(|fates| fates.trapped);
-            list.push(Quantity::new(
-                name,
-                format!("certified traps, {called}"),
-                trapped,
-            ));
-            let bounded = share(|fates| fates.bounded);
-            let what = format!("shelves beyond {CAP} codes, {called}");
-            list.push(Quantity::new(name, what, bounded));
+            add(Trapped(dynamics), share(|fates| fates.trapped));
+            add(Bounded(dynamics), share(|fates| fates.bounded));
         }
-        let better = Measured::Exact(better(data, id));
-        list.push(Quantity::new(name, "reaches 1 more often", better));
+        let better = Measured::Exact(better(records, class.id));
+        list.push(Number::new(class, Better, better));
     }
     list
 }
 
-fn fates(data: &Data, class: &str, dynamics: &str, tau: f64) -> Fates {
-    let own = data
-        .work
-        .ends
-        .iter()
-        .find(|ends| ends.study == studies::LENGTHS.name);
-    let point = own.and_then(|ends| ends.point(class, dynamics, Some(tau)));
+fn fates(records: &Records, class: &str, dynamics: Dynamics) -> Fates {
+    let own = records.work.ends(studies::LENGTHS);
+    let point = own.and_then(|ends| ends.point(class, dynamics.id(), Some(dynamics.tau())));
     point.map(|point| point.are).unwrap_or_default()
 }
 
 /// Which of the two reaches 1 more often, by Fisher's test; none where no outcome would have told.
-fn better(data: &Data, class: &str) -> Option<String> {
-    let [chain, rlvr] = DYNAMICS.map(|(dynamics, ..)| at_one(data, class, dynamics));
+fn better(records: &Records, class: &str) -> Option<String> {
+    let [chain, rlvr] = Dynamics::ALL.map(|dynamics| at_one(records, class, dynamics));
     let (chain, rlvr) = (chain?, rlvr?);
     let [none, all] = [(0, chain.trials), (rlvr.trials, rlvr.trials)]
         .map(|(successes, trials)| Proportion { successes, trials });
@@ -203,8 +262,8 @@ fn better(data: &Data, class: &str) -> Option<String> {
     )
 }
 
-fn at_one(data: &Data, class: &str, dynamics: &str) -> Option<Proportion> {
-    let ends = data.ends(studies::LENGTHS, class, dynamics, None);
+fn at_one(records: &Records, class: &str, dynamics: Dynamics) -> Option<Proportion> {
+    let ends = records.ends(studies::LENGTHS, class, dynamics.id(), None);
     let share = Proportion {
         successes: ends.ones,
         trials: ends.rewards.len() as u64,
@@ -212,8 +271,13 @@ fn at_one(data: &Data, class: &str, dynamics: &str) -> Option<Proportion> {
     (share.trials > 0).then_some(share)
 }
 
-const fn exact(class: &'static str, quantity: &'static str, text: &'static str) -> Entry {
-    entry(class, quantity, Stated::Exact(text))
+fn traps(class: &'static str, text: &'static str) -> Entry {
+    let quantity = trapsexist::Quantity::Traps;
+    entry(ClassId::named(class), quantity, Stated::Exact(text))
+}
+
+fn better_is(class: &'static str, text: &'static str) -> Entry {
+    entry(ClassId::named(class), Better, Stated::Exact(text))
 }
 
 const SHARED: &str =
@@ -223,16 +287,16 @@ const REVERSED: &str =
 
 /// The paper's text: untied classes with uncorrelated inputs have no traps, and chains do better.
 #[rustfmt::skip]
-const PAPER: &[Entry] = &[
-    exact("parity T=5", "traps", "0"),
-    exact("parity T=1,2,3", "traps", "0").reason(SHARED),
-    exact("parity T=2,3,4", "traps", "0").reason(SHARED),
-    exact("parity T=1..6", "traps", "0").reason(SHARED),
-    exact("parity (0,1) T=1,2,3", "traps", "0"),
-    exact("quasigroup T=8", "reaches 1 more often", "chain"),
-    exact("quasigroup T=1..8", "reaches 1 more often", "chain").reason(REVERSED),
-    exact("quasigroup (0,1) T=1..8", "reaches 1 more often", "chain"),
-];
+fn paper() -> Vec<Entry> { vec![
+    traps("parity T=5", "0"),
+    traps("parity T=1,2,3", "0").reason(SHARED),
+    traps("parity T=2,3,4", "0").reason(SHARED),
+    traps("parity T=1..6", "0").reason(SHARED),
+    traps("parity (0,1) T=1,2,3", "0"),
+    better_is("quasigroup T=8", "chain"),
+    better_is("quasigroup T=1..8", "chain").reason(REVERSED),
+    better_is("quasigroup (0,1) T=1..8", "chain"),
+] }
 
 /// The shapes of the figure, and how their ids end.
 const PANELS: [(&str, &str); 4] = [
@@ -242,7 +306,7 @@ const PANELS: [(&str, &str); 4] = [
     ("(d) memory 2", "-m2"),
 ];
 
-fn draw(data: &Data, scale: Scale) -> String {
+fn draw(records: &Records, scale: Scale) -> String {
     let smoke = if scale == Scale::Quick {
         ", SMOKE SCALE"
     } else {
@@ -262,14 +326,14 @@ fn draw(data: &Data, scale: Scale) -> String {
             step: 0.2,
             ticks: TickFormat::Fixed(1),
         },
-        curves: apart(curves(data, ending), 0.08),
+        curves: apart(curves(records, ending), 0.08),
         notes: &["bars: 95 % intervals"],
     }))
 }
 
-fn curves(data: &Data, ending: &str) -> Vec<Curve> {
-    let point = |n: usize, dynamics: &str| {
-        let share = at_one(data, &format!("qg-1to{n}{ending}"), dynamics)?;
+fn curves(records: &Records, ending: &str) -> Vec<Curve> {
+    let point = |n: usize, dynamics: Dynamics| {
+        let share = at_one(records, &format!("qg-1to{n}{ending}"), dynamics)?;
         let Interval { low, high } = share.interval(INTERVAL_LEVEL);
         Some(Point {
             x: n as f64,
@@ -277,10 +341,10 @@ fn curves(data: &Data, ending: &str) -> Vec<Curve> {
             interval: Some(Interval { low, high }),
         })
     };
-    let curve = |((dynamics, called, _), look)| Curve {
-        label: Some(match called {
-            "chain" => "Monte Carlo".to_owned(),
-            _ => "tabular RLVR".to_owned(),
+    let curve = |(dynamics, look)| Curve {
+        label: Some(match dynamics {
+            Dynamics::Chain => "Monte Carlo".to_owned(),
+            Dynamics::Rlvr => "tabular RLVR".to_owned(),
         }),
         look,
         drawn: Drawn::Both,
@@ -289,5 +353,5 @@ fn curves(data: &Data, ending: &str) -> Vec<Curve> {
             .filter_map(|&n| point(n, dynamics))
             .collect(),
     };
-    DYNAMICS.into_iter().zip(LOOKS).map(curve).collect()
+    Dynamics::ALL.into_iter().zip(LOOKS).map(curve).collect()
 }

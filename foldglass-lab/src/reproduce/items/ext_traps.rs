@@ -2,6 +2,7 @@
 //! beside the conjectured laws.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use foldglass::Reward;
 use foldglass::stats::Proportion;
@@ -9,12 +10,15 @@ use kuva::prelude::TickFormat;
 
 use super::ext_lengths::PARITY as LENGTHS;
 use super::ext_panels::{Axis, Curve, Drawn, Panel, page};
+use super::trapsexist::Quantity::Traps;
 use crate::report::figure::{LOOKS, Point, powers_of_ten};
 use crate::reproduce::ballot::{self, Counts, Law, ballot};
-use crate::reproduce::data::Data;
-use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::classes::ClassId;
+use crate::reproduce::item::{Figure, Item, Number};
 use crate::reproduce::maps::{self, Map, MapRecord};
 use crate::reproduce::measured::Measured;
+use crate::reproduce::need::{Need, Step};
+use crate::reproduce::records::Records;
 use crate::reproduce::stated::{Entry, Stated, entry};
 use crate::reproduce::studies::Scale;
 
@@ -22,17 +26,17 @@ use crate::reproduce::studies::Scale;
 pub static ITEM: Item = Item {
     label: "ext:traps",
     title: "traps of parity against the conjectured laws",
-    studies: &[],
-    censuses: &[],
-    certificates: false,
-    work: Some(|work| {
-        maps::make(&CORRELATED.map(|class| class.map), work)?;
-        maps::make(&UNCORRELATED, work)?;
-        maps::make(LENGTHS, work)
-    }),
-    fleets: &[],
+    about: None,
+    needs: &[Need::Work(Step {
+        name: "ext:traps",
+        run: |work| {
+            maps::make(&CORRELATED.map(|class| class.map), work)?;
+            maps::make(&UNCORRELATED, work)?;
+            maps::make(LENGTHS, work)
+        },
+    })],
     measure,
-    paper: || PAPER.to_vec(),
+    paper,
     shows_all: true,
     figure: Some(Figure {
         file: "ext-traps.svg",
@@ -103,30 +107,59 @@ const CORRELATED: [Correlated; 31] = [
 /// Where the inputs are not correlated, and there is none.
 const UNCORRELATED: [Map; 1] = [correlated!(1 / 2, 8).map];
 
-fn measure(data: &Data) -> Vec<Quantity> {
+/// What is measured of a class, beside its traps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// The traps that the law has.
+    ByLaw,
+    /// The traps by their reward.
+    ByReward,
+    /// Whether the law holds.
+    Law,
+    /// How many positions traps ignore.
+    Ignored,
+    /// Classes on which the law holds.
+    Holding,
+}
+
+use Quantity::{ByLaw, ByReward, Ignored};
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ByLaw => "traps by the law",
+            ByReward => "traps by reward",
+            Quantity::Law => "the law",
+            Ignored => "numbers of positions ignored",
+            Quantity::Holding => "classes on which the law holds",
+        })
+    }
+}
+
+fn measure(records: &Records) -> Vec<Number> {
     let mut list = Vec::new();
     let mut holding = Holding::default();
     for class in &CORRELATED {
         let law = ballot::correlated(class.map.lengths[0], class.repeats, class.of);
-        let found = found(data, &class.map);
+        let found = records.work.map(class.map.name);
         list.extend(rows(&class.map, found, &law, |misses| &misses.ignored));
         holding.add(found, &law, |misses| &misses.ignored);
-        let name = "numbers of positions ignored";
-        let sizes = found.map(numbers_ignored);
-        list.push(Quantity::new(class.map.name, name, Measured::Exact(sizes)));
+        let sizes = Measured::Exact(found.map(numbers_ignored));
+        list.push(Number::new(ClassId::named(class.map.name), Ignored, sizes));
     }
-    let none = found(data, &UNCORRELATED[0]).map(|record| record.count().to_string());
-    let none = Measured::Exact(none);
-    list.push(Quantity::new(UNCORRELATED[0].name, "traps", none));
-    list.push(holding.quantity("correlated inputs"));
+    let uncorrelated = UNCORRELATED[0].name;
+    let none = records.work.map(uncorrelated);
+    let none = Measured::Exact(none.map(|record| record.count().to_string()));
+    list.push(Number::new(ClassId::named(uncorrelated), Traps, none));
+    list.push(holding.number("correlated inputs"));
     let mut holding = Holding::default();
     for map in LENGTHS {
         let law = ballot::lengths(map.lengths);
-        let found = found(data, map);
+        let found = records.work.map(map.name);
         list.extend(rows(map, found, &law, |misses| &misses.wrong));
         holding.add(found, &law, |misses| &misses.wrong);
     }
-    list.push(holding.quantity("several lengths"));
+    list.push(holding.number("several lengths"));
     list
 }
 
@@ -142,29 +175,20 @@ impl Holding {
         }
     }
 
-    fn quantity(&self, class: &'static str) -> Quantity {
+    fn number(&self, class: &'static str) -> Number {
         let share = Proportion {
             successes: self.0,
             trials: self.1,
         };
-        Quantity::new(
-            class,
-            "classes on which the law holds",
-            Measured::Count(share),
-        )
+        let class = ClassId::named(class);
+        Number::new(class, Quantity::Holding, Measured::Count(share))
     }
 }
 
 /// What of a trap the law is about.
 type Missing = fn(&maps::Misses) -> &Vec<usize>;
 
-fn found<'a>(data: &'a Data, map: &Map) -> Option<&'a MapRecord> {
-    data.work.maps.iter().find(|record| record.name == map.name)
-}
-
-fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Quantity> {
-    let exact =
-        |name: &str, text: Option<String>| Quantity::new(map.name, name, Measured::Exact(text));
+fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Number> {
     let says = |record: &MapRecord| {
         let unknown = Barriers::of(record).unknown;
         match &differences(record, law, of)[..] {
@@ -173,14 +197,14 @@ fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Qua
             several => format!("fails: {}", several.join(", ")),
         }
     };
+    let class = ClassId::named(map.name);
+    let exact = |quantity: Quantity, text| Number::new(class, quantity, Measured::Exact(text));
+    let traps = Measured::Exact(found.map(|record| record.count().to_string()));
     vec![
-        exact("traps", found.map(|record| record.count().to_string())),
-        exact("traps by the law", found.map(|_| law.traps().to_string())),
-        exact(
-            "traps by reward",
-            found.map(|record| line(&rewards(record))),
-        ),
-        exact("the law", found.map(says)),
+        Number::new(class, Traps, traps),
+        exact(ByLaw, found.map(|_| law.traps().to_string())),
+        exact(ByReward, found.map(|record| line(&rewards(record)))),
+        exact(Quantity::Law, found.map(says)),
     ]
 }
 
@@ -264,22 +288,22 @@ fn numbers_ignored(record: &MapRecord) -> String {
     }
 }
 
-const fn exact(class: &'static str, quantity: &'static str, text: &'static str) -> Entry {
-    entry(class, quantity, Stated::Exact(text))
+fn exact(class: &'static str, quantity: impl Into<super::Quantity>, text: &'static str) -> Entry {
+    entry(ClassId::named(class), quantity, Stated::Exact(text))
 }
 
 const EVEN: &str = "erratum 2: always an even number of positions is ignored";
 
 #[rustfmt::skip]
-const PAPER: &[Entry] = &[
-    exact("parity k=9/10 T=4", "traps", "8"),
-    exact("parity k=9/10 T=5", "traps", "32"),
-    exact("parity k=9/10 T=6", "traps", "160"),
-    exact("parity k=9/10 T=7", "traps", "576"),
-    exact("parity k=9/10 T=8", "traps", "2432"),
-    exact("parity k=9/10 T=8", "numbers of positions ignored", "1, 2").reason(EVEN),
-    exact("parity k=1/2 T=8", "traps", "0"),
-];
+fn paper() -> Vec<Entry> { vec![
+    exact("parity k=9/10 T=4", Traps, "8"),
+    exact("parity k=9/10 T=5", Traps, "32"),
+    exact("parity k=9/10 T=6", Traps, "160"),
+    exact("parity k=9/10 T=7", Traps, "576"),
+    exact("parity k=9/10 T=8", Traps, "2432"),
+    exact("parity k=9/10 T=8", Ignored, "1, 2").reason(EVEN),
+    exact("parity k=1/2 T=8", Traps, "0"),
+] }
 
 /// How far the figure draws the law.
 const FAR: usize = 16;
@@ -287,18 +311,18 @@ const FAR: usize = 16;
 /// The most rewards that the figure tells apart.
 const REWARDS: usize = 5;
 
-fn draw(data: &Data, scale: Scale) -> String {
+fn draw(records: &Records, scale: Scale) -> String {
     let correlated: Vec<(usize, &MapRecord)> = CORRELATED
         .iter()
         .filter(|class| (class.repeats, class.of) == (9, 10))
-        .filter_map(|class| Some((class.map.lengths[0], found(data, &class.map)?)))
+        .filter_map(|class| Some((class.map.lengths[0], records.work.map(class.map.name)?)))
         .collect();
     let consecutive =
         |map: &&Map| map.lengths[0] == 1 && map.lengths.len() == map.lengths[map.lengths.len() - 1];
     let lengths: Vec<(usize, &MapRecord)> = LENGTHS
         .iter()
         .filter(consecutive)
-        .filter_map(|map| Some((map.lengths.len(), found(data, map)?)))
+        .filter_map(|map| Some((map.lengths.len(), records.work.map(map.name)?)))
         .collect();
     let smoke = if scale == Scale::Quick {
         ", SMOKE SCALE"

@@ -5,16 +5,17 @@ use foldglass::stats::{Interval, Proportion, Summary};
 use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
 use kuva::render::render::{Scene, TextAnchor};
 
-use super::regulator::{self, QUENCH, scan, scan_quantities};
+use super::regulator::{self, QUENCH, Quantity, Runs, scan, scan_numbers};
 use crate::report::figure::{
     self, BLACK, BOLD, LOOKS, PLAIN, Point, WIDTH, legend, power_of_ten, powers_of_ten, styled,
     text,
 };
 use crate::report::{Cell, INTERVAL_LEVEL};
-use crate::reproduce::classes::{name, untied};
-use crate::reproduce::data::{Data, Sample};
-use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::classes::{ClassId, QG21_345, UNTIED, Z5};
+use crate::reproduce::item::{About, Figure, Item, Number};
 use crate::reproduce::measured::Measured;
+use crate::reproduce::need::Need;
+use crate::reproduce::records::{Records, Sample};
 use crate::reproduce::stated::{Entry, beside, entry, mean};
 use crate::reproduce::studies::{self, RESETS, SCAN, Scale};
 
@@ -22,13 +23,26 @@ use crate::reproduce::studies::{self, RESETS, SCAN, Scale};
 pub static ITEM: Item = Item {
     label: "fig:temperature_untied",
     title: "greedy reward against tau on the untied classes, part (a)",
-    studies: &[studies::PLAIN, RESETS, SCAN],
-    censuses: &[],
-    certificates: false,
-    work: None,
-    fleets: &[],
+    about: Some(About {
+        place: 2,
+        section: "section 5, app. G.5",
+        says: "An entropy bonus far above common practice, or resets, lift RLVR towards reward 1.",
+        stakes: "It decides which classes a temperature helps, and how far.",
+    }),
+    needs: &[
+        Need::Study(studies::PLAIN),
+        Need::Study(RESETS),
+        Need::Study(SCAN),
+    ],
     measure,
-    paper: || [regulator::SCAN_REWARDS, regulator::RESET_REWARDS, CAPTION].concat(),
+    paper: || {
+        [
+            regulator::scan_rewards(),
+            regulator::reset_rewards(),
+            caption(),
+        ]
+        .concat()
+    },
     shows_all: true,
     figure: Some(Figure {
         file: "fig-temperature-untied-a.svg",
@@ -36,14 +50,19 @@ pub static ITEM: Item = Item {
     }),
 };
 
-fn measure(data: &Data) -> Vec<Quantity> {
-    let mut list: Vec<Quantity> = untied()
-        .flat_map(|class| scan_quantities(data, class))
+fn measure(records: &Records) -> Vec<Number> {
+    let scans = UNTIED.into_iter();
+    let mut list: Vec<Number> = scans
+        .flat_map(|class| scan_numbers(records, class))
         .collect();
-    list.retain(|quantity| !matches!(quantity.measured, Measured::Count(_)));
-    for class in untied() {
-        let resets = data.ends(RESETS, class, "", None);
-        list.push(Quantity::new(class, "J, resets", resets.mean()));
+    list.retain(|number| !matches!(number.measured, Measured::Count(_)));
+    for class in UNTIED {
+        let resets = records.ends(RESETS, class.id, "", None);
+        list.push(Number::new(
+            class,
+            Quantity::Reward(Runs::Resets),
+            resets.mean(),
+        ));
     }
     list
 }
@@ -52,10 +71,10 @@ const IN_CAPTION: &str = "the caption of tab:regulator";
 
 /// The figure prints no numbers: they stand in tab:regulator, and these in its caption.
 #[rustfmt::skip]
-const CAPTION: &[Entry] = &[
-    entry("z5", "J at tau = 1e-8", beside("0.8030", 82, 240)).note(IN_CAPTION),
-    entry("qg21-345", "J at tau = 1e-5", mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
-];
+fn caption() -> Vec<Entry> { vec![
+    entry(Z5, Quantity::RewardAt(1e-8), beside("0.8030", 82, 240)).note(IN_CAPTION),
+    entry(QG21_345, Quantity::RewardAt(1e-5), mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
+] }
 
 /// The height of the axes with their margins.
 const HEIGHT: f64 = 570.0;
@@ -70,13 +89,13 @@ const MARGINS: [f64; 4] = [75.0, 395.0, 60.0, 65.0];
 const BESIDE: f64 = WIDTH - 375.0;
 
 /// The figure as SVG.
-fn draw(data: &Data, scale: Scale) -> String {
-    let curves = untied().zip(LOOKS);
+fn draw(records: &Records, scale: Scale) -> String {
+    let curves = UNTIED.into_iter().zip(LOOKS);
     let mut plots = Vec::new();
     for (class, look) in curves.clone() {
-        let named = |point: &Point| format!("{}, τ = {}", name(class), figure::tau(point.x));
+        let named = |point: &Point| format!("{}, τ = {}", class.name, figure::tau(point.x));
         plots.extend(figure::curve_named(
-            &points(&scan(data, class)),
+            &points(&scan(records, class)),
             look,
             named,
         ));
@@ -104,14 +123,14 @@ fn draw(data: &Data, scale: Scale) -> String {
         .with_y_tick_format(TickFormat::Fixed(1))
         .with_legend_entries(
             curves
-                .map(|(class, look)| legend(name(class), look))
+                .map(|(class, look)| legend(class.name, look))
                 .collect(),
         )
         .with_legend_at(BESIDE, top)
         .with_legend_width(WIDTH - BESIDE - 15.0);
     let mut scene = render_multiple(plots, layout);
     scene.height += BELOW;
-    table(&mut scene, data);
+    table(&mut scene, records);
     let said = format!(
         "Points are means over independent runs, bars their {} % intervals.",
         100.0 * INTERVAL_LEVEL
@@ -142,7 +161,7 @@ fn points(scan: &[(f64, Sample)]) -> Vec<Point> {
 const ROW: f64 = 21.0;
 
 /// The table of resets, below the legend.
-fn table(scene: &mut Scene, data: &Data) {
+fn table(scene: &mut Scene, records: &Records) {
     let top = MARGINS[2] + 215.0;
     let ends = [BESIDE, BESIDE + 240.0, BESIDE + 308.0, BESIDE + 360.0];
     let mut line = |number: usize, style, entries: [String; 4]| {
@@ -161,8 +180,8 @@ fn table(scene: &mut Scene, data: &Data) {
         BOLD,
         ["with resets", "reward", "at 1", "τ"].map(str::to_owned),
     );
-    for (number, class) in untied().enumerate() {
-        line(number + 1, PLAIN, resets_row(data, class));
+    for (number, class) in UNTIED.into_iter().enumerate() {
+        line(number + 1, PLAIN, resets_row(records, class));
     }
     let rule = top + 6.0;
     figure::line(scene, [ends[0], rule], [ends[3], rule], BLACK, 1.0);
@@ -177,16 +196,16 @@ fn table(scene: &mut Scene, data: &Data) {
 }
 
 /// The class, its mean with resets, the runs at 1 and the temperatures.
-fn resets_row(data: &Data, class: &'static str) -> [String; 4] {
-    let sample = data.ends(RESETS, class, "", None);
+fn resets_row(records: &Records, class: ClassId) -> [String; 4] {
+    let sample = records.ends(RESETS, class.id, "", None);
     let mean = Summary::of(&sample.rewards).map_or("-".to_owned(), |s| format!("{:.4}", s.mean));
     let at_one = Cell::CountOf(Proportion {
         successes: sample.ones,
         trials: sample.rewards.len() as u64,
     });
-    let taus = data.temperatures(RESETS, class);
+    let taus = records.temperatures(RESETS, class.id);
     let taus: Vec<String> = taus.into_iter().map(tau_text).collect();
-    [name(class).to_owned(), mean, at_one.text(), taus.join(", ")]
+    [class.name.to_owned(), mean, at_one.text(), taus.join(", ")]
 }
 
 fn tau_text(tau: f64) -> String {
@@ -211,10 +230,10 @@ mod tests {
 
     #[test]
     fn a_figure_without_records_has_its_axes_and_legend() {
-        let svg = draw(&Data::planned(ITEM.studies, Scale::Full), Scale::Full);
+        let svg = draw(&Records::planned(Scale::Full), Scale::Full);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        for class in untied() {
-            assert!(svg.matches(name(class)).count() >= 2, "{class}");
+        for class in UNTIED {
+            assert!(svg.matches(class.name).count() >= 2, "{class}");
         }
     }
 }

@@ -4,15 +4,17 @@
 mod figure;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use foldglass::stats::Proportion;
 use foldglass_study::Record;
 use serde_json::Value;
 
 use crate::report::Digits;
-use crate::reproduce::data::Data;
-use crate::reproduce::item::{Figure, Item, Quantity};
+use crate::reproduce::classes::{ClassId, TIED};
+use crate::reproduce::item::{About, Figure, Item, Number};
 use crate::reproduce::measured::Measured;
+use crate::reproduce::need::Need;
+use crate::reproduce::records::Records;
 use crate::reproduce::stated::{Entry, count, entry, greatest, mean};
 use crate::reproduce::studies::{
     CHAINS_TIED, PURE_CORRELATED, PURE_TIED, QUENCH_CORRELATED, Source,
@@ -23,13 +25,20 @@ use crate::reproduce::traps::is_trapped;
 pub static ITEM: Item = Item {
     label: "fig:trapsfixed",
     title: "MC stationary marginals against the CAVI endpoints seeded at them",
-    studies: &[CHAINS_TIED, QUENCH_CORRELATED, PURE_CORRELATED, PURE_TIED],
-    censuses: &[],
-    certificates: false,
-    work: None,
-    fleets: &[],
+    about: Some(About {
+        place: 1,
+        section: "section 3.3, app. G.2",
+        says: "What Monte Carlo settles into is, cell by cell, a fixed point of tabular RLVR.",
+        stakes: "If it failed, traps of the spin model would say nothing about training.",
+    }),
+    needs: &[
+        Need::Study(CHAINS_TIED),
+        Need::Study(QUENCH_CORRELATED),
+        Need::Study(PURE_CORRELATED),
+        Need::Study(PURE_TIED),
+    ],
     measure,
-    paper: || PAPER.to_vec(),
+    paper,
     shows_all: true,
     figure: Some(Figure {
         file: "fig-trapsfixed.svg",
@@ -39,8 +48,7 @@ pub static ITEM: Item = Item {
 
 /// A class that traps are of.
 struct TrapClass {
-    id: &'static str,
-    name: &'static str,
+    class: ClassId,
     /// The study whose chains end in its traps.
     chains: Source,
     /// Its cells, and q.
@@ -57,33 +65,33 @@ impl TrapClass {
 
 /// A panel of the figure.
 struct Family {
-    name: &'static str,
+    class: ClassId,
     title: &'static str,
     source: Source,
     classes: &'static [TrapClass],
 }
 
-const SIX: &str = "parity k=9/10 T=6";
-const EIGHT: &str = "parity k=9/10 T=8";
-const CORRELATED: &str = "parity k=9/10 T=6, 8";
-const TIED: &str = "qg03-tied";
+/// The two classes of correlated parity, and both together.
+pub const SIX: ClassId = ClassId::new("parity-6", "parity k=9/10 T=6");
+/// Likewise.
+pub const EIGHT: ClassId = ClassId::new("parity-8", "parity k=9/10 T=8");
+/// Likewise.
+pub const BOTH: ClassId = ClassId::named("parity k=9/10 T=6, 8");
 
 const FAMILIES: [Family; 2] = [
     Family {
-        name: CORRELATED,
+        class: BOTH,
         title: "(a) correlated-input parity traps",
         source: PURE_CORRELATED,
         classes: &[
             TrapClass {
-                id: "parity-6",
-                name: SIX,
+                class: SIX,
                 chains: QUENCH_CORRELATED,
                 cells: 22.0,
                 q: 2.0,
             },
             TrapClass {
-                id: "parity-8",
-                name: EIGHT,
+                class: EIGHT,
                 chains: QUENCH_CORRELATED,
                 cells: 30.0,
                 q: 2.0,
@@ -91,12 +99,11 @@ const FAMILIES: [Family; 2] = [
         ],
     },
     Family {
-        name: TIED,
+        class: TIED,
         title: "(b) tied quasigroup traps",
         source: PURE_TIED,
         classes: &[TrapClass {
-            id: "qg03-tied",
-            name: TIED,
+            class: TIED,
             chains: CHAINS_TIED,
             cells: 4525.0,
             q: 5.0,
@@ -138,17 +145,17 @@ impl Run<'_> {
     }
 }
 
-fn runs<'a>(data: &'a Data, family: &'static Family) -> Vec<Run<'a>> {
+fn runs<'a>(records: &'a Records, family: &'static Family) -> Vec<Run<'a>> {
     let of = |class: &'static TrapClass| {
-        let records = data.runs(family.source, class.id).into_iter();
-        records.map(move |record| Run { class, record })
+        let list = records.runs(family.source, class.class.id).into_iter();
+        list.map(move |record| Run { class, record })
     };
     family.classes.iter().flat_map(of).collect()
 }
 
-/// The temperatures of a family.
-fn temperatures(data: &Data, family: &Family) -> Vec<f64> {
-    let mut taus = data.temperatures(family.source, family.classes[0].id);
+/// The temperatures of a family, those without a trap included.
+fn temperatures(records: &Records, family: &Family) -> Vec<f64> {
+    let mut taus = records.temperatures(family.source, family.classes[0].class.id);
     taus.sort_by(f64::total_cmp);
     taus
 }
@@ -164,20 +171,89 @@ fn of_traps(runs: &[&Run<'_>], key: &str) -> Vec<f64> {
     traps.filter_map(|run| run.number(key)).collect()
 }
 
-fn measure(data: &Data) -> Vec<Quantity> {
+/// What is measured of a class or a family.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Quantity {
+    /// Chains that end in a trap.
+    Trapped,
+    /// A curve at a temperature.
+    At(Curve, f64),
+    /// The most draws that are left of a trap.
+    MostDraws,
+    /// The fewest.
+    FewestDraws,
+    /// Traps whose CAVI converges at every temperature.
+    Converged,
+    /// The most cells that stay unstable where it does not.
+    Unstable,
+    /// The most that the reward is off the trap's there.
+    Far,
+}
+
+use Quantity::{At, Converged, Far, FewestDraws, MostDraws, Trapped, Unstable};
+
+/// What is averaged at a temperature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Curve {
+    /// The reward of the chains.
+    Reward,
+    /// The share of traps that chains stay in.
+    FiniteTraps,
+    /// The Bhattacharyya coefficient of CAVI's endpoint and the chains' marginals.
+    Overlap,
+    /// That of two halves of the draws.
+    Null,
+    /// The correlation of cells.
+    Correlation,
+    /// Its noise.
+    Noise,
+    /// The entropy over that of uniform cells.
+    Entropy,
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Trapped => "chains that end in a trap",
+            At(curve, tau) => {
+                let tau = Digits::Significant(3).text(*tau);
+                return write!(f, "{} at tau = {tau}", curve.name());
+            }
+            MostDraws => "most draws of a finite-temperature trap",
+            FewestDraws => {
+                "fewest draws of a finite-temperature trap (6 in the paper, of both families)"
+            }
+            Converged => "traps whose CAVI converges at every temperature",
+            Unstable => "most unstable cells of one where it does not, tau <= 1e-6",
+            Far => "most that its endpoint's J is off the trap's",
+        })
+    }
+}
+
+impl Curve {
+    fn name(self) -> &'static str {
+        match self {
+            Curve::Reward => "MC reward",
+            Curve::FiniteTraps => "finite-temperature traps",
+            Curve::Overlap => "Bhattacharyya",
+            Curve::Null => "its null",
+            Curve::Correlation => "correlation of cells",
+            Curve::Noise => "its noise",
+            Curve::Entropy => "entropy over that of uniform cells",
+        }
+    }
+}
+
+fn measure(records: &Records) -> Vec<Number> {
     let mut list = Vec::new();
     for family in &FAMILIES {
         for class in family.classes {
-            let chains = data.runs(class.chains, class.id);
-            let trapped = chains.iter().filter(|record| is_trapped(record)).count();
-            list.push(Quantity::new(
-                class.name,
-                "chains that end in a trap",
-                of(trapped, chains.len()),
-            ));
+            let chains = records.runs(class.chains, class.class.id);
+            let trapped = Measured::share(chains.into_iter(), is_trapped);
+            list.push(Number::new(class.class, Trapped, trapped));
         }
-        let runs = runs(data, family);
-        for tau in temperatures(data, family) {
+        let runs = runs(records, family);
+        for tau in temperatures(records, family) {
             list.extend(point(family, &at(&runs, tau), tau));
         }
         list.extend(texts(family, &runs));
@@ -185,100 +261,74 @@ fn measure(data: &Data) -> Vec<Quantity> {
     list
 }
 
-fn of(successes: usize, trials: usize) -> Measured {
-    Measured::Count(Proportion {
-        successes: successes as u64,
-        trials: trials as u64,
-    })
-}
-
 /// What the figure shows at a temperature, and how far correlations between cells vanish.
-fn point(family: &Family, runs: &[&Run<'_>], tau: f64) -> Vec<Quantity> {
-    let tau_text = Digits::Significant(3).text(tau);
-    let named = |what: &str| format!("{what} at tau = {tau_text}");
+fn point(family: &Family, runs: &[&Run<'_>], tau: f64) -> Vec<Number> {
     let rewards = |runs: Vec<&&Run<'_>>| {
         let mean = |run: &&&Run<'_>| run.number("mean_reward");
         Measured::Mean(runs.iter().filter_map(mean).collect())
     };
-    let mut list = vec![Quantity::new(
-        family.name,
-        named("MC reward"),
-        rewards(runs.iter().collect()),
-    )];
+    let number = |curve, measured| Number::new(family.class, At(curve, tau), measured);
+    let mut list = vec![number(Curve::Reward, rewards(runs.iter().collect()))];
     if tau == HOTTEST && family.classes.len() > 1 {
-        for class in family.classes {
-            let own = runs.iter().filter(|run| run.class.id == class.id).collect();
-            list.push(Quantity::new(class.name, named("MC reward"), rewards(own)));
+        for TrapClass { class, .. } in family.classes {
+            let own = runs
+                .iter()
+                .filter(|run| run.class.class == *class)
+                .collect();
+            list.push(Number::new(*class, At(Curve::Reward, tau), rewards(own)));
         }
     }
-    let entering = runs.iter().filter(|run| run.enters()).count();
-    let share = of(entering, runs.len());
-    list.push(Quantity::new(
-        family.name,
-        named("finite-temperature traps"),
-        share,
-    ));
-    for (what, key) in [
-        ("Bhattacharyya", "bhattacharyya"),
-        ("its null", "bhattacharyya_null"),
-        ("correlation of cells", "correlation"),
-        ("its noise", "correlation_noise"),
+    let share = Measured::share(runs.iter(), |run| run.enters());
+    list.push(number(Curve::FiniteTraps, share));
+    for (curve, key) in [
+        (Curve::Overlap, "bhattacharyya"),
+        (Curve::Null, "bhattacharyya_null"),
+        (Curve::Correlation, "correlation"),
+        (Curve::Noise, "correlation_noise"),
     ] {
-        let values = Measured::Mean(of_traps(runs, key));
-        list.push(Quantity::new(family.name, named(what), values));
+        list.push(number(curve, Measured::Mean(of_traps(runs, key))));
     }
     let entropies = runs.iter().filter(|run| run.enters()).filter_map(|run| {
         let entropy = run.number("entropy")?;
         Some(entropy / run.class.uniform())
     });
-    let entropies = Measured::Mean(entropies.collect());
-    list.push(Quantity::new(
-        family.name,
-        named("entropy over that of uniform cells"),
-        entropies,
-    ));
+    list.push(number(Curve::Entropy, Measured::Mean(entropies.collect())));
     list
 }
 
 /// The numbers that the text names.
-fn texts(family: &Family, runs: &[Run<'_>]) -> Vec<Quantity> {
+fn texts(family: &Family, runs: &[Run<'_>]) -> Vec<Number> {
     let entering = || runs.iter().filter(|run| run.enters());
     let draws: Vec<f64> = entering().filter_map(|run| run.number("draws")).collect();
     let fewest = draws.iter().copied().reduce(f64::min);
     // By class and trap: whether CAVI converged at every temperature.
     let mut traps: BTreeMap<(&str, u64), Vec<&Run<'_>>> = BTreeMap::new();
     for run in entering() {
-        traps
-            .entry((run.class.id, run.record.run))
-            .or_default()
-            .push(run);
+        let trap = (run.class.class.id, run.record.run);
+        traps.entry(trap).or_default().push(run);
     }
     let unstable = |run: &&Run<'_>| run.number("cavi_unstable").is_some_and(|cells| cells > 0.0);
-    let converged = traps.values().filter(|runs| !runs.iter().any(&unstable));
+    let converged = Measured::share(traps.values(), |runs| !runs.iter().any(&unstable));
+    let number = |quantity, measured| Number::new(family.class, quantity, measured);
     let mut list = vec![
-        Quantity::new(family.name, MOST_DRAWS, Measured::Greatest(draws.clone())),
-        Quantity::new(
-            family.name,
-            "fewest draws of a finite-temperature trap (6 in the paper, of both families)",
+        number(MostDraws, Measured::Greatest(draws.clone())),
+        number(
+            FewestDraws,
             Measured::Exact(fewest.map(|draws| draws.to_string())),
         ),
-        Quantity::new(family.name, CONVERGED, of(converged.count(), traps.len())),
+        number(Converged, converged),
     ];
-    if family.name == TIED {
+    if family.class == TIED {
         let moving: Vec<&Run<'_>> = entering()
             .filter(unstable)
             .filter(|run| run.tau() <= COLD)
             .collect();
         let cells = moving.iter().filter_map(|run| run.number("cavi_unstable"));
-        list.push(Quantity::new(
-            TIED,
-            UNSTABLE,
-            Measured::Greatest(cells.collect()),
-        ));
+        list.push(number(Unstable, Measured::Greatest(cells.collect())));
         let far = moving.iter().filter_map(|run| {
             Some((run.number("cavi_reward")? - run.number("start_reward")?).abs())
         });
-        list.push(Quantity::new(TIED, FAR, Measured::Greatest(far.collect())));
+        list.push(number(Far, Measured::Greatest(far.collect())));
     }
     list
 }
@@ -288,27 +338,22 @@ const HOTTEST: f64 = 0.3;
 /// Up to here the tied chains never leave the trap's reward, the paper says.
 const COLD: f64 = 1e-6;
 
-const MOST_DRAWS: &str = "most draws of a finite-temperature trap";
-const CONVERGED: &str = "traps whose CAVI converges at every temperature";
-const UNSTABLE: &str = "most unstable cells of one where it does not, tau <= 1e-6";
-const FAR: &str = "most that its endpoint's J is off the trap's";
-
 const ALL_CODES: &str =
     "the exact mean over all codes at this tau, in place of a number of the paper";
 
 #[rustfmt::skip]
-const PAPER: &[Entry] = &[
-    entry(SIX, "chains that end in a trap", count(13, 128)).reference(count(12, 128)),
-    entry(EIGHT, "chains that end in a trap", count(14, 128)).reference(count(19, 128)),
-    entry(SIX, "MC reward at tau = 0.3", mean("0.6146", 13)).note(ALL_CODES),
-    entry(EIGHT, "MC reward at tau = 0.3", mean("0.5748", 14)).note(ALL_CODES),
-    entry(CORRELATED, "MC reward at tau = 0.3", mean("0.59", 27)),
-    entry(CORRELATED, MOST_DRAWS, greatest(24_000.0, 27)),
-    entry(CORRELATED, CONVERGED, count(27, 27)),
+fn paper() -> Vec<Entry> { vec![
+    entry(SIX, Trapped, count(13, 128)).reference(count(12, 128)),
+    entry(EIGHT, Trapped, count(14, 128)).reference(count(19, 128)),
+    entry(SIX, At(Curve::Reward, 0.3), mean("0.6146", 13)).note(ALL_CODES),
+    entry(EIGHT, At(Curve::Reward, 0.3), mean("0.5748", 14)).note(ALL_CODES),
+    entry(BOTH, At(Curve::Reward, 0.3), mean("0.59", 27)),
+    entry(BOTH, MostDraws, greatest(24_000.0, 27)),
+    entry(BOTH, Converged, count(27, 27)),
 
-    entry(TIED, "chains that end in a trap", count(12, 12)),
-    entry(TIED, "MC reward at tau = 0.001", mean("0.2", 3)).note("the chance value 1/5"),
-    entry(TIED, CONVERGED, count(9, 12)),
-    entry(TIED, UNSTABLE, greatest(2.0, 3)),
-    entry(TIED, FAR, greatest(2e-5, 3)),
-];
+    entry(TIED, Trapped, count(12, 12)),
+    entry(TIED, At(Curve::Reward, 0.001), mean("0.2", 3)).note("the chance value 1/5"),
+    entry(TIED, Converged, count(9, 12)),
+    entry(TIED, Unstable, greatest(2.0, 3)),
+    entry(TIED, Far, greatest(2e-5, 3)),
+] }

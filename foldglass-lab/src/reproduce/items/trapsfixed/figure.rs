@@ -11,7 +11,7 @@ use crate::report::figure::{
     BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve_named, legend, line, round_step, tau,
     text,
 };
-use crate::reproduce::data::Data;
+use crate::reproduce::records::Records;
 use crate::reproduce::studies::Scale;
 
 const FRAME: Frame = Frame {
@@ -50,13 +50,13 @@ struct Axes {
 }
 
 /// The figure as SVG: a panel below the other.
-pub fn draw(data: &Data, scale: Scale) -> String {
-    let scenes = FAMILIES.iter().map(|family| scene(data, family, scale));
+pub fn draw(records: &Records, scale: Scale) -> String {
+    let scenes = FAMILIES.iter().map(|family| scene(records, family, scale));
     grid(&scenes.collect::<Vec<Scene>>(), 1)
 }
 
-fn scene(data: &Data, family: &'static Family, scale: Scale) -> Scene {
-    let (taus, runs) = (temperatures(data, family), runs(data, family));
+fn scene(records: &Records, family: &'static Family, scale: Scale) -> Scene {
+    let (taus, runs) = (temperatures(records, family), runs(records, family));
     let uniform = family.classes.iter().map(|class| class.uniform());
     let logs = taus.iter().map(|tau| tau.log10());
     let ends = [
@@ -250,10 +250,7 @@ mod tests {
 
     #[test]
     fn a_figure_without_records_has_its_axes_and_legends() {
-        let svg = draw(
-            &Data::planned(super::super::ITEM.studies, Scale::Full),
-            Scale::Full,
-        );
+        let svg = draw(&Records::planned(Scale::Full), Scale::Full);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         assert_eq!(svg.matches("Bhattacharyya coefficient").count(), 2);
     }

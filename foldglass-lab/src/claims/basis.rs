@@ -1,0 +1,196 @@
+//! Makes decisions: every one says what kind of evidence it rests on, and how much of it there is.
+
+use serde::Serialize;
+
+use super::{Absent, Verdict};
+
+/// The kind of what a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A proof, whose steps were carried out in cases.
+    Proved,
+    /// All cases there are.
+    Exhaustive,
+    /// Cases drawn at random.
+    Sampled,
+    /// Committed records of networks.
+    Records,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Proved => "proved",
+            Kind::Exhaustive => "exhaustive",
+            Kind::Sampled => "sampled",
+            Kind::Records => "records",
+        }
+    }
+}
+
+impl Kind {
+    /// What is counted.
+    fn cases(self) -> &'static str {
+        match self {
+            Kind::Proved | Kind::Exhaustive => "cases",
+            Kind::Sampled => "runs",
+            Kind::Records => "networks",
+        }
+    }
+}
+
+/// What a decision rests on: `n` cases, of which its test needs so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Basis {
+    kind: Kind,
+    n: u64,
+    needs: u64,
+}
+
+/// A theorem, carried out in so many cases.
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "decisions that rest on proofs come next")
+)]
+pub fn proved(n: u64) -> Basis {
+    Basis {
+        kind: Kind::Proved,
+        n,
+        needs: 1,
+    }
+}
+
+/// All of so many cases. Nothing of it was left to chance: it needs no more.
+pub fn exhaustive(n: u64) -> Basis {
+    Basis {
+        kind: Kind::Exhaustive,
+        n,
+        needs: 1,
+    }
+}
+
+/// The same, where only a scale that has `needs` of them decides.
+pub fn exhaustive_of(n: u64, needs: u64) -> Basis {
+    Basis {
+        needs,
+        ..exhaustive(n)
+    }
+}
+
+/// So many runs or cases with chance in them. With fewer than `needs` there is no verdict: a test of theirs
+/// could come out either way.
+pub fn sampled(n: u64, needs: u64) -> Basis {
+    Basis {
+        kind: Kind::Sampled,
+        n,
+        needs,
+    }
+}
+
+/// Committed records of so many networks; with fewer than `needs` there is no verdict.
+pub fn networks(n: u64, needs: u64) -> Basis {
+    Basis {
+        kind: Kind::Records,
+        n,
+        needs,
+    }
+}
+
+/// A verdict and what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The kind of what it rests on.
+    pub kind: Kind,
+    /// How much of that there is.
+    pub n: u64,
+    /// The same in words.
+    pub evidence: String,
+}
+
+impl Decided {
+    /// Nothing decides.
+    pub fn undecided(evidence: impl Into<String>) -> Decided {
+        Decided {
+            verdict: Verdict::Undecided,
+            kind: Kind::Records,
+            n: 0,
+            evidence: evidence.into(),
+        }
+    }
+}
+
+impl Basis {
+    /// A verdict with its evidence.
+    pub fn says(self, verdict: Verdict, evidence: impl Into<String>) -> Result<Decided, Absent> {
+        let Basis { kind, n, needs } = self;
+        let evidence = evidence.into();
+        let (verdict, evidence) = if n < needs {
+            let what = kind.cases();
+            let few =
+                format!("too few {what}: {n} of the {needs} that its test needs ({evidence})");
+            (Verdict::Undecided, few)
+        } else {
+            (verdict, evidence)
+        };
+        Ok(Decided {
+            verdict,
+            kind,
+            n,
+            evidence,
+        })
+    }
+
+    /// It holds, or it is contradicted.
+    pub fn holds(self, is: bool, evidence: impl Into<String>) -> Result<Decided, Absent> {
+        let verdict = if is {
+            Verdict::Holds
+        } else {
+            Verdict::Contradicted
+        };
+        self.says(verdict, evidence)
+    }
+
+    /// It holds if all parts do, is contradicted if none does, else holds in part.
+    pub fn parts(self, parts: &[bool], evidence: impl Into<String>) -> Result<Decided, Absent> {
+        let true_ones = parts.iter().filter(|&&part| part).count();
+        let verdict = match true_ones {
+            all if all == parts.len() => Verdict::Holds,
+            0 => Verdict::Contradicted,
+            _ => Verdict::InPart,
+        };
+        self.says(verdict, evidence)
+    }
+}
+
+/// Nothing here decides it, for a reason.
+pub fn undecided(reason: impl Into<String>) -> Result<Decided, Absent> {
+    Ok(Decided::undecided(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn below_the_runs_that_a_test_needs_there_is_no_verdict() {
+        let few = sampled(2, 120).holds(false, "2/2").unwrap();
+        assert_eq!(few.verdict, Verdict::Undecided);
+        assert!(few.evidence.contains("2 of the 120"), "{}", few.evidence);
+        let enough = sampled(120, 120).holds(false, "60/120").unwrap();
+        assert_eq!((enough.verdict, enough.n), (Verdict::Contradicted, 120));
+        let none = exhaustive(0).holds(true, "0 of 0").unwrap();
+        assert_eq!(none.verdict, Verdict::Undecided);
+    }
+
+    #[test]
+    fn parts_hold_all_some_or_none() {
+        let verdict = |parts: &[bool]| proved(1).parts(parts, "").unwrap().verdict;
+        assert_eq!(verdict(&[true, true]), Verdict::Holds);
+        assert_eq!(verdict(&[true, false]), Verdict::InPart);
+        assert_eq!(verdict(&[false, false]), Verdict::Contradicted);
+    }
+}

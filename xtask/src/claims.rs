@@ -1,0 +1,87 @@
+//! Writes the table of all statements: `results/claims.json` from a reproduction, `docs/claims.md` from that.
+//!
+//! The full table takes a reproduction at the default scale, which CI does not make: what `claims` found in one
+//! is committed as data, and the documentation is made of it. A test of the lab compares the two.
+
+use crate::{Failure, root};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Where the table stands in docs/claims.md.
+const BEGIN: &str = "<!-- the table: `cargo xtask claims DIR` writes what follows -->";
+
+/// Runs `cargo xtask claims DIR [--program FILE]`.
+pub fn run(args: &[String]) -> Result<(), Failure> {
+    let (directory, program) = match args {
+        [directory] => (directory, None),
+        [directory, flag, program] if flag == "--program" => (directory, Some(program)),
+        _ => {
+            let usage = "claims takes the directory of a reproduction, and --program FILE";
+            return Err(Failure::Usage(usage.to_owned()));
+        }
+    };
+    let claims = |format: &[&str]| -> Result<String, Failure> {
+        let mut command = match program {
+            Some(program) => Command::new(program),
+            None => {
+                let mut command =
+                    crate::cargo(&["run", "--quiet", "--package", "foldglass-lab", "--"]);
+                command.current_dir(root());
+                command
+            }
+        };
+        let flags = ["claims", "--records-only", "--from", directory.as_str()];
+        let output = command.args(flags).args(format).output();
+        let output = output.map_err(|error| Failure::Failed(format!("claims: {error}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(Failure::Failed(format!("claims: {said}")));
+        }
+        String::from_utf8(output.stdout)
+            .map_err(|error| Failure::Failed(format!("claims: {error}")))
+    };
+    let json = claims(&["--json"])?;
+    let table = claims(&["--format", "markdown"])?;
+    write(&root().join("results/claims.json"), &of(&json)?)?;
+    let docs = root().join("docs/claims.md");
+    let text = fs::read_to_string(&docs).map_err(|error| failed(&docs, &error))?;
+    let Some((head, _)) = text.split_once(BEGIN) else {
+        return Err(Failure::Failed(format!(
+            "{}: no line {BEGIN}",
+            docs.display()
+        )));
+    };
+    let tally = tally(&json);
+    write(&docs, &format!("{head}{BEGIN}\n\n{tally}\n\n{table}"))
+}
+
+/// The statements of a report, without what differs from machine to machine.
+fn of(json: &str) -> Result<String, Failure> {
+    let object: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| Failure::Failed(format!("claims: {error}")))?;
+    let kept = serde_json::json!({
+        "scale": object["scale"], "seed": object["seed"], "claims": object["claims"],
+    });
+    Ok(serde_json::to_string_pretty(&kept).expect("plain data") + "\n")
+}
+
+/// How many statements have each verdict, in words.
+fn tally(json: &str) -> String {
+    let count = |verdict: &str| json.matches(&format!("\"verdict\":\"{verdict}\"")).count();
+    format!(
+        "{} hold, {} hold in part, {} are contradicted, {} are undecided.",
+        count("holds"),
+        count("in-part"),
+        count("contradicted"),
+        count("undecided")
+    )
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("{}: {error}", path.display()))
+}
