@@ -285,7 +285,7 @@ mod tests {
     fn a_question_without_time_left_is_refused() {
         let explorer = explorer(Duration::ZERO);
         let class = ["--task", "parity", "--lengths", "2"];
-        let body = json!({ "class": class, "code": [0; 6] });
+        let body = json!({ "class": class, "code": [0, 0, 0, 0, 0, 0] });
         let (status, told) = ask(&explorer, "", "look", &body);
         assert!(status == 503 && told["error"].is_string(), "{told}");
     }
