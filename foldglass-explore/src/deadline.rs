@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use foldglass::watch::{Observer, Progress};
+use foldglass_report::progress::Host;
 
 use crate::refusal::Refusal;
-use foldglass_report::progress::Host;
 
 /// How far a computation has come; `all` is 0 while that is not known.
 #[derive(Debug, Default)]

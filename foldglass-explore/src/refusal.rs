@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use serde::Serialize;
-
 use foldglass_report::error::{Error, Fault};
+use serde::Serialize;
 
 /// A request that is refused.
 #[derive(Debug, Serialize)]

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use foldglass::cavi::{self, Outcome, Resets, Runs as CaviRuns};
 use foldglass::chain::{Chains, Kernel, Schedule};
 use foldglass::{Allowance, Code, Policy, Reward};
+use foldglass_report::error::Error;
+use foldglass_report::words::counted;
 use serde_json::{Value, json};
 
 use crate::classes::Known;
@@ -12,8 +14,6 @@ use crate::command::{self, CODE, POLICY};
 use crate::deadline::Deadline;
 use crate::numbers::{Exact, Wholes, rounded};
 use crate::refusal::Refusal;
-use foldglass_report::error::Error;
-use foldglass_report::words::counted;
 
 /// A run in progress.
 pub struct Run {

@@ -4,13 +4,13 @@ use dashu_int::UBig;
 use foldglass::class::{CellKey, Group, Shape};
 use foldglass::count::Counter;
 use foldglass::{Class, Code, Symbol, escape};
+use foldglass_report::draw::check_size;
 use serde::Serialize;
 
 use super::ways_out::check_codes;
 use super::{Ask, ClassAsked, command};
 use crate::classes::Known;
 use crate::refusal::Refusal;
-use foldglass_report::draw::check_size;
 
 /// Names of more cells are not listed.
 const NAMED: usize = 20_000;

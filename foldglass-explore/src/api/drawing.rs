@@ -1,13 +1,13 @@
 //! Draws a code as the paper's panel II, and follows one input through it (paper, Fig. 1).
 
 use foldglass::Symbol;
+use foldglass_report::draw;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::command::{self, CODE};
 use super::{Ask, code_of};
 use crate::refusal::Refusal;
-use foldglass_report::draw;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,6 +8,7 @@ use foldglass::cavi::{self, HOTTEST, Resets, Runs as CaviRuns};
 use foldglass::chain::{self, Chains, Kernel, Order, random_code};
 use foldglass::count::Counter;
 use foldglass::{Allowance, Code, Policy, Stream, Symbol};
+use foldglass_report::error::Error;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -17,7 +18,6 @@ use crate::classes::Known;
 use crate::limits;
 use crate::refusal::Refusal;
 use crate::run::{Engine, Run, Table};
-use foldglass_report::error::Error;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 use foldglass::anatomy::Defence;
 use foldglass::count::Counter;
 use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
+use foldglass_report::error::Error;
+use foldglass_report::inspect::{Limits, inspect};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -13,8 +15,6 @@ use super::command::{self, CODE, File};
 use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
 use crate::deadline::Deadline;
 use crate::refusal::Refusal;
-use foldglass_report::error::Error;
-use foldglass_report::inspect::{Limits, inspect};
 
 #[derive(Serialize)]
 pub struct Looked {

@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use foldglass::{Code, Symbol};
+use foldglass_report::error::Error;
+use foldglass_report::figure::LOOKS;
+use foldglass_report::plot;
 use foldglass_study::{
     Fields, Gathered, Record, Registry, gather, quantities, read_lines, summarize,
 };
@@ -16,9 +19,6 @@ use super::{Ask, command};
 use crate::classes::{Known, check_cells};
 use crate::explorer::{Directory, Kind};
 use crate::refusal::Refusal;
-use foldglass_report::error::Error;
-use foldglass_report::figure::LOOKS;
-use foldglass_report::plot;
 
 /// The most points, runs of a point and points of a fleet's curve that are told of.
 const POINTS: usize = 2000;

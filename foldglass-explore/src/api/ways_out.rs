@@ -8,6 +8,10 @@ use std::time::{Duration, Instant};
 use foldglass::claim::{self, Kind};
 use foldglass::watch::{Observer, Progress};
 use foldglass::{Class, Code, Reward, escape as library};
+use foldglass_report::certify as shelf;
+use foldglass_report::error::Error;
+use foldglass_report::tree::{Spot, flood};
+use foldglass_report::words::counted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -15,10 +19,6 @@ use super::command::{self, CODE};
 use super::{Ask, ClassAsked, CodeAsked, Exact, code_of};
 use crate::deadline::Deadline;
 use crate::refusal::Refusal;
-use foldglass_report::certify as shelf;
-use foldglass_report::error::Error;
-use foldglass_report::tree::{Spot, flood};
-use foldglass_report::words::counted;
 
 /// A move of a path, with what it is for.
 #[derive(Serialize)]
