@@ -5,12 +5,10 @@
 //! [`run_program`] is the program. [`answer`] is the same for a host, such as Python: the JSON object comes
 //! back, and a [`Host`] hears of progress and says whether to go on.
 
-mod claims;
 mod commands;
 mod flags;
 mod output;
 mod program;
-mod reproduce;
 mod settings;
 mod summary;
 
@@ -20,6 +18,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use foldglass::Allowance;
+use foldglass_paper::{claims, reproduce};
 use foldglass_report::{self as report, error, progress};
 use program::{Cli, Command};
 // Commands take their settings from here.
