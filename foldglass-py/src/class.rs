@@ -6,7 +6,7 @@ use foldglass::class::ClassSpec;
 use foldglass::exact;
 use foldglass::quasigroup::Symbol;
 use foldglass::{InputLaw, LatinSquare};
-use foldglass_lab::allowance;
+use foldglass_cli::allowance;
 use foldglass_study::ClassWords;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;

@@ -10,7 +10,7 @@ use crate::watch::watched;
 /// Runs the program with these arguments, its name first, and gives the exit code.
 #[pyfunction]
 pub fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    py.detach(|| foldglass_lab::run_program(args))
+    py.detach(|| foldglass_cli::run_program(args))
 }
 
 /// Runs a command and gives the JSON that `--json` prints. Where it was stopped, what was reported
@@ -23,8 +23,8 @@ pub fn answer(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let ((written, end), stopped) = watched(py, progress, |watch| {
-        let host: std::sync::Arc<dyn foldglass_lab::Host> = watch;
-        foldglass_lab::answer(args, host)
+        let host: std::sync::Arc<dyn foldglass_cli::Host> = watch;
+        foldglass_cli::answer(args, host)
     });
     let text = String::from_utf8_lossy(&written).into_owned();
     let error = match (end, stopped) {

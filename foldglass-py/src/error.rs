@@ -2,7 +2,7 @@
 
 use foldglass::class::SpecError;
 use foldglass::memory::TooLarge;
-use foldglass_lab::Fault;
+use foldglass_cli::Fault;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
@@ -22,7 +22,7 @@ create_exception!(
 );
 
 /// An error of the command line.
-pub fn of(error: foldglass_lab::Error) -> PyErr {
+pub fn of(error: foldglass_cli::Error) -> PyErr {
     let message = error.to_string();
     match error.fault() {
         Fault::Mistake | Fault::Unread => PyValueError::new_err(message),
@@ -35,7 +35,7 @@ pub fn of(error: foldglass_lab::Error) -> PyErr {
 
 /// An error of the libraries.
 pub fn from(error: impl Into<foldglass_study::Error>) -> PyErr {
-    of(foldglass_lab::Error::from(error.into()))
+    of(foldglass_cli::Error::from(error.into()))
 }
 
 /// A value that is not accepted.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use foldglass::count;
 use foldglass::quasigroup::Symbol;
-use foldglass_lab::allowance;
+use foldglass_cli::allowance;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3,
     PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,

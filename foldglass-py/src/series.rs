@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use foldglass::Allowance;
 use foldglass::watch::{Observer, Progress};
-use foldglass_lab::allowance;
+use foldglass_cli::allowance;
 use foldglass_study::method::{Recipe, Settings, Streams, Unit};
 use foldglass_study::{Fields, Registry};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use foldglass::Unwatched;
-use foldglass_lab::allowance;
+use foldglass_cli::allowance;
 use foldglass_study::handout::{self, Ticket};
 use foldglass_study::{End, Executed, Form, Options, Registry, Shard, execute};
 use pyo3::prelude::*;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foldglass::watch::{Observer, Progress};
-use foldglass_lab::Host;
+use foldglass_cli::Host;
 use pyo3::prelude::*;
 
 /// How long a signal may wait.

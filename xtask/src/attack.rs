@@ -243,13 +243,13 @@ fn build() -> Result<PathBuf, Failure> {
         "build",
         "--quiet",
         "--package",
-        "foldglass-lab",
+        "foldglass-cli",
         "--profile",
         "test",
     ];
     let status = cargo(&args).status();
     if !status.is_ok_and(|status| status.success()) {
-        return Err(Failure::Failed("foldglass-lab did not build".into()));
+        return Err(Failure::Failed("foldglass-cli did not build".into()));
     }
     Ok(built())
 }

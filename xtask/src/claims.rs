@@ -1,7 +1,7 @@
 //! Writes the table of all statements: `results/claims.json` from a reproduction, `docs/claims.md` from that.
 //!
 //! The full table takes a reproduction at the default scale, which CI does not make: what `claims` found in one
-//! is committed as data, and the documentation is made of it. A test of the lab compares the two.
+//! is committed as data, and the documentation is made of it. A test of the command line compares the two.
 
 use crate::{Failure, root};
 use std::fs;
@@ -26,7 +26,7 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
             Some(program) => Command::new(program),
             None => {
                 let mut command =
-                    crate::cargo(&["run", "--quiet", "--package", "foldglass-lab", "--"]);
+                    crate::cargo(&["run", "--quiet", "--package", "foldglass-cli", "--"]);
                 command.current_dir(root());
                 command
             }

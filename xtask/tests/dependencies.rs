@@ -32,7 +32,7 @@ fn the_explorers_questions_need_no_network_no_flags_and_no_transformer() {
         "clap",
         "parquet",
         "foldglass-nn",
-        "foldglass-lab",
+        "foldglass-cli",
     ];
     let found: Vec<&str> = others.into_iter().filter(|name| has(name)).collect();
     assert!(found.is_empty(), "foldglass-explore needs {found:?}");

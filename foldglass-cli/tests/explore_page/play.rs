@@ -95,7 +95,7 @@ fn resident(process: u32) -> u64 {
     kilobytes.parse::<u64>().unwrap() << 10
 }
 
-/// `FOLDGLASS_PLAY_MINUTES=60 cargo test --release -p foldglass-lab --test explore_page -- --ignored --nocapture`
+/// `FOLDGLASS_PLAY_MINUTES=60 cargo test --release -p foldglass-cli --test explore_page -- --ignored --nocapture`
 #[test]
 #[ignore = "it plays for an hour"]
 fn an_hour_of_playing_in_two_pages_takes_no_more_memory_than_a_minute() {

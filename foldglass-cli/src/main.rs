@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(foldglass_lab::run_program(std::env::args_os()))
+    ExitCode::from(foldglass_cli::run_program(std::env::args_os()))
 }

@@ -59,7 +59,7 @@ fn limit(command: &str) -> u32 {
         "reproduce",
         "claims",
         "train --task",
-        "run foldglass-lab/",
+        "run foldglass-cli/",
         "--lengths 8 --tau",
         "chain --task quasigroup",
     ];
@@ -73,10 +73,10 @@ fn limit(command: &str) -> u32 {
 fn run_all(file: &str, scratch: &Scratch) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     // Files of the repository that commands name.
-    fs::create_dir_all(scratch.0.join("foldglass-lab")).unwrap();
+    fs::create_dir_all(scratch.0.join("foldglass-cli")).unwrap();
     std::os::unix::fs::symlink(
-        root.join("foldglass-lab/studies"),
-        scratch.0.join("foldglass-lab/studies"),
+        root.join("foldglass-paper/studies"),
+        scratch.0.join("foldglass-paper/studies"),
     )
     .unwrap();
     let text = fs::read_to_string(root.join(file)).unwrap();
