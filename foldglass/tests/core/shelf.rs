@@ -278,8 +278,9 @@ fn a_stopped_search_is_one_with_a_smaller_cap() {
 
 #[test]
 fn a_search_stopped_within_its_first_code_has_found_nothing() {
-    // Its start alone has 11,968 cells, each reward a pass over 60 steps.
-    let class = class("z:2", &InputLaw::Uniform, &[60], Shape::tied(5, 5));
+    // Its start alone has 48,512 cells, each reward a pass over 60 steps: far longer than the time between two
+    // questions, on any machine.
+    let class = class("z:2", &InputLaw::Uniform, &[60], Shape::tied(6, 6));
     let start = Code::from_fn(&class, |_| 0);
     for threads in [1, 2] {
         let mut workers = workers(&class, threads);
