@@ -8,6 +8,7 @@ pub mod chains;
 pub mod escape;
 pub mod gauge;
 pub mod parity;
+pub mod regulators;
 pub mod theory;
 pub mod tied;
 
@@ -100,6 +101,8 @@ probes! {
     cold: chains::Cold = "cold", form 2, chains::cold;
     /// Quenches of correlated parity.
     quench: chains::Quenches = "quench", form 2, chains::quench;
+    /// Plain runs and cold ones from the same seeds.
+    paired: regulators::Pairs = "paired", form 1, regulators::paired;
     /// Barriers of the tied endpoints.
     tied_barriers: tied::Barriers = "tied-barriers", form 2, tied::barriers;
 }

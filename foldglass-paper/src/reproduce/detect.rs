@@ -4,7 +4,8 @@
 //! - a mean: those of our mean, at our spread, within the rewards from 0 to 1. Where neither side
 //!   varies, the least number of our runs that would have had to end elsewhere: one run that does is
 //!   the spread too.
-//! - a number of runs at 1: those numbers.
+//! - a number of runs at 1: those numbers. Where only a share that differs by 3/4 or more would have been
+//!   told, so few runs are no test: nothing is said to be seen.
 //! - a quantile: how many of ours up to the stated value.
 //! - a maximum: how many of ours above it. A difference that shows only when more than half of
 //!   our runs lie above it is one of the median: of the greatest it sees nothing.
@@ -98,6 +99,21 @@ impl Detectable {
     }
 }
 
+impl Outside {
+    /// Whether only three of four runs beyond the stated share would have been told: so few runs see
+    /// nothing of a number that is somewhat different.
+    fn is_far(&self, stated: &Proportion) -> bool {
+        let rate = stated.rate().unwrap_or(0.0);
+        let share = |count: u64| count as f64 / self.of as f64;
+        let below = self.at_most.map(|most| rate - share(most));
+        let above = self.at_least.map(|least| share(least) - rate);
+        [below, above].into_iter().flatten().all(|far| far >= FAR)
+    }
+}
+
+/// Differences of a share from which on a count that sees no smaller one is not a test.
+const FAR: f64 = 0.75;
+
 /// What would have differed from the stated number; none where nothing would have, or nothing was
 /// run.
 pub fn detectable(measured: &Measured, stated: &Stated) -> Option<Detectable> {
@@ -106,7 +122,8 @@ pub fn detectable(measured: &Measured, stated: &Stated) -> Option<Detectable> {
             mean(values, &MeanTest::new(text, sd, n, ones))
         }
         (Measured::Count(ours), Stated::Count(theirs)) => {
-            outside(&theirs, ours.trials).map(Detectable::Count)
+            let outside = outside(&theirs, ours.trials)?;
+            (!outside.is_far(&theirs)).then_some(Detectable::Count(outside))
         }
         (Measured::Quantile { level, values }, Stated::Quantile { n, .. }) => {
             outside(&expected(*level, n), values.len() as u64).map(Detectable::UpTo)

@@ -47,6 +47,9 @@ pub const RELABELLING: Kept = kept!("relabelling", OF_STUDIES);
 /// Transformers trained by other methods, without a strong regulator.
 pub const CURES: Kept = kept!("cures", OF_STUDIES);
 
+/// Transformers trained under other options, run by run: layouts, decaying coefficients, clipping and others.
+pub const SCREENED: Kept = kept!("screen-options", &["records", "task", "c", "seed"]);
+
 /// What identifies a network of a study.
 const OF_STUDIES: &[&str] = &["class", "dynamics", "parameters", "run"];
 
@@ -84,8 +87,8 @@ struct Read<T> {
 #[derive(Debug, Default)]
 struct Made {
     name: &'static str,
-    /// What the first line says.
-    run: Fields,
+    /// What the lines say that are of no network: one a run, most files have one.
+    runs: Vec<Fields>,
     /// Networks of the committed records that these do not have.
     missing: usize,
 }
@@ -127,13 +130,14 @@ impl Kept {
         }
         let own = self.identities(text)?;
         let all = self.identities(self.text)?;
-        let first = text.lines().next().unwrap_or_default();
-        let run: Fields = serde_json::from_str(first).unwrap_or_default();
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
         Ok(Read {
             records,
             made: Made {
                 name: self.name,
-                run,
+                runs: lines.filter(is_run).collect(),
                 missing: all.difference(&own).count(),
             },
         })
@@ -144,7 +148,7 @@ impl Kept {
         let mut all = BTreeSet::new();
         for (number, line) in text.lines().enumerate() {
             let fields: Fields = serde_json::from_str(line).unwrap_or_default();
-            if fields.get("kind") == Some(&Value::from("run")) {
+            if is_run(&fields) {
                 continue;
             }
             let word = |key: &&str| format!("{key} {}", fields.get(*key).unwrap_or(&Value::Null));
@@ -157,6 +161,11 @@ impl Kept {
         }
         Ok(all)
     }
+}
+
+/// Whether a line says how others were made.
+fn is_run(fields: &Fields) -> bool {
+    fields.get("kind") == Some(&Value::from("run"))
 }
 
 /// A network that imitates a code.
@@ -206,10 +215,60 @@ pub struct Trained {
     pub task: String,
     /// The entropy coefficient.
     pub c: f64,
+    /// The longest length that the curriculum reached.
+    pub length: usize,
     /// Greedy accuracy at the lengths from 1.
     pub accuracies: Vec<f64>,
     /// Entropy a token, in nats, of the last batch.
     pub entropy: f64,
+}
+
+/// A transformer of a run with options of its own, at the end of its training and at its best.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Screened {
+    /// The name of the run.
+    pub records: String,
+    /// The seed.
+    pub seed: u64,
+    /// The end of its training.
+    #[serde(flatten)]
+    pub end: Trained,
+    /// The step at which the gate's accuracy was the highest.
+    pub best: Best,
+}
+
+/// A network at the step at which it was best.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Best {
+    /// The step.
+    pub step: u64,
+    /// Greedy accuracy at the lengths from 1.
+    pub accuracies: Vec<f64>,
+}
+
+/// The options of a run of [`SCREENED`] that statements tell apart.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Options {
+    /// How inputs and tokens are laid out.
+    pub layout: String,
+    /// Steps of training.
+    pub steps: u64,
+    /// How the entropy coefficient falls; none where it is constant.
+    pub entropy_decay: Option<Decay>,
+    /// All of them, as they are written.
+    #[serde(flatten)]
+    pub all: Fields,
+}
+
+/// A coefficient that falls.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Decay {
+    /// The law of the fall.
+    pub kind: String,
+    /// Over how many steps.
+    pub steps: u64,
+    /// To which coefficient.
+    pub to: f64,
 }
 
 impl Trained {
@@ -267,6 +326,8 @@ pub struct Fleets {
     pub relabelled: Vec<Network>,
     /// Trained by other methods.
     pub cured: Vec<Network>,
+    /// Trained under other options.
+    pub screened: Vec<Screened>,
     /// How each of these was made.
     made: Vec<Made>,
 }
@@ -280,6 +341,7 @@ impl Fleets {
             TRAINED.read(directory)?,
             RELABELLING.read(directory)?,
             CURES.read(directory)?,
+            SCREENED.read(directory)?,
         ))
     }
 
@@ -292,6 +354,7 @@ impl Fleets {
             TRAINED.committed(),
             RELABELLING.committed(),
             CURES.committed(),
+            SCREENED.committed(),
         )
     }
 
@@ -301,6 +364,7 @@ impl Fleets {
         trained: Read<Trained>,
         relabelled: Read<Network>,
         cured: Read<Network>,
+        screened: Read<Screened>,
     ) -> Fleets {
         Fleets {
             pupils: pupils.records,
@@ -308,19 +372,28 @@ impl Fleets {
             trained: trained.records,
             relabelled: relabelled.records,
             cured: cured.records,
+            screened: screened.records,
             made: vec![
                 pupils.made,
                 stretches.made,
                 trained.made,
                 relabelled.made,
                 cured.made,
+                screened.made,
             ],
         }
     }
 
-    /// How records were made, as their first line says.
+    /// How records were made, as the first line that is not a network says.
     pub fn run(&self, kept: &Kept) -> Option<&Fields> {
-        self.made(kept).map(|made| &made.run)
+        self.made(kept)?.runs.first()
+    }
+
+    /// The options of a run of [`SCREENED`].
+    pub fn options(&self, records: &str) -> Option<Options> {
+        let mut runs = self.made(&SCREENED)?.runs.iter();
+        let own = runs.find(|run| run.get("records") == Some(&Value::from(records)))?;
+        serde_json::from_value(own.get("settings")?.clone()).ok()
     }
 
     /// Networks of the committed records that these do not have.
@@ -363,6 +436,22 @@ mod tests {
     }
 
     #[test]
+    fn every_screened_network_is_of_a_run_with_options() {
+        let fleets = Fleets::committed();
+        assert!(!fleets.screened.is_empty());
+        for model in &fleets.screened {
+            let options = fleets.options(&model.records).expect(&model.records);
+            assert!(options.steps > 0 && !options.layout.is_empty());
+            assert_eq!(model.end.accuracies.len(), 21);
+            assert_eq!(model.best.accuracies.len(), 21);
+        }
+        let decay = fleets.options("confirm-causal").unwrap().entropy_decay;
+        assert_eq!(decay.map(|decay| decay.to), Some(0.03));
+        assert_eq!(fleets.options("c-base").unwrap().entropy_decay, None);
+        assert_eq!(fleets.options("of another file"), None);
+    }
+
+    #[test]
     fn a_barrier_is_what_a_line_falls_below_its_lower_end() {
         assert_eq!(barrier(&[5, 7, 3, 9, 6], 1), 2);
         assert_eq!(barrier(&[5, 7, 3, 9, 6], 4), 0);
@@ -375,6 +464,7 @@ mod tests {
         let model = |accuracies: &[f64]| Trained {
             task: String::new(),
             c: 0.0,
+            length: 1,
             accuracies: accuracies.to_vec(),
             entropy: 0.0,
         };
@@ -393,7 +483,7 @@ mod tests {
 
     #[test]
     fn a_network_counts_once_and_a_deleted_one_is_missing() {
-        for kept in [CONTAINMENT, ESCAPE, TRAINED, RELABELLING, CURES] {
+        for kept in [CONTAINMENT, ESCAPE, TRAINED, RELABELLING, CURES, SCREENED] {
             let lines: Vec<&str> = kept.text.lines().collect();
             let less = kept.records::<Fields>(&lines[..lines.len() - 2].join("\n"));
             assert_eq!(less.unwrap().made.missing, 2, "{}", kept.name);

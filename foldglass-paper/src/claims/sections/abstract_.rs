@@ -2,7 +2,7 @@
 
 use super::{Claim, basis, claim, exhaustive, ours, sampled};
 use crate::claims::Verdict;
-use crate::reproduce::items::{shortfall, temperature_b};
+use crate::reproduce::items::shortfall;
 
 const SECTION: &str = "Abstract and 1";
 
@@ -78,28 +78,8 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "A transformer trained from scratch on the last token's reward learns \
          iterated multiplication in a non-abelian group.",
-        "reproduce fig:temperature_untied_b",
-        |facts| {
-            let above = |task| {
-                facts.row(
-                    &temperature_b::ITEM,
-                    task,
-                    temperature_b::Quantity::Above(0.3),
-                )
-            };
-            let rows = [above(temperature_b::Z5)?, above(temperature_b::QUASIGROUP)?];
-            let [z5, quasigroup] = rows;
-            basis(&temperature_b::ITEM, &rows).parts(
-                &[ours(z5)? > 0.0, ours(quasigroup)? > 0.0],
-                format!(
-                    "seeds above 0.95 at length 8, coefficient 0.3: Z_5 (abelian) {}, \
-                     quasigroup {}; neither is a non-abelian group, of which there are no \
-                     records",
-                    z5.ours_cell.text(),
-                    quasigroup.ours_cell.text()
-                ),
-            )
-        },
+        "train --task s:3 --entropy 1 --entropy-decay geometric:0.03,20000 --layout causal-fixed --models 8",
+        super::transformers::non_abelian,
     ),
     claim(
         "intro:gap",

@@ -1,19 +1,22 @@
 //! States G.5: temperatures, resets, transformers against the coefficient (tab:regulator).
 
+use super::transformers::{at_chance, fresh, name, of, schedule, succeed};
 use super::{
-    Absent, Basis, Claim, Decided, Facts, Matters, all_numbers, basis, claim, numbers, ours,
-    sampled,
+    Absent, Basis, Claim, Decided, Facts, Matters, all_numbers, basis, beside, claim, networks,
+    numbers, ours, sampled,
 };
-use crate::claims::Verdict;
 use crate::reproduce::classes::{
     ClassId, LENGTHS, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
 };
+use crate::reproduce::fleets::{Screened, Trained};
 use crate::reproduce::items::regulator::{ITEM, Quantity};
-use crate::reproduce::items::relabelling::{self, BEST_NOISE, INITIAL, NO_NOISE, TWO};
+use crate::reproduce::items::relabelling::{
+    self, BEST_NOISE, INITIAL, LONGER, NO_NOISE, NOISE, THREE, TWO,
+};
 use crate::reproduce::items::{temperature, temperature_b};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN};
-use crate::reproduce::{Key, Row};
-use foldglass::stats::Summary;
+use crate::reproduce::{self, Key, LEVEL, Row};
+use foldglass::stats::{Moments, Summary, welch};
 
 const SECTION: &str = "App. G.5";
 
@@ -22,6 +25,8 @@ const RUNS: u64 = 12;
 
 /// The untied classes that a temperature helps, and what that rests on.
 pub struct Helped {
+    /// Which, with the best temperature of each.
+    pub ids: Vec<(ClassId, f64)>,
     /// In words.
     pub classes: Vec<String>,
     /// The fewest runs at a temperature.
@@ -31,7 +36,7 @@ pub struct Helped {
 /// The untied classes on which some temperature ends clearly above the coldest: by three standard
 /// errors, since the best of many is looked at.
 pub fn helped(facts: &Facts) -> Result<Helped, Absent> {
-    let mut classes = Vec::new();
+    let (mut ids, mut classes) = (Vec::new(), Vec::new());
     let mut fewest = u64::MAX;
     for class in UNTIED {
         let points = scan(facts, class)?;
@@ -46,6 +51,7 @@ pub fn helped(facts: &Facts) -> Result<Helped, Absent> {
         let square = |sd: Option<f64>, n: usize| sd.unwrap_or(0.0).powi(2) / n as f64;
         let error = (square(cold.sd, cold.n) + square(best.sd, best.n)).sqrt();
         if best.mean - cold.mean > 3.0 * error && best.mean > cold.mean + 1e-3 {
+            ids.push((class, tau));
             classes.push(format!(
                 "{class} ({:.4} to {:.4} at {tau:e})",
                 cold.mean, best.mean
@@ -53,6 +59,7 @@ pub fn helped(facts: &Facts) -> Result<Helped, Absent> {
         }
     }
     Ok(Helped {
+        ids,
         classes,
         basis: sampled(fewest, RUNS),
     })
@@ -94,16 +101,26 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce tab:regulator",
         |facts| all_numbers(facts, &ITEM),
     ),
+    // Would catch temperatures that are off by a factor, such as by the number of cells or of inputs.
     claim(
         "g5:peaks",
         SECTION,
         "The classes of several lengths peak between 1.8e-5 and 5.6e-5.",
         "reproduce tab:regulator",
         |facts| {
-            let keys = LENGTHS.map(|class| Key::new(class, Quantity::BestTau));
-            numbers(facts, &ITEM, keys)
+            let (mut within, mut words) = (Vec::new(), Vec::new());
+            for class in LENGTHS {
+                let points = scan(facts, class)?;
+                let best = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+                let (tau, best) = *best.expect("a scan has temperatures");
+                within.push((1.8e-5..=5.6e-5).contains(&tau));
+                words.push(format!("{class} {:.4} at {tau:e}", best.mean));
+            }
+            sampled(fewest(facts, &LENGTHS)?, RUNS)
+                .parts(&within, format!("the best of each scan: {}", words.join(", ")))
         },
     ),
+    // Would catch a greedy code that is read before the melt, or a quench that undoes it.
     claim(
         "g5:lost-again",
         SECTION,
@@ -124,6 +141,7 @@ pub const CLAIMS: &[Claim] = &[
                 .parts(&lost, format!("at 1e-4: {}", words.join(", ")))
         },
     ),
+    // Bounds are taken as they are printed. Would catch a reward averaged over runs before its spread is taken.
     claim(
         "g5:spreads",
         SECTION,
@@ -137,22 +155,17 @@ pub const CLAIMS: &[Claim] = &[
             let runs = fewest(facts, &LENGTHS)?.min(wide.n as u64);
             let wide = wide.sd.unwrap_or(f64::NAN);
             let (z5, qg) = (sd(Z5)?, sd(QG)?);
-            // Standard deviations of 12 runs are known to a fifth, of 240 to a twentieth.
-            let close = |sd: f64| (0.15..=0.18).contains(&sd);
+            let close = |sd: f64| (0.155..0.175).contains(&sd);
             sampled(runs, RUNS).parts(
-                &[
-                    narrow <= 0.013 * 1.4,
-                    wide <= 0.024 * 1.4,
-                    close(z5),
-                    close(qg),
-                ],
+                &[narrow <= 0.013, wide <= 0.024, close(z5), close(qg)],
                 format!(
-                    "narrow windows {narrow:.4}, (0,3) {wide:.4}, Z_5 {z5:.4}, quasigroup \
-                     {qg:.4}"
+                    "narrow windows up to {narrow:.4}, (0,3) {wide:.4}, Z_5 {z5:.4}, quasigroup {qg:.4}; \
+                     the standard deviation of {RUNS} runs has an error of about a fifth"
                 ),
             )
         },
     ),
+    // Would catch a scan whose points lie elsewhere than its temperatures say.
     claim(
         "g5:coarse",
         SECTION,
@@ -160,99 +173,90 @@ pub const CLAIMS: &[Claim] = &[
          and 0.9960.",
         "reproduce fig:temperature_untied",
         |facts| {
-            let coarse = Key::new(QG21_345, Quantity::RewardAt(1e-5));
-            numbers(facts, &temperature::ITEM, [coarse])
+            let row = facts.row(&temperature::ITEM, QG21_345, Quantity::RewardAt(1e-5))?;
+            let decade = |tau: f64| (tau.log10() - tau.log10().round()).abs() < 1e-9;
+            let points = scan(facts, QG21_345)?;
+            let decades = points.iter().filter(|(tau, _)| decade(*tau));
+            let best = decades.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+            let (tau, best) = *best.expect("a scan has whole decades");
+            sampled(row.n, RUNS).parts(
+                &[tau == 1e-5, row.verdict == reproduce::Verdict::Agrees],
+                format!(
+                    "the best of whole decades is {:.4} at {tau:e}; at 1e-5 {} ({} in the paper)",
+                    best.mean,
+                    row.ours_cell.text(),
+                    row.paper_cell.text()
+                ),
+            )
         },
     ),
+    // Would catch an update whose limit of low temperature is not the one at 0, far more than in the fourth
+    // decimal; see the probe.
     claim(
         "g5:four-decimals",
         SECTION,
         "Without a regulator the narrow windows end as at the cold end of the \
          scan, to four decimals.",
-        "reproduce tab:regulator",
+        "cavi --task quasigroup --lengths 3,4,5 --window 2,1 --init logit_normal:0.1 --tau 0,1e-13",
         |facts| {
-            let (mut same, mut words) = (Vec::new(), Vec::new());
-            for class in LENGTHS {
-                let plain = facts.summary(PLAIN, class, None)?;
-                let cold = scan(facts, class)?[0].1;
-                same.push((plain.mean - cold.mean).abs() < 5e-5);
-                words.push(format!("{class} {:.4} and {:.4}", plain.mean, cold.mean));
+            let found = facts.probes.paired()?;
+            let (mut same, mut words, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
+            let rounded = |mean: f64| (mean * 1e4).round();
+            for (class, pair) in LENGTHS.into_iter().zip(&found.classes) {
+                same.push(rounded(pair.plain) == rounded(pair.scan));
+                fewest = fewest.min(pair.runs);
+                words.push(format!(
+                    "{class} {:.4} and {:.4} (cold, as long as plain: {:.4})",
+                    pair.plain, pair.scan, pair.cold
+                ));
             }
-            let verdict = if same.iter().all(|&is| is) {
-                Verdict::Holds
-            } else {
-                Verdict::Undecided
-            };
-            sampled(fewest(facts, &LENGTHS)?, RUNS).says(
-                verdict,
+            let [plain, scan] = found.iterations;
+            sampled(fewest, RUNS).parts(
+                &same,
                 format!(
-                    "{}: ours are other seeds, so that equality to four decimals is not \
-                     expected",
+                    "from the same seeds, {plain} iterations at 0 and {scan} at {:e}: {}",
+                    found.cold,
                     words.join(", ")
                 ),
             )
         },
     ),
+    // Would catch resets that redraw no cell, or that go on to the last iteration.
     claim(
         "g5:resets",
         SECTION,
         "Resets take six of seven classes to the optimum in all seeds or all but \
-         one, the regulator three.",
+         one, among them the three on which no temperature does anything; the regulator \
+         reaches it on three.",
         "reproduce tab:regulator",
-        |facts| {
-            let (mut solved, mut words, mut fewest) = (0, Vec::new(), u64::MAX);
-            for class in UNTIED {
-                let sample = facts.ends(RESETS, class, None)?;
-                let runs = sample.rewards.len() as u64;
-                fewest = fewest.min(runs);
-                solved += usize::from(sample.ones + 1 >= runs);
-                words.push(format!("{class} {}/{runs}", sample.ones));
-            }
-            sampled(fewest, RUNS).holds(solved == 6, format!("{solved} of 7: {}", words.join(", ")))
-        },
+        resets,
     ),
-    claim(
-        "g5:three-classes",
-        SECTION,
-        "Among those that resets repair are the three on which no temperature \
-         does anything.",
-        "reproduce tab:regulator",
-        |facts| {
-            let wide = facts.ends(RESETS, QG03, None)?;
-            sampled(wide.rewards.len() as u64, RUNS).holds(
-                wide.ones > 0,
-                format!(
-                    "the table's three with no temperature are parity, Z_5 and (0,3), and \
-                     resets take (0,3) to 1 in {} of {} runs (erratum 16)",
-                    wide.ones,
-                    wide.rewards.len()
-                ),
-            )
-        },
-    )
-    .touching(Matters::Wording),
+    // Would catch resets that repair nothing or all on (0,3); two thirds and three quarters are told apart.
     claim(
         "g5:two-thirds",
         SECTION,
-        "On (0,3) resets recover about two thirds of the deficit.",
+        "On (0,3) resets recover about two thirds of the deficit (0.764 to 0.940).",
         "reproduce tab:regulator",
         |facts| {
             let (plain, resets) = (
                 facts.summary(PLAIN, QG03, None)?,
                 facts.summary(RESETS, QG03, None)?,
             );
-            let share = (resets.mean - plain.mean) / (1.0 - plain.mean);
+            let share = |from: f64, to: f64| (to - from) / (1.0 - from);
+            let (own, stated) = (share(plain.mean, resets.mean), share(0.764, 0.940));
+            let nearer = |share: f64| (share - 2.0 / 3.0).abs() < (share - 0.75).abs();
             sampled(plain.n.min(resets.n) as u64, RUNS).holds(
-                (share - 2.0 / 3.0).abs() < 0.04,
+                nearer(own) || nearer(stated),
                 format!(
-                    "ours {:.4} to {:.4}, a share of {share:.3}; the paper's 0.764 to 0.940 \
-                     is 0.746 (erratum 16)",
+                    "ours {:.4} to {:.4}, a share of {own:.3}; the paper's two numbers make {stated:.3}: both \
+                     are nearer to three quarters (erratum 16)",
                     plain.mean, resets.mean
                 ),
             )
         },
     )
     .touching(Matters::Wording),
+    // Would catch a coefficient that is not passed on: all of them behave alike then.
     claim(
         "g5:threshold",
         SECTION,
@@ -260,42 +264,36 @@ pub const CLAIMS: &[Claim] = &[
          between 0.1 and 0.3.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            use temperature_b::{ITEM, QUASIGROUP, Quantity::Above, Z5};
-            let mut rows: Vec<&Row> = Vec::new();
-            let (mut appears, mut shares) = (Vec::new(), Vec::new());
+            use temperature_b::{QUASIGROUP, Z5};
+            let (mut appears, mut words, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
             for task in [Z5, QUASIGROUP] {
-                let [below, above] = [0.1, 0.3].map(|c| facts.row(&ITEM, task, Above(c)));
-                let (below, above) = (below?, above?);
-                let both = [ours(below)?, ours(above)?];
-                appears.push(both[0] == 0.0 && both[1] > 0.0);
-                shares.push(both);
-                rows.extend([below, above]);
+                let [below, above] = [0.1, 0.3].map(|c| succeed(facts, task, c));
+                appears.push(below.successes == 0 && above.successes > 0);
+                fewest = fewest.min(below.trials).min(above.trials);
+                words.push(format!(
+                    "{} {} at 0.1 and {} at 0.3",
+                    name(task.id),
+                    of(below),
+                    of(above)
+                ));
             }
-            basis(&ITEM, &rows).parts(
+            networks(fewest, 4).parts(
                 &appears,
                 format!(
-                    "share of seeds above 0.95 at 0.1 and 0.3: Z_5 {:?}, quasigroup \
-                     {:?} (erratum 17)",
-                    shares[0], shares[1]
+                    "networks that end above 0.95 at T = 8: {} (erratum 17)",
+                    words.join("; ")
                 ),
             )
         },
     ),
+    // Would catch a curriculum that does not advance, and one that is read at its best step in place of the last.
     claim(
         "g5:working-point",
         SECTION,
         "At 0.3 the mean accuracies are 0.871 on Z_5 and 0.770 on the quasigroup, \
-         parity at chance.",
+         and parity is at chance.",
         "reproduce fig:temperature_untied_b",
-        |facts| {
-            use temperature_b::{ITEM, PARITY, QUASIGROUP, Quantity, Z5};
-            let keys = [
-                Key::new(Z5, Quantity::Accuracy(0.3)),
-                Key::new(QUASIGROUP, Quantity::Accuracy(0.3)),
-                Key::new(PARITY, Quantity::Above(0.3)),
-            ];
-            numbers(facts, &ITEM, keys)
-        },
+        working_point,
     ),
     claim(
         "g5:at-one",
@@ -311,38 +309,247 @@ pub const CLAIMS: &[Claim] = &[
                 Key::new(PARITY, Quantity::Above(1.0)),
                 Key::new(QUASIGROUP, Quantity::Accuracy(1.0)),
             ];
-            numbers(facts, &ITEM, keys)
+            let compared = numbers(facts, &ITEM, keys)?;
+            let words = keys.map(|key| facts.at(&ITEM, key).map(beside));
+            let words: Vec<String> = words.into_iter().collect::<Result<_, _>>()?;
+            Ok(Decided {
+                evidence: format!("{}: {}", compared.evidence, words.join("; ")),
+                ..compared
+            })
         },
     ),
+    // Would catch a coefficient that acts alike on all tasks.
+    claim(
+        "g5:not-shared",
+        SECTION,
+        "The coefficient that works is not shared by the three tasks.",
+        "reproduce fig:temperature_untied_b",
+        not_shared,
+    ),
+    // Would catch noise that is drawn but not fed to the network: its runs are those without.
     claim(
         "g5:relabelling-noise",
         SECTION,
-        "Relabelling the emitted token helps mildly: 0.542 against 0.417 at T = \
-         2, and no seed solves the task.",
+        "Relabelling the emitted token helps mildly: the best of eighteen settings, a \
+         full permutation every 500 steps, has 0.542 against 0.417 at T = 2, and no \
+         seed solves the task.",
         "reproduce text:relabelling",
         relabelling,
     ),
+    claim(
+        "g5:three-lengths",
+        SECTION,
+        "Trained on the lengths 1, 2 and 3, relabelling shows a minor positive \
+         signal within the noise of seeds.",
+        "reproduce text:relabelling",
+        three_lengths,
+    ),
 ];
+
+/// Whether resets bring six classes to 1, three that no temperature helps among them, and the regulator three,
+/// in the same sense: in all seeds or all but one.
+fn resets(facts: &Facts) -> Result<Decided, Absent> {
+    let helped = helped(facts)?;
+    let (mut solved, mut without, mut fewest) = (0, Vec::new(), u64::MAX);
+    let mut words = Vec::new();
+    for class in UNTIED {
+        let sample = facts.ends(RESETS, class, None)?;
+        let runs = sample.rewards.len() as u64;
+        fewest = fewest.min(runs);
+        let is = sample.ones + 1 >= runs;
+        solved += usize::from(is);
+        if is && helped.ids.iter().all(|(other, _)| *other != class) {
+            without.push(class.to_string());
+        }
+        words.push(format!("{class} {}/{runs}", sample.ones));
+    }
+    let (mut reached, mut warm) = (0, Vec::new());
+    for (class, tau) in &helped.ids {
+        let sample = facts.ends(SCAN, *class, Some(*tau))?;
+        let runs = sample.rewards.len() as u64;
+        fewest = fewest.min(runs);
+        reached += usize::from(sample.ones + 1 >= runs);
+        warm.push(format!("{class} {}/{runs}", sample.ones));
+    }
+    sampled(fewest, RUNS).parts(
+        &[solved == 6, without.len() == 3, reached == 3],
+        format!(
+            "at 1 with resets, {solved} of 7 in all seeds or all but one: {}; among them {} that no \
+             temperature helps ({}); at the best temperature, {reached} of the {} that one helps: {} (in the \
+             paper 12, 11 and 9 of 12)",
+            words.join(", "),
+            without.len(),
+            without.join(", "),
+            helped.ids.len(),
+            warm.join(", ")
+        ),
+    )
+}
+
+/// The accuracies at 0.3; of parity also how far its curriculum went before.
+fn working_point(facts: &Facts) -> Result<Decided, Absent> {
+    use temperature_b::{ITEM, LENGTH, PARITY, QUASIGROUP, Quantity, SUCCESS, Z5};
+    let rows = [Z5, QUASIGROUP].map(|task| facts.row(&ITEM, task, Quantity::Accuracy(0.3)));
+    let rows: Vec<&Row> = rows.into_iter().collect::<Result<_, _>>()?;
+    let agrees = |row: &Row| row.verdict == reproduce::Verdict::Agrees;
+    let lengths = |task| {
+        let own = temperature_b::of(facts.records, task, |c| c == 0.3);
+        let mut lengths: Vec<usize> = own.map(|model| model.length).collect();
+        lengths.sort_unstable();
+        match (lengths.first(), lengths.last()) {
+            (Some(first), Some(last)) => format!("T = {first} to {last}"),
+            _ => "no length".to_owned(),
+        }
+    };
+    let parity: Vec<&Trained> = temperature_b::of(facts.records, PARITY, |c| c == 0.3).collect();
+    let at_chance = parity.iter().filter(|model| at_chance(model)).count();
+    // The same seeds, trained again and kept where they were best.
+    let again: Vec<&Screened> = (facts.records.fleets.screened.iter())
+        .filter(|model| model.records == LOST_PARITY)
+        .collect();
+    let once = |model: &&&Screened| model.best.accuracies.get(LENGTH - 1) > Some(&SUCCESS);
+    let latest = again.iter().map(|model| model.best.step).max();
+    let words: Vec<String> = rows.iter().map(|row| beside(row)).collect();
+    basis(&ITEM, &rows).parts(
+        &[
+            agrees(rows[0]),
+            agrees(rows[1]),
+            at_chance == parity.len() && !parity.is_empty(),
+        ],
+        format!(
+            "{}; parity: {at_chance} of {} networks end at chance, after their curricula had reached {}; \
+             trained again, {} of {} were above {SUCCESS} at T = {LENGTH} at their best step, at the latest step \
+             {}: parity is learned and lost. The quasigroup's curricula end at {}: length {LENGTH} was not \
+             trained",
+            words.join("; "),
+            parity.len(),
+            lengths(PARITY),
+            again.iter().filter(once).count(),
+            again.len(),
+            latest.unwrap_or(0),
+            lengths(QUASIGROUP),
+        ),
+    )
+}
+
+/// The run of parity at 0.3 whose networks were kept at their best.
+const LOST_PARITY: &str = "lost-parity";
+
+/// Whether no coefficient brings half of the networks or more of all three tasks above 0.95, and one does so on
+/// one task and not on another.
+fn not_shared(facts: &Facts) -> Result<Decided, Absent> {
+    use temperature_b::{COEFFICIENTS, PARITY, QUASIGROUP, TASKS, Z5};
+    let (mut shared, mut apart, mut fewest) = (false, false, u64::MAX);
+    let mut words = Vec::new();
+    for c in COEFFICIENTS {
+        let found = TASKS.map(|task| succeed(facts, task, c));
+        let works = found.map(|found| 2 * found.successes >= found.trials.max(1));
+        shared |= works == [true; 3];
+        apart |= works.contains(&true) && works.contains(&false);
+        for found in found {
+            fewest = fewest.min(found.trials);
+        }
+        if works.contains(&true) {
+            let each = TASKS.into_iter().zip(found);
+            let each: Vec<String> = each
+                .map(|(task, found)| format!("{} {}", name(task.id), of(found)))
+                .collect();
+            words.push(format!("at {c} {}", each.join(", ")));
+        }
+    }
+    let mut text = format!("networks above 0.95 at T = 8: {}", words.join("; "));
+    if let Some(schedule) = schedule(facts) {
+        let each = [Z5, QUASIGROUP, PARITY].map(|task| {
+            let found = fresh(facts, task.id);
+            format!("{} {}", name(task.id), of(found))
+        });
+        text += &format!(
+            "; above 0.95 at every length under another schedule ({schedule}): {}, S_3 {}",
+            each.join(", "),
+            of(fresh(facts, "s:3"))
+        );
+    }
+    networks(fewest, 4).parts(&[!shared, apart], text)
+}
+
+/// The accuracies of a setting's networks at a length.
+fn relabelled(
+    facts: &Facts,
+    class: ClassId,
+    length: usize,
+    noise: &str,
+    initial: &str,
+) -> Result<Moments, Absent> {
+    let own = relabelling::of(facts.records, class, initial, noise);
+    let values: Vec<f64> = own.filter_map(|model| model.accuracy(length)).collect();
+    let moments = Summary::of(&values).and_then(|summary| summary.moments());
+    moments.ok_or_else(|| Absent::Runs(format!("{class}, {noise}, {initial}")))
+}
 
 /// Whether the paper's best setting is above the unperturbed run, under either initial law.
 fn relabelling(facts: &Facts) -> Result<Decided, Absent> {
-    use relabelling::Quantity::{Accuracy, AllSolved};
+    use relabelling::Quantity::{AllSolved, Effect};
     let row = |quantity: relabelling::Quantity| facts.row(&relabelling::ITEM, TWO, quantity);
     let (mut held, mut told) = (Vec::new(), Vec::new());
     let mut rows = Vec::new();
+    let mut solve = Vec::new();
     for initial in INITIAL {
-        let with = row(Accuracy(2, BEST_NOISE, initial))?;
-        let without = row(Accuracy(2, NO_NOISE, initial))?;
-        held.push(ours(with)? > ours(without)?);
-        rows.extend([with, without]);
-        let (with, without) = (with.ours_cell.text(), without.ours_cell.text());
-        told.push(format!("{with} against {without} ({initial})"));
-        held.push(ours(row(AllSolved(initial))?)? == 0.0);
+        let effect = row(Effect(initial))?;
+        let solved = row(AllSolved(initial))?;
+        held.push(ours(effect)? > 0.0);
+        held.push(ours(solved)? == 0.0);
+        solve.push(solved.ours_cell.text());
+        rows.push(effect);
+        let without = relabelled(facts, TWO, 2, NO_NOISE, initial)?;
+        let mut best: Option<(&str, Moments)> = None;
+        for noise in NOISE.into_iter().filter(|noise| *noise != NO_NOISE) {
+            let with = relabelled(facts, TWO, 2, noise, initial)?;
+            if best.is_none_or(|(_, best)| with.mean > best.mean) {
+                best = Some((noise, with));
+            }
+        }
+        let (noise, best) = best.expect("eighteen settings");
+        // The best of eighteen is picked by its mean: its p-value is that of eighteen tests.
+        let settings = (NOISE.len() - 1) as f64;
+        let p = (welch(&best, &without) * settings).min(1.0);
+        told.push(format!(
+            "{:+.3} under {initial}, where the best of the eighteen is {noise} with {:+.3} (p = {p:.2} for the \
+             best of so many)",
+            ours(effect)?,
+            best.mean - without.mean
+        ));
     }
     let text = format!(
-        "a full permutation every 500 steps has {} at T = 2, the reverse; no network of any of the \
-         eighteen settings solves the task",
-        told.join(" and ")
+        "what a full permutation every 500 steps adds at T = 2 (+0.125 in the paper): {}; networks above 0.95: {}",
+        told.join("; "),
+        solve.join(" and ")
     );
     basis(&relabelling::ITEM, &rows).parts(&held, text)
+}
+
+/// Whether relabelling is within the noise of seeds on three lengths, and positive.
+fn three_lengths(facts: &Facts) -> Result<Decided, Absent> {
+    let (mut within, mut positive) = (true, true);
+    let (mut told, mut fewest) = (Vec::new(), u64::MAX);
+    for initial in INITIAL {
+        let without = relabelled(facts, THREE, 3, NO_NOISE, initial)?;
+        for noise in LONGER.into_iter().filter(|noise| *noise != NO_NOISE) {
+            let with = relabelled(facts, THREE, 3, noise, initial)?;
+            let (effect, p) = (with.mean - without.mean, welch(&with, &without));
+            fewest = fewest.min(with.n.min(without.n) as u64);
+            if noise == BEST_NOISE {
+                within &= p >= LEVEL;
+                positive &= effect > 0.0;
+            }
+            told.push(format!("{noise} under {initial} {effect:+.4} (p = {p:.2})"));
+        }
+    }
+    networks(fewest, 4).parts(
+        &[within, positive],
+        format!(
+            "what relabelling adds to the accuracy at T = 3: {}; the paper does not say of which setting it \
+             speaks, and {BEST_NOISE} decides",
+            told.join(", ")
+        ),
+    )
 }

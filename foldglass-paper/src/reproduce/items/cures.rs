@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use foldglass::stats::Proportion;
+
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::fleets::{CURES, Network};
 use crate::reproduce::item::{About, Item, Number};
@@ -200,8 +202,23 @@ fn measure(records: &Records) -> Vec<Number> {
     list
 }
 
+/// The networks of a method that learn, of both tasks, with exploration or without.
+pub fn learn(records: &Records, method: Method, exploring: bool) -> Proportion {
+    let such = move |model: &Network| {
+        model.word("method") == method.word() && Choice::Exploration.is_of(model) == exploring
+    };
+    let own: Vec<&Network> = TASKS
+        .into_iter()
+        .flat_map(|task| of(records, task, such))
+        .collect();
+    Proportion {
+        successes: own.iter().filter(|model| learned(model)).count() as u64,
+        trials: own.len() as u64,
+    }
+}
+
 /// Whether a network learned the length.
-pub fn learned(model: &Network) -> bool {
+fn learned(model: &Network) -> bool {
     model.accuracy(LENGTH) > Some(LEARNED)
 }
 

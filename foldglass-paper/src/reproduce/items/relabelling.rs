@@ -82,7 +82,7 @@ pub const NO_NOISE: &str = "none";
 pub const BEST_NOISE: &str = "full:1,500";
 
 /// Without noise, and the eighteen settings, as studies name them.
-const NOISE: [&str; 19] = [
+pub const NOISE: [&str; 19] = [
     "none",
     "transposition:0.25,1",
     "transposition:0.25,50",
@@ -105,7 +105,7 @@ const NOISE: [&str; 19] = [
 ];
 
 /// Those that were also trained on three lengths.
-const LONGER: [&str; 4] = ["none", "transposition:1,500", "full:0.5,500", "full:1,500"];
+pub const LONGER: [&str; 4] = ["none", "transposition:1,500", "full:0.5,500", "full:1,500"];
 
 fn measure(records: &Records) -> Vec<Number> {
     let mut list = Vec::new();
@@ -143,7 +143,7 @@ fn is_solved(model: &Network) -> bool {
 }
 
 /// The networks of a class and a setting.
-fn of<'a>(
+pub fn of<'a>(
     records: &'a Records,
     class: ClassId,
     initial: &'a str,
