@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use foldglass::Reward;
 
-use super::{Absent, Claim, Facts, claim, exhaustive, exhaustive_of, proved};
-use crate::claims::probes::parity::Heat;
+use super::{Absent, Claim, Decided, Facts, claim, exhaustive, exhaustive_of, proved};
+use crate::claims::probes::parity::{Codes, Heat};
 
 const SECTION: &str = "App. F";
 
@@ -59,6 +59,32 @@ fn binomial(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, i| product * (n - i) / (i + 1))
 }
 
+/// Every band of every length, and the codes at 1/2, against the paper's counts.
+fn density(found: &Codes) -> Result<Decided, Absent> {
+    let (mut bands, mut right, mut halves) = (0u64, 0u64, 0u64);
+    for (&length, codes) in &found.lengths {
+        let n = length as u64 - 1;
+        for k in 0..length {
+            let expected = rewards_of(k).map(|reward| (reward, stated(n, k as u64)));
+            bands += 1;
+            right += u64::from(codes.by_resets.get(&k) == Some(&expected.into()));
+        }
+        let dead = (1u64 << (4 * length - 2)) - 2 * 10u64.pow(n as u32);
+        let beyond = codes.by_resets.keys().any(|&k| k >= length);
+        let is_right = codes.dead == dead && codes.dead_not_half == 0 && !beyond;
+        halves += u64::from(is_right);
+    }
+    let lengths = found.lengths.len();
+    exhaustive(found.sum(|codes| codes.codes)).holds(
+        bands == right && halves == lengths as u64,
+        format!(
+            "T = 2 to {}, counted code by code: {right} of {bands} values of T and k have both \
+             counts and both rewards, {halves} of {lengths} lengths the count at 1/2",
+            found.longest()
+        ),
+    )
+}
+
 pub const CLAIMS: &[Claim] = &[
     // Catches a factor of the wrong sign or size, and a reward that is not the formula's at one code.
     claim(
@@ -109,32 +135,7 @@ pub const CLAIMS: &[Claim] = &[
         "C(T-1,k) 8^k 2^(T-1-k) codes have each of the rewards 1/2 + 2^-(k+1) and \
          1/2 - 2^-(k+1), and 2^(4T-2) - 2 10^(T-1) the reward 1/2.",
         "density --task parity --lengths 4",
-        |facts| {
-            let found = facts.probes.parity_codes()?;
-            let (mut bands, mut right, mut halves) = (0u64, 0u64, 0u64);
-            for (&length, codes) in &found.lengths {
-                let n = length as u64 - 1;
-                for k in 0..length {
-                    let expected = rewards_of(k).map(|reward| (reward, stated(n, k as u64)));
-                    let counted = codes.by_resets.get(&k);
-                    bands += 1;
-                    right += u64::from(counted == Some(&expected.into_iter().collect()));
-                }
-                let dead = (1u64 << (4 * length - 2)) - 2 * 10u64.pow(n as u32);
-                let beyond = codes.by_resets.keys().any(|&k| k >= length);
-                let is_right = codes.dead == dead && codes.dead_not_half == 0 && !beyond;
-                halves += u64::from(is_right);
-            }
-            let lengths = found.lengths.len();
-            exhaustive(found.sum(|codes| codes.codes)).holds(
-                bands == right && halves == lengths as u64,
-                format!(
-                    "T = 2 to {}, counted code by code: {right} of {bands} values of T and k have \
-                     both counts and both rewards, {halves} of {lengths} lengths the count at 1/2",
-                    found.longest()
-                ),
-            )
-        },
+        |facts| density(facts.probes.parity_codes()?),
     ),
     // Catches a closed form whose bands are off: the sum over codes does not use it.
     claim(
@@ -208,7 +209,7 @@ pub const CLAIMS: &[Claim] = &[
                     found.lengths,
                     found.outweigh,
                     found.rest_at_10,
-                    found.rest_at_200_log10
+                    found.rest_log10
                 ),
             )
         },
@@ -323,3 +324,48 @@ pub const CLAIMS: &[Claim] = &[
         },
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Verdict;
+    use crate::claims::probes::parity::CodesOf;
+
+    /// T = 4 as the paper counts it.
+    fn counted() -> Codes {
+        let band =
+            |(k, count): (usize, u64)| (k, rewards_of(k).map(|reward| (reward, count)).into());
+        let codes = CodesOf {
+            codes: 16_384,
+            formula_holds: 16_384,
+            dead: 14_384,
+            dead_not_half: 0,
+            by_resets: [(0, 8), (1, 96), (2, 384), (3, 512)].map(band).into(),
+            pairs: [2, 8, 6],
+        };
+        Codes {
+            lengths: [(4, codes)].into(),
+            log_z_apart: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn the_density_of_states_is_compared_band_by_band() {
+        assert_eq!(density(&counted()).unwrap().verdict, Verdict::Holds);
+        let change: [fn(&mut CodesOf); 4] = [
+            |codes| *codes.by_resets.get_mut(&2).unwrap().get_mut("5/8").unwrap() += 1,
+            |codes| {
+                let band = codes.by_resets.get_mut(&3).unwrap();
+                let count = band.remove("9/16").unwrap();
+                band.insert("5/8".to_owned(), count);
+            },
+            |codes| codes.dead -= 1,
+            |codes| codes.dead_not_half = 1,
+        ];
+        for change in change {
+            let mut found = counted();
+            change(found.lengths.get_mut(&4).unwrap());
+            assert_eq!(density(&found).unwrap().verdict, Verdict::Contradicted);
+        }
+    }
+}
