@@ -56,11 +56,22 @@ const EXACT: [&str; 30] = [
     "c:condition",
     "d:symmetry",
     "d:order",
+    "d:overlap",
+    "d:links",
     "e:one-move",
+    "e:forced-bijection",
+    "e:collision",
+    "e:finish",
+    "e:defended",
     "e:product",
     "e:wide",
+    "e:averages",
+    "e:bijectivity",
     "f:product",
     "f:density",
+    "f:beta-c",
+    "f:dominance",
+    "f:artefact",
 ];
 
 /// Holds verdicts of fewer runs to those of the full table: what is decided at all is decided alike.

@@ -8,7 +8,9 @@ pub mod chains;
 pub mod escape;
 pub mod gauge;
 pub mod parity;
+pub mod proof;
 pub mod regulators;
+pub mod small;
 pub mod theory;
 pub mod tied;
 
@@ -78,17 +80,25 @@ probes! {
     /// All codes of parity at small lengths.
     parity_codes: parity::Codes = "parity-codes", form 2, parity::codes;
     /// The transition of parity.
-    parity_heat: parity::Heats = "parity-heat", form 2, parity::heat;
+    parity_heat: parity::Heats = "parity-heat", form 3, parity::heat;
     /// The codes and inputs of fig:joint_dictionary.
     dictionary: parity::Dictionary = "dictionary", form 2, parity::dictionary;
     /// Relabelled codes.
-    relabelling: gauge::Relabelled = "relabelling", form 2, gauge::relabelling;
+    relabelling: gauge::Relabelled = "relabelling", form 3, gauge::relabelling;
+    /// Codes with a step that forgets.
+    resets: gauge::Resets = "resets", form 1, gauge::resets;
     /// Escape paths of codes.
     escape: escape::Escapes = "escape", form 2, escape::codes;
     /// Escape paths under product laws.
     escape_product: escape::Products = "escape-product", form 2, escape::product_laws;
     /// Policies that collapse to codes.
     escape_policies: escape::Collapsed = "escape-policies", form 2, escape::policies;
+    /// The steps of the proof of App. E.
+    proof: proof::Steps = "proof", form 1, proof::steps;
+    /// What tying and repeating inputs break of it.
+    breaks: proof::Breaks = "breaks", form 1, proof::breaks;
+    /// The traps of classes over any table.
+    tables: small::Tables = "tables", form 1, small::tables;
     /// Where ascent ends below 1.
     defended: escape::Defended = "defended", form 2, escape::defended;
     /// Censuses of one length, wider windows and longer memory.

@@ -18,7 +18,7 @@ mod mapping;
 mod setting;
 mod transformers;
 
-use super::basis::{exhaustive, exhaustive_of, networks, sampled, undecided};
+use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled, undecided};
 use super::decide::{all_numbers, basis, beside, numbers};
 use super::facts::{ours, result, reward_at};
 use super::{Absent, Basis, Claim, Decided, Facts, Matters};

@@ -115,6 +115,9 @@ fn shape(past: usize, future: usize, memory: usize) -> Shape {
 }
 
 /// One length, uniform inputs: wider windows and longer memory.
+///
+/// The theorem of docs/traps.md forbids traps where one token is remembered, so that these catch a census that
+/// finds some; with two tokens a trap would answer what is open.
 pub fn windows(bench: &Bench) -> Result<Option<Censuses>, Error> {
     let small: &[(&str, usize, Shape)] = &[
         ("parity", 3, shape(0, 0, 1)),
@@ -147,6 +150,8 @@ pub fn windows(bench: &Bench) -> Result<Option<Censuses>, Error> {
 }
 
 /// Several lengths that share cells, uniform inputs.
+///
+/// Catches a census that takes lengths for separate classes: those of window (0,0) with three lengths have traps.
 pub fn lengths(bench: &Bench) -> Result<Option<Censuses>, Error> {
     let small: &[(&[usize], Shape)] = &[
         (&[1, 2], shape(0, 0, 1)),

@@ -1,6 +1,7 @@
 //! Goes through all codes of parity at small lengths, and its exact thermodynamics at large ones (paper,
 //! section 4.2, App. F, Fig. 1).
 
+use dashu_int::IBig;
 use foldglass::anatomy::{StepKind, product, steps};
 use foldglass::thermo::parity::Parity;
 use foldglass::{Code, InputLaw, Reward, Shape, Symbol, count};
@@ -52,6 +53,9 @@ impl Codes {
 }
 
 /// All codes of one length: the formula, dead steps, half-resets, counts by reward.
+///
+/// Rewards are counted, not taken from the formula: a wrong factor, a wrong kind of a step or a band with a wrong
+/// count shows.
 pub fn codes(bench: &Bench) -> Result<Option<Codes>, Error> {
     let mut lengths = BTreeMap::new();
     for length in 2..=bench.scaled(4, 3) {
@@ -152,6 +156,36 @@ pub struct Heats {
     pub t100: Heat,
     /// T = 200.
     pub t200: Heat,
+    /// The bands at every T from 2 to 200.
+    pub dominance: Dominance,
+}
+
+impl Heats {
+    /// By T, ascending.
+    pub fn all(&self) -> [(usize, &Heat); 4] {
+        [
+            (10, &self.t10),
+            (40, &self.t40),
+            (100, &self.t100),
+            (200, &self.t200),
+        ]
+    }
+}
+
+/// Which bands of codes have the greatest weight.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dominance {
+    /// Lengths, from 2 on.
+    pub lengths: u64,
+    /// Their bands, other than that of reward 1 and that of the dead codes.
+    pub bands: u64,
+    /// Those that outweigh both at some inverse temperature from 0 on.
+    pub outweigh: u64,
+    /// The most that all of them together have of Z where the two leading bands cross, at T = 10.
+    pub rest_at_10: f64,
+    /// The same at the longest, as a power of 10.
+    pub rest_log10: f64,
 }
 
 /// The transition at one T.
@@ -168,6 +202,8 @@ pub struct Heat {
     pub climb: f64,
     /// The same over 6T ln 2.
     pub relative_climb: f64,
+    /// The number of cells over the inverse temperature where the mean reward is 3/4.
+    pub cells_over_beta: f64,
     /// The mean reward a tenth above the transition temperature.
     pub hot: f64,
     /// The same a tenth below.
@@ -187,13 +223,55 @@ pub struct Heat {
 }
 
 /// The transition: where it is, how sharp, what is on either side.
+///
+/// Catches a density of states whose leading bands are off by a factor of 2: the transition would move by 2 ln 2.
 pub fn heat(_: &Bench) -> Result<Option<Heats>, Error> {
     Ok(Some(Heats {
         t10: heat_at(10),
         t40: heat_at(40),
         t100: heat_at(100),
         t200: heat_at(200),
+        dominance: dominance(200),
     }))
+}
+
+/// The bands of half-resets against the two that lead, by the density of states.
+///
+/// With the slope of each band its reward, the excess of a band over the greater of the two is largest where
+/// the two cross, or at 0 for rewards below 1/2. Catches a band that is heavier than the paper states.
+fn dominance(longest: usize) -> Dominance {
+    let (mut bands, mut outweigh, mut rest_at) = (0, 0, BTreeMap::new());
+    for length in 2..=longest {
+        // Twice the reward less 1, as a fraction: rewards themselves round to 1/2 from k = 53 on.
+        let density: Vec<(f64, f64)> = Parity::new(length)
+            .density()
+            .map(|band| {
+                let one = IBig::from(band.denominator.clone());
+                let twice: IBig = IBig::from(band.numerator) * IBig::from(2) - one;
+                let offset = twice.to_f64().value() / band.denominator.to_f64().value();
+                (offset, band.count.to_f64().value().ln())
+            })
+            .collect();
+        let of = |own: f64| density.iter().find(|&&(offset, _)| offset == own);
+        let (dead, best) = (of(0.0).expect("dead codes").1, of(1.0).expect("optima").1);
+        let crossing = 2.0 * (dead - best);
+        let mut rest = 0.0;
+        let others = (density.iter()).filter(|(offset, _)| ![0.0, 1.0].contains(offset));
+        for &(offset, count) in others {
+            let excess = |beta: f64| count + beta * offset / 2.0 - dead;
+            bands += 1;
+            outweigh += u64::from(excess(crossing).max(excess(0.0)) >= 0.0);
+            rest += excess(crossing).exp();
+        }
+        rest_at.insert(length, rest / (2.0 + rest));
+    }
+    Dominance {
+        lengths: longest as u64 - 1,
+        bands,
+        outweigh,
+        rest_at_10: rest_at[&10],
+        rest_log10: rest_at[&longest].log10(),
+    }
 }
 
 fn heat_at(length: usize) -> Heat {
@@ -218,6 +296,7 @@ fn heat_at(length: usize) -> Heat {
         three_quarters: parity.transition().three_quarters,
         climb: climb.width(),
         relative_climb: climb.width() / leading,
+        cells_over_beta: (4 * length - 2) as f64 / parity.transition().three_quarters,
         hot: mean(hot),
         cold: mean(cold),
         at_leading: mean(leading),
@@ -267,4 +346,18 @@ pub fn dictionary(_: &Bench) -> Result<Option<Dictionary>, Error> {
         parity_reward: count::reward(&fold).to_string(),
         copy_reward: count::reward(&copy).to_string(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2T - 1 other bands at each T; those of many half-resets are not taken for the dead codes.
+    #[test]
+    fn all_bands_of_half_resets_are_weighed() {
+        let found = dominance(120);
+        let bands = (2..=120).map(|length| 2 * length - 1).sum::<u64>();
+        assert_eq!((found.bands, found.outweigh), (bands, 0));
+        assert!(found.rest_log10 < -20.0);
+    }
 }
