@@ -12,26 +12,28 @@ mod app_regulators;
 mod app_shortfall;
 mod app_traps;
 mod app_trapsfixed;
+mod discussion;
 mod exact;
 mod experiments;
 mod mapping;
 mod setting;
 mod transformers;
 
-use super::basis::{exhaustive, exhaustive_of, sampled, undecided};
+use super::basis::{exhaustive, exhaustive_of, proved, sampled, undecided};
 use super::decide::{all_numbers, basis, numbers};
 use super::facts::{ours, result, reward_at};
 use super::{Absent, Basis, Claim, Decided, Facts, Matters};
 
 /// All statements, in the order of the paper.
 pub fn all() -> impl Iterator<Item = &'static Claim> {
-    let sections: [&'static [Claim]; 17] = [
+    let sections: [&'static [Claim]; 18] = [
         abstract_::CLAIMS,
         setting::CLAIMS,
         mapping::CLAIMS,
         exact::CLAIMS,
         experiments::CLAIMS,
         transformers::CLAIMS,
+        discussion::CLAIMS,
         app_definitions::CLAIMS,
         app_correspondence::CLAIMS,
         app_gauge::CLAIMS,
