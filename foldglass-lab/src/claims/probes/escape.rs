@@ -478,3 +478,29 @@ fn ascend(code: Code) -> Result<Code, Error> {
     }
     Ok(counter.code().clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The local maxima are not codes: rollouts consult mixed cells, and where their tokens are read the same
+    /// cells matter.
+    #[test]
+    fn spread_maxima_mix_cells_that_are_consulted() {
+        let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(2, 0));
+        let mut stream = Stream::new(0, 0);
+        let names = shuffled(5, &mut stream);
+        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        for (reads, level) in [(false, true), (true, false)] {
+            let policy = with_first_steps_mixed(&class, &names, reads, &mut stream);
+            let reward = evaluator.evaluate(&policy);
+            let mixed = (0..class.cells()).filter(|&cell| !policy.row(cell).contains(&1.0));
+            let mut consulted = mixed.filter(|&cell| evaluator.visits(cell) > 0.0);
+            assert!(consulted.next().is_some());
+            let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+            assert_eq!((reward - 1.0).abs() < 1e-12, level);
+            assert_eq!(found.standing == Standing::Level, level);
+            assert_eq!(found.deviation < 1e-12, level);
+        }
+    }
+}

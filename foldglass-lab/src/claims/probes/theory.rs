@@ -339,8 +339,10 @@ pub struct Gradient {
     pub damped_falls: u64,
     /// Those whose loss rises by an undamped one.
     pub undamped_rises: u64,
-    /// How far the undamped iteration would move where a damped one ended.
+    /// How far the undamped iteration would move where a damped one ended, at most.
     pub fixed_residual: f64,
+    /// Runs of it.
+    pub fixed_runs: u64,
 }
 
 /// The temperature of [`gradient`], and that at which its updates of all cells are damped.
@@ -412,6 +414,7 @@ pub fn gradient(bench: &Bench) -> Result<Option<Gradient>, Error> {
         damped_falls,
         undamped_rises,
         fixed_residual: fixed_residual(bench)?,
+        fixed_runs: FIXED_RUNS,
     }))
 }
 
@@ -472,13 +475,21 @@ fn softmax(values: &[f64], tau: f64) -> Vec<f64> {
     weights.iter().map(|w| w / sum).collect()
 }
 
+/// Runs of the damped iteration.
+const FIXED_RUNS: u64 = 8;
+
 /// The residual of a damped iteration at its end: how far the undamped one would still move.
 fn fixed_residual(bench: &Bench) -> Result<f64, Error> {
     let class = class("z:3", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
     let settings = foldglass::cavi::Settings::plain(TAU, 2000);
-    let mut runs = Runs::new(&class, settings, bench.seed, 0..1, Allowance::default())?;
-    runs.advance(usize::MAX);
-    Ok(runs.outcome(0).residual)
+    let mut most = 0f64;
+    for run in 0..FIXED_RUNS {
+        let only = run..run + 1;
+        let mut runs = Runs::new(&class, settings, bench.seed, only, Allowance::default())?;
+        runs.advance(usize::MAX);
+        most = most.max(runs.outcome(0).residual);
+    }
+    Ok(most)
 }
 
 /// Whether no other row of a cell has a lower loss than `best`, near or far. J is evaluated at the policy with
@@ -778,4 +789,35 @@ pub fn family(_: &Bench) -> Result<Option<Limits>, Error> {
         untied,
         tied,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A check of the best row that uses dQ alone is true of any dQ.
+    #[test]
+    fn a_wrong_gradient_does_not_give_the_best_row() {
+        let class = class("z:3", &InputLaw::Uniform, &[4], Shape::untied(0, 1));
+        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut stream = Stream::new(0, 0);
+        for cell in [0, class.cells() / 2, class.cells() - 1] {
+            let policy = random_policy(&class, &mut stream);
+            evaluator.evaluate(&policy);
+            let mut values = evaluator.values(cell);
+            let right = softmax(&values, TAU);
+            assert!(is_best(&policy, cell, &right, &mut evaluator, &mut stream));
+            values[0] += TAU / 100.0;
+            let wrong = softmax(&values, TAU);
+            assert!(!is_best(&policy, cell, &wrong, &mut evaluator, &mut stream));
+        }
+    }
+
+    /// x_2..x_6, or x_3..x_7, are equal, or x_2..x_7 alternate: 3 * 5^3 - 2 * 5^2 inputs.
+    #[test]
+    fn rollouts_of_the_tied_class_rarely_come_back() {
+        let found = revisits();
+        assert_eq!((found.inputs, found.twice), (78_125, 325));
+        assert_eq!(found.steps, [2, 3, 4]);
+    }
 }

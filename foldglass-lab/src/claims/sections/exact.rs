@@ -88,7 +88,7 @@ pub const CLAIMS: &[Claim] = &[
             proved(codes.tried).holds(
                 bend < 1e-12 && codes.arrived == codes.tried,
                 format!(
-                    "no change of {} of {} paths lowers J, and between two policies that differ in one \
+                    "no change lowers J on {} of {} paths, and between two policies that differ in one \
                      row J is off linear by at most {bend:.1e}",
                     codes.arrived, codes.tried
                 ),
@@ -202,9 +202,9 @@ pub const CLAIMS: &[Claim] = &[
             exhaustive(super::app_parity::all_codes(apart.keys())).holds(
                 worst < 1e-12,
                 format!(
-                    "ln Z off that of all codes by at most {worst:.1e} (T from 3 on, {} \
-                     lengths)",
-                    apart.len()
+                    "ln Z is off that of all codes by at most {worst:.1e} at five temperatures, T = 3 to \
+                     {}",
+                    apart.keys().max().unwrap_or(&3)
                 ),
             )
         },
