@@ -210,7 +210,7 @@ pub const CLAIMS: &[Claim] = &[
         B,
         "At a local maximum every compatible code has the same reward, and cells \
          may be collapsed one at a time in any order without a change of J.",
-        "escape --policy policy.json",
+        "escape --policy policy.json --search",
         |facts| {
             let found = facts.probes.escape_policies()?;
             let deviation = found.any_order;

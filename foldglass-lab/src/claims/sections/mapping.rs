@@ -27,7 +27,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "An untied policy that is a local maximum is joined to a code by a path on \
          which the reward does not change.",
-        "escape --policy policy.json",
+        "escape --policy policy.json --search",
         |facts| {
             let found = facts.probes.escape_policies()?;
             let deviation = found.deviation;
