@@ -30,7 +30,7 @@ fn full() -> Value {
 
 /// Statements whose numbers have no chance in them, or next to none: small computations decide them as
 /// large ones do.
-const EXACT: [&str; 30] = [
+const EXACT: [&str; 29] = [
     "abs:bound",
     "abs:benign",
     "setting:single-visit",
@@ -40,7 +40,6 @@ const EXACT: [&str; 30] = [
     "setting:family",
     "mapping:neutral-path",
     "mapping:bound",
-    "exact:several-lengths",
     "exact:theorem",
     "exact:one-unused",
     "exact:corollary-2",

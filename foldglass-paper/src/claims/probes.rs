@@ -68,13 +68,17 @@ macro_rules! probes {
 // A probe that finds something else than before has a higher form: older records are made anew.
 probes! {
     /// J against its average over codes, the loss against the free energy.
-    identity: theory::Identity = "identity", form 2, theory::identity;
+    identity: theory::Identity = "identity", form 3, theory::identity;
     /// The gradient, J along rows, the best row of a cell.
-    gradient: theory::Gradient = "gradient", form 2, theory::gradient;
+    gradient: theory::Gradient = "gradient", form 3, theory::gradient;
     /// Single changes of codes.
     moves: theory::Moves = "moves", form 2, theory::moves;
     /// Cells that rollouts consult, folding codes, counts of cells.
-    visits: theory::Visits = "visits", form 2, theory::visits;
+    visits: theory::Visits = "visits", form 3, theory::visits;
+    /// The best factorised policy of parity beside the ensemble of codes.
+    mean_field: theory::MeanFields = "mean-field", form 1, theory::mean_field;
+    /// States of a pass.
+    states: theory::States = "states", form 1, theory::states;
     /// The family of penalties.
     family: theory::Limits = "family", form 2, theory::family;
     /// All codes of parity at small lengths.
@@ -92,7 +96,9 @@ probes! {
     /// Escape paths under product laws.
     escape_product: escape::Products = "escape-product", form 2, escape::product_laws;
     /// Policies that collapse to codes.
-    escape_policies: escape::Collapsed = "escape-policies", form 2, escape::policies;
+    escape_policies: escape::Collapsed = "escape-policies", form 3, escape::policies;
+    /// Cold chains with the window that section 4.1 prints.
+    printed_window: escape::Printed = "printed-window", form 1, escape::printed_window;
     /// The steps of the proof of App. E.
     proof: proof::Steps = "proof", form 1, proof::steps;
     /// What tying and repeating inputs break of it.

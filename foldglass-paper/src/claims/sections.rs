@@ -12,6 +12,7 @@ mod app_regulators;
 mod app_shortfall;
 mod app_traps;
 mod app_trapsfixed;
+mod discussion;
 mod exact;
 mod experiments;
 mod mapping;
@@ -25,13 +26,14 @@ use super::{Absent, Basis, Claim, Decided, Facts, Matters};
 
 /// All statements, in the order of the paper.
 pub fn all() -> impl Iterator<Item = &'static Claim> {
-    let sections: [&'static [Claim]; 17] = [
+    let sections: [&'static [Claim]; 18] = [
         abstract_::CLAIMS,
         setting::CLAIMS,
         mapping::CLAIMS,
         exact::CLAIMS,
         experiments::CLAIMS,
         transformers::CLAIMS,
+        discussion::CLAIMS,
         app_definitions::CLAIMS,
         app_correspondence::CLAIMS,
         app_gauge::CLAIMS,

@@ -74,13 +74,6 @@ pub struct Census {
     pub rewards: Vec<String>,
 }
 
-impl Censuses {
-    /// The codes of all classes together.
-    pub fn codes(&self) -> u64 {
-        self.classes.iter().map(|census| census.codes).sum()
-    }
-}
-
 impl Census {
     fn new(name: String, shape: &Shape, found: &Found) -> Census {
         let rewards = traps(found).by(|kind| kind.reward.clone());

@@ -1,7 +1,7 @@
 //! Leads random codes and policies to reward 1, and has the paths checked (paper, thm. 4.1, App. B, E).
 
 use foldglass::anatomy::defence;
-use foldglass::chain::random_code;
+use foldglass::chain::{self, Chains, random_code};
 use foldglass::check::path::verify;
 use foldglass::claim::{Kind, Path};
 use foldglass::count::Counter;
@@ -9,7 +9,8 @@ use foldglass::escape::{Standing, collapse, escape, most_moves};
 use foldglass::exact::parse;
 use foldglass::policy::InitialLaw;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task, count,
+    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
+    count,
 };
 use serde::{Deserialize, Serialize};
 
@@ -148,22 +149,41 @@ pub struct Collapsed {
     pub arrived: u64,
     /// The most that J falls on the way to a code.
     pub drop: f64,
-    /// Local maxima that are not codes, of as many.
+    /// Local maxima that are not codes.
     pub maxima: u64,
-    /// The most that J moves while one of them collapses.
+    /// Cells of the steps that they mix, each of which rollouts consult: the fewest of one.
+    pub mixed: u64,
+    /// The most that J moves while one of them collapses, step by step.
     pub deviation: f64,
+    /// The most that J moves while its cells take compatible actions in a random order, at the ends and the
+    /// middle of every segment.
+    pub any_order: f64,
+    /// Codes drawn from them.
+    pub compatible: u64,
+    /// Those whose reward is exactly theirs.
+    pub compatible_same: u64,
+    /// The least that J moves where the same cells are mixed and later steps do read the tokens.
+    pub read_deviation: f64,
     /// Whether the uniform policy is stationary and not a maximum.
     pub uniform_is_saddle: bool,
+    /// The most that J of the uniform policy rises by a change of one row.
+    pub uniform_row_gain: f64,
+    /// J along the line from the uniform policy to a code that folds, in tenths.
+    pub uniform_line: Vec<f64>,
 }
 
 /// Policies led to codes along segments: local maxima at constant J, others without loss.
+///
+/// The local maxima mix cells that rollouts consult: with window (2,0) step 3 sees x_1, x_2, x_3, and where it
+/// ignores y_2, all rows of steps 1 and 2 are free. It catches an evaluation in which tokens that nobody reads
+/// change J, a collapse that leaves the support of a row, and one that lowers J; where step 3 reads y_2, the
+/// same rows do change J.
 pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
     let mut stream = Stream::new(bench.seed, 8);
     let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
     let runs = bench.scaled(60, 6);
     let refuse = |error: foldglass::escape::EscapeError| Error::Failed(error.to_string());
-    let (mut drop, mut deviation, mut arrived) = (0f64, 0f64, 0u64);
-    let mut maxima = 0u64;
+    let (mut drop, mut arrived) = (0f64, 0u64);
     for _ in 0..runs {
         bench.go_on()?;
         let mut policy = Policy::uniform(&class);
@@ -175,31 +195,217 @@ pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
         let found = collapse(&policy, 1e-12, Allowance::default()).map_err(refuse)?;
         drop = drop.max(found.drop);
         arrived += u64::from(is_good(&path_of(&found.code)?));
-        // A local maximum that is no code: an optimum, its unconsulted cells spread.
-        let mut best = random_code(&class, &mut stream);
-        let path = path_of(&best)?;
-        for m in &path.moves {
-            best.set(m.cell, m.to);
-        }
-        let consulted = foldglass::anatomy::consulted(&best);
-        let mut spread = Policy::deterministic(&best);
-        for cell in (0..class.cells()).filter(|&cell| !consulted[cell]) {
-            InitialLaw::UNorm.draw(&mut stream, &mut row);
-            spread.set_row(cell, &row).expect("a row of probabilities");
-        }
-        let found = collapse(&spread, 1e-12, Allowance::default()).map_err(refuse)?;
-        maxima += u64::from(count::reward(&found.code).is_one());
-        deviation = deviation.max(found.deviation);
     }
-    let uniform =
-        collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).map_err(refuse)?;
+    let uniform = Policy::uniform(&class);
+    let found = collapse(&uniform, 1e-12, Allowance::default()).map_err(refuse)?;
+    let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+    let reward = evaluator.evaluate(&uniform);
+    let gains = (0..class.cells()).map(|cell| {
+        let values = evaluator.values(cell);
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.into_iter().fold(0.0, f64::max) - mean
+    });
+    let uniform_row_gain = gains.fold(0.0, f64::max);
+    let mut fold = random_code(&class, &mut stream);
+    for m in &path_of(&fold)?.moves {
+        fold.set(m.cell, m.to);
+    }
+    let along = |tenths: u32| {
+        let share = f64::from(tenths) / 10.0;
+        let mut policy = uniform.clone();
+        for cell in 0..class.cells() {
+            let mut row = vec![(1.0 - share) / 5.0; 5];
+            row[fold.action(cell) as usize] += share;
+            policy.set_row(cell, &row).expect("a row of probabilities");
+        }
+        policy
+    };
+    let line = (1..=10).map(|tenths| evaluator.evaluate(&along(tenths)));
+    let uniform_line = std::iter::once(reward).chain(line).collect();
+    let spread = spread_maxima(bench, &mut stream, runs)?;
     Ok(Some(Collapsed {
         policies: runs,
         arrived,
         drop,
-        maxima,
-        deviation,
-        uniform_is_saddle: matches!(uniform.standing, Standing::Saddle(_)),
+        maxima: spread.maxima,
+        mixed: spread.mixed,
+        deviation: spread.deviation,
+        any_order: spread.any_order,
+        compatible: spread.compatible,
+        compatible_same: spread.compatible_same,
+        read_deviation: spread.read_deviation,
+        uniform_is_saddle: matches!(found.standing, Standing::Saddle(_)),
+        uniform_row_gain,
+        uniform_line,
+    }))
+}
+
+/// What [`spread_maxima`] finds; its fields are those of [`Collapsed`].
+struct Spread {
+    maxima: u64,
+    mixed: u64,
+    deviation: f64,
+    any_order: f64,
+    compatible: u64,
+    compatible_same: u64,
+    read_deviation: f64,
+}
+
+/// Codes drawn from a local maximum.
+const DRAWN: u64 = 20;
+
+/// Optimal policies of window (2,0) whose first two steps are mixed: as local maxima, cell by cell.
+fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread, Error> {
+    let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(2, 0));
+    let refuse = |error: foldglass::escape::EscapeError| Error::Failed(error.to_string());
+    let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+    let mut spread = Spread {
+        maxima: 0,
+        mixed: u64::MAX,
+        deviation: 0.0,
+        any_order: 0.0,
+        compatible: 0,
+        compatible_same: 0,
+        read_deviation: f64::INFINITY,
+    };
+    for _ in 0..runs {
+        bench.go_on()?;
+        let names = shuffled(5, stream);
+        let policy = with_first_steps_mixed(&class, &names, false, stream);
+        let start = evaluator.evaluate(&policy);
+        let visited = |cell: &usize| evaluator.visits(*cell) > 0.0;
+        let mixed: Vec<usize> = (0..class.cells())
+            .filter(|&cell| !policy.row(cell).contains(&1.0))
+            .filter(visited)
+            .collect();
+        let found = collapse(&policy, 1e-12, Allowance::default()).map_err(refuse)?;
+        spread.maxima += u64::from(start > 1.0 - 1e-12 && found.standing == Standing::Level);
+        spread.mixed = spread.mixed.min(mixed.len() as u64);
+        spread.deviation = spread.deviation.max(found.deviation);
+        // Every cell onto a compatible action, in a random order.
+        let mut moving = policy.clone();
+        let order = shuffled(mixed.len(), stream);
+        for cell in order.into_iter().map(|n| mixed[n]) {
+            let (row, mut point) = (policy.row(cell), vec![0.0; 5]);
+            point[compatible(&row, stream)] = 1.0;
+            let middle: Vec<f64> = row.iter().zip(&point).map(|(a, b)| (a + b) / 2.0).collect();
+            for row in [middle, point] {
+                moving.set_row(cell, &row).expect("a row of probabilities");
+                let moved = (evaluator.evaluate(&moving) - start).abs();
+                spread.any_order = spread.any_order.max(moved);
+            }
+        }
+        for _ in 0..DRAWN {
+            let code = Code::from_fn(&class, |cell| {
+                compatible(&policy.row(cell), stream) as Symbol
+            });
+            spread.compatible += 1;
+            spread.compatible_same += u64::from(count::reward(&code).is_one());
+        }
+        let read = with_first_steps_mixed(&class, &names, true, stream);
+        let found = collapse(&read, 1e-12, Allowance::default()).map_err(refuse)?;
+        spread.read_deviation = spread.read_deviation.min(found.deviation);
+    }
+    Ok(spread)
+}
+
+/// An action of positive probability, all alike.
+fn compatible(row: &[f64], stream: &mut Stream) -> usize {
+    let actions: Vec<usize> = (0..row.len()).filter(|&a| row[a] > 0.0).collect();
+    actions[stream.below(actions.len() as u32) as usize]
+}
+
+/// The numbers below `n` in a random order.
+fn shuffled(n: usize, stream: &mut Stream) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..n).collect();
+    for i in (1..n).rev() {
+        all.swap(i, stream.below(i as u32 + 1) as usize);
+    }
+    all
+}
+
+/// Steps 1 and 2 mixed, each row without one action or with all; step 3 emits a name of the fold of the three
+/// symbols that it sees, or of what it makes of y_2 where `reads`; step 4 answers.
+fn with_first_steps_mixed(
+    class: &Class,
+    names: &[usize],
+    reads: bool,
+    stream: &mut Stream,
+) -> Policy {
+    let square = class.task().square().clone();
+    let code = Code::from_fn(class, |cell| {
+        let key = class.key(cell);
+        let x = |back: usize| key.x[2 - back].expect("a symbol of the input");
+        let y = key.y.last().copied().flatten();
+        match (key.t, y) {
+            (Some(3), Some(y)) => {
+                let before = if reads {
+                    y
+                } else {
+                    square.multiply(x(2), x(1))
+                };
+                names[square.multiply(before, x(0)) as usize] as Symbol
+            }
+            (Some(4), Some(y)) => {
+                let state = names.iter().position(|&name| name == y as usize);
+                square.multiply(state.expect("a name") as Symbol, x(0))
+            }
+            _ => 0,
+        }
+    });
+    let mut policy = Policy::deterministic(&code);
+    let mut row = vec![0.0; class.q()];
+    for cell in 0..class.cells() {
+        if class.key(cell).t.is_some_and(|t| t <= 2) {
+            InitialLaw::UNorm.draw(stream, &mut row);
+            if stream.below(2) == 0 {
+                row[stream.below(class.q() as u32) as usize] = 0.0;
+                let sum: f64 = row.iter().sum();
+                row.iter_mut().for_each(|p| *p /= sum);
+            }
+            policy.set_row(cell, &row).expect("a row of probabilities");
+        }
+    }
+    policy
+}
+
+/// What [`printed_window`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Printed {
+    /// Chains.
+    pub chains: u64,
+    /// Those that arrive at reward exactly 1.
+    pub at_one: u64,
+    /// The sweeps after which all had, or at which they were stopped.
+    pub sweeps: u64,
+}
+
+/// Cold chains of the paper's square with window (3,0), T = 5. It catches a kernel that is stuck on shelves.
+pub fn printed_window(bench: &Bench) -> Result<Option<Printed>, Error> {
+    let class = class("quasigroup", &InputLaw::Uniform, &[5], Shape::untied(3, 0));
+    let settings = chain::Settings {
+        kernel: chain::Kernel::Metropolis,
+        order: chain::Order::of(&class),
+    };
+    let number = 12;
+    let refuse = |error: chain::ChainError| Error::Failed(error.to_string());
+    let (mut at_one, mut sweeps) = (0, 0);
+    for run in 0..number {
+        let chains = Chains::new(&class, settings, bench.seed, run..run + 1, bench.allowance);
+        let mut chains = chains.map_err(refuse)?;
+        let arrived = (1..=5_000).find(|_| {
+            chains.sweep(&[1e-13]);
+            chains.reward(0) == chains.denominator()
+        });
+        bench.go_on()?;
+        at_one += u64::from(arrived.is_some());
+        sweeps = sweeps.max(arrived.unwrap_or(5_000));
+    }
+    Ok(Some(Printed {
+        chains: number,
+        at_one,
+        sweeps,
     }))
 }
 
@@ -271,4 +477,30 @@ fn ascend(code: Code) -> Result<Code, Error> {
         cell = (cell + 1) % cells;
     }
     Ok(counter.code().clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The local maxima are not codes: rollouts consult mixed cells, and where their tokens are read the same
+    /// cells matter.
+    #[test]
+    fn spread_maxima_mix_cells_that_are_consulted() {
+        let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(2, 0));
+        let mut stream = Stream::new(0, 0);
+        let names = shuffled(5, &mut stream);
+        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        for (reads, level) in [(false, true), (true, false)] {
+            let policy = with_first_steps_mixed(&class, &names, reads, &mut stream);
+            let reward = evaluator.evaluate(&policy);
+            let mixed = (0..class.cells()).filter(|&cell| !policy.row(cell).contains(&1.0));
+            let mut consulted = mixed.filter(|&cell| evaluator.visits(cell) > 0.0);
+            assert!(consulted.next().is_some());
+            let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+            assert_eq!((reward - 1.0).abs() < 1e-12, level);
+            assert_eq!(found.standing == Standing::Level, level);
+            assert_eq!(found.deviation < 1e-12, level);
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! States appendices A and B: gradients, damping, multilinearity, the theorem on local maxima.
 
-use super::{Claim, claim, exhaustive, result, sampled};
+use super::{Claim, claim, exhaustive, proved, result, sampled};
 use crate::reproduce::classes::TIED;
 use crate::reproduce::studies::PLAIN;
 
 const A: &str = "App. A";
 const B: &str = "App. B";
+
+/// A residual up to here is that of a stationary point, to rounding or on its way there.
+const STATIONARY: f64 = 1e-9;
 
 pub const CLAIMS: &[Claim] = &[
     claim(
@@ -43,13 +46,14 @@ pub const CLAIMS: &[Claim] = &[
         "a:damping",
         A,
         "A fixed point of the damped update is one at any damping.",
-        "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 2000 --runs 1 --json",
+        "cavi --task z:3 --lengths 3 --tau 0.05 --iterations 2000 --runs 8 --json",
         |facts| {
-            let residual = facts.probes.gradient()?.fixed_residual;
-            sampled(1, 1).holds(
+            let found = facts.probes.gradient()?;
+            let (residual, runs) = (found.fixed_residual, found.fixed_runs);
+            proved(runs).holds(
                 residual < 1e-9,
                 format!(
-                    "where an iteration with damping 0.3 ends, the undamped one would move no \
+                    "where {runs} runs that move 0.3 of the way end, the whole way would move no \
                      probability by more than {residual:.1e}"
                 ),
             )
@@ -67,17 +71,16 @@ pub const CLAIMS: &[Claim] = &[
                 .iter()
                 .filter_map(|run| result(run, "residual"))
                 .collect();
-            let zero = residuals
-                .iter()
-                .filter(|&&residual| residual == 0.0)
-                .count();
+            let below = |limit: f64| residuals.iter().filter(|&&own| own <= limit).count();
+            let (zero, stationary) = (below(0.0), below(STATIONARY));
             let most = residuals.iter().copied().fold(0.0, f64::max);
             sampled(residuals.len() as u64, 12).holds(
-                zero == residuals.len(),
+                stationary == residuals.len(),
                 format!(
-                    "{zero} of {} tied endpoints after 3,000 iterations; the largest residual \
-                     is {most:.2e}",
-                    residuals.len()
+                    "of {} tied endpoints after 3,000 iterations {} are not stationary, their residuals \
+                     up to {most:.2e}; {stationary} are below {STATIONARY:.0e}, {zero} exactly 0",
+                    residuals.len(),
+                    residuals.len() - stationary
                 ),
             )
         },
@@ -85,16 +88,85 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "a:linear",
         A,
-        "Evaluation costs time linear in T: the state has as many values at every \
-         step.",
+        "The state of the passes has as many values whatever the length, so that the cost is \
+         linear in T.",
         "eval --task quasigroup --lengths 40 --window 1,1 --policy policy.json",
         |facts| {
-            let steps = &facts.probes.visits()?.steps;
-            exhaustive(steps.len() as u64).holds(
-                *steps == [10, 20, 40],
+            let found = facts.probes.visits()?;
+            let listed = |numbers: &[usize]| {
+                let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+                numbers.join(", ")
+            };
+            let states = found.states.first().copied().unwrap_or(0);
+            exhaustive(found.steps.len() as u64).holds(
+                found.steps == [10, 20, 40] && found.states.iter().all(|&own| own == states),
                 format!(
-                    "passes go through {steps:?} nodes at T = 10, 20, 40, each of one size \
-                     (BENCHMARKS.md has times)"
+                    "quasigroup (1,1) at T = 10, 20, 40: passes of {} steps, each of at most {} states \
+                     (BENCHMARKS.md has times)",
+                    listed(&found.steps),
+                    listed(&found.states)
+                ),
+            )
+        },
+    ),
+    claim(
+        "a:states",
+        A,
+        "The state has q^(p+f+3) values, and the cost is proportional to T q^(p+f+5).",
+        "eval --task quasigroup --lengths 40 --window 1,1 --policy policy.json",
+        |facts| {
+            let found = facts.probes.states()?;
+            exhaustive(found.steps).parts(
+                &[
+                    found.states_right == found.steps,
+                    found.transitions_right == found.steps,
+                ],
+                format!(
+                    "parity and Z_3, {} windows, all inputs and tokens: {} of {} steps reach q^(p+f+3) \
+                     states, {} have q^(p+f+5) transitions",
+                    found.windows.len(),
+                    found.states_right,
+                    found.steps,
+                    found.transitions_right
+                ),
+            )
+        },
+    ),
+    claim(
+        "a:every-step",
+        A,
+        "J is the sum over states of the forward times the backward weight, at every \
+         step.",
+        "eval --policy policy.json --json",
+        |facts| {
+            let found = facts.probes.gradient()?;
+            let (untied, tied) = (found.steps_apart, found.tied_steps_apart);
+            proved(found.policies).parts(
+                &[untied < 1e-12, tied < 1e-12],
+                format!(
+                    "Z_3 (0,1) at T = 4: pi dQ summed over the cells of a step is off J by at most \
+                     {untied:.1e}; tied, summed over all cells, off T J by at most {tied:.1e}"
+                ),
+            )
+        },
+    ),
+    claim(
+        "a:tied-damped",
+        A,
+        "For tied models gradient descent amounts to CAVI with a strong damping \
+         factor.",
+        "cavi --task z:3 --lengths 4 --window 0,1 --tied --tau 1e-3 --iterations 500 \
+         --runs 8",
+        |facts| {
+            let found = facts.probes.gradient()?;
+            let (falls, rises) = (found.damped_falls, found.undamped_rises);
+            sampled(found.policies, 25).parts(
+                &[found.tied < 1e-7, falls == found.policies],
+                format!(
+                    "dQ is the gradient of J to {:.1e} there; a step of a thousandth of the way to the \
+                     target of CAVI lowers the loss of {falls} of {} random tied policies, the whole way \
+                     raises that of {rises}",
+                    found.tied, found.policies
                 ),
             )
         },
@@ -107,8 +179,14 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let found = facts.probes.gradient()?;
             let bend = found.bend;
-            sampled(found.policies, 25)
-                .holds(bend < 1e-12, format!("off linear by at most {bend:.1e}"))
+            proved(found.policies).holds(
+                bend < 1e-12 && found.tied_bend > 1e-6,
+                format!(
+                    "along a segment of one row of random policies J is off linear by at most \
+                     {bend:.1e} (by up to {:.1e} where the class is tied)",
+                    found.tied_bend
+                ),
+            )
         },
     ),
     claim(
@@ -118,9 +196,12 @@ pub const CLAIMS: &[Claim] = &[
         "cells --task quasigroup --lengths 5 --window 1,1",
         |facts| {
             let found = facts.probes.visits()?;
-            sampled(found.rollouts, 400).holds(
+            proved(found.rollouts).holds(
                 found.twice == 0,
-                format!("{} random rollouts consult a cell twice", found.twice),
+                format!(
+                    "of {} random inputs and tokens {} consult a cell twice",
+                    found.rollouts, found.twice
+                ),
             )
         },
     ),
@@ -128,17 +209,21 @@ pub const CLAIMS: &[Claim] = &[
         "b:theorem",
         B,
         "At a local maximum every compatible code has the same reward, and cells \
-         may be collapsed one at a time in any order.",
-        "escape --policy policy.json",
+         may be collapsed one at a time in any order without a change of J.",
+        "escape --policy policy.json --search",
         |facts| {
             let found = facts.probes.escape_policies()?;
-            let deviation = found.deviation;
-            sampled(found.maxima, 6).holds(
-                deviation < 1e-9,
+            let deviation = found.any_order;
+            proved(found.maxima).parts(
+                &[
+                    found.compatible_same == found.compatible,
+                    deviation < 1e-9 && found.mixed > 0,
+                ],
                 format!(
-                    "{} spread local maxima: J off by at most {deviation:.1e} while cells \
-                     collapse",
-                    found.maxima
+                    "{} local maxima that mix at least {} consulted cells: {} of {} codes drawn from them \
+                     have their reward exactly, and J is off by at most {deviation:.1e} at the middle and \
+                     the end of every segment, cells in a random order",
+                    found.maxima, found.mixed, found.compatible_same, found.compatible
                 ),
             )
         },

@@ -1,0 +1,56 @@
+//! States section 6: what the framework may bring, and its limits.
+
+use super::{Claim, claim, undecided};
+
+const SECTION: &str = "6 Discussion";
+
+pub const CLAIMS: &[Claim] = &[
+    claim(
+        "discussion:tractable",
+        SECTION,
+        "The spin models appear to be more tractable than the RLVR problem that they \
+         come from.",
+        "parity --length 40 --tau 0.006",
+        |_| {
+            undecided(
+                "no measure of tractability is given: parity is solved in closed form (exact:partition), \
+                 and chains solve classes that RLVR does not (intro:gap)",
+            )
+        },
+    ),
+    claim(
+        "discussion:priors",
+        SECTION,
+        "Prior terms, KL penalties among them, can close some of the gaps to pretrained \
+         models qualitatively.",
+        "cavi --task z:5 --lengths 8 --tau 1e-7 --iterations 2000 --runs 60 --prior \
+         prior.json",
+        |_| {
+            undecided(
+                "tables take a prior (`cavi --prior`), networks do not, and no pretrained model has \
+                 records here",
+            )
+        },
+    ),
+    claim(
+        "discussion:damage",
+        SECTION,
+        "The strong regulators that made learning possible here are likely damaging for \
+         pretrained models.",
+        "train --task z:5 --entropy 0.3 --models 8",
+        |_| undecided("every network was trained from scratch: no pretrained one has records here"),
+    ),
+    claim(
+        "discussion:replicas",
+        SECTION,
+        "Whether replica symmetry breaking carries over to these models is not \
+         determined.",
+        "overlap --task parity --lengths 5 --inputs markov:9/10 --tau 0.05",
+        |_| {
+            undecided(
+                "the paper leaves it open, and so do exact overlap distributions, which reach T = 5 \
+                 (`overlap`)",
+            )
+        },
+    ),
+];
