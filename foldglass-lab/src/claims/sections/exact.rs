@@ -8,6 +8,32 @@ const SECTION: &str = "4 Exact results";
 
 pub const CLAIMS: &[Claim] = &[
     claim(
+        "exact:window-behind",
+        SECTION,
+        "Cold Monte Carlo also arrives at reward 1 on the untied window (3,0), as \
+         the section prints it (the table has (0,3)).",
+        "chain --task quasigroup --lengths 5 --window 3,0 --kernel metropolis \
+         --tau 1e-13 --sweeps 20000 --chains 12",
+        |facts| {
+            let found = facts.probes.behind()?;
+            let arrivals: Vec<u64> = found.arrivals.iter().copied().flatten().collect();
+            let last = arrivals
+                .iter()
+                .max()
+                .map_or(String::new(), |last| format!(", the last at sweep {last}"));
+            sampled(found.arrivals.len() as u64, 6).holds(
+                arrivals.len() == found.arrivals.len(),
+                format!(
+                    "{} of {} chains of the quasigroup at T = {} arrive within {} sweeps{last}",
+                    arrivals.len(),
+                    found.arrivals.len(),
+                    found.length,
+                    found.cap
+                ),
+            )
+        },
+    ),
+    claim(
         "exact:chains-solve",
         SECTION,
         "On the untied windows (0,0), (2,1), (1,1) and (0,3) with uncorrelated \
