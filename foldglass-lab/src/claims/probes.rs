@@ -99,7 +99,7 @@ probes! {
     /// Heat bath by cells and by steps.
     orders: chains::Orders = "orders", form 1, chains::orders;
     /// Chains far below the quantum.
-    cold: chains::Cold = "cold", form 3, chains::cold;
+    cold: chains::Cold = "cold", form 4, chains::cold;
     /// Chains of the window (3,0).
     behind: chains::Behind = "behind", form 1, chains::behind;
     /// Pairs of RLVR runs, a decade of temperature apart.

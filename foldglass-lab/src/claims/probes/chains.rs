@@ -16,10 +16,15 @@ use crate::claims::Bench;
 use crate::error::Error;
 use crate::progress::interrupted;
 
-/// The temperatures between which the paper finds no difference.
-const COLD: [f64; 4] = [1e-13, 1e-11, 1e-9, 1e-7];
+/// Temperatures so far below the quantum of T = 7, 1.28e-5, that a chain does not even draw whether it takes a
+/// loss: a seed gives the same chain at all of them, if nothing else depends on the temperature.
+const COLD: [f64; 4] = [1e-13, 1e-11, 1e-9, 1e-8];
 
-/// A temperature near the quantum of T = 7, 1.28e-5.
+/// The warmest at which the paper finds no difference. A loss of one quantum has probability e^-128, but takes
+/// a draw, so that chains of one seed part.
+const LIMIT: f64 = 1e-7;
+
+/// A temperature near the quantum.
 const WARM: f64 = 1e-5;
 
 fn failed(error: foldglass::chain::ChainError) -> Error {
@@ -30,8 +35,10 @@ fn failed(error: foldglass::chain::ChainError) -> Error {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cold {
-    /// The temperatures.
+    /// The temperatures at which end codes are compared.
     pub taus: Vec<f64>,
+    /// The warmest of the paper's.
+    pub limit: f64,
     /// One near the quantum.
     pub warm: f64,
     /// The untied class.
@@ -50,55 +57,64 @@ pub struct ColdChains {
     pub sweeps: u64,
     /// Chains that end at one code at all cold temperatures.
     pub same: u64,
-    /// Chains that end at that code at the warm one too.
-    pub same_when_warm: u64,
+    /// Sweeps that lower J, at the warmest of the paper's temperatures.
+    pub falls: u64,
+    /// The same near the quantum.
+    pub falls_when_warm: u64,
     /// Whether a chain that starts at an optimal code ever leaves J = 1.
     pub left_optimum: bool,
 }
 
-/// Chains of the same seed at four temperatures far below the quantum: whether they end at the same code; and
-/// an optimal code left alone. It catches a kernel in which the temperature acts on more than losses (on
-/// neutral changes, on the draws), and one that takes losses. That the codes do differ near the quantum shows
-/// that the comparison can fail.
+/// Chains of the same seed at temperatures far below the quantum: whether they end at the same code; whether a
+/// sweep at the warmest of the paper's lowers J; and an optimal code left alone. The codes catch a kernel in
+/// which the temperature acts on more than losses, the sweeps one whose temperature is off by a factor of
+/// ten: that J does fall near the quantum shows that it can.
 pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
     let chains = |shape, order| -> Result<ColdChains, Error> {
         let length = bench.scaled(7, 5);
         let class = class("quasigroup", &InputLaw::Uniform, &[length], shape);
-        let (chains, sweeps) = bench.scaled((4, 1_000), (1, 20));
+        let (chains, sweeps) = bench.scaled((4, 500), (1, 20));
         let settings = Settings {
             kernel: Kernel::Metropolis,
             order,
         };
-        let end = |chain: u64, tau: f64| -> Result<Code, Error> {
+        // The end of a chain, and the sweeps that lowered J.
+        let end = |chain: u64, tau: f64| -> Result<(Code, u64), Error> {
             let numbers = chain..chain + 1;
             let chains = Chains::new(&class, settings, bench.seed, numbers, bench.allowance);
             let mut chains = chains.map_err(failed)?;
+            let mut falls = 0;
             for _ in 0..sweeps {
                 bench.go_on()?;
+                let before = chains.reward(0);
                 chains.sweep(&[tau]);
+                falls += u64::from(chains.reward(0) < before);
             }
-            Ok(chains.code(0).clone())
+            Ok((chains.code(0).clone(), falls))
         };
-        let (mut same, mut same_when_warm) = (0, 0);
+        let (mut same, mut falls, mut falls_when_warm) = (0, 0, 0);
         for chain in 0..chains {
-            let coldest = end(chain, COLD[0])?;
+            let (coldest, _) = end(chain, COLD[0])?;
             let mut is_same = true;
             for tau in &COLD[1..] {
-                is_same &= end(chain, *tau)? == coldest;
+                is_same &= end(chain, *tau)?.0 == coldest;
             }
             same += u64::from(is_same);
-            same_when_warm += u64::from(end(chain, WARM)? == coldest);
+            falls += end(chain, LIMIT)?.1;
+            falls_when_warm += end(chain, WARM)?.1;
         }
         Ok(ColdChains {
             chains,
             sweeps,
             same,
-            same_when_warm,
+            falls,
+            falls_when_warm,
             left_optimum: leaves_optimum(bench, &class, settings)?,
         })
     };
     Ok(Some(Cold {
         taus: COLD.to_vec(),
+        limit: LIMIT,
         warm: WARM,
         untied: chains(Shape::untied(0, 3), Order::Step)?,
         tied: chains(Shape::tied(0, 3), Order::Cell)?,

@@ -148,7 +148,7 @@ pub const CLAIMS: &[Claim] = &[
                 by_holding &= ratio <= holding;
                 words.push(format!(
                     "{class} {bath} and {metropolis}, {ratio:.1} times as many, where proposals that \
-                     hold account for {holding}"
+                     hold account for up to {holding}"
                 ));
             }
             let at_one = if same { "all" } else { "not all" };
@@ -196,15 +196,15 @@ pub const CLAIMS: &[Claim] = &[
             for class in MIDDLE_BLOCK {
                 let quantity = Quantity::Stationarity(Statistic::Median, Kernel::Metropolis);
                 let narrow = facts.value(&ITEM, class, quantity)?;
-                let orders = (wide.median / narrow).log10();
+                let ratio = wide.median / narrow;
                 // Two orders, as a number that is rounded.
-                close.push((1.5..2.5).contains(&orders));
-                words.push(format!("{class} {narrow} (10^{orders:.1})"));
+                close.push((1.5..2.5).contains(&ratio.log10()));
+                words.push(format!("{ratio:.0} times those of {class} ({narrow})"));
             }
             sampled(wide.n as u64, ARRIVALS).parts(
                 &close,
                 format!(
-                    "median sweeps of Metropolis: untied (0,3) {} over {} runs that arrive, {}",
+                    "median sweeps of Metropolis on untied (0,3), {} over {} runs that arrive, are {}",
                     wide.median,
                     wide.n,
                     words.join(", ")

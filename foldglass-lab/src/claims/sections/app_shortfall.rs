@@ -3,6 +3,7 @@
 use foldglass::stats::Summary;
 
 use super::{Claim, all_numbers, claim, numbers, result, sampled, undecided};
+use crate::claims::probes::chains::ColdChains;
 use crate::reproduce::Key;
 use crate::reproduce::classes::{CLASSES, PARITY};
 use crate::reproduce::items::shortfall::{ALL_UNTIED, BUT_PARITY, ITEM, Quantity::AtOne, Runs};
@@ -78,20 +79,26 @@ pub const CLAIMS: &[Claim] = &[
             let found = facts.probes.cold()?;
             let (untied, tied) = (&found.untied, &found.tied);
             let taus: Vec<String> = found.taus.iter().map(|tau| format!("{tau:e}")).collect();
+            let sound = |own: &ColdChains| own.same == own.chains && own.falls == 0;
             sampled(untied.chains.min(tied.chains), 4).holds(
-                untied.same == untied.chains && tied.same == tied.chains,
+                sound(untied) && sound(tied),
                 format!(
-                    "after {} sweeps {} of {} untied chains and {} of {} tied ones are at the same \
-                     code at {}; at {:e}, near the quantum, {} and {} of them are at that code",
+                    "after {} sweeps {} of {} untied chains and {} of {} tied ones are at one code at \
+                     {}; at {:e}, where chains of one seed draw differently, {} and {} of {} sweeps \
+                     lower J; at {:e}, near the quantum, {} and {} do",
                     untied.sweeps,
                     untied.same,
                     untied.chains,
                     tied.same,
                     tied.chains,
                     taus.join(", "),
+                    found.limit,
+                    untied.falls,
+                    tied.falls,
+                    untied.chains * untied.sweeps,
                     found.warm,
-                    untied.same_when_warm,
-                    tied.same_when_warm
+                    untied.falls_when_warm,
+                    tied.falls_when_warm
                 ),
             )
         },

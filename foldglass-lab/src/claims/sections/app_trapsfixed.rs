@@ -193,20 +193,19 @@ pub const CLAIMS: &[Claim] = &[
                 let few = own
                     .iter()
                     .filter(|(_, correlation, _)| *correlation <= WEAK);
-                words.push(format!("{} of {} of {class}", few.count(), own.len()));
+                let few = few.count();
                 let most = own.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-                if let Some((tau, correlation, noise)) = most {
-                    let most =
-                        format!("at most {correlation:.2} at {tau:.1e}, with noise of {noise:.2}");
-                    words.push(most);
-                }
+                let most = most.map_or(String::new(), |(tau, correlation, noise)| {
+                    format!(" (largest {correlation:.2} at {tau:.1e}, its noise {noise:.2})")
+                });
+                words.push(format!("{few} of {} for {class}{most}", own.len()));
                 weak.extend(own.iter().map(|(_, correlation, _)| *correlation <= WEAK));
             }
             traps(facts)?.parts(
                 &weak,
                 format!(
-                    "temperatures at which the root mean square correlation of cells that move is \
-                     at most {WEAK}: {}",
+                    "temperatures at which the correlation of cells that move, root mean square over \
+                     pairs, is at most {WEAK}: {}",
                     words.join(", ")
                 ),
             )
