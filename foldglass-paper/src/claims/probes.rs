@@ -113,12 +113,18 @@ probes! {
     lengths: census::Censuses = "lengths", form 2, census::lengths;
     /// The traps of correlated parity.
     correlated: census::Correlated = "correlated", form 2, census::correlated;
+    /// Heat bath by cells and by steps.
+    orders: chains::Orders = "orders", form 1, chains::orders;
     /// Chains far below the quantum.
-    cold: chains::Cold = "cold", form 2, chains::cold;
+    cold: chains::Cold = "cold", form 4, chains::cold;
+    /// Pairs of RLVR runs, a decade of temperature apart.
+    decade: chains::Decade = "decade", form 1, chains::decade;
     /// Quenches of correlated parity.
     quench: chains::Quenches = "quench", form 2, chains::quench;
     /// Plain runs and cold ones from the same seeds.
     paired: regulators::Pairs = "paired", form 1, regulators::paired;
+    /// Neutral changes of the tied endpoints.
+    tied_neutral: tied::Neutral = "tied-neutral", form 1, tied::neutral;
     /// Barriers of the tied endpoints.
     tied_barriers: tied::Barriers = "tied-barriers", form 2, tied::barriers;
 }

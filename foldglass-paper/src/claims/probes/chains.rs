@@ -1,8 +1,10 @@
-//! Runs short chains: at temperatures far below the quantum, and quenches of correlated parity (paper, App.
-//! G.3 and G.6).
+//! Runs short chains and pairs of RLVR: far below the quantum, by the order of a sweep, on the window (3,0), and
+//! quenches of correlated parity (paper, section 4.1, App. G.1, G.3 and G.6).
 
+use foldglass::cavi;
 use foldglass::chain::{Chains, Kernel, Order, Settings};
 use foldglass::exact::parse;
+use foldglass::memory::TooLarge;
 use foldglass::stats::Proportion;
 use foldglass::watch::Tally;
 use foldglass::{Class, Code, InputLaw, Shape};
@@ -12,9 +14,18 @@ use serde::{Deserialize, Serialize};
 use super::class;
 use crate::claims::Bench;
 use crate::error::Error;
+use crate::progress::interrupted;
 
-/// The temperatures between which the paper finds no difference.
-const COLD: [f64; 4] = [1e-13, 1e-11, 1e-9, 1e-7];
+/// Temperatures so far below the quantum of T = 7, 1.28e-5, that a chain does not even draw whether it takes a
+/// loss: a seed gives the same chain at all of them, if nothing else depends on the temperature.
+const COLD: [f64; 4] = [1e-13, 1e-11, 1e-9, 1e-8];
+
+/// The warmest at which the paper finds no difference. A loss of one quantum has probability e^-128, but takes
+/// a draw, so that chains of one seed part.
+const LIMIT: f64 = 1e-7;
+
+/// A temperature near the quantum.
+const WARM: f64 = 1e-5;
 
 fn failed(error: foldglass::chain::ChainError) -> Error {
     Error::Failed(error.to_string())
@@ -24,8 +35,12 @@ fn failed(error: foldglass::chain::ChainError) -> Error {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cold {
-    /// The temperatures.
+    /// The temperatures at which end codes are compared.
     pub taus: Vec<f64>,
+    /// The warmest of the paper's.
+    pub limit: f64,
+    /// One near the quantum.
+    pub warm: f64,
     /// The untied class.
     pub untied: ColdChains,
     /// The tied one.
@@ -36,43 +51,71 @@ pub struct Cold {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColdChains {
-    /// Sweeps at each temperature.
+    /// Chains at each temperature.
+    pub chains: u64,
+    /// Sweeps of each.
     pub sweeps: u64,
-    /// Those that lower J, at any of them.
+    /// Chains that end at one code at all cold temperatures.
+    pub same: u64,
+    /// Sweeps that lower J, at the warmest of the paper's temperatures.
     pub falls: u64,
+    /// The same near the quantum.
+    pub falls_when_warm: u64,
     /// Whether a chain that starts at an optimal code ever leaves J = 1.
     pub left_optimum: bool,
 }
 
-/// Chains at four temperatures: whether a sweep ever lowers J; and an optimal code left alone.
+/// Chains of the same seed at temperatures far below the quantum: whether they end at the same code; whether a
+/// sweep at the warmest of the paper's lowers J; and an optimal code left alone. The codes catch a kernel in
+/// which the temperature acts on more than losses, the sweeps one whose temperature is off by a factor of
+/// ten: that J does fall near the quantum shows that it can.
 pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
     let chains = |shape, order| -> Result<ColdChains, Error> {
         let length = bench.scaled(7, 5);
         let class = class("quasigroup", &InputLaw::Uniform, &[length], shape);
-        let sweeps = bench.scaled(200, 20);
+        let (chains, sweeps) = bench.scaled((4, 500), (1, 20));
         let settings = Settings {
             kernel: Kernel::Metropolis,
             order,
         };
-        let mut falls = 0;
-        for tau in COLD {
-            let chains = Chains::new(&class, settings, bench.seed, 0..1, bench.allowance);
+        // The end of a chain, and the sweeps that lowered J.
+        let end = |chain: u64, tau: f64| -> Result<(Code, u64), Error> {
+            let numbers = chain..chain + 1;
+            let chains = Chains::new(&class, settings, bench.seed, numbers, bench.allowance);
             let mut chains = chains.map_err(failed)?;
+            let mut falls = 0;
             for _ in 0..sweeps {
                 bench.go_on()?;
                 let before = chains.reward(0);
                 chains.sweep(&[tau]);
                 falls += u64::from(chains.reward(0) < before);
             }
+            Ok((chains.code(0).clone(), falls))
+        };
+        let (mut same, mut falls, mut falls_when_warm) = (0, 0, 0);
+        for chain in 0..chains {
+            let (coldest, _) = end(chain, COLD[0])?;
+            let mut is_same = true;
+            for tau in &COLD[1..] {
+                is_same &= end(chain, *tau)?.0 == coldest;
+            }
+            same += u64::from(is_same);
+            falls += end(chain, LIMIT)?.1;
+            falls_when_warm += end(chain, WARM)?.1;
         }
         Ok(ColdChains {
+            chains,
             sweeps,
+            same,
             falls,
+            falls_when_warm,
             left_optimum: leaves_optimum(bench, &class, settings)?,
         })
     };
     Ok(Some(Cold {
         taus: COLD.to_vec(),
+        limit: LIMIT,
+        warm: WARM,
         untied: chains(Shape::untied(0, 3), Order::Step)?,
         tied: chains(Shape::tied(0, 3), Order::Cell)?,
     }))
@@ -96,6 +139,104 @@ fn leaves_optimum(bench: &Bench, class: &Class, settings: Settings) -> Result<bo
         left |= chains.reward(0) < chains.denominator();
     }
     Ok(left)
+}
+
+/// What [`decade`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decade {
+    /// The warmer temperature, and a tenth of it.
+    pub taus: [f64; 2],
+    /// Greedy rewards at both, run by run; a pair has its start and its draws in common.
+    pub rewards: Vec<[f64; 2]>,
+}
+
+/// Pairs of RLVR runs on the untied (0,3) class, a decade of temperature apart. It catches an update that does
+/// not respond to the temperature at 1e-13, where the chain no longer does (no gain), and one that has lost its
+/// precision there.
+pub fn decade(bench: &Bench) -> Result<Option<Decade>, Error> {
+    let length = bench.scaled(7, 5);
+    let class = class(
+        "quasigroup",
+        &InputLaw::Uniform,
+        &[length],
+        Shape::untied(0, 3),
+    );
+    let taus = [1e-12, 1e-13];
+    let pairs = bench.scaled(48, 2);
+    let iterations = bench.scaled(3_000, 200);
+    let tally = Tally::new(&bench.observer, "pairs of RLVR runs", Some(pairs as u64));
+    let job = |pair: usize| {
+        let number = pair as u64;
+        let reward = |tau: f64| -> Result<f64, TooLarge> {
+            let settings = cavi::Settings::plain(tau, iterations);
+            let numbers = number..number + 1;
+            let mut runs = cavi::Runs::new(&class, settings, bench.seed, numbers, bench.allowance)?;
+            while !runs.advance(100) && !interrupted() {}
+            Ok(runs.outcomes()[0].greedy_reward.to_f64())
+        };
+        let pair = [reward(taus[0])?, reward(taus[1])?];
+        Ok(tally.add(1).is_continue().then_some(pair))
+    };
+    let mut rewards = Vec::new();
+    in_order(bench.threads, pairs, job, |pair: [f64; 2]| {
+        rewards.push(pair);
+        Ok(())
+    })?;
+    Ok(Some(Decade { taus, rewards }))
+}
+
+/// What [`orders`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Orders {
+    /// Sweeps after which chains were looked at.
+    pub sweeps: Vec<u64>,
+    /// Chains of each order.
+    pub chains: u64,
+    /// Of those that visit cell by cell, in random order: how many are at 1.
+    pub by_cells: Vec<u64>,
+    /// Of those that visit step by step.
+    pub by_steps: Vec<u64>,
+}
+
+/// Heat bath on parity at T = 10 and 1e-13 in both orders of a sweep, many chains: which one the upper block of
+/// tab:equilibration fits. The paper does not say.
+pub fn orders(bench: &Bench) -> Result<Option<Orders>, Error> {
+    let class = class("parity", &InputLaw::Uniform, &[10], Shape::untied(0, 0));
+    let marks = [10, 20, 40];
+    let count = bench.scaled(4_000u64, 64);
+    let at_one = |order| -> Result<Vec<u64>, Error> {
+        let settings = Settings {
+            kernel: Kernel::HeatBath,
+            order,
+        };
+        let together = Chains::needs(&class, order).0 as u64;
+        let mut ones = vec![0; marks.len()];
+        for first in (0..count).step_by(together as usize) {
+            bench.go_on()?;
+            let numbers = first..(first + together).min(count);
+            let chains = (numbers.end - numbers.start) as usize;
+            let own = Chains::new(&class, settings, bench.seed, numbers, bench.allowance);
+            let mut own = own.map_err(failed)?;
+            let mut done = 0;
+            for (mark, ones) in marks.iter().zip(&mut ones) {
+                for _ in done..*mark {
+                    own.sweep(&vec![1e-13; chains]);
+                }
+                done = *mark;
+                let one = own.denominator();
+                *ones += (0..chains).filter(|&n| own.reward(n) == one).count() as u64;
+            }
+        }
+        Ok(ones)
+    };
+    Ok(Some(Orders {
+        sweeps: marks.to_vec(),
+        chains: count,
+        by_cells: at_one(Order::Cell)?,
+        by_steps: at_one(Order::Step)?,
+    }))
 }
 
 /// What [`quench`] finds.
@@ -197,7 +338,7 @@ fn trapped(bench: &Bench, length: usize, k: &str, tau: f64, runs: u64, sweeps: u
         below += (0..count)
             .filter(|&chain| chains.reward(chain) < limit)
             .count() as u64;
-        if crate::progress::interrupted() {
+        if interrupted() {
             return below;
         }
     }

@@ -1,6 +1,7 @@
-//! Measures the barriers of the tied endpoints that `reproduce` left (paper, section 5, App. G.6).
+//! Measures the barriers and shelves of the tied endpoints that `reproduce` left (paper, section 5, App. G.6).
 
 use foldglass::claim::Standing;
+use foldglass::count::Counter;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::Workers;
 use serde::{Deserialize, Serialize};
@@ -72,4 +73,60 @@ pub fn barriers(bench: &Bench) -> Result<Option<Barriers>, Error> {
         cap: cap as u64,
         endpoints: lines,
     }))
+}
+
+/// What [`neutral`] finds.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Neutral {
+    /// Endpoint by endpoint.
+    pub endpoints: Vec<Choices>,
+}
+
+/// The neutral changes of an endpoint.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choices {
+    /// The chain's number.
+    pub run: usize,
+    /// How many actions of a cell leave J as it is, its own included; of cells with two or more.
+    pub cells: Vec<u64>,
+}
+
+impl Choices {
+    /// The codes of its shelf if neutral changes were independent of each other.
+    pub fn product(&self) -> u128 {
+        self.cells
+            .iter()
+            .map(|&actions| u128::from(actions))
+            .product()
+    }
+}
+
+/// The neutral changes at each tied endpoint, cell by cell; nothing without endpoints. Were they independent, its
+/// shelf would have the product of them: a shelf that has more has changes that are neutral only after others.
+/// It catches a search of shelves that loses or doubles codes wherever changes are independent.
+pub fn neutral(bench: &Bench) -> Result<Option<Neutral>, Error> {
+    let chains = Recorded::read(&bench.directory, CHAINS_TIED, bench.scale, bench.seed)?;
+    let ends = chains.map(|chains| chains.endpoints(bench.allowance));
+    let Some((class, codes)) = ends.transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let mut endpoints = Vec::new();
+    for (run, code) in codes.into_iter().enumerate() {
+        bench.go_on()?;
+        let mut counter = Counter::new(code, bench.allowance)?;
+        let own = counter.reward();
+        let mut rewards = vec![0; class.q()];
+        let mut cells = Vec::new();
+        for cell in 0..class.cells() {
+            counter.rewards(cell, &mut rewards);
+            let actions = rewards.iter().filter(|&&reward| reward == own).count() as u64;
+            if actions > 1 {
+                cells.push(actions);
+            }
+        }
+        endpoints.push(Choices { run, cells });
+    }
+    Ok(Some(Neutral { endpoints }))
 }

@@ -66,7 +66,7 @@ pub fn helped(facts: &Facts) -> Result<Helped, Absent> {
 }
 
 /// The rewards of a class over its scan, the coldest first.
-fn scan(facts: &Facts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent> {
+pub fn scan(facts: &Facts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent> {
     let mut taus = facts.records.temperatures(SCAN, class.id);
     taus.sort_by(f64::total_cmp);
     let point = |tau: f64| Ok((tau, facts.summary(SCAN, class, Some(tau))?));
