@@ -703,7 +703,7 @@ pub fn states(bench: &Bench) -> Result<Option<States>, Error> {
     for (task, q) in [("parity", 2usize), ("z:3", 3)] {
         for &[past, future] in windows {
             bench.go_on()?;
-            let square = LatinSquare::named(task, 0).expect("a named task");
+            let square = LatinSquare::named(task).expect("a named task");
             // Two steps of the kind that is counted, and one more.
             let length = past + future + 4;
             let power = |n: usize| q.pow(n as u32);
