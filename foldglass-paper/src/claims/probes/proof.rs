@@ -232,9 +232,9 @@ fn quasigroup(length: usize, tied: bool) -> Small {
 fn consulted(small: &Small, code: &[usize]) -> BTreeSet<usize> {
     let mut cells = BTreeSet::new();
     for ((x, _), rollout) in small.inputs.iter().zip(small.rollouts(code)) {
-        for t in 0..small.length {
-            let y = t.checked_sub(1).map_or(0, |before| rollout.tokens[before]);
-            cells.insert(small.cell(t, x[t], y));
+        let read = [0].iter().chain(&rollout.tokens);
+        for (t, (&symbol, &y)) in x.iter().zip(read).enumerate() {
+            cells.insert(small.cell(t, symbol, y));
         }
     }
     cells
@@ -378,13 +378,13 @@ fn worths(small: &Small, code: &[usize]) -> Vec<Worth> {
         for ((x, weight), rollout) in small.inputs.iter().zip(&rollouts) {
             let state = rollout.states[t];
             incumbent[state] += weight * u64::from(rollout.is_right());
-            for token in 0..q {
+            for (token, right) in right[state][x[t]].iter_mut().enumerate() {
                 let mut y = token;
                 for later in t + 1..small.length {
                     y = code[small.cell(later, x[later], y)];
                 }
                 let is_right = Some(&y) == rollout.states.last();
-                right[state][x[t]][token] += weight * u64::from(is_right);
+                *right += weight * u64::from(is_right);
             }
         }
         for (right, incumbent) in right.iter().zip(incumbent) {
