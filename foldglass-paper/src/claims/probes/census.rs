@@ -211,7 +211,9 @@ pub struct TrapCensus {
     pub barriers: Vec<String>,
 }
 
-/// Correlated parity by T and k: traps, the positions they ignore, their rewards and losses by formula.
+/// Correlated parity by T and k: traps, the positions they ignore, their rewards and losses by formula. It catches
+/// a census that loses or doubles traps, rewards in floating point, and a wrong reading of which positions a
+/// code ignores: counts, rewards and positions are found apart and have to fit.
 pub fn correlated(bench: &Bench) -> Result<Option<Correlated>, Error> {
     let lengths = bench.scaled(4..=8, 4..=6);
     let repeats: &[&str] = bench.scaled(&["3/5", "3/4", "9/10", "19/20"], &["3/4", "9/10"]);

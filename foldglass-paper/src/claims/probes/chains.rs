@@ -201,7 +201,8 @@ pub struct Orders {
 }
 
 /// Heat bath on parity at T = 10 and 1e-13 in both orders of a sweep, many chains: which one the upper block of
-/// tab:equilibration fits. The paper does not say.
+/// tab:equilibration fits. The paper does not say. It catches an order of visits that is not the one it is
+/// named by: the two differ by many standard errors.
 pub fn orders(bench: &Bench) -> Result<Option<Orders>, Error> {
     let class = class("parity", &InputLaw::Uniform, &[10], Shape::untied(0, 0));
     let marks = [10, 20, 40];
@@ -273,7 +274,8 @@ impl Quench {
     }
 }
 
-/// The share of Metropolis quenches that end below 0.99, by T and k, at the paper's temperature and at none.
+/// The share of Metropolis quenches that end below 0.99, by T and k, at the paper's temperature and at none. It
+/// catches a kernel or a law of inputs whose traps have other basins.
 pub fn quench(bench: &Bench) -> Result<Option<Quenches>, Error> {
     let runs = bench.scaled(512u64, 64);
     let sweeps = bench.scaled(3000, 1500);

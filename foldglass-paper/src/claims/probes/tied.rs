@@ -37,7 +37,8 @@ pub struct Barrier {
     pub moves: usize,
 }
 
-/// How high the ways out of the shelves of the endpoints are; nothing without endpoints.
+/// How high the ways out of the shelves of the endpoints are; nothing without endpoints. It catches endpoints
+/// that are not traps: their way out would cost nothing.
 pub fn barriers(bench: &Bench) -> Result<Option<Barriers>, Error> {
     let chains = Recorded::read(&bench.directory, CHAINS_TIED, bench.scale, bench.seed)?;
     let ends = chains.map(|chains| chains.endpoints(bench.allowance));

@@ -225,13 +225,17 @@ pub const CLAIMS: &[Claim] = &[
                 .iter()
                 .filter_map(|run| result(run, "sweeps_to_optimum"))
                 .collect();
-            let last = arrivals.iter().copied().fold(0.0, f64::max);
+            let last = arrivals.iter().copied().reduce(f64::max);
+            let arrived = last.map_or(String::new(), |last| format!(", the last at sweep {last}"));
             let left = facts.probes.cold()?.untied.left_optimum;
             let leaves = if left { "leaves" } else { "does not leave" };
             sampled(runs.len() as u64, ARRIVALS).parts(
-                &[arrivals.len() == runs.len() && last <= 50_000.0, !left],
+                &[
+                    arrivals.len() == runs.len() && last.is_some_and(|last| last <= 50_000.0),
+                    !left,
+                ],
                 format!(
-                    "{} of {} runs arrive, the last at sweep {last}; a chain that starts at an \
+                    "{} of {} runs arrive{arrived}; a chain that starts at an \
                      optimal code {leaves} J = 1 at 1e-13",
                     arrivals.len(),
                     runs.len()

@@ -8,10 +8,10 @@ use super::{
     Absent, Basis, Claim, Decided, Facts, Matters, claim, exhaustive_of, numbers, ours, reward_at,
     sampled,
 };
-use crate::claims::Kind;
 use crate::claims::probes::census::{Correlated, TrapCensus};
 use crate::claims::probes::chains::Quench;
 use crate::claims::probes::tied::Choices;
+use crate::claims::{Kind, Verdict};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
 use crate::reproduce::items::trapsexist::{CORRELATED, ITEM, Quantity, UNCORRELATED_8};
@@ -84,6 +84,9 @@ pub fn whole(found: &Correlated) -> Basis {
 
 /// A decision on counts of the table that leave nothing to chance: all codes of the classes that were counted.
 fn counted(decided: Decided, lengths: &[usize]) -> Decided {
+    if decided.verdict == Verdict::Undecided {
+        return decided;
+    }
     Decided {
         kind: Kind::Exhaustive,
         n: super::app_parity::all_codes(lengths.iter()),
@@ -110,7 +113,7 @@ fn discarded(census: &TrapCensus) -> BTreeSet<u32> {
 fn largest_factor(mut number: usize) -> usize {
     let (mut largest, mut factor) = (1, 2);
     while number > 1 {
-        if number % factor == 0 {
+        if number.is_multiple_of(factor) {
             number /= factor;
             largest = factor;
         } else {
@@ -465,3 +468,36 @@ pub const CLAIMS: &[Claim] = &[
         |facts| numbers(facts, &ITEM, [Key::new(TIED, Quantity::Alone)]),
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_changes_that_traps_discard_come_of_their_rewards() {
+        // T = 8, k = 9/10: rewards 0.9, 0.82 and 0.756 are m = 1, 2 and 3.
+        let mut census: TrapCensus = serde_json::from_str(
+            r#"{"length":8,"repeat":"9/10","codes":1,"local_maxima":1,"traps":1,"orbits":1,
+                "ignored_sizes":{"2":1},"reward_formula":1,"reward_by_number":0,"rewards":
+                ["9/10","41/50","189/250"],"losses":[],"losses_of_formula":0,"barriers":[]}"#,
+        )
+        .unwrap();
+        assert_eq!(discarded(&census), BTreeSet::from([1, 2, 3]));
+        census.rewards = vec!["41/50".to_owned()];
+        assert_eq!(discarded(&census), BTreeSet::from([2]));
+    }
+
+    #[test]
+    fn independent_neutral_changes_multiply() {
+        let choices = |cells: &[u64]| Choices {
+            run: 0,
+            cells: cells.to_vec(),
+        };
+        assert_eq!(choices(&[]).product(), 1);
+        assert_eq!(choices(&[2, 3, 5]).product(), 30);
+        assert_eq!(
+            [1, 2, 324, 1120, 52_224].map(largest_factor),
+            [1, 2, 3, 7, 17]
+        );
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Absent, Basis, Claim, Facts, basis, claim, numbers, result, sampled};
+use super::{Absent, Basis, Claim, Facts, basis, claim, numbers, result, sampled, undecided};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
 use crate::reproduce::items::trapsfixed::{BOTH, Curve, EIGHT, ITEM, Quantity, SIX};
@@ -167,11 +167,12 @@ pub const CLAIMS: &[Claim] = &[
     ),
     claim(
         "g2:uncorrelated",
-        "3.3, App. G.2",
+        SECTION,
         "The spins of a pure state, where a chain settles, are approximately \
-         uncorrelated.",
+         uncorrelated (section 3.3 too).",
         "reproduce fig:trapsfixed",
         |facts| {
+            let basis = traps(facts)?;
             let (mut weak, mut words) = (Vec::new(), Vec::new());
             for (class, source) in [(BOTH, PURE_CORRELATED), (TIED, PURE_TIED)] {
                 let members = if class == BOTH {
@@ -201,7 +202,10 @@ pub const CLAIMS: &[Claim] = &[
                 words.push(format!("{few} of {} for {class}{most}", own.len()));
                 weak.extend(own.iter().map(|(_, correlation, _)| *correlation <= WEAK));
             }
-            traps(facts)?.parts(
+            if weak.is_empty() {
+                return undecided("no trap has cells that move");
+            }
+            basis.parts(
                 &weak,
                 format!(
                     "temperatures at which the correlation of cells that move, root mean square over \
