@@ -1,6 +1,6 @@
 //! States G.5: temperatures, resets, transformers against the coefficient (tab:regulator).
 
-use super::transformers::{at_chance, chance, fresh, name, of, schedule, succeed};
+use super::transformers::{at_chance, chance, curricula, fresh, name, of, schedule, succeed};
 use super::{
     Absent, Basis, Claim, Decided, Facts, Matters, all_numbers, basis, beside, claim, networks,
     numbers, ours, sampled,
@@ -124,7 +124,7 @@ pub const CLAIMS: &[Claim] = &[
     claim(
         "g5:lost-again",
         SECTION,
-        "They have lost the gain again by 1e-4.",
+        "The classes of several lengths have lost the gain again by 1e-4.",
         "reproduce fig:temperature_untied",
         |facts| {
             let (mut lost, mut words) = (true, Vec::new());
@@ -406,12 +406,6 @@ fn working_point(facts: &Facts) -> Result<Decided, Absent> {
     let rows = [Z5, QUASIGROUP].map(|task| facts.row(&ITEM, task, Quantity::Accuracy(0.3)));
     let rows: Vec<&Row> = rows.into_iter().collect::<Result<_, _>>()?;
     let agrees = |row: &Row| row.verdict == reproduce::Verdict::Agrees;
-    let lengths = |task| {
-        let own = temperature_b::of(facts.records, task, |c| c == 0.3);
-        let lengths: Vec<usize> = own.map(|model| model.length).collect();
-        let least = lengths.iter().min().copied().unwrap_or(0);
-        (least, lengths.into_iter().max().unwrap_or(0))
-    };
     let parity: Vec<&Trained> = temperature_b::of(facts.records, PARITY, |c| c == 0.3).collect();
     let at_chance = parity.iter().filter(|model| at_chance(model)).count();
     // The same seeds, trained again and kept where they were best.
@@ -424,7 +418,7 @@ fn working_point(facts: &Facts) -> Result<Decided, Absent> {
         .map(|model| model.best.step)
         .collect();
     let words: Vec<String> = rows.iter().map(|row| beside(row)).collect();
-    let (least, most) = lengths(PARITY);
+    let (least, most) = curricula(facts, PARITY);
     let mut text = format!(
         "{}; parity: {at_chance} of {} networks end at chance, after the gate (accuracy above 0.9) had let \
          their curricula go on to T = {least} to {most}; trained again, {} of {} were above {SUCCESS} at T = \
@@ -437,7 +431,7 @@ fn working_point(facts: &Facts) -> Result<Decided, Absent> {
     if let Some((first, last)) = steps.iter().min().zip(steps.iter().max()) {
         text += &format!(" ({first} to {last})");
     }
-    let (least, most) = lengths(QUASIGROUP);
+    let (least, most) = curricula(facts, QUASIGROUP);
     text += &format!("; the quasigroup's curricula end at T = {least} to {most}");
     if most < LENGTH {
         text += &format!(", so that length {LENGTH} was not trained");
