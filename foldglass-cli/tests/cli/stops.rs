@@ -156,7 +156,7 @@ const TABLE: &[(&str, Ends)] = &[
         Stopped("--quick tab:trapsexist --out reproduced", 0.5),
     ),
     ("report", Short),
-    ("claims", Stopped("--from claimed", 0.5)),
+    ("claims", Stopped("", 0.5)),
     ("completions", Short),
     ("man", Short),
 ];

@@ -237,6 +237,22 @@ mod tests {
         judge(measured, stated, 0).verdict
     }
 
+    /// Eight seeds against none of eight: only from six on it would differ, which is no test of a rate.
+    #[test]
+    fn a_count_that_sees_only_what_is_far_away_cannot_tell() {
+        let ours = |successes, trials| Measured::Count(Proportion { successes, trials });
+        let judged = |ours, stated| {
+            let judgement = judge(&ours, &stated, 0);
+            (judgement.verdict, judgement.why)
+        };
+        let far = (Verdict::CannotTell, Some(Why::NoPower));
+        assert_eq!(judged(ours(0, 8), count(0, 8)), far);
+        assert_eq!(judged(ours(8, 8), count(5, 5)), far);
+        assert_eq!(judged(ours(0, 12), count(0, 12)), (Verdict::Agrees, None));
+        // A difference is told all the same.
+        assert_eq!(judged(ours(7, 8), count(0, 8)), (Verdict::Differs, None));
+    }
+
     /// The test itself, a hair within the ends and a hair beyond.
     #[test]
     fn a_mean_differs_just_beyond_the_ends() {

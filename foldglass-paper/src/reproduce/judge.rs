@@ -16,7 +16,8 @@
 //!   where none is stated) by Welch's test, its p-value times the number of temperatures.
 //!
 //! p below 1 % **differs**, else it **agrees**. It **cannot tell** with fewer than half of the
-//! paper's runs, where no outcome of ours would have differed ([`super::detect`]), and where our largest
+//! paper's runs, where no outcome of ours would have differed, or only one far away ([`super::detect`]), and
+//! where our largest
 //! is above the paper's on too few runs for a difference: that test counts runs and sees no distance.
 //! Of many comparisons one in a hundred differs by chance.
 
@@ -68,7 +69,7 @@ pub enum Why {
     /// There are fewer than half of the paper's runs.
     #[serde(rename = "not enough seeds")]
     FewRuns,
-    /// Nothing that could have come out would have differed.
+    /// Nothing that could have come out would have differed, or only what is far away.
     #[serde(rename = "no outcome would have differed")]
     NoPower,
     /// Our largest is above the stated one, on too few runs to call it a difference.
@@ -98,7 +99,7 @@ impl Why {
         match self {
             Why::NoRuns => "no runs to compare",
             Why::FewRuns => "fewer than half of the paper's runs",
-            Why::NoPower => "no outcome at these seeds would have differed",
+            Why::NoPower => "at these seeds no outcome would have differed, or only one far away",
             Why::Larger => "our largest is above the paper's, on too few runs for a difference",
             Why::Assumed => "a part of the number that ours is compared with is assumed",
             Why::Reading => "the paper states the number of another quantity",
