@@ -201,8 +201,11 @@ pub fn remove_unfinished(directory: &Path) {
             continue;
         }
         // Where a file system has no locks, nobody can say whether its writer lives.
-        let file = File::options().write(true).open(entry.path());
-        if file.is_ok_and(|file| file.try_lock().is_ok()) {
+        let Ok(file) = File::options().write(true).open(entry.path()) else {
+            continue;
+        };
+        // Locked until it is gone: one that has just begun it sees that, and begins another.
+        if file.try_lock().is_ok() {
             let _ = fs::remove_file(entry.path());
         }
     }

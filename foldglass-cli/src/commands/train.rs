@@ -28,7 +28,7 @@ use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named};
 use crate::flags::kept::KeptArgs;
-use crate::flags::{count, task, warn_of_random};
+use crate::flags::{count, max_memory, task, warn_of_random};
 use crate::progress::Terminal;
 use flags::{List, MethodArgs, QUICK};
 use report::{AtBest, Model, Trained};
@@ -209,6 +209,11 @@ impl TrainArgs {
             .entropy
             .clone()
             .map_or(vec![default], |List(list)| list);
+        // The list of models alone; whether their weights fit, the back end decides.
+        let lists = tasks.len() * coefficients.len() * self.learning_rate.0.len();
+        let each = size_of::<Name>() + size_of::<ModelSettings>();
+        let bytes = u128::from(self.models).checked_mul((lists * each) as u128);
+        max_memory::available().check(&format!("--models {}", self.models), bytes)?;
         let (mut models, mut names) = (Vec::new(), Vec::new());
         for task in &tasks {
             warn_of_random(task);

@@ -235,6 +235,10 @@ fn counts_beyond_all_memory_are_refused_before_the_start() {
         ),
         (format!("distill {network} --mlp N"), "mlp is N; at most"),
         (
+            "train --task parity --backend cpu --models N".to_owned(),
+            "--models N",
+        ),
+        (
             "train --task parity --backend cpu --mlp N".to_owned(),
             "mlp is N; at most",
         ),
