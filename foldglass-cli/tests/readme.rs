@@ -73,7 +73,7 @@ fn limit(command: &str) -> u32 {
 fn run_all(file: &str, scratch: &Scratch) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     // Files of the repository that commands name.
-    fs::create_dir_all(scratch.0.join("foldglass-cli")).unwrap();
+    fs::create_dir_all(scratch.0.join("foldglass-paper")).unwrap();
     std::os::unix::fs::symlink(
         root.join("foldglass-paper/studies"),
         scratch.0.join("foldglass-paper/studies"),
