@@ -19,7 +19,7 @@ const LONG: [&str; 16] = [
     "certify --code shelf.json --task z:3 --lengths 8 --cap 50000000",
     "tree --task parity --lengths 6 --inputs markov:9/10",
     "run long.toml --out out",
-    "overlap --task z:3 --lengths 5 --tau 1e-3 --sweeps 100000000",
+    "overlap --task z:5 --lengths 8 --tau 1e-3 --sweeps 1000000",
     "parity --length 100000 --tau 0.1,0.2",
     "density --task z:3 --lengths 6",
     "free-energy --task parity --lengths 20 --tau 0.01",
