@@ -1,8 +1,8 @@
 //! Decides the paper's statements one by one, from records (all sections).
 //!
-//! - [`sections`]: a module a section of the paper: each statement in our words, the command that decides
+//! - `sections`: a module a section of the paper: each statement in our words, the command that decides
 //!   it, and a function from facts to a decision.
-//! - [`probes`]: small computations whose records statements need beside those of `reproduce`.
+//! - `probes`: small computations whose records statements need beside those of `reproduce`.
 //! - [`Bench`]: does what is not done yet, and leaves records in the directory of a reproduction.
 //! - [`Facts`]: records, the comparison made of them and what probes found, read before.
 //! - [`Basis`]: what a decision rests on. It makes the decision, so that none is without: below the runs

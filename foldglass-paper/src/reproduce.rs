@@ -1,14 +1,14 @@
 //! Redoes tables and figures of the paper, and compares them number by number.
 //!
-//! - [`items`]: a module an item: what it needs ([`need`]), what it measures from records, and the
-//!   paper's numbers ([`stated`]). A number has a typed key ([`Key`]).
+//! - [`items`]: a module an item: what it needs (`need`), what it measures from records, and the
+//!   paper's numbers (`stated`). A number has a typed key ([`Key`]).
 //! - [`Request::run`]: does the studies ([`studies`]), censuses and certificates ([`landscape`]) that
 //!   are not done yet, and leaves records in a directory.
-//! - [`times`]: what each of these took.
-//! - [`work`]: what the items beyond the paper do besides: maps of classes, basins, verdicts on ends.
+//! - `times`: what each of these took.
+//! - `work`: what the items beyond the paper do besides: maps of classes, basins, verdicts on ends.
 //! - [`fleets`]: records of networks trained on a GPU, committed in `results/`, which are not run.
 //! - [`Records::read`]: reads all of these once.
-//! - [`compare()`]: judges every number of records ([`judge`], [`detect`]); nothing is run or written.
+//! - [`compare()`]: judges every number of records (`judge`, `detect`); nothing is run or written.
 //!   [`tables`] lays the result out, [`chapters`] makes the report of it.
 
 mod ballot;
