@@ -9,7 +9,7 @@ pub mod table;
 
 use std::time::Duration;
 
-use foldglass::cavi::HOTTEST;
+use foldglass::dynamics::cavi::HOTTEST;
 use foldglass_study::Shard;
 
 pub use crate::report::nearest::nearest;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use foldglass::stats::Summary;
+use foldglass::support::stats::Summary;
 
 use crate::report::{Cell, Column, Table};
 

@@ -1,6 +1,6 @@
 //! Writes the line of the shell that gives the numbers of an answer, and the file it needs.
 
-use foldglass::policy::{CodeForm, PolicyForm};
+use foldglass::model::policy::{CodeForm, PolicyForm};
 use foldglass::{Code, Policy};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use foldglass::watch::{Observer, Progress};
+use foldglass::support::watch::{Observer, Progress};
 use foldglass_report::progress::Host;
 
 use crate::refusal::Refusal;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use foldglass::cavi::{self, Outcome, Resets, Runs as CaviRuns};
-use foldglass::chain::{Chains, Kernel, Schedule};
+use foldglass::dynamics::cavi::{self, Outcome, Resets, Runs as CaviRuns};
+use foldglass::dynamics::chain::{Chains, Kernel, Schedule};
 use foldglass::{Allowance, Code, Policy, Reward};
 use foldglass_report::error::Error;
 use foldglass_report::words::counted;

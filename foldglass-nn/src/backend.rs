@@ -6,8 +6,8 @@ use crate::lesson::Lesson;
 use crate::objective::TokenWeight;
 use crate::philox::Purpose;
 use crate::settings::Decoding;
-use foldglass::memory::Bytes;
-use foldglass::watch::Stop;
+use foldglass::support::memory::Bytes;
+use foldglass::support::watch::Stop;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

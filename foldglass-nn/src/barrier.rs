@@ -12,7 +12,7 @@ use crate::distill::{Distillation, Pupil};
 use crate::fleet::{FleetError, MakeBackend, Piece};
 use crate::lesson::{Lesson, all_inputs};
 use crate::settings::ModelSettings;
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 use serde::{Deserialize, Serialize};
 
 /// Networks along stretches of codes.

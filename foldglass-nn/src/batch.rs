@@ -6,7 +6,7 @@
 use crate::law::{LengthLaw, SymbolLaw};
 use crate::philox::{Draw, Numbers};
 use crate::settings::Drawn;
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 
 /// Inputs, their targets and what was emitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,8 +183,8 @@ fn fold(square: &LatinSquare, x: &[u8]) -> u8 {
 mod tests {
     use super::*;
     use crate::philox::Purpose;
-    use foldglass::exact::parse;
-    use foldglass::inputs::{InputLaw, Inputs};
+    use foldglass::model::inputs::{InputLaw, Inputs};
+    use foldglass::support::exact::parse;
     use std::collections::HashMap;
 
     fn draw(rows: usize, group: usize, drawn: Drawn) -> Batch {

@@ -9,11 +9,11 @@ use crate::backend::{Backend, BackendError};
 use crate::batch::Batch;
 use crate::lesson::{Lesson, LessonError, all_inputs};
 use dashu_int::UBig;
-use foldglass::class::Class;
-use foldglass::count::reward;
-use foldglass::exact::Reward;
-use foldglass::policy::Code;
-use foldglass::task::Task;
+use foldglass::model::class::Class;
+use foldglass::model::policy::Code;
+use foldglass::model::task::Task;
+use foldglass::reward::count::reward;
+use foldglass::support::exact::Reward;
 use thiserror::Error;
 
 /// A network as a code of a class.

@@ -11,7 +11,7 @@ use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
 use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
 use crate::table::Tables;
-use foldglass::watch::Stop;
+use foldglass::support::watch::Stop;
 use rayon::prelude::*;
 
 /// The most samples a model takes at once: bounds the memory of its activations.

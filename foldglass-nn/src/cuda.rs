@@ -18,7 +18,7 @@ use crate::backend::BackendError;
 use crate::settings::{Method, ModelSettings, Settings};
 use crate::shape::ROTARY_BASE;
 use device::{Address, Device, Driver, Launch};
-use foldglass::inputs::InputLaw;
+use foldglass::model::inputs::InputLaw;
 use memory::{Call, Memory, Options};
 pub use source::Precision;
 use source::Sizes;

@@ -14,7 +14,7 @@ use crate::philox::Purpose;
 use crate::settings::{Decoding, Evaluation, Gate, Lengths, ModelSettings, Settings};
 use crate::shape::Shape;
 use crate::weights::{InitialLaw, Weights};
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 

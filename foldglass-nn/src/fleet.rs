@@ -7,7 +7,7 @@ use crate::origin::StoredModel;
 use crate::philox::Purpose;
 use crate::settings::{Decoding, GateLengths, Keep, Lengths, ModelSettings, Settings};
 use crate::weights::Weights;
-use foldglass::watch::Stop;
+use foldglass::support::watch::Stop;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 

@@ -4,7 +4,7 @@
 //! on; the parts end at whole numbers, so a probability is off by less than 2^-32.
 
 use crate::philox::below;
-use foldglass::inputs::{InputError, InputLaw, Inputs};
+use foldglass::model::inputs::{InputError, InputLaw, Inputs};
 
 /// Where the parts of choices with these weights end, the last left out.
 fn ends(weights: &[u64]) -> Vec<u64> {

@@ -1,7 +1,7 @@
 //! Turns a code of a class into a teacher that back ends can follow (paper, app. G.4).
 
-use foldglass::class::Class;
-use foldglass::policy::Code;
+use foldglass::model::class::Class;
+use foldglass::model::policy::Code;
 use std::collections::HashSet;
 use thiserror::Error;
 
@@ -166,14 +166,14 @@ pub fn all_inputs(q: usize, length: usize) -> impl Iterator<Item = Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::chain::random_code;
-    use foldglass::class::{Class, Shape};
-    use foldglass::exact::parse;
-    use foldglass::inputs::InputLaw;
-    use foldglass::memory::Allowance;
-    use foldglass::quasigroup::LatinSquare;
-    use foldglass::stream::Stream;
-    use foldglass::task::Task;
+    use foldglass::dynamics::chain::random_code;
+    use foldglass::model::class::{Class, Shape};
+    use foldglass::model::inputs::InputLaw;
+    use foldglass::model::quasigroup::LatinSquare;
+    use foldglass::model::task::Task;
+    use foldglass::support::exact::parse;
+    use foldglass::support::memory::Allowance;
+    use foldglass::support::stream::Stream;
 
     #[test]
     fn a_lesson_consults_the_cells_of_its_class() {

@@ -1,6 +1,6 @@
 //! Multiplies single-precision matrices, in parts of a fixed size that threads share.
 
-use foldglass::watch::Stop;
+use foldglass::support::watch::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -265,7 +265,7 @@ pub fn likeliest(policy: &[f32], q: usize) -> u8 {
 mod tests {
     use super::*;
     use crate::philox::Purpose;
-    use foldglass::quasigroup::LatinSquare;
+    use foldglass::model::quasigroup::LatinSquare;
 
     /// Two samples of lengths 2 and 1, the first right; policies of two symbols.
     fn example() -> (Batch, Vec<f32>) {

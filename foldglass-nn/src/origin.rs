@@ -5,7 +5,7 @@
 
 use crate::settings::{ModelSettings, Settings, SettingsError};
 use crate::weights::{Weights, WeightsError};
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -4,11 +4,11 @@
 //! consult it alone: those whose window is the cell's.
 
 use crate::lesson::{Lesson, LessonError, all_inputs};
-use foldglass::chain::random_code;
-use foldglass::class::Class;
-use foldglass::policy::Code;
-use foldglass::stream::Stream;
-use foldglass::watch::{Asking, Observer, Progress, Stopped};
+use foldglass::dynamics::chain::random_code;
+use foldglass::model::class::Class;
+use foldglass::model::policy::Code;
+use foldglass::support::stream::Stream;
+use foldglass::support::watch::{Asking, Observer, Progress, Stopped};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -311,11 +311,11 @@ impl Rollouts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::class::{ClassSpec, Shape};
-    use foldglass::count::reward;
-    use foldglass::memory::Allowance;
-    use foldglass::quasigroup::LatinSquare;
-    use foldglass::watch::Unwatched;
+    use foldglass::model::class::{ClassSpec, Shape};
+    use foldglass::model::quasigroup::LatinSquare;
+    use foldglass::reward::count::reward;
+    use foldglass::support::memory::Allowance;
+    use foldglass::support::watch::Unwatched;
 
     fn class(square: LatinSquare, length: usize, shape: Shape) -> Class {
         let spec = ClassSpec::uniform(square, &[length], shape);

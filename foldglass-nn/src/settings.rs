@@ -5,8 +5,8 @@ use crate::layout::Layout;
 use crate::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use crate::shape::{Shape, ShapeError};
 use crate::weights::InitialLaw;
-use foldglass::inputs::{InputError, InputLaw};
-use foldglass::quasigroup::{LatinSquare, SquareError};
+use foldglass::model::inputs::{InputError, InputLaw};
+use foldglass::model::quasigroup::{LatinSquare, SquareError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! Draws the weights of a model from a named initial law, reads and writes them (paper, app. G.4).
 
 use crate::shape::{Shape, Tensor};
-use foldglass::stream::Stream;
+use foldglass::support::stream::Stream;
 use safetensors::tensor::{Dtype, SafeTensorError, TensorView};
 use safetensors::{SafeTensors, serialize};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The CPU back end against the dense reference, and every option of training at small width.
 
-use foldglass::quasigroup::LatinSquare;
-use foldglass::watch::Stop;
+use foldglass::model::quasigroup::LatinSquare;
+use foldglass::support::watch::Stop;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;

@@ -1,16 +1,16 @@
 //! Codes distilled into networks, networks joined by lines and read back as codes.
 
 use dashu_ratio::RBig;
-use foldglass::chain::random_code;
-use foldglass::class::{Class, Shape as Window};
-use foldglass::count;
-use foldglass::exact::parse;
-use foldglass::inputs::InputLaw;
-use foldglass::memory::Allowance;
-use foldglass::quasigroup::LatinSquare;
-use foldglass::stream::Stream;
-use foldglass::task::Task;
-use foldglass::watch::Unwatched;
+use foldglass::dynamics::chain::random_code;
+use foldglass::model::class::{Class, Shape as Window};
+use foldglass::model::inputs::InputLaw;
+use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::task::Task;
+use foldglass::reward::count;
+use foldglass::support::exact::parse;
+use foldglass::support::memory::Allowance;
+use foldglass::support::stream::Stream;
+use foldglass::support::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
 use foldglass_nn::barrier::{Following, Lines};
 use foldglass_nn::batch::Batch;

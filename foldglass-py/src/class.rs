@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use foldglass::class::ClassSpec;
-use foldglass::exact;
-use foldglass::quasigroup::Symbol;
+use foldglass::model::class::ClassSpec;
+use foldglass::model::quasigroup::Symbol;
+use foldglass::support::exact;
 use foldglass::{InputLaw, LatinSquare};
 use foldglass_cli::allowance;
 use foldglass_study::ClassWords;

@@ -1,7 +1,7 @@
 //! Turns errors into Python's, with the messages of the command line.
 
-use foldglass::class::SpecError;
-use foldglass::memory::TooLarge;
+use foldglass::model::class::SpecError;
+use foldglass::support::memory::TooLarge;
 use foldglass_cli::Fault;
 use pyo3::PyErr;
 use pyo3::create_exception;

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use foldglass::count;
-use foldglass::quasigroup::Symbol;
+use foldglass::model::quasigroup::Symbol;
+use foldglass::reward::count;
 use foldglass_cli::allowance;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3,

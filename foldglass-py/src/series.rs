@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use foldglass::Allowance;
-use foldglass::watch::{Observer, Progress};
+use foldglass::support::watch::{Observer, Progress};
 use foldglass_cli::allowance;
 use foldglass_study::method::{Recipe, Settings, Streams, Unit};
 use foldglass_study::{Fields, Registry};

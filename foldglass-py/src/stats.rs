@@ -1,6 +1,6 @@
 //! Says what the draws of chains are worth (paper, G.2).
 
-use foldglass::stats::{
+use foldglass::support::stats::{
     Autocorrelation, effective_size_bulk, effective_size_mean, effective_size_tail,
     integrated_time, r_hat,
 };

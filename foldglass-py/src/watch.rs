@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foldglass::watch::{Observer, Progress};
+use foldglass::support::watch::{Observer, Progress};
 use foldglass_cli::Host;
 use pyo3::prelude::*;
 

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::ops::Not;
 
-use foldglass::claim::{Finding, Move, Standing, StandingWord, WayOut};
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
-use foldglass::stats::{Interval, Proportion};
-use foldglass::watch::{Observer, Stopped};
+use foldglass::proof::claim::{Finding, Move, Standing, StandingWord, WayOut};
+use foldglass::support::stats::{Interval, Proportion};
+use foldglass::support::watch::{Observer, Stopped};
 use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
 use foldglass_study::method::{Fields, shown};
 use foldglass_study::tables::Origin;

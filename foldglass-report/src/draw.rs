@@ -5,7 +5,7 @@ mod ways;
 
 use std::io::{self, Write};
 
-use foldglass::{Class, ClassSpec, Code, Reward, Symbol, count};
+use foldglass::{Class, ClassSpec, Code, Reward, Symbol, reward::count};
 use serde::Serialize;
 
 use crate::error::Error;

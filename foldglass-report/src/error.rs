@@ -5,10 +5,10 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
-use foldglass::class::SpecError;
-use foldglass::gauge::GaugeError;
 use foldglass::landscape::census::CensusError;
-use foldglass::task::TaskError;
+use foldglass::landscape::gauge::GaugeError;
+use foldglass::model::class::SpecError;
+use foldglass::model::task::TaskError;
 use foldglass_study as study;
 use thiserror::Error;
 

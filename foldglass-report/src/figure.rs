@@ -4,7 +4,7 @@ pub mod panel;
 
 use std::sync::Arc;
 
-use foldglass::stats::Interval;
+use foldglass::support::stats::Interval;
 use kuva::prelude::{
     Layout, LegendEntry, LegendShape, LinePlot, MarkerShape, Plot, ScatterPlot, TickFormat,
 };

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
-use foldglass::watch::{Observer, Progress, Stop};
+use foldglass::support::watch::{Observer, Progress, Stop};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use crate::words::{about, span};

@@ -190,7 +190,7 @@ impl Table {
 /// The columns and rows that the tests of all renderers share.
 #[cfg(test)]
 pub fn example() -> Table {
-    use foldglass::stats::{Interval, Proportion};
+    use foldglass::support::stats::{Interval, Proportion};
 
     let columns = [
         Column::words("class"),

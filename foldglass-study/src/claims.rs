@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use foldglass::Allowance;
-use foldglass::claim::{
+use foldglass::model::class::{ClassSpec, SpecError};
+use foldglass::proof::claim::{
     self, ClaimError, PATH_FORMAT, PathForm, VERDICT_FORMAT, Verdict, VerdictForm, VerdictsForm,
 };
-use foldglass::class::{ClassSpec, SpecError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use foldglass::check::CheckError;
-use foldglass::claim::ClaimError;
-use foldglass::class::{ClassSpec, SpecError};
-use foldglass::count::CountError;
 use foldglass::landscape::census::CensusError;
-use foldglass::memory::TooLarge;
-use foldglass::policy::TableError;
-use foldglass::quasigroup::SquareError;
+use foldglass::model::class::{ClassSpec, SpecError};
+use foldglass::model::policy::TableError;
+use foldglass::model::quasigroup::SquareError;
+use foldglass::proof::check::CheckError;
+use foldglass::proof::claim::ClaimError;
+use foldglass::reward::count::CountError;
+use foldglass::support::memory::TooLarge;
 use thiserror::Error;
 
 /// Why something is refused or fails.

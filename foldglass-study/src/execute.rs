@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use foldglass::Allowance;
-use foldglass::memory::Bytes;
-use foldglass::watch::{Observer, Progress};
+use foldglass::support::memory::Bytes;
+use foldglass::support::watch::{Observer, Progress};
 use serde::Serialize;
 
 use crate::checkpoint::{Checkpoints, Found};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use foldglass::memory::Bytes;
+use foldglass::support::memory::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foldglass::watch::{Observer, Tally};
+use foldglass::support::watch::{Observer, Tally};
 use serde::Serialize;
 
 use crate::error::Error;

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use foldglass::watch::Observer;
+use foldglass::support::watch::Observer;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoints;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use foldglass::watch::Stop;
+use foldglass::support::watch::Stop;
 use foldglass::{Allowance, Class, Code, Policy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use foldglass::Allowance;
-use foldglass::memory::TooLarge;
+use foldglass::support::memory::TooLarge;
 
 use crate::error::Error;
 

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
-use foldglass::class::{ClassSpec, SpecError};
-use foldglass::task::TaskError;
+use foldglass::model::class::{ClassSpec, SpecError};
+use foldglass::model::task::TaskError;
 use foldglass::{Allowance, Class};
 use serde_json::json;
 

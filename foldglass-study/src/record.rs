@@ -3,7 +3,7 @@
 //! A record states every choice that made it, and nothing that may differ from one execution to
 //! the next. Its class is described in full: a kept code needs no other file.
 
-use foldglass::class::ClassSpec;
+use foldglass::model::class::ClassSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::digest;

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use foldglass::ClassSpec;
-use foldglass::memory::TooLarge;
+use foldglass::support::memory::TooLarge;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Sums up the records of a study point by point: mean with its interval, quantiles, runs at 1.
 
-use foldglass::stats::{Proportion, Summary, bounded_mean};
+use foldglass::support::stats::{Proportion, Summary, bounded_mean};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -94,7 +94,8 @@ fn point(runs: &[Record], registry: &Registry, quantity: Option<&str>) -> Option
         Some(rewards) => bounded_mean(&rewards, LEVEL),
         None => summary.interval(LEVEL),
     };
-    let quantile = |level| foldglass::stats::quantile(&values, level).unwrap_or(summary.median);
+    let quantile =
+        |level| foldglass::support::stats::quantile(&values, level).unwrap_or(summary.median);
     let at_one = exact.map(|exact| Proportion {
         successes: runs.iter().filter(|run| solved(run, exact)).count() as u64,
         trials: values.len() as u64,

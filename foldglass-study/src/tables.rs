@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use foldglass::class::ClassSpec;
+use foldglass::model::class::ClassSpec;
 use foldglass::{Class, Code, Policy};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -178,10 +178,10 @@ const HOLDERS: [&str; 8] = [
 
 /// The formats that may stand in `format`.
 const FORMATS: [&str; 4] = [
-    foldglass::policy::CODE_FORMAT,
-    foldglass::policy::POLICY_FORMAT,
-    foldglass::claim::PATH_FORMAT,
-    foldglass::claim::VERDICT_FORMAT,
+    foldglass::model::policy::CODE_FORMAT,
+    foldglass::model::policy::POLICY_FORMAT,
+    foldglass::proof::claim::PATH_FORMAT,
+    foldglass::proof::claim::VERDICT_FORMAT,
 ];
 
 /// The tables of a file, and the class that it gives all of them; none where it gives none.
@@ -438,7 +438,7 @@ fn own_class(object: &Map<String, Value>) -> Result<Option<ClassSpec>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::policy::CodeForm;
+    use foldglass::model::policy::CodeForm;
     use foldglass::{Allowance, LatinSquare, Shape};
 
     fn class() -> Class {

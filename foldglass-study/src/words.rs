@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use foldglass::class::{ClassSpec, WIDEST};
-use foldglass::exact;
+use foldglass::model::class::{ClassSpec, WIDEST};
+use foldglass::support::exact;
 use foldglass::{InputLaw, LatinSquare, Shape, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use foldglass::{Allowance, Class, Code, Progress, Reward, Stream, Unwatched, count};
+use foldglass::{Allowance, Class, Code, Progress, Reward, Stream, Unwatched, reward::count};
 use foldglass_study::method::{Headline, Recipe, SettingError, Settings, Streams, Unit, put};
 use foldglass_study::{
     End, Fields, Form, Method, Options, Outcome, Registry, Shard, Study, execute, gather,

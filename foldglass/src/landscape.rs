@@ -1,13 +1,21 @@
-//! Maps the landscape of codes: all of them, their local maxima, traps and barriers (paper, App. G.6).
+//! The landscape of codes: local maxima, traps, barriers, and ways out (paper, section 4, App. B, D, E and G.6).
 //!
-//! - [`census`] visits every code of an untied class.
-//! - [`ignored`](mod@ignored) says which positions of the input a code does not use.
-//! - [`shelf`] searches what neutral changes lead to from one code, in any class.
-//! - [`barrier`] floods what lies around one code, until a way out of its shelf is found.
-//! - [`tree`] floods a small class, and says which maxima meet at which reward.
+//! Read in this order:
+//!
+//! 1. [`gauge`]: relabelling of tokens, orbits, holonomies, agreement of codes.
+//! 2. [`anatomy`]: one code taken apart. Its steps, aliasing, factors and wrong answers.
+//! 3. [`ignored`](mod@ignored): the positions of the input that a code does not use.
+//! 4. [`shelf`]: what neutral changes lead to from one code, in any class.
+//! 5. [`barrier`]: how far the reward must fall on the way from one code to a higher one.
+//! 6. [`census`]: every code of an untied class, counted.
+//! 7. [`tree`]: which maxima of a small class merge at which reward.
+//! 8. [`escape`]: the paper's theorems as procedures. Paths out of local maxima, collapse of a policy to a code.
 
+pub mod anatomy;
 pub mod barrier;
 pub mod census;
+pub mod escape;
+pub mod gauge;
 pub mod ignored;
 mod packed;
 mod rungs;

@@ -1,19 +1,24 @@
 //! Evaluates, exactly, what reinforcement learning with verifiable rewards sees on iterated
 //! quasigroup multiplication, and runs the dynamics that the paper compares on it.
 //!
-//! A [`Task`] is a Latin square, an input law and lengths. A [`Class`] is what a policy may depend
-//! on, its cells numbered. A [`Policy`] or [`Code`] knows its class; it is evaluated by an
-//! [`Evaluator`] (f64, all of App. A) or counted by [`count`] (integers). [`cavi`] and [`chain`] are
-//! tabular RLVR and Monte Carlo; [`landscape`] says where they can get stuck, [`thermo`]
-//! what holds at a temperature. [`anatomy`] takes a code apart, [`escape`] makes paths of the theorems, [`gauge`] relabels tokens. What a search finds is a [`claim`], and [`check`]
-//! re-verifies it.
+//! The folders follow the paper. Read them in this order:
+//!
+//! 1. [`model`]: a [`Task`] is a multiplication table, an input law and lengths. A [`Class`] lists the cells that a
+//!    policy may depend on. A [`Code`] gives each cell one action, a [`Policy`] a distribution over actions (section 2).
+//! 2. [`reward`]: the exact expected reward J, as an integer for codes ([`reward::count`]) and in f64 for policies
+//!    ([`Evaluator`]) (App. A).
+//! 3. [`dynamics`]: tabular RLVR and Monte Carlo (section 2.1, App. G).
+//! 4. [`gibbs`]: sums over all codes at a temperature (section 3, App. F).
+//! 5. [`landscape`]: maxima, traps, barriers and ways out (section 4, App. B, D, E and G.6).
+//! 6. [`proof`]: claims about codes, and a checker that shares nothing with the searches.
+//! 7. [`support`]: exact numbers, random streams, statistics, memory, progress.
 //!
 //! Nothing here reads a file or prints, and no result depends on a clock. Every engine states its memory before it
-//! takes it ([`memory`]) and tells an observer how far it is ([`watch`]). With the feature `serde`
-//! the types that files hold read and write themselves.
+//! takes it ([`support::memory`]) and reports its progress to an observer ([`support::watch`]). With the feature
+//! `serde` the types that files hold read and write themselves.
 //!
 //! ```
-//! use foldglass::{Allowance, ClassSpec, Code, Evaluator, LatinSquare, Policy, Shape, count};
+//! use foldglass::{Allowance, ClassSpec, Code, Evaluator, LatinSquare, Policy, Shape, reward::count};
 //!
 //! // The paper's 5 x 5 square, inputs of length 4; a policy sees (t, x_t, y_{t-1}).
 //! let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
@@ -56,38 +61,21 @@ macro_rules! serde_as_text {
 #[cfg(feature = "serde")]
 pub(crate) use serde_as_text;
 
-pub mod anatomy;
-pub mod cavi;
-pub mod chain;
-pub mod check;
-pub mod claim;
-pub mod class;
-pub mod count;
-pub mod escape;
-pub mod evaluate;
-pub mod exact;
-pub mod gauge;
-pub mod inputs;
-#[allow(unsafe_code)]
-mod kernels;
+pub mod dynamics;
+pub mod gibbs;
 pub mod landscape;
-pub mod memory;
-pub mod names;
-pub mod policy;
-pub mod quasigroup;
-pub mod stats;
-pub mod stream;
-pub mod task;
-pub mod thermo;
-pub mod watch;
+pub mod model;
+pub mod proof;
+pub mod reward;
+pub mod support;
 
-pub use class::{Class, ClassSpec, Shape, Window};
-pub use evaluate::Evaluator;
-pub use exact::Reward;
-pub use inputs::InputLaw;
-pub use memory::Allowance;
-pub use policy::{Code, Policy};
-pub use quasigroup::{LatinSquare, Symbol};
-pub use stream::Stream;
-pub use task::Task;
-pub use watch::{Observer, Progress, Unwatched};
+pub use model::class::{Class, ClassSpec, Shape, Window};
+pub use model::inputs::InputLaw;
+pub use model::policy::{Code, Policy};
+pub use model::quasigroup::{LatinSquare, Symbol};
+pub use model::task::Task;
+pub use reward::evaluate::Evaluator;
+pub use support::exact::Reward;
+pub use support::memory::Allowance;
+pub use support::stream::Stream;
+pub use support::watch::{Observer, Progress, Unwatched};

@@ -1,6 +1,5 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `api`, `page`, `features`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `page`, `features`.
 
-mod api;
 mod attack;
 mod bench;
 mod book;
@@ -41,8 +40,7 @@ usage: cargo xtask <command>
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
   coverage                       says which lines of the library its tests run
-  licences                       holds the licences and sources of dependencies to deny.toml
-  api [--write]                  compares the public items of the libraries with docs/api/, or writes them";
+  licences                       holds the licences and sources of dependencies to deny.toml";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]
@@ -82,7 +80,6 @@ fn main() -> ExitCode {
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
             "licences takes no argument, got {extra:?}"
         ))),
-        Some(("api", rest)) => api::run(rest),
         Some(("help" | "--help" | "-h", _)) => {
             println!("{USAGE}");
             Ok(())

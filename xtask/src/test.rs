@@ -1,8 +1,6 @@
 //! Runs every check of the workspace in order and stops at the first that fails.
 
-use crate::{
-    Failure, api, attack, book, cargo, features, licences, page, python, skipped_list, tools,
-};
+use crate::{Failure, attack, book, cargo, features, licences, page, python, skipped_list, tools};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -70,7 +68,6 @@ pub fn run() -> Result<(), Failure> {
     for step in [DOC_TESTS, DOCUMENTATION] {
         step.run()?;
     }
-    api::compare(false)?;
     page::run()?;
     python.join().expect("it does not panic")?;
     // The one step that needs a tool compiled: on a slow machine it would be what goes beyond CI's limit.

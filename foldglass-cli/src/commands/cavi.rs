@@ -7,9 +7,9 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::cavi::{Convention, Quench, Resets};
-use foldglass::chain::Schedule;
-use foldglass::policy::{InitialLaw, POLICY_FORMAT};
+use foldglass::dynamics::cavi::{Convention, Quench, Resets};
+use foldglass::dynamics::chain::Schedule;
+use foldglass::model::policy::{InitialLaw, POLICY_FORMAT};
 use foldglass::{Class, ClassSpec};
 use foldglass_study::method::{put, put_some};
 use foldglass_study::tables::Source;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use clap::Args;
 use foldglass::ClassSpec;
-use foldglass::class::{CellKey, Class, Group, Shape};
-use foldglass::quasigroup::Symbol;
+use foldglass::model::class::{CellKey, Class, Group, Shape};
+use foldglass::model::quasigroup::Symbol;
 use serde::{Serialize, Serializer};
 
 use crate::cli::Settings;

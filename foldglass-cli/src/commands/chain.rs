@@ -9,9 +9,9 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::chain::{Kernel, Order, Schedule};
-use foldglass::policy::PolicyForm;
-use foldglass::stats::Summary;
+use foldglass::dynamics::chain::{Kernel, Order, Schedule};
+use foldglass::model::policy::PolicyForm;
+use foldglass::support::stats::Summary;
 use foldglass::{Class, ClassSpec, Policy};
 use foldglass_study::method::{put, put_some};
 use foldglass_study::tables::Source;

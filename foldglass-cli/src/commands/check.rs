@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::check::CheckError;
-use foldglass::check::path::{PathError, verify};
-use foldglass::check::verdict::Effort;
+use foldglass::proof::check::CheckError;
+use foldglass::proof::check::path::{PathError, verify};
+use foldglass::proof::check::verdict::Effort;
 use foldglass::{Allowance, Reward};
 use foldglass_study::claims::{self, Claims};
 use foldglass_study::files::Input;

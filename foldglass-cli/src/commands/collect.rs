@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::{ClassSpec, names};
+use foldglass::{ClassSpec, support::names};
 use foldglass_study::census::{self, BARRIER_CAP, CensusManifest, Found};
 use foldglass_study::parallel::threads;
 use foldglass_study::{Form, Gathered, gather, write_table};

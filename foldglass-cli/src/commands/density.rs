@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use clap::Args;
 use dashu_int::UBig;
-use foldglass::memory::Bytes;
-use foldglass::thermo::density::{Band, DensityError, DensityOfStates, Forecast, Plan};
+use foldglass::gibbs::density::{Band, DensityError, DensityOfStates, Forecast, Plan};
+use foldglass::support::memory::Bytes;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::parallel::threads;
 use serde::{Serialize, Serializer};

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::chain::random_code;
-use foldglass::watch::Progress;
-use foldglass::{Class, ClassSpec, Code, Reward, Stream, count as counting};
+use foldglass::dynamics::chain::random_code;
+use foldglass::support::watch::Progress;
+use foldglass::{Class, ClassSpec, Code, Reward, Stream, reward::count as counting};
 use foldglass_nn::distill::{self, Distillation, Distilling, Pupil};
 use foldglass_nn::fleet::{FleetError, Piece};
 use foldglass_nn::lesson::Lesson;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::exact;
-use foldglass::memory::Bytes;
+use foldglass::support::exact;
+use foldglass::support::memory::Bytes;
 use foldglass::{Allowance, ClassSpec, Reward};
 use foldglass_study::Shard;
 use foldglass_study::census::{

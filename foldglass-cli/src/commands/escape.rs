@@ -5,9 +5,9 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::claim::{Kind, Move, Path, PathForm};
-use foldglass::count::{CountError, Counter};
-use foldglass::escape::{self, EscapeError, Outcome, most_moves};
+use foldglass::landscape::escape::{self, EscapeError, Outcome, most_moves};
+use foldglass::proof::claim::{Kind, Move, Path, PathForm};
+use foldglass::reward::count::{CountError, Counter};
 use foldglass::{Class, ClassSpec, Code, Reward, Stream};
 use foldglass_study::claims;
 use serde::Serialize;

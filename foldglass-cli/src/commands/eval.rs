@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use foldglass::{ClassSpec, Code, Evaluator, Policy, Reward, count};
+use foldglass::{ClassSpec, Code, Evaluator, Policy, Reward, reward::count};
 use foldglass_study::parallel::{on_threads, threads};
 use serde::{Serialize, Serializer};
 

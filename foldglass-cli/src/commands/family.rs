@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::stats::Summary;
-use foldglass::thermo::family::{
+use foldglass::gibbs::family::{
     Averages, Couplings, Energy, Family, FamilyError, Limit, Settings as WalkSettings, Walk,
     complete_reward,
 };
+use foldglass::support::stats::Summary;
 use foldglass::{ClassSpec, Stream, Task};
 use foldglass_study::parallel::{in_order, threads};
 use foldglass_study::{ClassWords, Error as StudyError, words};

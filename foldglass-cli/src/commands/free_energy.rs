@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::cavi;
-use foldglass::thermo::free_energy::{self, Point, tracker};
-use foldglass::thermo::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
+use foldglass::dynamics::cavi;
+use foldglass::gibbs::free_energy::{self, Point, tracker};
+use foldglass::gibbs::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
 use foldglass::{Class, ClassSpec, Policy, Stream};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;

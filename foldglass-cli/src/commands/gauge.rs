@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use foldglass::exact::lowest_terms;
-use foldglass::gauge::{
+use foldglass::landscape::gauge::{
     Canonical, Freedom, Links, Relabelling, agreement, canonical, links, relabelling_between,
 };
-use foldglass::policy::CodeForm;
-use foldglass::{Class, ClassSpec, Code, Reward, Stream, Symbol, count};
+use foldglass::model::policy::CodeForm;
+use foldglass::support::exact::lowest_terms;
+use foldglass::{Class, ClassSpec, Code, Reward, Stream, Symbol, reward::count};
 use foldglass_study::claims;
 use foldglass_study::files::Input;
 use foldglass_study::tables::Source;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::anatomy;
+use foldglass::landscape::anatomy;
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;

@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use foldglass::watch::{Observer, Progress};
+use foldglass::support::watch::{Observer, Progress};
 use foldglass_nn::fleet::{FleetError, Piece};
 use foldglass_study::claims::{self, LABEL};
 use foldglass_study::disk::{read_hashed, remove_unfinished, replace_hashed};

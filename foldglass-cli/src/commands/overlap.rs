@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use clap::Args;
-use foldglass::chain::Chains;
-use foldglass::stats::Autocorrelation;
-use foldglass::thermo::overlap::{
+use foldglass::dynamics::chain::Chains;
+use foldglass::gibbs::overlap::{
     Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
 };
-use foldglass::watch::Stopped;
+use foldglass::support::stats::Autocorrelation;
+use foldglass::support::watch::Stopped;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
@@ -180,7 +180,7 @@ fn stopped() -> Error {
 
 fn refuse(error: SampleError) -> Error {
     match error {
-        SampleError::Chain(foldglass::chain::ChainError::TooLarge(error)) => error.into(),
+        SampleError::Chain(foldglass::dynamics::chain::ChainError::TooLarge(error)) => error.into(),
         other => Error::Usage(other.to_string()),
     }
 }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::thermo::bands::Point;
-use foldglass::thermo::parity::{Climb, Melting, Parity, Transition};
+use foldglass::gibbs::bands::Point;
+use foldglass::gibbs::parity::{Climb, Melting, Parity, Transition};
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
@@ -150,7 +150,7 @@ impl Solved {
 
 impl Serialize for Solved {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let band = |band: foldglass::thermo::parity::Band| Band {
+        let band = |band: foldglass::gibbs::parity::Band| Band {
             reward: Reward::new(band.numerator, band.denominator),
             count: band.count.to_string(),
         };

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::policy::CodeForm;
+use foldglass::model::policy::CodeForm;
 use foldglass::{Class, ClassSpec, Reward, Symbol};
 use foldglass_nn::backend::ModelState;
 use foldglass_nn::bridge::{self, BridgeError};

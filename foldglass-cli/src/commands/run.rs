@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use foldglass::Allowance;
-use foldglass::memory::Bytes;
+use foldglass::support::memory::Bytes;
 use foldglass_study::parallel::threads;
 use foldglass_study::{
     End, Executed, Forecast, Options, Registry, SeriesForecast, Shard, Study, execute, forecast,

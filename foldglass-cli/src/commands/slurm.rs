@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::Allowance;
-use foldglass::memory::Bytes;
+use foldglass::support::memory::Bytes;
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::stats::{Interval, Proportion};
+use foldglass::support::stats::{Interval, Proportion};
 use foldglass_study::disk::replace;
 use foldglass_study::method::shown;
 use foldglass_study::{Error as StudyError, PointSummary, Registry, claims, gather, summarize};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use foldglass::quasigroup::{LatinSquare, Symbol};
+use foldglass::model::quasigroup::{LatinSquare, Symbol};
 use foldglass_study::words;
 use serde::{Serialize, Serializer};
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::LatinSquare;
-use foldglass::watch::Progress;
+use foldglass::support::watch::Progress;
 use foldglass_nn::backend::BackendError;
 use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError, Piece};
 use foldglass_nn::origin::Origin;

@@ -133,7 +133,7 @@ struct LeafEntry<'a> {
     reward: Reward,
     /// Not `shelf`, which `certify` has as a number: this count may pass 2^53.
     shelf_size: String,
-    actions: &'a [foldglass::quasigroup::Symbol],
+    actions: &'a [foldglass::model::quasigroup::Symbol],
     barrier: Option<Reward>,
     steepest: String,
     random: f64,

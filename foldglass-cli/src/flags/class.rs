@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use clap::Args;
-use foldglass::class::SpecError;
-use foldglass::quasigroup::Symbol;
-use foldglass::task::TaskError;
+use foldglass::model::class::SpecError;
+use foldglass::model::quasigroup::Symbol;
+use foldglass::model::task::TaskError;
 use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
 use foldglass_study::tables::Tables;
 use foldglass_study::{ClassWords, words};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use foldglass::stats::{Proportion, bounded_mean};
+use foldglass::support::stats::{Proportion, bounded_mean};
 use serde_json::{Value, json};
 
 use crate::mistakes::refuses;

@@ -1,9 +1,9 @@
 //! Describes a class: its cells as grids, and what can be done with it (paper, section 2.1).
 
 use dashu_int::UBig;
-use foldglass::class::{CellKey, Group, Shape};
-use foldglass::count::Counter;
-use foldglass::{Class, Code, Symbol, escape};
+use foldglass::model::class::{CellKey, Group, Shape};
+use foldglass::reward::count::Counter;
+use foldglass::{Class, Code, Symbol, landscape::escape};
 use foldglass_report::draw::check_size;
 use serde::Serialize;
 

@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use foldglass::cavi::{self, HOTTEST, Resets, Runs as CaviRuns};
-use foldglass::chain::{self, Chains, Kernel, Order, random_code};
-use foldglass::count::Counter;
+use foldglass::dynamics::cavi::{self, HOTTEST, Resets, Runs as CaviRuns};
+use foldglass::dynamics::chain::{self, Chains, Kernel, Order, random_code};
+use foldglass::reward::count::Counter;
 use foldglass::{Allowance, Code, Policy, Stream, Symbol};
 use foldglass_report::error::Error;
 use serde::de::Error as _;

@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use foldglass::anatomy::Defence;
-use foldglass::count::Counter;
+use foldglass::landscape::anatomy::Defence;
+use foldglass::reward::count::Counter;
 use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
 use foldglass_report::error::Error;
 use foldglass_report::inspect::{Limits, inspect};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldglass::chain::{Chains, Kernel, Order, Settings, random_code};
-use foldglass::claim::Finding;
-use foldglass::escape;
+use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings, random_code};
+use foldglass::landscape::escape;
 use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::proof::claim::Finding;
 use foldglass::{Class, Code, Stream, Symbol};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use foldglass::claim::{self, Kind};
-use foldglass::watch::{Observer, Progress};
-use foldglass::{Class, Code, Reward, escape as library};
+use foldglass::proof::claim::{self, Kind};
+use foldglass::support::watch::{Observer, Progress};
+use foldglass::{Class, Code, Reward, landscape::escape as library};
 use foldglass_report::certify as shelf;
 use foldglass_report::error::Error;
 use foldglass_report::tree::{Spot, flood};

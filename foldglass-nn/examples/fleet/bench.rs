@@ -1,7 +1,7 @@
 //! Measures what a step of a fleet takes, in all and by kernel.
 
 use crate::{Outcome, backend, model, precision};
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::cuda::Cuda;
 use foldglass_nn::settings::{ModelSettings, Settings};

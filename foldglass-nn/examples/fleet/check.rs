@@ -1,7 +1,7 @@
 //! Compares back ends with the dense reference: gradients, decoding, draws, the same run twice.
 
 use crate::{Outcome, backend, model, precision, weights};
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;

@@ -2,15 +2,15 @@
 //! classes of an item in one fleet, which the commands, of one class each, do not do.
 
 use crate::{Outcome, model, precision};
-use foldglass::chain::random_code;
-use foldglass::class::{Class, Shape as Window};
-use foldglass::inputs::InputLaw;
-use foldglass::memory::Allowance;
-use foldglass::policy::Code;
-use foldglass::quasigroup::LatinSquare;
-use foldglass::stream::Stream;
-use foldglass::task::Task;
-use foldglass::watch::Unwatched;
+use foldglass::dynamics::chain::random_code;
+use foldglass::model::class::{Class, Shape as Window};
+use foldglass::model::inputs::InputLaw;
+use foldglass::model::policy::Code;
+use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::task::Task;
+use foldglass::support::memory::Allowance;
+use foldglass::support::stream::Stream;
+use foldglass::support::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError};
 use foldglass_nn::barrier::{Following, Lines};
 use foldglass_nn::cpu::Cpu;

@@ -17,7 +17,7 @@ mod check;
 mod export;
 mod jobs;
 
-use foldglass::quasigroup::LatinSquare;
+use foldglass::model::quasigroup::LatinSquare;
 use foldglass_nn::backend::Backend;
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::{Cuda, Precision};

@@ -5,7 +5,7 @@ use super::source::{
     ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, LESSON, Precision, Sizes, WEIGHTED_PARTS,
 };
 use crate::backend::BackendError;
-use foldglass::memory::Bytes;
+use foldglass::support::memory::Bytes;
 
 /// `Fleet` of common.cu: the same fields in the same order, each an address.
 #[repr(C)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foldglass::stats::Summary;
+use foldglass::support::stats::Summary;
 use foldglass_study::Record;
 use serde_json::Value;
 

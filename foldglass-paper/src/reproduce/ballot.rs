@@ -159,7 +159,8 @@ pub fn lengths(lengths: &[usize]) -> Law {
 #[cfg(test)]
 mod tests {
     use foldglass::{
-        Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, count, exact,
+        Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, reward::count,
+        support::exact,
     };
 
     use super::*;

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use foldglass::check::verdict::{Effort, Settings, VerdictError, check};
-use foldglass::claim::{Finding, Verdict};
 use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::proof::check::verdict::{Effort, Settings, VerdictError, check};
+use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Class, Code};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::{self, Claims, VerdictWriter};

@@ -12,7 +12,7 @@
 //! - the best temperature: how far the mean at the stated one would have had to lie below our best.
 //! - what has no chance in it: anything else.
 
-use foldglass::stats::{Moments, Proportion, Summary, fisher, welch};
+use foldglass::support::stats::{Moments, Proportion, Summary, fisher, welch};
 use serde::Serialize;
 
 use super::judge::{LEVEL, MeanTest, compared, expected, none_of, solved};

@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use foldglass::claim::Finding;
 use foldglass::landscape::shelf::Workers;
-use foldglass::{Code, Reward, Symbol, count};
+use foldglass::proof::claim::Finding;
+use foldglass::{Code, Reward, Symbol, reward::count};
 use foldglass_study::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

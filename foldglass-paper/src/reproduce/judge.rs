@@ -21,7 +21,7 @@
 //! is above the paper's on too few runs for a difference: that test counts runs and sees no distance.
 //! Of many comparisons one in a hundred differs by chance.
 
-use foldglass::stats::{Moments, Proportion, Summary, fisher, welch};
+use foldglass::support::stats::{Moments, Proportion, Summary, fisher, welch};
 use serde::Serialize;
 
 use super::detect::{Detectable, detectable};

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use foldglass::claim::{Finding, Verdict};
 use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code, Reward};
 use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
 use foldglass_study::claims::{self, Claims, VerdictWriter};

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use foldglass::landscape::ignored::ignored;
-use foldglass::{Class, Code, Reward, Symbol, count};
+use foldglass::{Class, Code, Reward, Symbol, reward::count};
 use foldglass_study::ClassWords;
 use foldglass_study::census::{TrapKind, Traps};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Types what our runs say of a quantity: the number, its spread, its interval.
 
-use foldglass::stats::{Interval, Moments, Proportion, Summary, quantile, welch};
+use foldglass::support::stats::{Interval, Moments, Proportion, Summary, quantile, welch};
 
 use super::judge::LEVEL;
 use crate::report::INTERVAL_LEVEL;

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foldglass::stats::Proportion;
+use foldglass::support::stats::Proportion;
 use foldglass::{Allowance, Class, Code};
 use foldglass_study::{Error as StudyError, Fields, Record, gather};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Puts a measured number beside the stated one.
 
-use foldglass::stats::Interval;
+use foldglass::support::stats::Interval;
 use serde::Serialize;
 
 use super::detect::Detectable;

@@ -2,7 +2,7 @@
 //! specification, "Reference values"). The numbers themselves stand beside each item; only
 //! the comparison reads them.
 
-use foldglass::stats::Proportion;
+use foldglass::support::stats::Proportion;
 use serde::Serialize;
 
 use super::classes::ClassId;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foldglass::class::CellKey;
+use foldglass::model::class::CellKey;
 use foldglass::{Class, Symbol};
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};

@@ -78,8 +78,8 @@ fn number(class: &Class, symbols: &[Symbol]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::chain::random_code;
-    use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, Stream, exact};
+    use foldglass::dynamics::chain::random_code;
+    use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, Stream, support::exact};
 
     /// Every input, one by one.
     #[test]

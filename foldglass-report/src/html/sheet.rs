@@ -238,7 +238,7 @@ fn value(cell: &Cell) -> Option<f64> {
         Cell::Large(value) => value.to_string().parse().ok(),
         Cell::Real(real) => Some(real.value),
         Cell::Exact(fraction) => {
-            let value = foldglass::exact::parse(fraction).ok()?;
+            let value = foldglass::support::exact::parse(fraction).ok()?;
             Some(value.to_f64().value())
         }
         Cell::CountOf(count) => count.rate(),

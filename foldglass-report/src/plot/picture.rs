@@ -1,6 +1,6 @@
 //! Draws curves of means with their intervals.
 
-use foldglass::stats::Interval;
+use foldglass::support::stats::Interval;
 use foldglass_study::PointSummary;
 use kuva::render::render::TextAnchor;
 

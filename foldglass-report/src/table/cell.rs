@@ -1,8 +1,8 @@
 //! Types the entries of a table, and says how a person reads each.
 
 use dashu_int::UBig;
-use foldglass::stats::{Interval, Proportion};
-use foldglass::{Reward, exact};
+use foldglass::support::stats::{Interval, Proportion};
+use foldglass::{Reward, support::exact};
 
 use crate::words::number;
 

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use foldglass::stats::{Interval, Proportion};
+use foldglass::support::stats::{Interval, Proportion};
 use serde_json::{Value, json};
 
 use super::{Cell, Table};

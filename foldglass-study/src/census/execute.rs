@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use foldglass::landscape::census::{Census, Count, Survey};
-use foldglass::watch::{Observer, Tally};
+use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Allowance, Class, Reward};
 
 use super::PartRecord;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use foldglass::watch::{Observer, Progress, Tally};
+use foldglass::support::watch::{Observer, Progress, Tally};
 
 use super::execute::CensusPlan;
 use crate::plan::Shard;
@@ -267,7 +267,8 @@ mod tests {
     use super::*;
     use crate::census::{CensusOptions, Counted, count};
     use foldglass::{
-        Allowance, Class, ClassSpec, InputLaw, LatinSquare, Reward, Shape, Unwatched, exact,
+        Allowance, Class, ClassSpec, InputLaw, LatinSquare, Reward, Shape, Unwatched,
+        support::exact,
     };
 
     fn correlated_parity(length: usize) -> Class {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foldglass::landscape::census::{Census, Count, Trap};
-use foldglass::watch::{Observer, Tally};
+use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Code, Reward};
 use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};

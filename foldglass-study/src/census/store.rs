@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use foldglass::class::ClassSpec;
 use foldglass::landscape::census::{Census, Count, Survey};
-use foldglass::watch::{Observer, Tally, Unwatched};
+use foldglass::model::class::ClassSpec;
+use foldglass::support::watch::{Observer, Tally, Unwatched};
 use foldglass::{Allowance, Reward};
 use serde::{Deserialize, Serialize};
 

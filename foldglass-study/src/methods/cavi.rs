@@ -1,8 +1,10 @@
 //! Runs tabular RLVR as a method of studies (paper, sections 2.1, G.4 and G.5).
 
-use foldglass::cavi::{self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs};
-use foldglass::chain::Schedule;
-use foldglass::policy::InitialLaw;
+use foldglass::dynamics::cavi::{
+    self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs,
+};
+use foldglass::dynamics::chain::Schedule;
+use foldglass::model::policy::InitialLaw;
 use foldglass::{Allowance, Class, Code, Policy};
 use serde::{Deserialize, Serialize};
 

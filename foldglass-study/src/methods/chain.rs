@@ -1,7 +1,9 @@
 //! Runs Monte Carlo chains as a method of studies: at a temperature, annealed, or on a ladder
 //! (paper, section 2.2 and G).
 
-use foldglass::chain::{self, Chains, Kernel, Order, Schedule, Tempering, TemperingState};
+use foldglass::dynamics::chain::{
+    self, Chains, Kernel, Order, Schedule, Tempering, TemperingState,
+};
 use foldglass::{Allowance, Class, Code};
 use serde::{Deserialize, Serialize};
 

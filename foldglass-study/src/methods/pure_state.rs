@@ -6,10 +6,10 @@
 
 mod recipe;
 
-use foldglass::cavi::{self, Rule, Runs};
-use foldglass::chain::{self, Chains};
-use foldglass::thermo::fixed_points::{Likeness, likeness, residuals};
-use foldglass::thermo::marginals::{PureState, Rules, Standing, Trajectories};
+use foldglass::dynamics::cavi::{self, Rule, Runs};
+use foldglass::dynamics::chain::{self, Chains};
+use foldglass::gibbs::fixed_points::{Likeness, likeness, residuals};
+use foldglass::gibbs::marginals::{PureState, Rules, Standing, Trajectories};
 use foldglass::{Allowance, Code, Evaluator, Policy, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ impl InProgress {
         }
         let trajectories = Trajectories::new(plan.class.q(), plan.class.cells(), plan.replicas);
         Ok(InProgress {
-            start_reward: foldglass::count::reward(&code).to_f64(),
+            start_reward: foldglass::reward::count::reward(&code).to_f64(),
             plan: plan.clone(),
             streams,
             allowance,

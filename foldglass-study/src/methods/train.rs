@@ -5,7 +5,7 @@
 
 mod recipe;
 
-use foldglass::watch::Stop;
+use foldglass::support::watch::Stop;
 use foldglass_nn::bridge::{ReadBack, read_back};
 use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
 use foldglass_nn::machine::{Machine, Maker};

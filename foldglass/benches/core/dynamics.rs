@@ -1,9 +1,9 @@
 //! Times the dynamics: iterations of tabular RLVR, sweeps of chains, questions to a counter.
 
 use crate::{Held, class, floor, least_operations, median, median_peak, median_time, median_times};
-use foldglass::cavi::{self, Runs};
-use foldglass::chain::{self, Chains, Kernel, Order, random_code};
-use foldglass::count::{self, Counter};
+use foldglass::dynamics::cavi::{self, Runs};
+use foldglass::dynamics::chain::{self, Chains, Kernel, Order, random_code};
+use foldglass::reward::count::{self, Counter};
 use foldglass::{Allowance, Class, Reward, Shape, Stream};
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,10 @@
 
 use crate::{Held, median_time};
 use foldglass::landscape::census::{Count, Survey};
-use foldglass::watch::Tally;
-use foldglass::{Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Unwatched, exact};
+use foldglass::support::watch::Tally;
+use foldglass::{
+    Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Unwatched, support::exact,
+};
 use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};

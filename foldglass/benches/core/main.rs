@@ -115,7 +115,7 @@ impl Held<'_> {
 /// state, history, window and action one of each in alpha, beta and dQ.
 fn least_operations(class: &Class) -> f64 {
     let q = class.q() as f64;
-    let node = |n: &foldglass::class::Node| {
+    let node = |n: &foldglass::model::class::Node| {
         let states = if n.parent.is_none() { 1.0 } else { q };
         let contexts = q.powi((n.before + 1 + n.after + n.tokens) as i32);
         let passes = if n.ends { 2.0 } else { 3.0 };

@@ -14,15 +14,15 @@
 
 mod bound;
 
-use crate::claim::{Move, Node, Standing, WayOut};
-use crate::count::{CountError, Counter};
-use crate::exact::Reward;
 use crate::landscape::shelf::Workers;
 use crate::landscape::shelf::nodes::Nodes;
-use crate::memory::Allowance;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
-use crate::watch::{Asking, Observer, Progress, Stopped};
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::proof::claim::{Move, Node, Standing, WayOut};
+use crate::reward::count::{CountError, Counter};
+use crate::support::exact::Reward;
+use crate::support::memory::Allowance;
+use crate::support::watch::{Asking, Observer, Progress, Stopped};
 
 /// A cell and the action it takes.
 type Change = (usize, Symbol);
@@ -49,7 +49,7 @@ pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
 /// // An untied class with independent inputs has no barriers.
 /// let way = way_out(&mut workers, &copy, 1000, &Unwatched).unwrap().unwrap();
 /// assert!(way.height.is_zero());
-/// # Ok::<(), foldglass::count::CountError>(())
+/// # Ok::<(), foldglass::reward::count::CountError>(())
 /// ```
 ///
 /// # Panics

@@ -37,13 +37,13 @@ mod walker;
 
 use super::packed::Packing;
 use super::rungs::{Rung, Rungs};
-use crate::class::Class;
-use crate::count::weight::{Whole, Width};
-use crate::exact::Reward;
-use crate::memory::{Allowance, TooLarge};
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
-use crate::watch::Tally;
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::{Whole, Width};
+use crate::support::exact::Reward;
+use crate::support::memory::{Allowance, TooLarge};
+use crate::support::watch::Tally;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use parts::Part;
@@ -174,8 +174,8 @@ impl Survey {
     ///
     /// ```
     /// use foldglass::landscape::census::{Count, Survey};
-    /// use foldglass::watch::{Tally, Unwatched};
-    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Reward, Shape, exact};
+    /// use foldglass::support::watch::{Tally, Unwatched};
+    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Reward, Shape, support::exact};
     /// let spec = ClassSpec {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
     ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))

@@ -6,10 +6,10 @@
 //! agree in these are one, whatever the position in which they differed: the work is linear in T. Pairs
 //! that have come to agree in everything are dropped.
 
-use crate::class::{Class, Node};
-use crate::inputs::Inputs;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
+use crate::model::class::{Class, Node};
+use crate::model::inputs::Inputs;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
 use std::collections::HashMap;
 
 /// Two rollouts on inputs that differ in one position at most.

@@ -1,8 +1,8 @@
 //! Packs codes into 128 bits, and relabels their tokens into a standard order (paper, App. D).
 
 use super::rungs::Rungs;
-use crate::count::weight::Whole;
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
 
 /// A code of a small class as one number.
 pub(super) type Packed = u128;

@@ -5,10 +5,10 @@
 //! places. With alpha the weight that arrives at a state and beta the weight with which it still
 //! earns the reward, a cell earns, with action a, the sum over its flows of alpha * weight * beta.
 
-use crate::class::Class;
-use crate::count::steps::Steps;
-use crate::count::weight::Whole;
-use crate::quasigroup::Symbol;
+use crate::model::class::Class;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::steps::Steps;
+use crate::reward::count::weight::Whole;
 use dashu_int::UBig;
 use std::ops::Range;
 

@@ -15,13 +15,13 @@
 pub(super) mod nodes;
 pub(super) mod workers;
 
-use crate::claim::{Finding, Kind, Move, Node, Verdict};
-use crate::count::CountError;
-use crate::exact::Reward;
-use crate::memory::Allowance;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
-use crate::watch::{Observer, Progress};
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::proof::claim::{Finding, Kind, Move, Node, Verdict};
+use crate::reward::count::CountError;
+use crate::support::exact::Reward;
+use crate::support::memory::Allowance;
+use crate::support::watch::{Observer, Progress};
 use nodes::Nodes;
 use workers::{Sight, Wish};
 
@@ -43,7 +43,7 @@ pub struct Shelf {
 /// A search in progress.
 ///
 /// ```
-/// use foldglass::claim::Finding;
+/// use foldglass::proof::claim::Finding;
 /// use foldglass::landscape::shelf::{Search, Workers};
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
@@ -54,7 +54,7 @@ pub struct Shelf {
 /// search.explore(&mut workers, &Unwatched);
 /// let found = search.finish().unwrap().verdict.finding;
 /// assert!(matches!(found, Finding::Escapes { moves } if moves.len() == 2));
-/// # Ok::<(), foldglass::count::CountError>(())
+/// # Ok::<(), foldglass::reward::count::CountError>(())
 /// ```
 pub struct Search {
     nodes: Nodes,

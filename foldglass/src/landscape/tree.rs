@@ -29,12 +29,12 @@ mod pipeline;
 mod rewards;
 mod vienna;
 
-use crate::class::Class;
-use crate::count::CountError;
-use crate::exact::Reward;
-use crate::memory::{Allowance, TooLarge};
-use crate::policy::Code;
-use crate::watch::{Observer, Progress, Unwatched};
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::reward::count::CountError;
+use crate::support::exact::Reward;
+use crate::support::memory::{Allowance, TooLarge};
+use crate::support::watch::{Observer, Progress, Unwatched};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
@@ -150,7 +150,7 @@ impl Tree {
     ///
     /// ```
     /// use foldglass::landscape::tree::{Nodes, Tree};
-    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, exact};
+    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, support::exact};
     /// let spec = ClassSpec {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
     ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))

@@ -2,10 +2,10 @@
 
 use crate::common::problems;
 use dashu_ratio::RBig;
-use foldglass::anatomy::{Cause, Share, aliasing, answers, consulted, defence, product};
-use foldglass::count::reference::reward_by_rollouts;
-use foldglass::exact::parse;
-use foldglass::stats::Proportion;
+use foldglass::landscape::anatomy::{Cause, Share, aliasing, answers, consulted, defence, product};
+use foldglass::reward::count::reference::reward_by_rollouts;
+use foldglass::support::exact::parse;
+use foldglass::support::stats::Proportion;
 use foldglass::{
     Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task,
 };

@@ -1,12 +1,12 @@
 //! Compares the flood around a code, and the check of what it claims, with visiting every code.
 
 use crate::common::all::{All, census, class, markov, with_a_hole};
-use foldglass::check::verdict::{Effort, Settings, VerdictError, check};
-use foldglass::claim::{Finding, Standing, Verdict, WayOut};
 use foldglass::landscape::barrier::{check_cap, way_out};
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::landscape::tree::{Nodes, Tree};
-use foldglass::watch::Stopped;
+use foldglass::proof::check::verdict::{Effort, Settings, VerdictError, check};
+use foldglass::proof::claim::{Finding, Standing, Verdict, WayOut};
+use foldglass::support::watch::Stopped;
 use foldglass::{
     Allowance, Class, Code, InputLaw, Progress, Reward, Shape, Symbol, Unwatched, Window,
 };
@@ -143,7 +143,7 @@ fn floods_trees_and_censuses_agree() {
             traps += leaf.shelf;
         }
         assert_eq!(traps, count.traps.iter().map(|trap| trap.weight).sum());
-        let tally = foldglass::watch::Tally::new(&Unwatched, "shelves", None);
+        let tally = foldglass::support::watch::Tally::new(&Unwatched, "shelves", None);
         for trap in &count.traps {
             let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
             let code = census.code(trap.code);

@@ -3,10 +3,11 @@
 mod measure;
 mod tempering;
 
-use foldglass::chain::{ChainError, Chains, Kernel, Order, Settings, Tempering};
-use foldglass::exact::parse;
+use foldglass::dynamics::chain::{ChainError, Chains, Kernel, Order, Settings, Tempering};
+use foldglass::support::exact::parse;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Reward, Shape, Stream, Symbol, Task, count,
+    Allowance, Class, Code, InputLaw, LatinSquare, Reward, Shape, Stream, Symbol, Task,
+    reward::count,
 };
 use std::collections::HashSet;
 use std::ops::Range;

@@ -1,9 +1,9 @@
 //! Compares what the checker counts with the definition, one rollout after the other.
 
 use crate::common::problems;
-use foldglass::check::{CheckError, Rollouts, bytes};
-use foldglass::count::Counter;
-use foldglass::count::reference::reward_by_rollouts;
+use foldglass::proof::check::{CheckError, Rollouts, bytes};
+use foldglass::reward::count::Counter;
+use foldglass::reward::count::reference::reward_by_rollouts;
 use foldglass::{Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ pub mod all;
 pub mod neighbours;
 pub mod rewards;
 
-use foldglass::class::CellKey;
+use foldglass::model::class::CellKey;
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};
 use proptest::prelude::*;
 use std::collections::HashMap;

@@ -1,9 +1,9 @@
 //! Compares the counts of rewards with the definition, one rollout after the other.
 
 use crate::common::{Problem, Rational, problems};
-use foldglass::count::reference::reward_by_rollouts;
-use foldglass::count::{self, CountError, Counter, Regime, reward};
-use foldglass::exact::parse;
+use foldglass::reward::count::reference::reward_by_rollouts;
+use foldglass::reward::count::{self, CountError, Counter, Regime, reward};
+use foldglass::support::exact::parse;
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Symbol, Task,
     Window,

@@ -1,13 +1,13 @@
 //! Holds the paths of the theorem to its claims: J never falls, ends at 1, within the bound.
 
-use foldglass::check::path::{PathError, verify};
-use foldglass::claim::{Kind, Path};
-use foldglass::count::{self, Counter};
-use foldglass::escape::{
+use foldglass::landscape::escape::{
     EscapeError, Outcome, Standing, assumptions, collapse, escape, most_moves, search,
 };
-use foldglass::exact::parse;
-use foldglass::policy::InitialLaw;
+use foldglass::model::policy::InitialLaw;
+use foldglass::proof::check::path::{PathError, verify};
+use foldglass::proof::claim::{Kind, Path};
+use foldglass::reward::count::{self, Counter};
+use foldglass::support::exact::parse;
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
     Symbol, Task, Unwatched, Window,

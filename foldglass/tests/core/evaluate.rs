@@ -48,7 +48,7 @@ proptest! {
         for &length in &problem.lengths {
             let single = crate::common::Problem { lengths: vec![length], ..problem.clone() };
             let mut law = single.clone();
-            if let foldglass::inputs::InputLaw::Product(rows) = &mut law.law {
+            if let foldglass::model::inputs::InputLaw::Product(rows) = &mut law.law {
                 rows.truncate(length);
             }
             let (small, big) = (law.class(), &class);

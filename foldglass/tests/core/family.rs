@@ -1,13 +1,14 @@
 //! eq:family against its definitions: complete codes, penalties, the walk and both ends.
 
 use crate::common::all::All;
-use foldglass::exact::parse;
-use foldglass::stats::Summary;
-use foldglass::thermo::family::{
+use foldglass::gibbs::family::{
     Averages, Couplings, Energy, Family, FamilyError, Limit, Settings, Walk, complete_reward,
 };
+use foldglass::support::exact::parse;
+use foldglass::support::stats::Summary;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, Window, count,
+    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, Window,
+    reward::count,
 };
 use std::collections::HashMap;
 
@@ -183,7 +184,7 @@ fn codes_of_the_classes_are_complete_codes_without_penalty() {
                 class.cells(),
                 if tied { family.rows() } else { family.cells() }
             );
-            let code = foldglass::chain::random_code(&class, &mut stream);
+            let code = foldglass::dynamics::chain::random_code(&class, &mut stream);
             let action: HashMap<_, Symbol> = (0..class.cells())
                 .map(|c| (class.key(c), code.action(c)))
                 .collect();

@@ -1,17 +1,17 @@
 //! Reads codes, policies and claims back from what files hold, and refuses everything else.
 
-use foldglass::check::path::verify;
-use foldglass::claim::{
+use foldglass::landscape::escape::{escape, search};
+use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::model::policy::{CODE_FORMAT, CodeForm, POLICY_FORMAT, PolicyForm};
+use foldglass::proof::check::path::verify;
+use foldglass::proof::claim::{
     Finding, Kind, Node, PATH_FORMAT, Path, PathForm, VERDICT_FORMAT, Verdict, VerdictForm,
     VerdictsForm,
 };
-use foldglass::count::Counter;
-use foldglass::escape::{escape, search};
-use foldglass::landscape::shelf::{Search, Workers};
-use foldglass::policy::{CODE_FORMAT, CodeForm, POLICY_FORMAT, PolicyForm};
+use foldglass::reward::count::Counter;
 use foldglass::{
     Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
-    Symbol, Unwatched, exact,
+    Symbol, Unwatched, support::exact,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

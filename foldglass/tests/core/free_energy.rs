@@ -1,20 +1,20 @@
 //! Holds estimates of free energies to closed forms and brute force, and the RLVR loss to its bound.
 
 use crate::common::all::{All, class, markov};
-use foldglass::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
-use foldglass::class::{Class, Shape};
-use foldglass::evaluate::Evaluator;
-use foldglass::inputs::InputLaw;
-use foldglass::memory::Allowance;
-use foldglass::policy::Policy;
-use foldglass::stream::Stream;
-use foldglass::thermo::bands::Bands;
-use foldglass::thermo::density::Plan;
-use foldglass::thermo::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate, tracker};
-use foldglass::thermo::parity::Parity;
-use foldglass::thermo::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
-use foldglass::watch::{Progress, Stopped};
-use foldglass::{Unwatched, cavi};
+use foldglass::dynamics::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
+use foldglass::gibbs::bands::Bands;
+use foldglass::gibbs::density::Plan;
+use foldglass::gibbs::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate, tracker};
+use foldglass::gibbs::parity::Parity;
+use foldglass::gibbs::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
+use foldglass::model::class::{Class, Shape};
+use foldglass::model::inputs::InputLaw;
+use foldglass::model::policy::Policy;
+use foldglass::reward::evaluate::Evaluator;
+use foldglass::support::memory::Allowance;
+use foldglass::support::stream::Stream;
+use foldglass::support::watch::{Progress, Stopped};
+use foldglass::{Unwatched, dynamics::cavi};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ fn it_stops_when_told() {
 fn a_gibbs_target_is_the_chain_at_a_temperature() {
     let class = class("quasigroup", &InputLaw::Uniform, &[3], Shape::tied(0, 1));
     for kernel in [Kernel::Metropolis, Kernel::HeatBath] {
-        let settings = foldglass::chain::Settings {
+        let settings = foldglass::dynamics::chain::Settings {
             kernel,
             order: Order::Cell,
         };

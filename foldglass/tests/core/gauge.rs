@@ -1,11 +1,11 @@
 //! Holds relabellings to what they are: a group that leaves every answer alone.
 
 use crate::common::{exact_inputs, problems};
-use foldglass::gauge::{
+use foldglass::landscape::gauge::{
     Freedom, GaugeError, Relabelling, agreement, canonical, links, relabelling_between,
 };
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, count,
+    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, reward::count,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Compares the positions that codes ignore with the rollouts of all inputs.
 
 use crate::common::problems;
-use foldglass::exact::parse;
 use foldglass::landscape::ignored::{ignored, pairs};
+use foldglass::support::exact::parse;
 use foldglass::{
     Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task,
 };

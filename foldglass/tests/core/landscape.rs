@@ -2,7 +2,7 @@
 
 use crate::common::all::{All, census, class, markov, product, with_a_hole};
 use foldglass::landscape::census::{CensusError, Survey};
-use foldglass::watch::Tally;
+use foldglass::support::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Unwatched, Window};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -2,11 +2,11 @@
 
 use crate::common::all::class;
 use crate::common::{Problem, Rational, exact_inputs, problems};
-use foldglass::chain::random_code;
-use foldglass::gauge::{Freedom, Overlap, Overlaps, Part, Relabelling, agreement};
-use foldglass::thermo::overlap::{BINS, EveryCode, ExactError, Sampling, sample};
+use foldglass::dynamics::chain::random_code;
+use foldglass::gibbs::overlap::{BINS, EveryCode, ExactError, Sampling, sample};
+use foldglass::landscape::gauge::{Freedom, Overlap, Overlaps, Part, Relabelling, agreement};
 use foldglass::{
-    Allowance, Class, Code, InputLaw, Progress, Shape, Stream, Symbol, Unwatched, count,
+    Allowance, Class, Code, InputLaw, Progress, Shape, Stream, Symbol, Unwatched, reward::count,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -113,7 +113,7 @@ fn problem(q: usize, lengths: &[usize], shape: Shape, law: InputLaw) -> Problem 
 }
 
 fn tiny() -> Vec<Problem> {
-    let markov = InputLaw::Markov(foldglass::exact::parse("9/10").unwrap());
+    let markov = InputLaw::Markov(foldglass::support::exact::parse("9/10").unwrap());
     let memory = Shape {
         memory: 2,
         ..Shape::tied(0, 0)

@@ -2,13 +2,13 @@
 
 use crate::common::all::{All, class};
 use dashu_int::UBig;
-use foldglass::cavi::{Rule, Runs, Settings, State};
-use foldglass::class::{Class, Shape};
-use foldglass::inputs::InputLaw;
-use foldglass::memory::Allowance;
-use foldglass::policy::InitialLaw;
-use foldglass::thermo::bands::{Bands, log};
-use foldglass::thermo::parity::Parity;
+use foldglass::dynamics::cavi::{Rule, Runs, Settings, State};
+use foldglass::gibbs::bands::{Bands, log};
+use foldglass::gibbs::parity::Parity;
+use foldglass::model::class::{Class, Shape};
+use foldglass::model::inputs::InputLaw;
+use foldglass::model::policy::InitialLaw;
+use foldglass::support::memory::Allowance;
 use std::collections::BTreeMap;
 
 fn parity(length: usize) -> Class {

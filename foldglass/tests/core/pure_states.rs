@@ -1,13 +1,13 @@
 //! Pure states against their definitions: memory, equilibration, agreement, marginals, correlations.
 
-use foldglass::cavi::{Runs, Settings as CaviSettings};
-use foldglass::chain::{Chains, Kernel, Order, Settings, random_code};
-use foldglass::exact::parse;
-use foldglass::stats::{Autocorrelation, integrated_time};
-use foldglass::thermo::fixed_points::{Activity, active, likeness, residuals};
-use foldglass::thermo::marginals::{
+use foldglass::dynamics::cavi::{Runs, Settings as CaviSettings};
+use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings, random_code};
+use foldglass::gibbs::fixed_points::{Activity, active, likeness, residuals};
+use foldglass::gibbs::marginals::{
     PureState, Rules, Standing, Trajectories, equilibration, one_hot_time,
 };
+use foldglass::support::exact::parse;
+use foldglass::support::stats::{Autocorrelation, integrated_time};
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
 };

@@ -1,8 +1,8 @@
 //! Holds the regulators of RLVR to their objective, summed input by input and token by token.
 
 use crate::common::{Problem, brute_force, problems, rows_from};
-use foldglass::cavi::{Convention, PriorError, Quench, Rule, Runs, Settings};
-use foldglass::chain::Schedule;
+use foldglass::dynamics::cavi::{Convention, PriorError, Quench, Rule, Runs, Settings};
+use foldglass::dynamics::chain::Schedule;
 use foldglass::{Allowance, Class, InputLaw, Policy, Shape};
 use proptest::prelude::*;
 

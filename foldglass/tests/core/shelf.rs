@@ -2,10 +2,10 @@
 
 use crate::common::neighbours::neighbours;
 use crate::common::rewards::Rewards;
-use foldglass::claim::{Finding, Kind, Move, Node};
-use foldglass::count::Counter;
-use foldglass::exact::parse;
 use foldglass::landscape::shelf::{Search, Shelf, Workers};
+use foldglass::proof::claim::{Finding, Kind, Move, Node};
+use foldglass::reward::count::Counter;
+use foldglass::support::exact::parse;
 use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Progress, Shape, Stream, Symbol, Task, Unwatched,
 };

@@ -1,10 +1,10 @@
 //! Compares the barrier tree with what visiting every code of small classes says.
 
 use crate::common::all::{All, census, class, markov, product, with_a_hole};
-use foldglass::exact::parse;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
-use foldglass::memory::{Bytes, TooLarge};
-use foldglass::watch::Tally;
+use foldglass::support::exact::parse;
+use foldglass::support::memory::{Bytes, TooLarge};
+use foldglass::support::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Symbol, Unwatched};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -3,10 +3,10 @@
 
 use crate::common::neighbours::neighbours;
 use crate::common::rewards::Rewards;
-use foldglass::check::verdict::{Checked, Effort, Settings, VerdictError, check};
-use foldglass::claim::{Finding, Kind, Move, Node, Verdict};
-use foldglass::exact::parse;
 use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::proof::check::verdict::{Checked, Effort, Settings, VerdictError, check};
+use foldglass::proof::claim::{Finding, Kind, Move, Node, Verdict};
+use foldglass::support::exact::parse;
 use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
     Unwatched,

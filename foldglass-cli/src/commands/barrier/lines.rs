@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use foldglass::watch::{Observer, Progress};
+use foldglass::support::watch::{Observer, Progress};
 use foldglass_nn::backend::BackendError;
 use foldglass_nn::barrier::{Line, Lines, Trail};
 use foldglass_nn::fleet::FleetError;

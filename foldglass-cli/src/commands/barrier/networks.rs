@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foldglass::watch::Progress;
+use foldglass::support::watch::Progress;
 use foldglass::{Class, LatinSquare};
 use foldglass_nn::barrier::{Following, Line};
 use foldglass_nn::distill::Distillation;

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use foldglass::stats::{
+use foldglass::support::stats::{
     Autocorrelation, effective_size_bulk, effective_size_mean, effective_size_tail,
     integrated_time, r_hat,
 };

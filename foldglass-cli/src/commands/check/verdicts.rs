@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use foldglass::check::verdict::{self, Effort, Settings, VerdictError};
-use foldglass::check::{self, CheckError};
-use foldglass::claim::{StandingWord, Verdict};
-use foldglass::memory::TooLarge;
+use foldglass::proof::check::verdict::{self, Effort, Settings, VerdictError};
+use foldglass::proof::check::{self, CheckError};
+use foldglass::proof::claim::{StandingWord, Verdict};
+use foldglass::support::memory::TooLarge;
 use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use foldglass::Symbol;
-use foldglass::escape::{Collapse, Segment, Standing};
+use foldglass::landscape::escape::{Collapse, Segment, Standing};
 use serde::Serialize;
 
 use crate::output::number;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foldglass::stats::Interval;
+use foldglass::support::stats::Interval;
 use kuva::prelude::TickFormat;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 

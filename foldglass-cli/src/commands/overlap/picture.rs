@@ -1,6 +1,6 @@
 //! Draws distributions of overlaps: a row of panels a temperature, sampled as bars, exact as dots.
 
-use foldglass::thermo::overlap::{Alike, BINS, Distribution};
+use foldglass::gibbs::overlap::{Alike, BINS, Distribution};
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 

@@ -1,6 +1,6 @@
 //! Draws the mean reward of parity against tau / tau_c for growing T (paper, App. F).
 
-use foldglass::thermo::parity::Parity;
+use foldglass::gibbs::parity::Parity;
 use kuva::prelude::{
     LegendEntry, LegendShape, LinePlot, LineStyle, MarkerShape, Plot, ScatterPlot, TickFormat,
 };

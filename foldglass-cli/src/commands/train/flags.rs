@@ -6,7 +6,7 @@ use clap::Args;
 use dashu_int::UBig;
 use dashu_int::ops::{Gcd, UnsignedAbs};
 use dashu_ratio::RBig;
-use foldglass::exact;
+use foldglass::support::exact;
 use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
     Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use foldglass::exact::{lowest_terms, parse};
 use foldglass::landscape::ignored::ignored;
+use foldglass::support::exact::{lowest_terms, parse};
 use foldglass::{Class, InputLaw, Reward, Shape, Window};
 use foldglass_study::Shard;
 use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
@@ -237,7 +237,7 @@ fn trap_line(length: usize, k: &str, found: &Found) -> TrapCensus {
     for code in &traps.codes {
         let ignored = ignored(code, length);
         *sizes.entry(ignored.len()).or_insert(0) += 1;
-        let reward = foldglass::count::reward(code);
+        let reward = foldglass::reward::count::reward(code);
         let number: Vec<usize> = (0..ignored.len())
             .flat_map(|n| [2 * n, 2 * n + 1])
             .collect();

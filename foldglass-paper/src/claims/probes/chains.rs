@@ -1,12 +1,12 @@
 //! Runs short chains and pairs of RLVR: far below the quantum, by the order of a sweep, on the window (3,0), and
 //! quenches of correlated parity (paper, section 4.1, App. G.1, G.3 and G.6).
 
-use foldglass::cavi;
-use foldglass::chain::{Chains, Kernel, Order, Settings};
-use foldglass::exact::parse;
-use foldglass::memory::TooLarge;
-use foldglass::stats::Proportion;
-use foldglass::watch::Tally;
+use foldglass::dynamics::cavi;
+use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings};
+use foldglass::support::exact::parse;
+use foldglass::support::memory::TooLarge;
+use foldglass::support::stats::Proportion;
+use foldglass::support::watch::Tally;
 use foldglass::{Class, Code, InputLaw, Shape};
 use foldglass_study::parallel::in_order;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ const LIMIT: f64 = 1e-7;
 /// A temperature near the quantum.
 const WARM: f64 = 1e-5;
 
-fn failed(error: foldglass::chain::ChainError) -> Error {
+fn failed(error: foldglass::dynamics::chain::ChainError) -> Error {
     Error::Failed(error.to_string())
 }
 

@@ -1,16 +1,16 @@
 //! Leads random codes and policies to reward 1, and has the paths checked (paper, thm. 4.1, App. B, E).
 
-use foldglass::anatomy::defence;
-use foldglass::chain::{self, Chains, random_code};
-use foldglass::check::path::verify;
-use foldglass::claim::{Kind, Path};
-use foldglass::count::Counter;
-use foldglass::escape::{Standing, collapse, escape, most_moves};
-use foldglass::exact::parse;
-use foldglass::policy::InitialLaw;
+use foldglass::dynamics::chain::{self, Chains, random_code};
+use foldglass::landscape::anatomy::defence;
+use foldglass::landscape::escape::{Standing, collapse, escape, most_moves};
+use foldglass::model::policy::InitialLaw;
+use foldglass::proof::check::path::verify;
+use foldglass::proof::claim::{Kind, Path};
+use foldglass::reward::count::Counter;
+use foldglass::support::exact::parse;
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
-    count,
+    reward::count,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ pub fn codes(bench: &Bench) -> Result<Option<Escapes>, Error> {
 }
 
 fn finishes(path: &Path) -> usize {
-    let is_finish = |m: &&foldglass::claim::Move| m.kind == Some(Kind::Finish);
+    let is_finish = |m: &&foldglass::proof::claim::Move| m.kind == Some(Kind::Finish);
     path.moves.iter().filter(is_finish).count()
 }
 
@@ -182,7 +182,8 @@ pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
     let mut stream = Stream::new(bench.seed, 8);
     let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
     let runs = bench.scaled(60, 6);
-    let refuse = |error: foldglass::escape::EscapeError| Error::Failed(error.to_string());
+    let refuse =
+        |error: foldglass::landscape::escape::EscapeError| Error::Failed(error.to_string());
     let (mut drop, mut arrived) = (0f64, 0u64);
     for _ in 0..runs {
         bench.go_on()?;
@@ -257,7 +258,8 @@ const DRAWN: u64 = 20;
 /// Optimal policies of window (2,0) whose first two steps are mixed: as local maxima, cell by cell.
 fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread, Error> {
     let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(2, 0));
-    let refuse = |error: foldglass::escape::EscapeError| Error::Failed(error.to_string());
+    let refuse =
+        |error: foldglass::landscape::escape::EscapeError| Error::Failed(error.to_string());
     let mut evaluator = Evaluator::new(&class, Allowance::default())?;
     let mut spread = Spread {
         maxima: 0,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use foldglass::chain::random_code;
-use foldglass::exact::lowest_terms;
-use foldglass::gauge::{Freedom, Relabelling, agreement, links};
-use foldglass::{Allowance, Class, Code, InputLaw, Shape, Stream, Symbol, count};
+use foldglass::dynamics::chain::random_code;
+use foldglass::landscape::gauge::{Freedom, Relabelling, agreement, links};
+use foldglass::support::exact::lowest_terms;
+use foldglass::{Allowance, Class, Code, InputLaw, Shape, Stream, Symbol, reward::count};
 use serde::{Deserialize, Serialize};
 
 use super::class;

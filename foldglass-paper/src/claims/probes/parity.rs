@@ -2,9 +2,9 @@
 //! section 4.2, App. F, Fig. 1).
 
 use dashu_int::IBig;
-use foldglass::anatomy::{StepKind, product, steps};
-use foldglass::thermo::parity::Parity;
-use foldglass::{Code, InputLaw, Reward, Shape, Symbol, count};
+use foldglass::gibbs::parity::Parity;
+use foldglass::landscape::anatomy::{StepKind, product, steps};
+use foldglass::{Code, InputLaw, Reward, Shape, Symbol, reward::count};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ fn log_z_apart(bench: &Bench, length: usize) -> Result<f64, Error> {
     let class = class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let cells = class.cells();
-    let mut counter = foldglass::count::Counter::new(
+    let mut counter = foldglass::reward::count::Counter::new(
         Code::from_fn(&class, |_| 0),
         foldglass::Allowance::default(),
     )?;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use foldglass::chain::random_code;
-use foldglass::claim::{Kind, Path};
-use foldglass::escape::escape;
-use foldglass::policy::InitialLaw;
+use foldglass::dynamics::chain::random_code;
+use foldglass::landscape::escape::escape;
+use foldglass::model::policy::InitialLaw;
+use foldglass::proof::claim::{Kind, Path};
 use foldglass::{Allowance, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol};
 use serde::{Deserialize, Serialize};
 
@@ -200,7 +200,7 @@ impl Steps {
     fn gradients(&mut self, stream: &mut Stream) -> Result<(), Error> {
         let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
         let code = random_code(&class, stream);
-        let consulted = foldglass::anatomy::consulted(&code);
+        let consulted = foldglass::landscape::anatomy::consulted(&code);
         let mut evaluator = Evaluator::new(&class, Allowance::default())?;
         let mut policy = Policy::deterministic(&code);
         let before = evaluator.evaluate(&policy);

@@ -1,8 +1,8 @@
 //! Runs tabular RLVR twice from the same seeds, cold and without a regulator (paper, App. G.5).
 
-use foldglass::cavi::{Runs, Settings};
-use foldglass::policy::InitialLaw;
-use foldglass::stats::Summary;
+use foldglass::dynamics::cavi::{Runs, Settings};
+use foldglass::model::policy::InitialLaw;
+use foldglass::support::stats::Summary;
 use foldglass::{InputLaw, Shape};
 use serde::{Deserialize, Serialize};
 

@@ -271,8 +271,8 @@ fn is_latin(q: usize, table: &[usize]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::count;
-    use foldglass::{InputLaw, Shape, Stream, exact::parse};
+    use foldglass::reward::count;
+    use foldglass::{InputLaw, Shape, Stream, support::exact::parse};
 
     /// A slip in the order of cells, in the fold or in the weights shows against the library.
     #[test]
@@ -298,7 +298,7 @@ mod tests {
             let whole: u64 = small.inputs.iter().map(|(_, weight)| weight).sum();
             let mut stream = Stream::new(1, 0);
             for _ in 0..50 {
-                let code = foldglass::chain::random_code(&class, &mut stream);
+                let code = foldglass::dynamics::chain::random_code(&class, &mut stream);
                 let found = small.reward(&small.read(&code)) as f64 / whole as f64;
                 assert!((found - count::reward(&code).to_f64()).abs() < 1e-12);
             }

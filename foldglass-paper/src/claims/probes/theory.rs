@@ -1,16 +1,16 @@
 //! Looks at the identities behind the mapping: J and its average over codes, bounds, gradients, single
 //! changes (paper, sections 2, 3, App. A to C, E).
 
-use foldglass::cavi::Runs;
-use foldglass::chain::random_code;
-use foldglass::count::Counter;
-use foldglass::policy::InitialLaw;
-use foldglass::thermo::family::{Averages, Couplings, Family, Limit, complete_reward};
-use foldglass::thermo::parity::Parity;
-use foldglass::thermo::variational::lowest_loss;
+use foldglass::dynamics::cavi::Runs;
+use foldglass::dynamics::chain::random_code;
+use foldglass::gibbs::family::{Averages, Couplings, Family, Limit, complete_reward};
+use foldglass::gibbs::parity::Parity;
+use foldglass::gibbs::variational::lowest_loss;
+use foldglass::model::policy::InitialLaw;
+use foldglass::reward::count::Counter;
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
-    count,
+    reward::count,
 };
 use serde::{Deserialize, Serialize};
 
@@ -171,7 +171,7 @@ pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
             }
         }
         for tau in TAUS {
-            let settings = foldglass::cavi::Settings::plain(tau, 2000);
+            let settings = foldglass::dynamics::cavi::Settings::plain(tau, 2000);
             let allowance = Allowance::default();
             let reached = lowest_loss(
                 class,
@@ -481,7 +481,7 @@ const FIXED_RUNS: u64 = 8;
 /// The residual of a damped iteration at its end: how far the undamped one would still move.
 fn fixed_residual(bench: &Bench) -> Result<f64, Error> {
     let class = class("z:3", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
-    let settings = foldglass::cavi::Settings::plain(TAU, 2000);
+    let settings = foldglass::dynamics::cavi::Settings::plain(TAU, 2000);
     let mut most = 0f64;
     for run in 0..FIXED_RUNS {
         let only = run..run + 1;

@@ -1,9 +1,9 @@
 //! Measures the barriers and shelves of the tied endpoints that `reproduce` left (paper, section 5, App. G.6).
 
-use foldglass::claim::Standing;
-use foldglass::count::Counter;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::Workers;
+use foldglass::proof::claim::Standing;
+use foldglass::reward::count::Counter;
 use serde::{Deserialize, Serialize};
 
 use crate::claims::Bench;

@@ -1,6 +1,6 @@
 //! States appendix G's conventions and G.1: how chains become stationary (tab:equilibration).
 
-use foldglass::stats::Summary;
+use foldglass::support::stats::Summary;
 
 use super::{Claim, Decided, basis, claim, exhaustive, numbers, ours, result, sampled};
 use crate::reproduce::classes::{PARITY, QG03, TIED};

@@ -1,6 +1,6 @@
 //! States G.4: distilled networks and the lines between them (tab:containment, tab:escape).
 
-use foldglass::stats::{Proportion, fisher};
+use foldglass::support::stats::{Proportion, fisher};
 
 use super::transformers::{chance, of};
 use super::{

@@ -16,7 +16,7 @@ use crate::reproduce::items::relabelling::{
 use crate::reproduce::items::{temperature, temperature_b};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN};
 use crate::reproduce::{self, Key, LEVEL, Row};
-use foldglass::stats::{Moments, Summary, welch};
+use foldglass::support::stats::{Moments, Summary, welch};
 
 const SECTION: &str = "App. G.5";
 

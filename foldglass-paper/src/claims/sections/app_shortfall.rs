@@ -1,6 +1,6 @@
 //! States G.3: the gap between RLVR and Monte Carlo (tab:shortfall).
 
-use foldglass::stats::Summary;
+use foldglass::support::stats::Summary;
 
 use super::{Claim, all_numbers, claim, numbers, result, sampled, undecided};
 use crate::claims::probes::chains::ColdChains;

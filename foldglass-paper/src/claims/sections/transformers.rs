@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foldglass::stats::{Proportion, fisher};
+use foldglass::support::stats::{Proportion, fisher};
 
 use super::{
     Absent, Claim, Decided, Facts, Matters, basis, claim, networks, numbers, ours, undecided,

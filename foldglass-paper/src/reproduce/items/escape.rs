@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foldglass::stats::Proportion;
+use foldglass::support::stats::Proportion;
 
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::fleets::{ESCAPE, Stretch};

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use foldglass::stats::Proportion;
+use foldglass::support::stats::Proportion;
 use kuva::prelude::TickFormat;
 
 use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};

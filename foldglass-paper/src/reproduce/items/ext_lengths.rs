@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use foldglass::stats::{Interval, Proportion, fisher};
+use foldglass::support::stats::{Interval, Proportion, fisher};
 use kuva::prelude::TickFormat;
 
 use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use foldglass::Reward;
-use foldglass::stats::Proportion;
+use foldglass::support::stats::Proportion;
 use kuva::prelude::TickFormat;
 
 use super::ext_lengths::PARITY as LENGTHS;

@@ -1,7 +1,7 @@
 //! fig:temperature_untied (a): greedy reward against tau, seven classes, and beside it the table of
 //! resets.
 
-use foldglass::stats::{Interval, Proportion, Summary};
+use foldglass::support::stats::{Interval, Proportion, Summary};
 use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
 use kuva::render::render::{Scene, TextAnchor};
 

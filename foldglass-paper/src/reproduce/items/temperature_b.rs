@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use foldglass::stats::Summary;
+use foldglass::support::stats::Summary;
 use kuva::prelude::{
     Layout, LegendEntry, LinePlot, MarkerShape, Plot, ScatterPlot, SvgBackend, TickFormat,
     render_multiple,

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use foldglass::cavi::{Rule, Runs};
-use foldglass::chain::{self, Chains, Kernel, Order, random_code};
-use foldglass::thermo::fixed_points::Activity;
-use foldglass::thermo::marginals::{MOST_ACTIONS, Trajectories};
+use foldglass::dynamics::cavi::{Rule, Runs};
+use foldglass::dynamics::chain::{self, Chains, Kernel, Order, random_code};
+use foldglass::gibbs::fixed_points::Activity;
+use foldglass::gibbs::marginals::{MOST_ACTIONS, Trajectories};
 use foldglass::{Allowance, Class, Code, Stream};
 
 use super::InProgress;

@@ -6,11 +6,11 @@
 //!   every class. This always leads out.
 
 use super::{Change, Stepped};
-use crate::class::Class;
-use crate::count::Counter;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
-use crate::watch::{Asking, Observer, Progress, Stopped};
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::Counter;
+use crate::support::watch::{Asking, Observer, Progress, Stopped};
 
 /// The most changes that are tried.
 const MOST_HELD: usize = 1000;

@@ -10,9 +10,9 @@
 use super::Frame;
 use super::descent::namings;
 use super::prefixes::Prefixes;
-use crate::count::weight::Whole;
 use crate::landscape::rungs::Rungs;
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
 use dashu_int::UBig;
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -4,9 +4,9 @@
 //! names in a step stands for q! / (q - k)! codes: those in which they have other names.
 
 use super::seen::Layout;
-use crate::count::weight::Whole;
 use crate::landscape::rungs::{Rung, Rungs};
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
 use std::ops::ControlFlow;
 
 /// Which rungs are gone through.

@@ -5,9 +5,9 @@
 //! to the token: the ways to fill them are counted.
 
 use super::descent::forgets;
-use crate::count::weight::Whole;
 use crate::landscape::rungs::{Rung, Rungs};
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
 
 /// An action, and what it earns.
 #[derive(Debug, Clone, Copy)]

@@ -6,9 +6,9 @@
 
 use super::descent::{Descent, Stretch};
 use super::{Frame, Merged};
-use crate::count::weight::Whole;
 use crate::landscape::packed::Packed;
 use crate::landscape::rungs::Rungs;
+use crate::reward::count::weight::Whole;
 use std::ops::{ControlFlow, Range};
 
 /// What is done with the codes of a stretch.

@@ -7,7 +7,7 @@ use super::descent::{Descent, Stretch};
 use super::walker::{Search, Walker};
 use super::{Count, Survey};
 use crate::landscape::rungs::Rungs;
-use crate::watch::{Tally, Unwatched};
+use crate::support::watch::{Tally, Unwatched};
 use crate::{Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Window};
 use dashu_ratio::RBig;
 use proptest::prelude::*;

@@ -12,11 +12,11 @@
 use super::descent::{Descent, Stretch, forgets};
 use super::seen::{Layout, Seen, Sight};
 use super::table::Table;
-use crate::count::weight::Whole;
 use crate::landscape::packed::Packing;
 use crate::landscape::rungs::{Rung, Rungs};
-use crate::quasigroup::Symbol;
-use crate::watch::Tally;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
+use crate::support::watch::Tally;
 use std::ops::ControlFlow;
 
 /// How a class is come to.

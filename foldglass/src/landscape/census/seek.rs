@@ -13,9 +13,9 @@ use super::Trap;
 use super::descent::{Descent, namings};
 use super::visit::{Leaf, Visit};
 use super::walker::Search;
-use crate::count::weight::Whole;
 use crate::landscape::packed::relabel;
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
 use std::hash::Hash;
 
 /// A code that may be a trap, and the codes it stands for.

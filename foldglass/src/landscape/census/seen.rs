@@ -15,9 +15,9 @@
 //! only: where the bit s is 0, a token earns what it does not earn where s is 1, so a prefix is seen
 //! by alpha(x, 0, y) - alpha(x, 1, y).
 
-use crate::count::weight::Whole;
 use crate::landscape::rungs::{Rung, Rungs};
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
 use dashu_ratio::RBig;
 
 /// A linear function of the weights at the places of a level.

@@ -1,6 +1,6 @@
 //! Numbers rows of integers, equal ones alike, in the order in which they come.
 
-use crate::count::weight::Whole;
+use crate::reward::count::weight::Whole;
 
 /// Rows of one length, each once.
 pub(super) struct Table<W> {

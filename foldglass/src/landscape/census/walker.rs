@@ -5,11 +5,11 @@
 
 use super::seen::Layout;
 use super::{Frame, KEPT};
-use crate::count::weight::Whole;
 use crate::landscape::packed::{Packed, relabel};
 use crate::landscape::rungs::{Rung, Rungs};
-use crate::quasigroup::Symbol;
-use crate::watch::Tally;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::weight::Whole;
+use crate::support::watch::Tally;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 

@@ -3,10 +3,10 @@
 //! A code is known by its *changes*: the cells whose action is not that of the start, ascending,
 //! with their actions. A hash finds the codes that may be equal to a new one; the changes decide.
 
-use crate::claim::{Kind, Move, Node};
-use crate::exact::Reward;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::proof::claim::{Kind, Move, Node};
+use crate::support::exact::Reward;
 use std::collections::HashMap;
 
 /// The cells that differ from the start, ascending, with their actions.
@@ -182,12 +182,12 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::class::{Class, Shape};
-    use crate::inputs::InputLaw;
-    use crate::memory::Allowance;
-    use crate::quasigroup::LatinSquare;
-    use crate::stream::Stream;
-    use crate::task::Task;
+    use crate::model::class::{Class, Shape};
+    use crate::model::inputs::InputLaw;
+    use crate::model::quasigroup::LatinSquare;
+    use crate::model::task::Task;
+    use crate::support::memory::Allowance;
+    use crate::support::stream::Stream;
     use std::collections::HashSet;
 
     /// Adds random changes of random codes; compares with a set of whole codes.

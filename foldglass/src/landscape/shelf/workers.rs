@@ -1,12 +1,12 @@
 //! Looks at the single-cell changes of many codes at once.
 
 use super::nodes::Nodes;
-use crate::class::Class;
-use crate::count::{CountError, Counter};
-use crate::memory::Allowance;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
-use crate::watch::{Asking, Observer, Progress, Stopped};
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::{CountError, Counter};
+use crate::support::memory::Allowance;
+use crate::support::watch::{Asking, Observer, Progress, Stopped};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

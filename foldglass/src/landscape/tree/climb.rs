@@ -4,7 +4,7 @@ use super::levels::Levels;
 use super::pipeline::in_order;
 use super::{Pace, TreeError};
 use crate::landscape::packed::{name_in_order, read_renamed};
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
 use std::ops::Range;
 
 /// Stands on a code.

@@ -5,7 +5,7 @@ use super::joins::{Joins, NEW};
 use super::levels::Levels;
 use super::pipeline::in_order;
 use super::{Leaf, Pace, Stuck, Tree, TreeError};
-use crate::policy::Code;
+use crate::model::policy::Code;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -4,10 +4,10 @@ use super::climb::NODES;
 use super::numbering::{Numbering, Span};
 use super::pipeline::in_order;
 use super::{Nodes, Pace, Tree, TreeError, climb, flood, rewards};
-use crate::class::Class;
 use crate::landscape::rungs::Rungs;
-use crate::memory::Allowance;
-use crate::watch::Observer;
+use crate::model::class::Class;
+use crate::support::memory::Allowance;
+use crate::support::watch::Observer;
 use dashu_int::ops::BitTest;
 use std::ops::Range;
 

@@ -3,12 +3,12 @@
 use super::numbering::Numbering;
 use super::pipeline::in_order;
 use super::{Pace, TreeError};
-use crate::class::Class;
-use crate::count::{CountError, Counter};
 use crate::landscape::rungs::Rungs;
-use crate::memory::Allowance;
-use crate::policy::Code;
-use crate::quasigroup::Symbol;
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::{CountError, Counter};
+use crate::support::memory::Allowance;
 
 /// About how many nodes a job has.
 const JOB: usize = 32_768;

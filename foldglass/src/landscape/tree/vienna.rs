@@ -14,8 +14,8 @@
 //! reward meet before they meet a higher one, all but the first of them have a lower barrier there.
 
 use super::levels::Levels;
-use crate::exact::Reward;
-use crate::quasigroup::Symbol;
+use crate::model::quasigroup::Symbol;
+use crate::support::exact::Reward;
 use std::io::{self, Write};
 
 /// A landscape as `barriers` reads it.

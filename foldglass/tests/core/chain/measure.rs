@@ -1,7 +1,7 @@
 //! Compares what chains and tempering sample with the Gibbs measure, summed over all codes.
 
 use super::*;
-use foldglass::stats::{Autocorrelation, chi_square_tail, integrated_time};
+use foldglass::support::stats::{Autocorrelation, chi_square_tail, integrated_time};
 
 /// The samples of a histogram.
 const SAMPLES: u64 = 4800;

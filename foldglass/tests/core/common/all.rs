@@ -1,8 +1,8 @@
 //! Visits every code of a small class, by the definitions.
 
-use foldglass::exact::parse;
 use foldglass::landscape::census::{Census, Count, Survey};
-use foldglass::watch::Tally;
+use foldglass::support::exact::parse;
+use foldglass::support::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Unwatched};
 use std::collections::{BinaryHeap, HashSet};
 

@@ -1,6 +1,6 @@
 //! Remembers rewards by the definition.
 
-use foldglass::count::reference::reward_by_rollouts;
+use foldglass::reward::count::reference::reward_by_rollouts;
 use foldglass::{Class, Code, Reward};
 use std::collections::HashMap;
 

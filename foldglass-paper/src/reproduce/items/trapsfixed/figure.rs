@@ -1,7 +1,7 @@
 //! Draws fig:trapsfixed: reward, Bhattacharyya coefficient and null on the left axis, entropy on the
 //! right, a panel a family.
 
-use foldglass::stats::{Interval, Summary};
+use foldglass::support::stats::{Interval, Summary};
 use kuva::prelude::{MarkerShape, TickFormat};
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 

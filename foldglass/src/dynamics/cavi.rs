@@ -1,0 +1,314 @@
+//! Runs tabular RLVR: damped coordinate ascent on J + tau sum H (paper, sections 2.1, G.4 and G.5).
+//!
+//! An iteration takes one exact gradient dQ at the old policy, draws a mask of the cells, and moves
+//! the masked ones part of the way to softmax(dQ / tau). Several runs go side by side through the
+//! same vectors where windows are narrow; each draws from its own stream, in the order of the
+//! cells, so its result does not depend on its neighbours.
+//!
+//! - `settings`: what a run does, as data.
+//! - `regulator`: whose entropies count how much, and priors in their place.
+//! - `rule`: one iteration.
+//! - `outcome`: how a run stands.
+
+mod outcome;
+mod regulator;
+mod rule;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use crate::model::class::{Class, Group, PANEL};
+use crate::model::policy::{Policy, Table};
+use crate::reward::evaluate::{Passes, Scale};
+use crate::reward::kernels::Kernels;
+use crate::support::memory::{Allowance, TooLarge};
+use crate::support::stream::Stream;
+use regulator::Regulator;
+
+pub use outcome::Outcome;
+pub use regulator::{Convention, PriorError};
+pub use settings::{Quench, Resets, Rule, Settings, UnknownSetting};
+
+/// Values this close count as equal at tau = 0.
+pub const VALUE_TIE: f64 = 1e-13;
+
+/// Probabilities this close count as equal when the greedy action is read off.
+pub const GREEDY_TIE: f64 = 1e-12;
+
+/// The largest temperature: beyond it tau times an entropy is no number.
+pub const HOTTEST: f64 = 1e300;
+
+/// All that runs need to go on later, with the settings and numbers they were started with.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct State {
+    /// Iterations done.
+    pub done: usize,
+    /// The policies, run by run, cell by cell.
+    pub rows: Vec<Vec<f64>>,
+    /// The logits likewise, under the gradient rule.
+    pub logits: Option<Vec<Vec<f64>>>,
+    /// How far each run's stream has come.
+    pub positions: Vec<u128>,
+}
+
+/// Runs in progress, side by side.
+///
+/// ```
+/// use foldglass::dynamics::cavi::{Runs, Settings};
+/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let mut runs = Runs::new(&class, Settings::plain(1e-13, 500), 7, 0..3, Allowance::default()).unwrap();
+/// runs.advance(500);
+/// assert_eq!(runs.outcomes().len(), 3);
+/// ```
+pub struct Runs {
+    settings: Settings,
+    passes: Passes,
+    kernels: Kernels,
+    table: Table,
+    regulator: Regulator,
+    /// J of each run's policy at its last gradient.
+    rewards: Vec<f64>,
+    /// Logits, kept for the gradient rule alone.
+    logits: Vec<f64>,
+    streams: Vec<Stream>,
+    /// By place in a table of cells: which of all tosses decides, run by run and cell by cell; behind them
+    /// all comes one for idle lanes.
+    tosses: Vec<u32>,
+    /// By group: its first node, the last that the way back comes to.
+    first_nodes: Vec<usize>,
+    mask: Vec<u8>,
+    /// Random bytes, and tosses made of them.
+    bytes: Vec<u8>,
+    done: usize,
+}
+
+impl Runs {
+    /// The number of runs that share vectors on a class: 8 where windows show no symbol but x_t and
+    /// one that leaves, else 1.
+    pub fn side_by_side(class: &Class) -> usize {
+        let past = class.shape().window.past;
+        let is_narrow = |group: &Group| {
+            let leaving = usize::from(group.before > 0 && group.before == past);
+            group.before + group.after == leaving
+        };
+        if class.groups().iter().all(is_narrow) {
+            PANEL
+        } else {
+            1
+        }
+    }
+
+    /// Starts the runs numbered `numbers` of `seed`, at most `side_by_side` of them.
+    ///
+    /// # Panics
+    /// If there are more runs than go side by side, or none.
+    pub fn new(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Runs, TooLarge> {
+        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
+        for replica in 0..runs.streams.len() {
+            for cell in 0..class.cells() {
+                runs.redraw(cell, replica);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Starts runs from a policy in place of random ones; resets still draw from the initial law.
+    ///
+    /// # Panics
+    /// As for `new`.
+    pub fn starting_at(
+        policy: &Policy,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Runs, TooLarge> {
+        let class = policy.class();
+        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
+        for replica in 0..runs.streams.len() {
+            for cell in 0..class.cells() {
+                runs.put(cell, replica, &policy.row(cell));
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Holds the runs to a prior: in place of entropies, divergences from it count. Before the first
+    /// iteration, or where runs that had it are taken up again.
+    ///
+    /// # Panics
+    /// If the prior is of another class.
+    pub fn with_prior(mut self, prior: &Policy, allowance: Allowance) -> Result<Runs, PriorError> {
+        let Table { class, planes, .. } = &self.table;
+        assert!(prior.class() == class, "a prior of another class");
+        self.regulator.set_prior(prior, planes, allowance)?;
+        Ok(self)
+    }
+
+    /// The bytes that a convention takes beside [`Runs::bytes`], and a prior where there is one.
+    pub fn regulator_bytes(class: &Class, convention: Convention, prior: bool) -> u128 {
+        let planes = class.planes(Runs::side_by_side(class));
+        Regulator::bytes(&planes, convention, prior)
+    }
+
+    /// The bytes that runs on a class take, those side by side together.
+    pub fn bytes(class: &Class, rule: Rule) -> Option<u128> {
+        let planes = class.planes(Runs::side_by_side(class));
+        let logits = match rule {
+            Rule::Cavi { .. } => 0,
+            Rule::Gradient { .. } => 8 * planes.entries as u128,
+        };
+        Passes::bytes(&planes)?.checked_add(logits)
+    }
+
+    /// Takes runs up again where `state` left them.
+    ///
+    /// # Panics
+    /// As for `new`, or if the state is of other runs.
+    pub fn resume(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        state: &State,
+        allowance: Allowance,
+    ) -> Result<Runs, TooLarge> {
+        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
+        let (cells, q) = (class.cells(), class.q());
+        assert_eq!(state.rows.len(), runs.streams.len(), "a table for each run");
+        for (replica, rows) in state.rows.iter().enumerate() {
+            assert_eq!(rows.len(), cells * q, "a row for each cell");
+            for (cell, row) in rows.chunks_exact(q).enumerate() {
+                runs.table.write(cell, replica, row);
+            }
+        }
+        for (replica, logits) in state.logits.iter().flatten().enumerate() {
+            for (cell, row) in logits.chunks_exact(q).enumerate() {
+                let place = runs.table.place(cell, replica);
+                (0..q).for_each(|a| runs.logits[place.at(a)] = row[a]);
+            }
+        }
+        for (stream, &position) in runs.streams.iter_mut().zip(&state.positions) {
+            *stream = stream.clone().at(position);
+        }
+        runs.done = state.done;
+        Ok(runs)
+    }
+
+    /// What `resume` needs.
+    pub fn state(&self) -> State {
+        let (cells, q) = (0..self.table.class.cells(), self.table.class.q());
+        let rows = |entries: &[f64], replica: usize| -> Vec<f64> {
+            let places = cells.clone().map(|cell| self.table.place(cell, replica));
+            places
+                .flat_map(|place| (0..q).map(move |a| entries[place.at(a)]))
+                .collect()
+        };
+        let all = |entries: &[f64]| (0..self.streams.len()).map(|r| rows(entries, r)).collect();
+        State {
+            done: self.done,
+            rows: all(&self.table.entries),
+            logits: (!self.logits.is_empty()).then(|| all(&self.logits)),
+            positions: self.streams.iter().map(Stream::position).collect(),
+        }
+    }
+
+    fn empty(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Runs, TooLarge> {
+        let replicas = Runs::side_by_side(class);
+        let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
+        assert!(
+            (1..=replicas).contains(&streams.len()),
+            "{} runs of {replicas}",
+            streams.len()
+        );
+        let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
+        let table = Table::zeros(class, passes.planes.clone());
+        let mut tosses = vec![(streams.len() * class.cells()) as u32; passes.planes.cell_entries];
+        for run in 0..streams.len() {
+            for cell in 0..class.cells() {
+                let place = table.place(cell, run).cell;
+                tosses[place] = (run * class.cells() + cell) as u32;
+            }
+        }
+        let mut first_nodes = vec![usize::MAX; class.groups().len()];
+        for (n, node) in class.nodes().iter().enumerate() {
+            first_nodes[node.group] = first_nodes[node.group].min(n);
+        }
+        let logits = match settings.rule {
+            Rule::Gradient { .. } => vec![0.0; passes.planes.entries],
+            Rule::Cavi { .. } => Vec::new(),
+        };
+        Ok(Runs {
+            settings,
+            kernels: Kernels::best(),
+            regulator: Regulator::new(class, &settings, &passes.planes),
+            rewards: vec![0.0; streams.len()],
+            mask: vec![0; passes.planes.cell_entries],
+            bytes: vec![0; streams.len() * class.cells() + 1],
+            logits,
+            tosses,
+            first_nodes,
+            table,
+            passes,
+            streams,
+            done: 0,
+        })
+    }
+
+    fn redraw(&mut self, cell: usize, replica: usize) {
+        let mut row = vec![0.0; self.table.class.q()];
+        self.settings
+            .initial
+            .draw(&mut self.streams[replica], &mut row);
+        self.put(cell, replica, &row);
+    }
+
+    /// Gives a cell a distribution.
+    fn put(&mut self, cell: usize, replica: usize, row: &[f64]) {
+        self.table.write(cell, replica, row);
+        if !self.logits.is_empty() {
+            let place = self.table.place(cell, replica);
+            row.iter()
+                .enumerate()
+                .for_each(|(a, p)| self.logits[place.at(a)] = p.ln());
+        }
+    }
+
+    /// Iterations done.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Does up to `iterations` more, not past the end; returns whether the runs are at their end.
+    pub fn advance(&mut self, iterations: usize) -> bool {
+        let end = self.settings.length();
+        for _ in 0..iterations.min(end - self.done) {
+            self.iterate();
+        }
+        self.done == end
+    }
+
+    /// J of a run's policy at its last gradient.
+    pub fn expected_reward(&self, run: usize) -> f64 {
+        self.rewards[run]
+    }
+
+    fn tau(&self) -> f64 {
+        self.settings.tau_at(self.done)
+    }
+}

@@ -1,0 +1,196 @@
+//! Moves the cells of runs: one iteration of damped ascent, or of exact gradients (paper, section 2.1).
+
+use super::regulator::Lanes;
+use super::{Resets, Rule, Runs, VALUE_TIE};
+use crate::model::policy::LEAST_PROBABILITY;
+use crate::reward::evaluate::Wants;
+use crate::reward::kernels::Soften;
+use crate::support::stream::Coin;
+
+/// The most that a logit moves in one step of the gradient.
+const LARGEST_STEP: f64 = 1e300;
+
+impl Runs {
+    pub(super) fn iterate(&mut self) {
+        self.disturb();
+        match self.settings.rule {
+            Rule::Cavi { damping, share } => {
+                self.choose(Coin::new(share));
+                self.ascend(damping);
+            }
+            Rule::Gradient { step } => {
+                let tau = self.tau();
+                self.take_gradient(tau);
+                self.climb(step, tau);
+            }
+        }
+        self.done += 1;
+    }
+
+    /// Redraws some cells when it is time.
+    fn disturb(&mut self) {
+        let Some(Resets {
+            share,
+            every,
+            cycles,
+        }) = self.settings.resets
+        else {
+            return;
+        };
+        let due = self.done > 0 && self.done.is_multiple_of(every) && self.done / every <= cycles;
+        if !due {
+            return;
+        }
+        let coin = Coin::new(share);
+        for replica in 0..self.streams.len() {
+            let mut bytes = vec![0; self.table.class.cells()];
+            self.streams[replica].fill(&mut bytes);
+            for (cell, &byte) in bytes.iter().enumerate() {
+                if coin.toss(byte, &mut self.streams[replica]) {
+                    self.redraw(cell, replica);
+                }
+            }
+        }
+    }
+
+    /// Draws the mask, each run's from its own stream in the order of the cells.
+    fn choose(&mut self, coin: Coin) {
+        let cells = self.table.class.cells();
+        for (bytes, stream) in self.bytes.chunks_exact_mut(cells).zip(&mut self.streams) {
+            stream.fill(bytes);
+            coin.toss_all(bytes, stream);
+        }
+        for (mask, &toss) in self.mask.iter_mut().zip(&self.tosses) {
+            *mask = self.bytes[toss as usize];
+        }
+    }
+
+    /// Sends all messages forwards. Where entropies will come back with the rewards, the rewards
+    /// alone come back first, for J.
+    fn send(&mut self, tau: f64) {
+        let nodes = self.table.class.nodes().len();
+        for n in 0..nodes {
+            self.passes.renew_sent(n, &self.table.entries);
+        }
+        if self.regulator.is_soft(tau) {
+            self.regulator.renew_bonus(tau, &self.table);
+            for n in (0..nodes).rev() {
+                self.passes
+                    .renew_back(n, &self.table.entries, Wants::MESSAGE);
+            }
+            self.keep_rewards();
+        }
+    }
+
+    /// Brings the values of a node back: dQ, or the soft ones and the visits.
+    fn bring_back(&mut self, n: usize, tau: f64) {
+        let (policy, passes) = (&self.table.entries, &mut self.passes);
+        if self.regulator.is_soft(tau) {
+            passes.renew_back_with(n, policy, Wants::ALL, &self.regulator.bonus);
+        } else {
+            passes.renew_back(n, policy, self.regulator.wants());
+        }
+    }
+
+    fn keep_rewards(&mut self) {
+        for (run, reward) in self.rewards.iter_mut().enumerate() {
+            *reward = self.passes.reward(run);
+        }
+    }
+
+    /// Takes the whole gradient at the present policies.
+    pub(super) fn take_gradient(&mut self, tau: f64) {
+        self.send(tau);
+        for n in (0..self.table.class.nodes().len()).rev() {
+            self.bring_back(n, tau);
+        }
+        if !self.regulator.is_soft(tau) {
+            self.keep_rewards();
+        }
+    }
+
+    /// Takes the gradient, from the last step to the first, and moves the masked cells of a group as
+    /// soon as no step needs its old policy any more: its values are still close at hand then.
+    fn ascend(&mut self, damping: f64) {
+        let (class, tau) = (self.table.class.clone(), self.tau());
+        self.send(tau);
+        for (n, node) in class.nodes().iter().enumerate().rev() {
+            self.bring_back(n, tau);
+            if self.first_nodes[node.group] == n {
+                self.soften(node.group, damping, tau);
+            }
+        }
+        if !self.regulator.is_soft(tau) {
+            self.keep_rewards();
+        }
+    }
+
+    /// Moves the masked cells of a group.
+    fn soften(&mut self, number: usize, damping: f64, tau: f64) {
+        let (q, planes) = (self.table.class.q(), self.passes.planes.clone());
+        for panels in planes.groups[number].panels(q) {
+            let (entries, cells) = (panels.entries, panels.cells);
+            if !self.regulator.is_plain(tau) {
+                let lanes = Lanes {
+                    width: panels.width,
+                    first_entry: entries.start,
+                    values: &mut self.passes.values[entries.clone()],
+                    visits: &self.passes.visits[cells.clone()],
+                    mask: &mut self.mask[cells.clone()],
+                };
+                self.regulator.make_fields(tau, q, lanes);
+            }
+            let work = Soften {
+                q,
+                width: panels.width,
+                tau: self.regulator.temperature(tau),
+                damping,
+                tie: VALUE_TIE,
+                least: LEAST_PROBABILITY,
+            };
+            self.kernels.soften(
+                &work,
+                &self.passes.values[entries.clone()],
+                &self.mask[cells],
+                &mut self.table.entries[entries],
+            );
+        }
+    }
+
+    /// One step of the exact softmax policy gradient on the objective, for every cell.
+    fn climb(&mut self, step: f64, tau: f64) {
+        let q = self.table.class.q();
+        for replica in 0..self.streams.len() {
+            for cell in 0..self.table.class.cells() {
+                let place = self.table.place(cell, replica);
+                let row: Vec<f64> = (0..q).map(|a| self.table.entries[place.at(a)]).collect();
+                let weight = self.regulator.weight(tau, self.passes.visits[place.cell]);
+                let slope = |a: usize| {
+                    let entropy = if row[a] > 0.0 {
+                        -weight * (row[a].ln() - self.regulator.log_prior(place.at(a)))
+                    } else {
+                        0.0
+                    };
+                    self.passes.values[place.at(a)] + entropy
+                };
+                let slopes: Vec<f64> = (0..q).map(slope).collect();
+                let mean: f64 = row.iter().zip(&slopes).map(|(p, s)| p * s).sum();
+                for a in 0..q {
+                    // A step of any size leaves logits that can be compared.
+                    let change = step * row[a] * (slopes[a] - mean);
+                    self.logits[place.at(a)] += change.clamp(-LARGEST_STEP, LARGEST_STEP);
+                }
+                let best = (0..q)
+                    .map(|a| self.logits[place.at(a)])
+                    .fold(f64::NEG_INFINITY, f64::max);
+                let weights: Vec<f64> = (0..q)
+                    .map(|a| (self.logits[place.at(a)] - best).exp())
+                    .collect();
+                let sum: f64 = weights.iter().sum();
+                for (a, weight) in weights.iter().enumerate() {
+                    self.table.entries[place.at(a)] = weight / sum;
+                }
+            }
+        }
+    }
+}

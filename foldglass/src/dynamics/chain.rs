@@ -1,0 +1,449 @@
+//! Samples codes from the Gibbs measure, exp(J / tau) over its sum (paper, section 2.2 and G).
+//!
+//! Two kernels, Metropolis (a proposal uniform over all q actions, the present one included) and
+//! heat bath (a draw from the conditional), on the exact J. Three orders of a sweep: the steps in a
+//! fresh random order or from first to last, all cells of a step as one block (exact for untied
+//! classes, where J is additive over the cells of a step), or single cells in a random permutation.
+//! Single cells can be resampled for any other weight of the reward too: see [`Target`].
+
+mod blocks;
+mod cells;
+mod schedule;
+mod target;
+mod tempering;
+
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::{self, CountError};
+use crate::reward::evaluate::Passes;
+use crate::support::memory::{Allowance, TooLarge};
+use crate::support::names;
+use crate::support::stream::Stream;
+use blocks::Blocks;
+use dashu_int::ops::BitTest;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+pub use cells::CellChain;
+pub use schedule::{Schedule, UnknownSchedule};
+pub use target::{Gibbs, Target};
+pub use tempering::{Leg, Tempering, TemperingError, TemperingState};
+
+/// How one cell is resampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kernel {
+    /// Propose uniformly over all q actions; accept with probability min(1, exp(dJ / tau)).
+    Metropolis,
+    /// Draw from the conditional distribution of the cell given all others.
+    HeatBath,
+}
+
+impl Kernel {
+    /// Both, with the names that users type.
+    pub const NAMES: [(&str, Kernel); 2] = [
+        ("metropolis", Kernel::Metropolis),
+        ("heat-bath", Kernel::HeatBath),
+    ];
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(names::of(&Kernel::NAMES, *self))
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = names::UnknownName;
+
+    fn from_str(text: &str) -> Result<Kernel, names::UnknownName> {
+        names::find(&Kernel::NAMES, text)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Kernel);
+
+/// In which order a sweep visits the cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The steps in a fresh random order, all cells of a step as one block.
+    Step,
+    /// The steps from first to last, all cells of a step as one block.
+    Forward,
+    /// Every cell once, in a fresh random permutation.
+    Cell,
+}
+
+impl Order {
+    /// All, with the names that users type.
+    pub const NAMES: [(&str, Order); 3] = [
+        ("step", Order::Step),
+        ("forward", Order::Forward),
+        ("cell", Order::Cell),
+    ];
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(names::of(&Order::NAMES, *self))
+    }
+}
+
+impl FromStr for Order {
+    type Err = names::UnknownName;
+
+    fn from_str(text: &str) -> Result<Order, names::UnknownName> {
+        names::find(&Order::NAMES, text)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Order);
+
+/// A chain that cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ChainError {
+    /// Step blocks under tying.
+    #[error("step blocks are not exact in a tied class, where one cell serves several steps")]
+    BlocksUnderTying,
+    /// A denominator that f64 does not hold exactly.
+    #[error("the rewards' denominator has {bits} bits: step blocks are exact up to {MOST_BITS}")]
+    TooFine {
+        /// Its size.
+        bits: usize,
+    },
+    /// Too much memory.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// Rewards that cannot be counted.
+    #[error(transparent)]
+    Count(CountError),
+}
+
+/// The most bits of a denominator that step blocks carry exactly in f64.
+pub const MOST_BITS: usize = 52;
+
+impl From<CountError> for ChainError {
+    fn from(error: CountError) -> ChainError {
+        match error {
+            CountError::TooLarge(error) => ChainError::TooLarge(error),
+            other => ChainError::Count(other),
+        }
+    }
+}
+
+impl Order {
+    /// The order that suits a class: by steps, and by cells where step blocks are not exact.
+    pub fn of(class: &Class) -> Order {
+        let fine = class.task().denominator().bit_len() > MOST_BITS;
+        if class.shape().tied || fine {
+            Order::Cell
+        } else {
+            Order::Step
+        }
+    }
+}
+
+/// What a chain does in each sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How a cell is resampled.
+    pub kernel: Kernel,
+    /// In which order.
+    pub order: Order,
+}
+
+/// All that chains need to go on later, with the settings and numbers they were started with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct State {
+    /// The actions of each chain's code.
+    pub actions: Vec<Vec<Symbol>>,
+    /// How far each chain's stream has come.
+    pub positions: Vec<u128>,
+    /// How far the stream of the order of steps has come.
+    pub order_position: u128,
+}
+
+/// Chains in progress, each with a stream of its own.
+///
+/// Chains that share vectors (on narrow windows, eight with neighbouring numbers) also share the
+/// random order of the steps, drawn from a stream of their group; so a chain's path depends on the
+/// seed and its number alone.
+///
+/// ```
+/// use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings};
+/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let settings = Settings { kernel: Kernel::Metropolis, order: Order::Step };
+/// let mut chains = Chains::new(&class, settings, 1, 0..4, Allowance::default()).unwrap();
+/// for _ in 0..200 {
+///     chains.sweep(&[1e-6; 4]);
+/// }
+/// assert!((0..4).all(|chain| chains.reward(chain) == chains.denominator()));
+/// ```
+pub struct Chains {
+    engine: Engine,
+    streams: Vec<Stream>,
+    order: Stream,
+}
+
+enum Engine {
+    Blocks(Box<Blocks>),
+    Cells(Vec<CellChain>),
+}
+
+/// Streams of groups are numbered from here, far from those of chains.
+const GROUP_STREAMS: u64 = 1 << 63;
+
+impl Chains {
+    /// The number of chains that share vectors on a class.
+    pub fn side_by_side(class: &Class) -> usize {
+        crate::dynamics::cavi::Runs::side_by_side(class)
+    }
+
+    /// How many chains of an order go together on a class, and the bytes that they take.
+    pub fn needs(class: &Class, order: Order) -> (usize, Option<u128>) {
+        match order {
+            Order::Cell => (1, count::bytes(class)),
+            Order::Step | Order::Forward => {
+                let together = Chains::side_by_side(class);
+                (together, Passes::bytes(&class.planes(together)))
+            }
+        }
+    }
+
+    /// Starts the chains numbered `numbers` of `seed` from uniformly random codes. They must lie
+    /// within one group of `side_by_side`.
+    ///
+    /// # Panics
+    /// If there are no chains, or they belong to several groups.
+    pub fn new(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let mut streams: Vec<Stream> = numbers.clone().map(|n| Stream::new(seed, n)).collect();
+        let codes = streams
+            .iter_mut()
+            .map(|stream| random_code(class, stream))
+            .collect();
+        Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
+    }
+
+    /// Starts chains from given codes.
+    ///
+    /// # Panics
+    /// As for `new`, or if there is not one code a chain, all of one class.
+    pub fn starting_at(
+        settings: Settings,
+        codes: Vec<Code>,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let streams = numbers.clone().map(|n| Stream::new(seed, n)).collect();
+        let class = codes.first().expect("a code for each chain").class();
+        let is_of_class = |code: &Code| code.class() == class;
+        assert!(codes.iter().all(is_of_class), "codes of one class");
+        let class = &class.clone();
+        Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
+    }
+
+    /// Takes chains up again where `state` left them.
+    ///
+    /// # Panics
+    /// As for `new`, or if the state is of other chains.
+    pub fn resume(
+        class: &Class,
+        settings: Settings,
+        seed: u64,
+        numbers: std::ops::Range<u64>,
+        state: &State,
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let codes = state
+            .actions
+            .iter()
+            .map(|actions| Code::from_fn(class, |cell| actions[cell]));
+        let streams = numbers.clone().zip(&state.positions);
+        let streams = streams
+            .map(|(n, &position)| Stream::new(seed, n).at(position))
+            .collect();
+        let codes = codes.collect();
+        let mut chains =
+            Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)?;
+        chains.order = chains.order.at(state.order_position);
+        Ok(chains)
+    }
+
+    /// What `resume` needs.
+    pub fn state(&self) -> State {
+        State {
+            actions: (0..self.streams.len())
+                .map(|c| self.code(c).actions().to_vec())
+                .collect(),
+            positions: self.streams.iter().map(Stream::position).collect(),
+            order_position: self.order.position(),
+        }
+    }
+
+    fn from_codes(
+        class: &Class,
+        settings: Settings,
+        codes: Vec<Code>,
+        streams: Vec<Stream>,
+        (seed, numbers): (u64, std::ops::Range<u64>),
+        allowance: Allowance,
+    ) -> Result<Chains, ChainError> {
+        let together = Chains::side_by_side(class) as u64;
+        assert!(
+            !numbers.is_empty() && codes.len() == streams.len(),
+            "a code for each chain"
+        );
+        assert_eq!(
+            numbers.start / together,
+            (numbers.end - 1) / together,
+            "chains of one group"
+        );
+        let engine = match settings.order {
+            Order::Cell => {
+                let cells = |code| CellChain::new(settings.kernel, code, allowance);
+                Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
+            }
+            Order::Step | Order::Forward => {
+                Engine::Blocks(Box::new(Blocks::new(class, settings, codes, allowance)?))
+            }
+        };
+        let order = Stream::new(seed, GROUP_STREAMS + numbers.start / together);
+        Ok(Chains {
+            engine,
+            streams,
+            order,
+        })
+    }
+
+    /// Sweeps every chain once, each at its own temperature (0 accepts no loss).
+    ///
+    /// # Panics
+    /// If there is not one temperature a chain, none of them negative.
+    pub fn sweep(&mut self, tau: &[f64]) {
+        assert_eq!(
+            tau.len(),
+            self.streams.len(),
+            "a temperature for each chain"
+        );
+        assert!(
+            tau.iter().all(|&tau| tau >= 0.0),
+            "temperatures are not negative: {tau:?}"
+        );
+        match &mut self.engine {
+            Engine::Blocks(blocks) => blocks.sweep(tau, &mut self.streams, &mut self.order),
+            Engine::Cells(list) => {
+                let chains = list.iter_mut().zip(&mut self.streams).zip(tau);
+                chains.for_each(|((chain, stream), &tau)| {
+                    chain.sweep(&Gibbs::new(tau, chain.denominator()), stream);
+                });
+            }
+        }
+    }
+
+    /// The numerator of a chain's J.
+    pub fn reward(&self, chain: usize) -> u128 {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.reward(chain),
+            Engine::Cells(list) => list[chain].reward(),
+        }
+    }
+
+    /// What all numerators are over.
+    pub fn denominator(&self) -> u128 {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.denominator(),
+            Engine::Cells(list) => list[0].denominator(),
+        }
+    }
+
+    /// A chain's code.
+    pub fn code(&self, chain: usize) -> &Code {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.code(chain),
+            Engine::Cells(list) => list[chain].code(),
+        }
+    }
+}
+
+/// A code with every action uniform.
+pub fn random_code(class: &Class, stream: &mut Stream) -> Code {
+    Code::from_fn(class, |_| stream.below(class.q() as u32) as Symbol)
+}
+
+/// Whether Metropolis accepts a gain.
+#[inline(always)]
+fn accepts(tau: f64, gain: f64, stream: &mut Stream) -> bool {
+    // A loss so large that no uniform number is below its factor needs no draw.
+    gain >= 0.0 || (gain > -745.0 * tau && stream.uniform() < (gain / tau).exp())
+}
+
+/// Resamples one cell: `gain(a)` is J with action a less J with the present one.
+#[inline(always)]
+fn resample(
+    kernel: Kernel,
+    tau: f64,
+    q: usize,
+    present: Symbol,
+    stream: &mut Stream,
+    mut gain: impl FnMut(Symbol) -> f64,
+) -> Symbol {
+    match kernel {
+        Kernel::Metropolis => {
+            let proposal = stream.below(q as u32) as Symbol;
+            if proposal != present && accepts(tau, gain(proposal), stream) {
+                proposal
+            } else {
+                present
+            }
+        }
+        Kernel::HeatBath => {
+            // What fits is kept; beyond it gains are asked for again rather than allocated.
+            let mut kept = [0.0; 32];
+            let mut best = f64::NEG_INFINITY;
+            for action in 0..q {
+                let gain = gain(action as Symbol);
+                best = best.max(gain);
+                if let Some(kept) = kept.get_mut(action) {
+                    *kept = gain;
+                }
+            }
+            // Actions so far behind that their weight is 0 in f64, at tau = 0 all but the best,
+            // need no exponential.
+            let weight = |gain: f64| match gain - best {
+                0.0 => 1.0,
+                loss if loss < -745.0 * tau => 0.0,
+                loss => (loss / tau).exp(),
+            };
+            kept.iter_mut()
+                .take(q)
+                .for_each(|kept| *kept = weight(*kept));
+            let mut weigh = |action: usize| match kept.get(action) {
+                Some(&weight) => weight,
+                None => weight(gain(action as Symbol)),
+            };
+            let total: f64 = (0..q).map(&mut weigh).sum();
+            let mut left = stream.uniform() * total;
+            for action in 0..q {
+                left -= weigh(action);
+                if left < 0.0 {
+                    return action as Symbol;
+                }
+            }
+            // Rounding may leave a crumb behind the last weight: it belongs to the best action.
+            (0..q).find(|&action| weigh(action) == 1.0).unwrap_or(0) as Symbol
+        }
+    }
+}

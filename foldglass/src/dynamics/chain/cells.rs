@@ -1,0 +1,112 @@
+//! Sweeps a chain cell by cell in a random permutation, in any class, tied ones included.
+
+use super::{Kernel, Target, resample};
+use crate::model::policy::Code;
+use crate::reward::count::{CountError, Counter};
+use crate::support::memory::Allowance;
+use crate::support::stream::Stream;
+
+/// One chain that resamples single cells, for any [`Target`].
+///
+/// ```
+/// use foldglass::dynamics::chain::{CellChain, Gibbs, Kernel, random_code};
+/// use foldglass::model::class::{Class, Shape};
+/// use foldglass::support::memory::Allowance;
+/// use foldglass::{model::inputs::InputLaw, model::quasigroup::LatinSquare, support::stream::Stream, model::task::Task};
+/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+/// let class = Class::new(task, Shape::tied(0, 0), Allowance::default()).unwrap();
+/// let mut stream = Stream::new(1, 0);
+/// let code = random_code(&class, &mut stream);
+/// let mut chain = CellChain::new(Kernel::HeatBath, code, Allowance::default()).unwrap();
+/// let target = Gibbs::new(0.01, chain.denominator());
+/// for _ in 0..100 {
+///     chain.sweep(&target, &mut stream);
+/// }
+/// assert_eq!(chain.reward(), chain.denominator());
+/// ```
+pub struct CellChain {
+    kernel: Kernel,
+    q: usize,
+    counter: Counter,
+    order: Vec<u32>,
+    rewards: Vec<u128>,
+}
+
+impl CellChain {
+    /// A chain that starts at `code`.
+    pub fn new(kernel: Kernel, code: Code, allowance: Allowance) -> Result<CellChain, CountError> {
+        let (q, cells) = (code.class().q(), code.class().cells());
+        Ok(CellChain {
+            kernel,
+            q,
+            counter: Counter::new(code, allowance)?,
+            order: (0..cells as u32).collect(),
+            rewards: vec![0; q],
+        })
+    }
+
+    /// Resamples every cell once, in a fresh random order.
+    pub fn sweep(&mut self, target: &impl Target, stream: &mut Stream) {
+        self.shuffle(stream);
+        for i in 0..self.order.len() {
+            self.visit(i, target, stream);
+        }
+    }
+
+    /// Draws the order of the cells of a sweep.
+    pub(crate) fn shuffle(&mut self, stream: &mut Stream) {
+        self.order.sort_unstable();
+        stream.shuffle(&mut self.order);
+    }
+
+    /// Resamples the `i`-th cell of the sweep.
+    #[inline]
+    pub(crate) fn visit(&mut self, i: usize, target: &impl Target, stream: &mut Stream) {
+        let cell = self.order[i] as usize;
+        let present = self.counter.code().action(cell);
+        let rewards = &mut self.rewards;
+        let counter = &mut self.counter;
+        let mut known = false;
+        let scale = target.scale();
+        let action = resample(self.kernel, scale, self.q, present, stream, |action| {
+            if !known {
+                counter.rewards(cell, rewards);
+                known = true;
+            }
+            target.gain(rewards[present as usize], rewards[action as usize])
+        });
+        if action != present {
+            self.counter.set(cell, action);
+        }
+    }
+
+    /// Goes to another code.
+    ///
+    /// # Panics
+    /// If the code belongs to another class.
+    pub fn go_to(&mut self, code: &Code) {
+        assert_eq!(
+            code.actions().len(),
+            self.order.len(),
+            "a code of another class"
+        );
+        for (cell, &action) in code.actions().iter().enumerate() {
+            self.counter.set(cell, action);
+        }
+    }
+
+    /// The numerator of J.
+    pub fn reward(&self) -> u128 {
+        self.counter.reward()
+    }
+
+    /// What all numerators are over.
+    pub fn denominator(&self) -> u128 {
+        self.counter.denominator()
+    }
+
+    /// The code.
+    pub fn code(&self) -> &Code {
+        self.counter.code()
+    }
+}

@@ -1,0 +1,368 @@
+//! Counts how many codes of an untied class have which reward, exactly (paper, App. F).
+//!
+//! J depends on the cells of steps 1 to t only through a *summary* (module `layout`); summaries that agree
+//! up to the names of tokens are one *prefix class*, with the number of codes in it. Steps are taken
+//! one after the other; the last one factorises over its cells.
+
+mod expand;
+mod last;
+mod layout;
+mod levels;
+mod table;
+
+use super::bands::{Bands, log};
+use crate::model::class::Class;
+use crate::reward::count::steps::Steps;
+use crate::reward::count::weight::Width;
+use crate::support::exact::Reward;
+use crate::support::memory::{Allowance, TooLarge};
+use crate::support::watch::{Observer, Unwatched};
+use dashu_int::UBig;
+use dashu_int::ops::BitTest;
+use expand::Expansion;
+use layout::Layout;
+use levels::{Level, Work, advance};
+use table::{Number, Table, Tally};
+use thiserror::Error;
+
+/// A density of states that is not computed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DensityError {
+    /// A tied class.
+    #[error(
+        "the density of states of a tied class is not computed: its steps share cells, so no prefix \
+         of a code can be forgotten; sampling estimates it"
+    )]
+    Tied,
+    /// A denominator of 2^126 or more.
+    #[error("the rewards have a denominator of {bits} bits: up to 126 are counted")]
+    TooFine {
+        /// The denominator's size.
+        bits: usize,
+    },
+    /// More memory than allowed, by the forecast.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// More memory than allowed, against the forecast.
+    #[error(
+        "after step {step} there are more than {rows} different prefixes or rewards: they take more \
+         than the {allowed} bytes allowed"
+    )]
+    Outgrown {
+        /// The step.
+        step: usize,
+        /// Prefix classes, or rewards after the last step, so far.
+        rows: u64,
+        /// The bytes allowed.
+        allowed: u128,
+    },
+    /// The caller said so.
+    #[error("it was stopped before all codes were counted")]
+    Stopped,
+}
+
+/// The codes of one reward.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Band {
+    /// The numerator of J, over the class's denominator.
+    pub reward: u128,
+    /// The number of codes.
+    pub count: UBig,
+}
+
+/// How many codes of a class have which reward.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DensityOfStates {
+    class: Class,
+    denominator: UBig,
+    bands: Vec<Band>,
+}
+
+impl DensityOfStates {
+    /// The class.
+    pub fn class(&self) -> &Class {
+        &self.class
+    }
+
+    /// What all rewards are over.
+    pub fn denominator(&self) -> &UBig {
+        &self.denominator
+    }
+
+    /// The bands, rewards ascending; no band is empty.
+    pub fn bands(&self) -> &[Band] {
+        &self.bands
+    }
+
+    /// The reward of a band.
+    pub fn reward(&self, band: &Band) -> Reward {
+        Reward::new(band.reward, self.denominator.clone())
+    }
+
+    /// The number of codes of reward 1.
+    pub fn optimal(&self) -> UBig {
+        let last = self
+            .bands
+            .last()
+            .filter(|band| self.denominator == band.reward.into());
+        last.map_or(UBig::ZERO, |band| band.count.clone())
+    }
+
+    /// What follows at any temperature.
+    pub fn thermodynamics(&self) -> Bands {
+        let offset = |band: &Band| self.reward(band).to_f64();
+        let bands = self.bands.iter();
+        Bands::new(0.0, bands.map(|band| (offset(band), log(&band.count))))
+    }
+}
+
+/// What a density of states will take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    /// The prefix classes after each step but the last.
+    pub prefix_classes: Vec<f64>,
+    /// So many of them, from the first on, are counted; the rest is estimated by their growth.
+    pub counted: usize,
+    /// About the most bytes at any time.
+    pub bytes: u128,
+}
+
+/// The first steps done, the others forecast.
+///
+/// ```
+/// use foldglass::model::class::{Class, Shape};
+/// use foldglass::support::memory::Allowance;
+/// use foldglass::gibbs::density::Plan;
+/// use foldglass::{model::inputs::InputLaw, model::quasigroup::LatinSquare, model::task::Task};
+/// let task = Task::new(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
+/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// let plan = Plan::new(&class, Allowance::default()).unwrap();
+/// let density = plan.count(1, &foldglass::Unwatched).unwrap();
+/// assert_eq!(density.optimal(), 36u32.into());
+/// let codes: dashu_int::UBig = density.bands().iter().map(|band| &band.count).sum();
+/// assert_eq!(codes, dashu_int::UBig::from(3u8).pow(class.cells()));
+/// ```
+pub struct Plan {
+    class: Class,
+    forecast: Forecast,
+    rest: Box<dyn Rest>,
+}
+
+/// Up to this many partial summaries are looked at for the forecast.
+const LOOKED_AT: f64 = 524_288.0;
+
+impl Plan {
+    /// Takes the first steps, says what the others will need, and refuses what is not allowed.
+    pub fn new(class: &Class, allowance: Allowance) -> Result<Plan, DensityError> {
+        if class.shape().tied {
+            return Err(DensityError::Tied);
+        }
+        let what = "the steps of the class";
+        let (rest, forecast) = match Width::of(&class.task().denominator()) {
+            Width::Narrow => {
+                allowance.check(what, layout_bytes::<i64>(class))?;
+                begin::<i64>(class, allowance)?
+            }
+            Width::Wide => {
+                allowance.check(what, layout_bytes::<i128>(class))?;
+                begin::<i128>(class, allowance)?
+            }
+            Width::Unbounded => {
+                let bits = class.task().denominator().bit_len();
+                return Err(DensityError::TooFine { bits });
+            }
+        };
+        let most = forecast.prefix_classes.iter().copied().fold(1.0, f64::max);
+        let what = format!("the density of states, with about {most:.3e} prefix classes,");
+        allowance.check(&what, Some(forecast.bytes))?;
+        Ok(Plan {
+            class: class.clone(),
+            forecast,
+            rest,
+        })
+    }
+
+    /// What it will take.
+    pub fn forecast(&self) -> &Forecast {
+        &self.forecast
+    }
+
+    /// Counts all codes on so many threads; the result does not depend on their number. Now and then
+    /// it says how far it is, and asks whether to go on.
+    ///
+    /// # Panics
+    /// If there are no threads.
+    pub fn count(
+        self,
+        threads: usize,
+        observer: &dyn Observer,
+    ) -> Result<DensityOfStates, DensityError> {
+        assert!(threads > 0, "at least one thread");
+        let bands = self.rest.finish(threads, observer)?;
+        Ok(DensityOfStates {
+            denominator: self.class.task().denominator(),
+            class: self.class,
+            bands,
+        })
+    }
+}
+
+/// The bytes of a layout: a flow for each place and token of every message.
+fn layout_bytes<W: Number>(class: &Class) -> Option<u128> {
+    let flows = Steps::<W>::size(class)?.checked_mul(class.q() as u128)?;
+    flows.checked_mul(2 * size_of::<layout::Flow<W>>() as u128)
+}
+
+/// The steps that are left.
+trait Rest {
+    fn finish(
+        self: Box<Self>,
+        threads: usize,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Band>, DensityError>;
+}
+
+struct Begun<W, C> {
+    layout: Layout<W>,
+    level: Level<W, C>,
+    /// Steps taken.
+    t: usize,
+    allowed: u128,
+}
+
+/// Chooses the numbers in which codes are counted.
+fn begin<W: Number>(
+    class: &Class,
+    allowance: Allowance,
+) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
+    let codes = UBig::from(class.q()).pow(class.cells());
+    match codes.bit_len() {
+        0..=63 => Begun::<W, u64>::first_steps(class, allowance),
+        64..=127 => Begun::<W, u128>::first_steps(class, allowance),
+        _ => Begun::<W, UBig>::first_steps(class, allowance),
+    }
+}
+
+impl<W: Number, C: Tally> Begun<W, C> {
+    /// Takes the steps that take no time, and forecasts the others.
+    fn first_steps(
+        class: &Class,
+        allowance: Allowance,
+    ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
+        let layout = Layout::<W>::new(class);
+        let first = layout.first();
+        let mut level = Level::<W, C>::new(first.len());
+        level.add(&first, &C::of(1));
+        let mut counted = Vec::new();
+        let last = layout.stages.len() - 1;
+        let mut children = 1.0;
+        for t in 0..last {
+            children = children_of(&layout, &level, t);
+            if children > LOOKED_AT {
+                break;
+            }
+            let work = Work {
+                threads: 1,
+                allowed: allowance.0,
+                observer: &Unwatched,
+            };
+            level = advance(&layout, &mut level, t, &work)?;
+            counted.push(level.rows() as f64);
+        }
+        let t = counted.len();
+        let forecast = forecast::<W, C>(class, &layout, counted, children);
+        let begun = Begun {
+            layout,
+            level,
+            t,
+            allowed: allowance.0,
+        };
+        Ok((Box::new(begun), forecast))
+    }
+}
+
+/// About how many summaries come after step t + 1, each from all that lead to it.
+fn children_of<W: Number, C: Tally>(layout: &Layout<W>, level: &Level<W, C>, t: usize) -> f64 {
+    let stage = &layout.stages[t];
+    let mut expansion = Expansion::<W, C>::new(stage.width);
+    let (mut children, mut seen) = (0.0, 0u64);
+    level.for_each(|row| {
+        // A sample of the first thousand of each table will do.
+        if seen < 1000 || children < LOOKED_AT {
+            children += expansion.bound(layout, stage, row);
+            seen += 1;
+        }
+    });
+    children / seen as f64 * level.rows() as f64
+}
+
+/// Goes on as the classes grew where they were counted, or where too few steps were, as if none of
+/// the `children` of the last were alike.
+fn forecast<W: Number, C: Tally>(
+    class: &Class,
+    layout: &Layout<W>,
+    counted: Vec<f64>,
+    children: f64,
+) -> Forecast {
+    let steps = layout.stages.len() - 1;
+    let mut classes = counted.clone();
+    let known = counted.len();
+    let growth = |t: usize| counted[t] / counted[t - 1];
+    while classes.len() < steps {
+        let now = classes.last().copied().unwrap_or(1.0);
+        let most = children / counted.last().copied().unwrap_or(1.0);
+        let usual = if known >= 3 {
+            growth(known - 1) * (growth(known - 1) / growth(known - 2)).max(1.0)
+        } else {
+            most
+        };
+        classes.push(now * most.min(usual));
+    }
+    let row = |width: usize| Table::<W, C>::bytes_per_row(width) as f64;
+    let level = |t: usize| classes[t] * row(layout.stages[t].width);
+    // A level, and the next or the rewards; these, once more as bands.
+    let distinct = Reward::new(class.task().denominator() + UBig::ONE, 1u8).to_f64();
+    let rewards = classes.last().copied().unwrap_or(1.0).min(distinct);
+    let rewards = rewards * (row(1) + 2.0 * size_of::<Band>() as f64);
+    let after = |t: usize| if t + 1 < steps { level(t + 1) } else { rewards };
+    let bytes = (0..steps)
+        .map(|t| level(t) + after(t))
+        .fold(rewards, f64::max);
+    Forecast {
+        prefix_classes: classes,
+        counted: known,
+        bytes: bytes as u128,
+    }
+}
+
+impl<W: Number, C: Tally> Rest for Begun<W, C> {
+    fn finish(
+        self: Box<Self>,
+        threads: usize,
+        observer: &dyn Observer,
+    ) -> Result<Vec<Band>, DensityError> {
+        let Begun {
+            layout,
+            mut level,
+            t,
+            allowed,
+        } = *self;
+        let work = Work {
+            threads,
+            allowed,
+            observer,
+        };
+        for t in t..layout.stages.len() {
+            level = advance(&layout, &mut level, t, &work)?;
+        }
+        let mut bands = Vec::with_capacity(level.rows() as usize);
+        for table in level.into_tables() {
+            bands.extend(table.iter().map(|(row, codes)| Band {
+                reward: row[0].to_u128(),
+                count: codes.to_ubig(),
+            }));
+        }
+        bands.sort_unstable_by_key(|band| band.reward);
+        Ok(bands)
+    }
+}

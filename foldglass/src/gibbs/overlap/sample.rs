@@ -1,0 +1,282 @@
+//! Samples overlaps of independent replicas by heat-bath chains (paper, G.2 and App. D).
+
+use super::{Alike, Observables, Value};
+use crate::dynamics::chain::{ChainError, Chains, Kernel, Order, Settings};
+use crate::landscape::gauge::{OverlapError, Overlaps};
+use crate::model::class::Class;
+use crate::support::memory::Allowance;
+use crate::support::stats::{Autocorrelation, chi_square_tail, integrated_time, mean_with_error};
+use crate::support::watch::{Observer, Progress};
+use thiserror::Error;
+
+/// How much is sampled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// The temperature.
+    pub tau: f64,
+    /// Chains, at least 2, each from a random code.
+    pub replicas: usize,
+    /// Sweeps before anything is measured, and as many while it is; at least 2.
+    pub sweeps: u64,
+    /// The seed.
+    pub seed: u64,
+    /// The number of the first replica's stream; groups of chains begin at multiples of
+    /// [`Chains::side_by_side`].
+    pub first: u64,
+}
+
+/// Why nothing is sampled.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SampleError {
+    /// No chains.
+    #[error(transparent)]
+    Chain(#[from] ChainError),
+    /// No overlaps.
+    #[error(transparent)]
+    Overlap(#[from] OverlapError),
+}
+
+/// What replicas showed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampled {
+    /// How alike they are; errors are those of a jackknife over the replicas.
+    pub alike: Alike,
+    /// The mean of J over the sweeps that were measured.
+    pub mean_reward: Value,
+    /// How long the slowest replica's J remembers, from the second half of the sweeps before.
+    pub memory: Autocorrelation,
+    /// Sweeps between two measurements: twice that, where it is known.
+    pub stride: u64,
+    /// Whether the replicas' mean rewards agree within their errors (a chi-square test at 1 %).
+    pub replicas_agree: bool,
+}
+
+/// Where the memory of a chain is not known, so many measurements are made.
+const FEW: u64 = 16;
+
+/// A chi-square test that fails this rarely when all is well says that replicas disagree.
+const LEVEL: f64 = 0.01;
+
+/// Samples overlaps: every replica does its sweeps once to forget its start, and once more while all
+/// pairs are compared, every so many sweeps that what is compared is nearly independent. None where
+/// the observer stopped it.
+///
+/// # Panics
+/// If there are fewer than 2 replicas or sweeps, or the temperature is negative.
+pub fn sample(
+    class: &Class,
+    sampling: Sampling,
+    allowance: Allowance,
+    observer: &dyn Observer,
+) -> Result<Option<Sampled>, SampleError> {
+    assert!(sampling.replicas >= 2, "2 replicas or more");
+    assert!(sampling.sweeps >= 2, "2 sweeps or more");
+    let numbers = u128::from(sampling.sweeps)
+        .checked_mul(2 * sampling.replicas as u128 * size_of::<f64>() as u128);
+    let what = format!("the rewards of {} sweeps", sampling.sweeps);
+    allowance.check(&what, numbers).map_err(ChainError::from)?;
+    let overlaps = Overlaps::new(class, allowance)?;
+    let mut replicas = Replicas::new(class, sampling, allowance)?;
+    let all = 2 * sampling.sweeps;
+    let goes_on = |done: u64| {
+        let progress = Progress {
+            unit: "sweeps",
+            done,
+            all: Some(all),
+            share: None,
+        };
+        observer.hear(progress).is_continue()
+    };
+    let mut before = vec![Vec::new(); sampling.replicas];
+    for sweep in 0..sampling.sweeps {
+        if !goes_on(sweep) {
+            return Ok(None);
+        }
+        replicas.sweep(&mut before);
+    }
+    let half = sampling.sweeps as usize / 2;
+    let memory = slowest(before.iter().map(|series| integrated_time(&series[half..])));
+    let stride = match memory {
+        Autocorrelation::Time { tau, .. } => ((2.0 * tau).ceil() as u64).clamp(1, sampling.sweeps),
+        Autocorrelation::Frozen | Autocorrelation::TooShort { .. } => sampling.sweeps.div_ceil(FEW),
+    };
+    let mut during = vec![Vec::new(); sampling.replicas];
+    let mut pairs = Pairs::new(class, sampling.replicas);
+    for sweep in 0..sampling.sweeps {
+        if !goes_on(sampling.sweeps + sweep) {
+            return Ok(None);
+        }
+        replicas.sweep(&mut during);
+        if (sweep + 1).is_multiple_of(stride) {
+            pairs.measure(&overlaps, &replicas);
+        }
+    }
+    let means: Vec<f64> = during.iter().map(|series| mean(series)).collect();
+    Ok(Some(Sampled {
+        alike: pairs.alike(),
+        mean_reward: Value {
+            mean: mean(&means),
+            error: error_of_mean(&means),
+        },
+        memory,
+        stride,
+        replicas_agree: agree(&during),
+    }))
+}
+
+/// The longest memory; a replica whose memory is not known is the slowest.
+fn slowest(times: impl Iterator<Item = Autocorrelation>) -> Autocorrelation {
+    let rank = |time: &Autocorrelation| match *time {
+        Autocorrelation::Frozen => (0, 0.0),
+        Autocorrelation::Time { tau, .. } => (1, tau),
+        Autocorrelation::TooShort { .. } => (2, 0.0),
+    };
+    times
+        .max_by(|a, b| rank(a).partial_cmp(&rank(b)).expect("times are numbers"))
+        .expect("there are replicas")
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard error of the mean of independent numbers.
+fn error_of_mean(values: &[f64]) -> f64 {
+    let (n, centre) = (values.len() as f64, mean(values));
+    let square: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    (square / (n * (n - 1.0))).sqrt()
+}
+
+/// Whether the means of J agree within their errors. Replicas that never move agree if they are alike;
+/// one that remembers all its sweeps agrees with none.
+fn agree(series: &[Vec<f64>]) -> bool {
+    let estimates: Vec<_> = series.iter().map(|one| mean_with_error(one)).collect();
+    if estimates.iter().all(|e| e.time == Autocorrelation::Frozen) {
+        return estimates.iter().all(|e| e.mean == estimates[0].mean);
+    }
+    let weights: Option<Vec<f64>> = estimates
+        .iter()
+        .map(|e| {
+            e.error
+                .filter(|error| *error > 0.0)
+                .map(|error| error.powi(-2))
+        })
+        .collect();
+    let Some(weights) = weights else {
+        return false;
+    };
+    let sum: f64 = weights.iter().sum();
+    let terms = estimates.iter().zip(&weights);
+    let centre = terms.clone().map(|(e, w)| e.mean * w).sum::<f64>() / sum;
+    let square: f64 = terms.map(|(e, w)| (e.mean - centre).powi(2) * w).sum();
+    chi_square_tail(square, estimates.len() - 1) > LEVEL
+}
+
+/// Chains in their groups.
+struct Replicas {
+    groups: Vec<Chains>,
+    /// By replica, its group and place there.
+    places: Vec<(usize, usize)>,
+    tau: f64,
+}
+
+impl Replicas {
+    fn new(class: &Class, sampling: Sampling, allowance: Allowance) -> Result<Self, SampleError> {
+        let settings = Settings {
+            kernel: Kernel::HeatBath,
+            order: Order::of(class),
+        };
+        let together = Chains::side_by_side(class) as u64;
+        let end = sampling.first + sampling.replicas as u64;
+        let (mut groups, mut places) = (Vec::new(), Vec::new());
+        let mut start = sampling.first;
+        while start < end {
+            let stop = ((start / together + 1) * together).min(end);
+            let chains = Chains::new(class, settings, sampling.seed, start..stop, allowance)?;
+            places.extend((0..(stop - start) as usize).map(|place| (groups.len(), place)));
+            groups.push(chains);
+            start = stop;
+        }
+        Ok(Replicas {
+            groups,
+            places,
+            tau: sampling.tau,
+        })
+    }
+
+    /// Sweeps all once and notes J.
+    fn sweep(&mut self, series: &mut [Vec<f64>]) {
+        for (number, chains) in self.groups.iter_mut().enumerate() {
+            let count = self.places.iter().filter(|place| place.0 == number).count();
+            chains.sweep(&vec![self.tau; count]);
+        }
+        for (series, &(group, place)) in series.iter_mut().zip(&self.places) {
+            let chains = &self.groups[group];
+            series.push(chains.reward(place) as f64 / chains.denominator() as f64);
+        }
+    }
+}
+
+/// Sums over the measurements of each pair of replicas.
+struct Pairs {
+    steps: usize,
+    replicas: usize,
+    /// By pair (i, j), j < i, at i (i - 1) / 2 + j.
+    sums: Vec<Observables>,
+    count: u64,
+}
+
+impl Pairs {
+    fn new(class: &Class, replicas: usize) -> Pairs {
+        let steps = class.task().longest();
+        Pairs {
+            steps,
+            replicas,
+            sums: vec![Observables::zeros(steps); replicas * (replicas - 1) / 2],
+            count: 0,
+        }
+    }
+
+    fn measure(&mut self, overlaps: &Overlaps, replicas: &Replicas) {
+        let code = |replica: usize| {
+            let (group, place) = replicas.places[replica];
+            replicas.groups[group].code(place)
+        };
+        let pairs = (1..self.replicas).flat_map(|i| (0..i).map(move |j| (i, j)));
+        for ((i, j), sum) in pairs.zip(&mut self.sums) {
+            sum.add(&overlaps.of(code(i), code(j)), 1.0);
+        }
+        self.count += 1;
+    }
+
+    /// The means over all pairs and measurements; their errors by leaving out one replica at a time,
+    /// which takes the correlations between the measurements of a replica into account.
+    fn alike(&self) -> Alike {
+        let replicas = self.replicas as f64;
+        let mut all = Observables::zeros(self.steps);
+        let mut with = vec![Observables::zeros(self.steps); self.replicas];
+        let pairs = (1..self.replicas).flat_map(|i| (0..i).map(move |j| (i, j)));
+        for ((i, j), sum) in pairs.zip(&self.sums) {
+            for to in [&mut all, &mut with[i]] {
+                to.add_all(sum, 1.0 / self.count as f64);
+            }
+            with[j].add_all(sum, 1.0 / self.count as f64);
+        }
+        let count = replicas * (replicas - 1.0) / 2.0;
+        let value = |k: usize| {
+            let error = if self.replicas > 2 {
+                let without = |own: &Observables| (all.0[k] - own.0[k]) / (count - replicas + 1.0);
+                let left: Vec<f64> = with.iter().map(without).collect();
+                error_of_mean(&left) * (replicas - 1.0)
+            } else {
+                f64::INFINITY
+            };
+            Value {
+                mean: all.0[k] / count,
+                error,
+            }
+        };
+        let values: Vec<Value> = (0..all.0.len()).map(value).collect();
+        Alike::new(self.steps, &values)
+    }
+}

@@ -1,0 +1,261 @@
+//! Takes a code apart: what its steps lose, which states share a token, which cells are defended
+//! (paper, sections 4.2 and App. D to F).
+//!
+//! A step *aliases* when histories of different task states s_t emit the same token y_t. For parity
+//! with the window (0,0) a step is *dead* when both of its links are equal (it ignores x_t) or both
+//! are constant (it ignores y_{t-1}), a *half-reset* when one of them is constant.
+
+mod product;
+mod rollouts;
+
+use crate::landscape::gauge::links;
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::{CountError, Counter};
+use crate::support::memory::Allowance;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use product::{Factor, product};
+pub use rollouts::{Answers, Cause, Share, Wrong, answers};
+
+/// What a step, or the steps that share cells, does to what it reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepAnatomy {
+    /// The step, counted from 1; none in a tied class.
+    pub t: Option<usize>,
+    /// Its cells.
+    pub first_cell: usize,
+    /// How many.
+    pub cells: usize,
+    /// The windows it tells apart.
+    pub windows: usize,
+    /// How many of its links are constant: the token read is lost. None where nothing is read or
+    /// more than one token is remembered.
+    pub constant_links: Option<usize>,
+    /// How many merge some tokens, but not all.
+    pub merging_links: Option<usize>,
+    /// What that makes of it.
+    pub kind: StepKind,
+}
+
+/// What a step loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StepKind {
+    /// Nothing is read from a token: the first step, whose actions differ.
+    Opens,
+    /// The actions do not depend on the window: it is dead.
+    Blind,
+    /// They do not depend on the tokens read, for any window: it is dead.
+    Resets,
+    /// The tokens read are lost for some windows, not for all.
+    HalfResets,
+    /// Some tokens are merged, none are all lost.
+    Merges,
+    /// Every link is a permutation.
+    Permutes,
+    /// More than one token is remembered, and no word is lost on it.
+    Mixed,
+}
+
+impl StepKind {
+    /// The words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            StepKind::Opens => "opens",
+            StepKind::Blind => "dead: ignores the input",
+            StepKind::Resets => "dead: ignores the token",
+            StepKind::HalfResets => "half-reset",
+            StepKind::Merges => "merges tokens",
+            StepKind::Permutes => "permutes",
+            StepKind::Mixed => "depends on both",
+        }
+    }
+
+    /// Whether all that came before, or the step's own input, is lost.
+    pub fn is_dead(self) -> bool {
+        matches!(self, StepKind::Blind | StepKind::Resets)
+    }
+}
+
+/// The steps of a code.
+///
+/// ```
+/// use foldglass::landscape::anatomy::{StepKind, steps};
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+/// let kinds: Vec<StepKind> = steps(&copy).iter().map(|step| step.kind).collect();
+/// assert_eq!(kinds, [StepKind::Opens, StepKind::Resets, StepKind::Resets]);
+/// ```
+pub fn steps(code: &Code) -> Vec<StepAnatomy> {
+    let class = code.class();
+    let links = links(code);
+    let step = |(n, group): (usize, &crate::model::class::Group)| {
+        let own = group.first_cell..group.first_cell + group.cells;
+        let actions = &code.actions()[own];
+        let maps: Vec<&[Symbol]> = actions.chunks_exact(group.histories).collect();
+        let is_constant = |map: &&[Symbol]| map.iter().all(|&action| action == map[0]);
+        let constant = maps.iter().filter(|map| is_constant(map)).count();
+        let blind = maps.iter().all(|&map| map == maps[0]);
+        let reads = group.histories > 1;
+        let merging = links.as_ref().filter(|_| reads).map(|links| {
+            let rank = |map: &Vec<Symbol>| crate::landscape::gauge::Links::rank(map);
+            let ranks = links[n].maps.iter().map(rank);
+            ranks.filter(|&rank| rank > 1 && rank < class.q()).count()
+        });
+        let kind = match merging {
+            _ if blind => StepKind::Blind,
+            _ if !reads => StepKind::Opens,
+            _ if constant == maps.len() => StepKind::Resets,
+            _ if constant > 0 => StepKind::HalfResets,
+            None => StepKind::Mixed,
+            Some(0) => StepKind::Permutes,
+            Some(_) => StepKind::Merges,
+        };
+        StepAnatomy {
+            t: group.t,
+            first_cell: group.first_cell,
+            cells: group.cells,
+            windows: maps.len(),
+            constant_links: reads.then_some(constant),
+            merging_links: merging,
+            kind,
+        }
+    };
+    class.groups().iter().enumerate().map(step).collect()
+}
+
+/// The states that share a token at a step of the rollouts of one length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aliased {
+    /// The length of the inputs.
+    pub length: usize,
+    /// The step, counted from 1.
+    pub t: usize,
+    /// By token that is emitted: the states whose histories emit it.
+    pub states: BTreeMap<Symbol, BTreeSet<Symbol>>,
+}
+
+impl Aliased {
+    /// Whether histories of different states emit the same token.
+    pub fn aliases(&self) -> bool {
+        self.states.values().any(|states| states.len() > 1)
+    }
+}
+
+/// Where a rollout is: the symbols drawn that windows still see, the tokens remembered, the state, and
+/// the last symbol drawn where the next depends on it.
+type Place = (usize, usize, Symbol, Symbol);
+
+/// What states share a token, step by step and length by length; linear in T.
+pub fn aliasing(code: &Code) -> Vec<Aliased> {
+    let lengths = 0..code.class().task().lengths().len();
+    lengths
+        .flat_map(|which| walk(code, which, &mut |_| ()))
+        .collect()
+}
+
+/// By cell: whether the rollout of some input consults it.
+pub fn consulted(code: &Code) -> Vec<bool> {
+    let mut found = vec![false; code.class().cells()];
+    for which in 0..code.class().task().lengths().len() {
+        walk(code, which, &mut |cell| found[cell] = true);
+    }
+    found
+}
+
+/// Goes through the places of all rollouts of a length, and tells of the cells they consult.
+fn walk(code: &Code, which: usize, consult: &mut dyn FnMut(usize)) -> Vec<Aliased> {
+    let class = code.class();
+    let (q, length) = (class.q(), class.task().lengths()[which]);
+    let (shape, square) = (class.shape(), class.task().square());
+    let count = |digits: usize| q.pow(digits as u32);
+    let mut places: BTreeSet<Place> = BTreeSet::from([(0, 0, 0, 0)]);
+    let ahead = shape.window.future.min(length - 1);
+    for position in 1..=ahead {
+        places = draw(class, places, position);
+    }
+    let mut list = Vec::new();
+    for (t, node) in (1..).zip(class.path(which)) {
+        if t + ahead <= length {
+            places = draw(class, places, t + ahead);
+        }
+        let (node, mut next) = (&class.nodes()[node], BTreeSet::new());
+        let group = &class.groups()[node.group];
+        let forgets = node.before == shape.window.past;
+        let kept = count(node.before + 1 + node.after - usize::from(forgets));
+        let remembered = count(node.tokens.min(shape.memory - 1));
+        let mut states: BTreeMap<Symbol, BTreeSet<Symbol>> = BTreeMap::new();
+        for (window, tokens, before, last) in places {
+            let cell = group.cell(window, tokens);
+            consult(cell);
+            let token = code.action(cell);
+            let own = (window / count(node.after) % q) as Symbol;
+            let state = if t == 1 {
+                own
+            } else {
+                square.multiply(before, own)
+            };
+            states.entry(token).or_default().insert(state);
+            let tokens = tokens % remembered * q + token as usize;
+            next.insert((window % kept, tokens, state, last));
+        }
+        list.push(Aliased { length, t, states });
+        places = next;
+    }
+    list
+}
+
+/// Lets the symbol of a position follow at every place.
+fn draw(class: &Class, places: BTreeSet<Place>, position: usize) -> BTreeSet<Place> {
+    let (q, inputs) = (class.q(), class.task().inputs());
+    let mut drawn = BTreeSet::new();
+    for (window, tokens, state, last) in places {
+        for symbol in 0..q as Symbol {
+            if inputs.weight(position, last, symbol) > 0 {
+                let last = if inputs.is_correlated() { symbol } else { 0 };
+                drawn.insert((window * q + symbol as usize, tokens, state, last));
+            }
+        }
+    }
+    drawn
+}
+
+/// How J answers to single changes, cell by cell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Defence {
+    /// Every other action lowers J.
+    pub defended: Vec<usize>,
+    /// No other action raises J, and one leaves it as it is, though rollouts consult the cell.
+    pub neutral: Vec<usize>,
+    /// Another action raises J.
+    pub improvable: Vec<usize>,
+    /// No rollout consults the cell.
+    pub unconsulted: Vec<usize>,
+}
+
+/// Sorts the cells of a code by what single changes do to J.
+pub fn defence(code: &Code, allowance: Allowance) -> Result<Defence, CountError> {
+    let mut counter = Counter::new(code.clone(), allowance)?;
+    let mut rewards = vec![0; code.class().q()];
+    let mut defence = Defence::default();
+    for (cell, consulted) in consulted(code).into_iter().enumerate() {
+        counter.rewards(cell, &mut rewards);
+        let now = code.action(cell) as usize;
+        let mut others = (rewards.iter().enumerate()).filter(|&(action, _)| action != now);
+        let best = others.by_ref().map(|(_, &reward)| reward).max();
+        let list = if !consulted {
+            &mut defence.unconsulted
+        } else if best.is_none_or(|best| best < rewards[now]) {
+            &mut defence.defended
+        } else if best == Some(rewards[now]) {
+            &mut defence.neutral
+        } else {
+            &mut defence.improvable
+        };
+        list.push(cell);
+    }
+    Ok(defence)
+}

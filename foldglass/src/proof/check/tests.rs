@@ -1,0 +1,56 @@
+//! Compares the checker's second engine with the definition.
+
+use super::forward::Forward;
+use crate::model::class::{Class, Shape, Window};
+use crate::model::inputs::InputLaw;
+use crate::model::policy::Code;
+use crate::model::quasigroup::{LatinSquare, Symbol};
+use crate::model::task::Task;
+use crate::reward::count::reference::reward_by_rollouts;
+use crate::support::exact::{Reward, parse};
+use crate::support::memory::Allowance;
+use crate::support::stream::Stream;
+
+fn earned(forward: &Forward) -> Reward {
+    let whole = forward.code().class().task().denominator();
+    Reward::new(forward.reward().clone(), whole)
+}
+
+#[test]
+fn weights_passed_forward_earn_what_the_definition_says() {
+    let number = |text: &str| parse(text).unwrap();
+    let rows = [["1/2", "1/3", "1/6"], ["0", "1/4", "3/4"], ["1", "0", "0"]];
+    let product = InputLaw::Product(rows.iter().map(|row| row.map(number).to_vec()).collect());
+    let laws = [
+        InputLaw::Uniform,
+        InputLaw::Markov(number("9/10")),
+        InputLaw::Markov(number("1")),
+        product,
+    ];
+    let mut stream = Stream::new(3, 0);
+    for law in &laws {
+        for lengths in [&[3][..], &[1, 3], &[2, 3]] {
+            for n in 0..24 {
+                let (past, future, memory, tied) = (n % 3, n / 3 % 2, 1 + n / 6 % 2, n / 12 == 1);
+                let task = Task::new(LatinSquare::random(3, n as u64).unwrap(), law, lengths);
+                let shape = Shape {
+                    window: Window { past, future },
+                    memory,
+                    tied,
+                };
+                let class = Class::new(task.unwrap(), shape, Allowance::default()).unwrap();
+                let code = Code::from_fn(&class, |_| stream.below(3) as Symbol);
+                let mut forward = Forward::new(code.clone());
+                assert_eq!(earned(&forward), reward_by_rollouts(&code));
+                let mut changed = code;
+                for _ in 0..4 {
+                    let cell = stream.below(class.cells() as u32) as usize;
+                    let action = stream.below(3) as Symbol;
+                    changed.set(cell, action);
+                    forward.set(cell, action);
+                    assert_eq!(earned(&forward), reward_by_rollouts(&changed));
+                }
+            }
+        }
+    }
+}

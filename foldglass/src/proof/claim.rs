@@ -1,0 +1,210 @@
+//! States what is said of codes: paths that never lower J, and verdicts on shelves (paper, thm. 4.1
+//! and App. G.6).
+//!
+//! Searches make claims, files hold them, [`crate::proof::check`] re-verifies them; a claim knows nothing
+//! of how it was found.
+
+#[cfg(feature = "serde")]
+mod form;
+mod way_out;
+
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::support::exact::Reward;
+use crate::support::names;
+use std::fmt;
+use std::str::FromStr;
+
+#[cfg(feature = "serde")]
+pub use form::{ClaimError, PATH_FORMAT, PathForm, VERDICT_FORMAT, VerdictForm, VerdictsForm};
+pub use way_out::{Standing, StandingWord, WayOut};
+
+/// A code, as another one with one cell changed. Codes are numbered; number 0 is the start. They
+/// are listed in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(into = "Triple", from = "Triple"))]
+pub struct Node {
+    /// The number of the other code, which is smaller.
+    pub parent: u32,
+    /// The cell that differs.
+    pub cell: u32,
+    /// Its action here.
+    pub action: Symbol,
+}
+
+/// A node as files have it: [parent, cell, action].
+#[cfg(feature = "serde")]
+type Triple = (u32, u32, Symbol);
+
+#[cfg(feature = "serde")]
+impl From<Node> for Triple {
+    fn from(node: Node) -> Triple {
+        (node.parent, node.cell, node.action)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl From<Triple> for Node {
+    fn from((parent, cell, action): Triple) -> Node {
+        Node {
+            parent,
+            cell,
+            action,
+        }
+    }
+}
+
+/// Why a path makes a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// A cell takes the token that is best for the state it leads to (App. E, step 1).
+    Consolidate,
+    /// A cell that no input consults is set for a state that will be led there (App. E, step 2).
+    Prepare,
+    /// A state leaves a token it shares for one of its own (App. E, step 2).
+    Reroute,
+    /// A cell of the last step takes the right answer (App. E, corollary).
+    Finish,
+    /// J stays what it is.
+    Neutral,
+    /// J rises.
+    Raise,
+}
+
+impl Kind {
+    /// All, with the names that files have.
+    pub const NAMES: [(&str, Kind); 6] = [
+        ("consolidate", Kind::Consolidate),
+        ("prepare", Kind::Prepare),
+        ("reroute", Kind::Reroute),
+        ("finish", Kind::Finish),
+        ("neutral", Kind::Neutral),
+        ("raise", Kind::Raise),
+    ];
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(names::of(&Kind::NAMES, *self))
+    }
+}
+
+impl FromStr for Kind {
+    type Err = names::UnknownName;
+
+    fn from_str(text: &str) -> Result<Kind, names::UnknownName> {
+        names::find(&Kind::NAMES, text)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::serde_as_text!(Kind);
+
+/// One change of one cell on a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct Move {
+    /// The cell.
+    pub cell: usize,
+    /// Its action before.
+    pub from: Symbol,
+    /// Its action after.
+    pub to: Symbol,
+    /// Why it is made, where that is said.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub kind: Option<Kind>,
+    /// J after it.
+    #[cfg_attr(feature = "serde", serde(rename = "reward_exact"))]
+    pub reward: Reward,
+}
+
+/// A claim: from a code, these moves lead to a reward, and none of them lowers J.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path {
+    /// The code it starts from.
+    pub start: Code,
+    /// Its reward.
+    pub start_reward: Reward,
+    /// The moves, in their order.
+    pub moves: Vec<Move>,
+    /// The reward it ends at.
+    pub reward: Reward,
+}
+
+/// A claim: a code, its reward and what is said of its shelf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// The code.
+    pub start: Code,
+    /// Its reward.
+    pub reward: Reward,
+    /// What is said of it.
+    pub finding: Finding,
+    /// How high the way out is, where that is said; an optimal code has none.
+    pub way_out: Option<WayOut>,
+}
+
+/// What is said of the shelf of a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// J is 1.
+    Optimal,
+    /// These and the start are the whole shelf, and it has no exit.
+    Certified {
+        /// Code i is `nodes[i - 1]`.
+        nodes: Vec<Node>,
+    },
+    /// These and the start are on the shelf and have no exit, but the shelf is larger.
+    Bounded {
+        /// Their number, the start included.
+        cap: usize,
+        /// Code i is `nodes[i - 1]`.
+        nodes: Vec<Node>,
+        /// One more code of the shelf.
+        beyond: Node,
+    },
+    /// There is a path to a higher reward that never lowers J.
+    Escapes {
+        /// Its moves, of which the last alone raises J.
+        moves: Vec<Move>,
+    },
+}
+
+impl Finding {
+    /// The word for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Finding::Optimal => "optimal",
+            Finding::Certified { .. } => "certified",
+            Finding::Bounded { .. } => "bounded",
+            Finding::Escapes { .. } => "escapes",
+        }
+    }
+
+    /// The codes of the shelf that it lists, but for the start.
+    pub fn nodes(&self) -> &[Node] {
+        match self {
+            Finding::Certified { nodes } | Finding::Bounded { nodes, .. } => nodes,
+            Finding::Optimal | Finding::Escapes { .. } => &[],
+        }
+    }
+}
+
+impl Verdict {
+    /// The most changes that lead from the start to a code it lists.
+    ///
+    /// # Panics
+    /// If a code is not made from an earlier one.
+    pub fn depth(&self) -> usize {
+        let mut depths = vec![0];
+        for node in self.finding.nodes() {
+            depths.push(depths[node.parent as usize] + 1);
+        }
+        depths.into_iter().max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,12 @@
+//! The expected reward J, exactly (paper, section 2.2 and App. A).
+//!
+//! Read in this order:
+//!
+//! 1. [`count`]: J of a code as an integer over the task's denominator, also after a change of one cell.
+//! 2. [`evaluate`]: J of a policy in f64, with the visits d and the values dQ of every cell.
+//! 3. `kernels`: the loops of `evaluate` on vectors of the processor. All `unsafe` of the crate is here.
+
+pub mod count;
+pub mod evaluate;
+#[allow(unsafe_code)]
+pub(crate) mod kernels;

@@ -1,0 +1,265 @@
+//! Counts the rewards of codes as integers (paper, section 2.2).
+//!
+//! A code sigma gives each cell one action; J(sigma) is the probability that its rollout ends on the
+//! fold. Times the task's denominator it is an integer, so rewards are compared without rounding.
+//!
+//! - [`reward`] gives J of one code, at any length.
+//! - [`Counter`] holds a code and its J, and says what J becomes when one cell changes.
+//! - [`reference`](mod@reference) gives J by the definition: slow, and independent of both.
+
+mod forward;
+mod places;
+pub mod reference;
+mod rollouts;
+mod states;
+pub(crate) mod steps;
+pub(crate) mod weight;
+
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::model::quasigroup::Symbol;
+use crate::support::exact::Reward;
+use crate::support::memory::{Allowance, TooLarge};
+use dashu_int::UBig;
+use dashu_int::ops::BitTest;
+use rollouts::Rollouts;
+use states::States;
+use std::ops::Range;
+use thiserror::Error;
+use weight::{Whole, Width};
+
+/// J of a code, at any length, in one forward pass.
+///
+/// ```
+/// use foldglass::reward::count::reward;
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+/// assert_eq!(reward(&copy).to_string(), "1/2");
+/// ```
+pub fn reward(code: &Code) -> Reward {
+    let class = code.class();
+    let den = class.task().denominator();
+    let num = match Width::of(&den) {
+        Width::Narrow => forward::numerator::<i64>(class, code),
+        Width::Wide => forward::numerator::<i128>(class, code),
+        Width::Unbounded => forward::numerator::<UBig>(class, code),
+    };
+    Reward::new(num, den)
+}
+
+/// A reward that cannot be kept in machine integers.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CountError {
+    /// A denominator of 2^126 or more.
+    #[error(
+        "the rewards of this task have a denominator of {bits} bits: rewards are compared as \
+         integers of at most 126 bits (a single code's reward is exact at any length)"
+    )]
+    TooFine {
+        /// The denominator's size.
+        bits: usize,
+    },
+    /// More memory than allowed.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+}
+
+/// How a [`Counter`] keeps its reward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Regime {
+    /// By the rollout of every input. It suits classes of many more cells than inputs, such as the
+    /// complete parameterisation.
+    Rollouts,
+    /// By messages between steps, over the states of all rollouts. It suits all others.
+    States,
+}
+
+impl Regime {
+    /// The faster one for a class: in measurements, rollouts are from three cells to a branch on.
+    fn of(class: &Class) -> Regime {
+        match rollouts::branches(class).and_then(|branches| branches.checked_mul(3)) {
+            Some(branches) if branches <= class.cells() as u128 => Regime::Rollouts,
+            _ => Regime::States,
+        }
+    }
+}
+
+/// What a regime does.
+trait Engine: Send {
+    fn code(&self) -> &Code;
+
+    /// The numerator of J.
+    fn reward(&self) -> u128;
+
+    /// The numerator of J for each action at a cell, up to a number that all have in common. In an
+    /// untied class it is what the rollouts that consult the cell earn.
+    fn earned(&mut self, cell: usize, earned: &mut [u128]);
+
+    fn set(&mut self, cell: usize, action: Symbol);
+}
+
+/// A code and its exact reward, kept up to date as cells change.
+///
+/// ```
+/// use foldglass::reward::count::Counter;
+/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
+/// let mut counter = Counter::new(copy, Allowance::default()).unwrap();
+/// assert_eq!((counter.reward(), counter.denominator()), (4, 8));
+/// let mut rewards = [0; 2];
+/// counter.rewards(9, &mut rewards);
+/// assert_eq!(rewards, [4, 4]);
+/// ```
+pub struct Counter {
+    class: Class,
+    denominator: u128,
+    regime: Regime,
+    engine: Box<dyn Engine>,
+}
+
+impl Counter {
+    /// Counts the reward of `code` in the regime that suits its class.
+    pub fn new(code: Code, allowance: Allowance) -> Result<Counter, CountError> {
+        let regime = Regime::of(code.class());
+        Counter::with_regime(code, regime, allowance)
+    }
+
+    /// Counts the reward of `code` in a regime.
+    pub fn with_regime(
+        code: Code,
+        regime: Regime,
+        allowance: Allowance,
+    ) -> Result<Counter, CountError> {
+        let class = &code.class().clone();
+        let den = class.task().denominator();
+        let engine = match Width::of(&den) {
+            Width::Narrow => engine::<i64>(class, code, regime, allowance)?,
+            Width::Wide => engine::<i128>(class, code, regime, allowance)?,
+            Width::Unbounded => {
+                return Err(CountError::TooFine {
+                    bits: den.bit_len(),
+                });
+            }
+        };
+        let denominator = u128::try_from(den).expect("it has at most 126 bits");
+        Ok(Counter {
+            class: class.clone(),
+            denominator,
+            regime,
+            engine,
+        })
+    }
+
+    /// The regime.
+    pub fn regime(&self) -> Regime {
+        self.regime
+    }
+
+    /// The class of the code.
+    pub fn class(&self) -> &Class {
+        &self.class
+    }
+
+    /// The code.
+    pub fn code(&self) -> &Code {
+        self.engine.code()
+    }
+
+    /// What all rewards are over; below 2^126.
+    pub fn denominator(&self) -> u128 {
+        self.denominator
+    }
+
+    /// The numerator of J.
+    pub fn reward(&self) -> u128 {
+        self.engine.reward()
+    }
+
+    /// Writes the numerator of J for every action at a cell, the rest of the code unchanged.
+    ///
+    /// # Panics
+    /// If there is no such cell, or `rewards` does not hold q numbers.
+    pub fn rewards(&mut self, cell: usize, rewards: &mut [u128]) {
+        assert!(
+            cell < self.class.cells(),
+            "cell {cell} of {}",
+            self.class.cells()
+        );
+        assert_eq!(rewards.len(), self.class.q(), "a reward for each action");
+        self.engine.earned(cell, rewards);
+        let (total, earned) = (self.reward(), rewards[self.code().action(cell) as usize]);
+        rewards
+            .iter_mut()
+            .for_each(|reward| *reward = total + *reward - earned);
+    }
+
+    /// Gives a cell an action.
+    ///
+    /// # Panics
+    /// If there is no such cell or action.
+    pub fn set(&mut self, cell: usize, action: Symbol) {
+        assert!(
+            (action as usize) < self.class.q(),
+            "action {action} of {}",
+            self.class.q()
+        );
+        if self.code().action(cell) != action {
+            self.engine.set(cell, action);
+        }
+    }
+
+    /// The cells of step `t` of an untied class, and for each of them and each action what it earns:
+    /// whatever actions these cells take, J is a constant plus the sum of what they earn, all else
+    /// unchanged. None in a tied class, where J is no such sum.
+    ///
+    /// # Panics
+    /// If there is no such step.
+    pub fn block(&mut self, t: usize, earned: &mut Vec<u128>) -> Option<Range<usize>> {
+        let cells = self.class.step_cells(t)?;
+        earned.clear();
+        earned.resize(cells.len() * self.class.q(), 0);
+        for (cell, earned) in cells.clone().zip(earned.chunks_exact_mut(self.class.q())) {
+            self.engine.earned(cell, earned);
+        }
+        Some(cells)
+    }
+}
+
+/// The bytes that counting the rewards of a class takes in the regime that suits it.
+pub fn bytes(class: &Class) -> Option<u128> {
+    let width = Width::of(&class.task().denominator());
+    match (Regime::of(class), width) {
+        (Regime::Rollouts, Width::Narrow) => Rollouts::<i64>::bytes(class),
+        (Regime::Rollouts, _) => Rollouts::<i128>::bytes(class),
+        (Regime::States, Width::Narrow) => States::<i64>::bytes(class),
+        (Regime::States, _) => States::<i128>::bytes(class),
+    }
+}
+
+fn engine<W: Whole>(
+    class: &Class,
+    code: Code,
+    regime: Regime,
+    allowance: Allowance,
+) -> Result<Box<dyn Engine>, TooLarge> {
+    let what = |regime: &str| {
+        format!(
+            "counting the rewards of {} cells by {regime}",
+            class.cells()
+        )
+    };
+    Ok(match regime {
+        Regime::Rollouts => {
+            allowance.check(&what("rollouts"), Rollouts::<W>::bytes(class))?;
+            Box::new(Rollouts::<W>::new(class, code))
+        }
+        Regime::States => {
+            allowance.check(&what("states"), States::<W>::bytes(class))?;
+            Box::new(States::<W>::new(class, code))
+        }
+    })
+}

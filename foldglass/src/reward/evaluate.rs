@@ -1,0 +1,115 @@
+//! Evaluates stochastic policies exactly, by forward and backward passes (paper, App. A).
+//!
+//! A rollout is a Markov chain on (s_{t-1}, window, y): alpha_t is its law under the policy, beta_t
+//! the reward still to come. They give J, the visits d(c), the values d(c)Q(c,a) and V(c) at a cost
+//! linear in T, for tied classes and several lengths alike: a cell collects every consultation.
+
+mod passes;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use crate::model::class::Class;
+use crate::model::policy::Policy;
+use crate::support::memory::{Allowance, TooLarge};
+pub(crate) use passes::{Passes, Wants};
+pub(crate) use plan::Scale;
+
+/// What a policy does, over all inputs.
+///
+/// ```
+/// use foldglass::{Allowance, ClassSpec, Evaluator, LatinSquare, Policy, Shape};
+/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
+/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+/// let reward = evaluator.evaluate(&Policy::uniform(&class));
+/// assert!((reward - 0.2).abs() < 1e-15);
+/// ```
+pub struct Evaluator(pub(crate) Passes);
+
+impl Evaluator {
+    /// Takes the memory that evaluating policies of `class` needs, once.
+    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, TooLarge> {
+        Ok(Evaluator(Passes::new(
+            class,
+            1,
+            Scale::Probability,
+            allowance,
+        )?))
+    }
+
+    /// The class it evaluates policies of.
+    pub fn class(&self) -> &Class {
+        &self.0.class
+    }
+
+    /// Whether the class is so wide that an evaluation uses all threads of the rayon pool it is called
+    /// in; outside of a pool, and where it is not, the caller's alone. The bits are the same.
+    pub fn uses_threads(&self) -> bool {
+        self.0.is_wide()
+    }
+
+    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing.
+    ///
+    /// # Panics
+    /// If the policy belongs to another class.
+    pub fn evaluate(&mut self, policy: &Policy) -> f64 {
+        assert!(policy.class() == self.class(), "a policy of another class");
+        self.0.run(&policy.0.entries, Wants::ALL);
+        self.0.reward(0)
+    }
+
+    /// The expected number of times a rollout consults a cell, d(c).
+    pub fn visits(&self, cell: usize) -> f64 {
+        self.0.visits[self.0.place(cell).cell]
+    }
+
+    /// d(c)Q(c,a), the derivative of J by pi_c(a).
+    pub fn value(&self, cell: usize, action: usize) -> f64 {
+        self.0.values[self.0.place(cell).at(action)]
+    }
+
+    /// d(c)Q(c,a) for every action of a cell.
+    pub fn values(&self, cell: usize) -> Vec<f64> {
+        let place = self.0.place(cell);
+        (0..self.class().q())
+            .map(|action| self.0.values[place.at(action)])
+            .collect()
+    }
+
+    /// Writes d(c) of every cell, in the order of the cells; far faster than one by one.
+    ///
+    /// # Panics
+    /// If `visits` does not hold one number a cell.
+    pub fn visits_into(&self, visits: &mut [f64]) {
+        let planes = &self.0.planes;
+        planes.read_cells(self.class(), &self.0.visits, 0, visits);
+    }
+
+    /// Writes d(c)Q(c,a) of every cell and action, q numbers a cell in the order of the cells; far
+    /// faster than one by one.
+    ///
+    /// # Panics
+    /// If `values` does not hold q numbers a cell.
+    pub fn values_into(&self, values: &mut [f64]) {
+        let planes = &self.0.planes;
+        planes.read_rows(self.class(), &self.0.values, 0, values);
+    }
+
+    /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
+    pub fn state_value(&self, policy: &Policy, cell: usize) -> Option<f64> {
+        let visits = self.visits(cell);
+        let row = policy.row(cell);
+        let expected: f64 = self.values(cell).iter().zip(row).map(|(v, p)| v * p).sum();
+        (visits > 0.0).then(|| expected / visits)
+    }
+
+    /// The sum of alpha times beta over the states of each node: what the lengths that pass the
+    /// node contribute to J. With one length it is J at every step.
+    pub fn carried(&mut self, policy: &Policy) -> &[f64] {
+        self.0.carry_all = true;
+        self.evaluate(policy);
+        self.0.carry_all = false;
+        &self.0.carried
+    }
+}

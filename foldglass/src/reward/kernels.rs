@@ -1,0 +1,346 @@
+//! Gathers the loops that run on vectors, compiled for each kind of machine (paper, App. A).
+//!
+//! All that is unsafe in the crate is in this module, and all of it is safe to call from outside:
+//! the work of a kernel is described by a structure that knows how many entries of each buffer it
+//! reaches, buffers are slices, and a run whose reach passes the end of one is refused, in every
+//! build. Finding the reach is done once, where the description is made; comparing it costs a few
+//! instructions a run.
+
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+mod aligned;
+mod carry;
+mod panel;
+mod product;
+mod routes;
+mod rows;
+mod soften;
+mod sums;
+mod vector;
+mod visits;
+
+use crate::model::class::PANEL;
+pub(crate) use aligned::Aligned;
+use carry::{Carriers, Returned};
+use product::Product;
+pub(crate) use routes::{Landing, Moves, Origin, Routes};
+pub(crate) use rows::Rows;
+pub(crate) use soften::Soften;
+pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
+use sums::{Targets, Tile};
+#[cfg(target_arch = "x86_64")]
+use vector::{Avx2, Avx512};
+use vector::{Lane, Portable};
+
+/// A place that several threads write around, each where no other does.
+#[derive(Clone, Copy)]
+struct Shared(*mut f64);
+
+impl Shared {
+    fn place(self) -> *mut f64 {
+        self.0
+    }
+}
+
+// SAFETY: it only says where; who follows it answers for the rest.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+/// The loops over panels and cells, compiled for one kind of vectors. Each is unsafe to call with buffers
+/// that its work's `check` refuses, with a panel that the vectors do not divide, and where the machine has
+/// none of these vectors.
+#[derive(Clone, Copy)]
+struct Loops {
+    panels: PanelLoops,
+    product: unsafe fn(&Product, *const f64, *const f64, *mut f64),
+    soften: unsafe fn(&Soften, &[f64], &[u8], &mut [f64]),
+}
+
+#[derive(Clone, Copy)]
+struct PanelLoops {
+    forward: unsafe fn(&Sums, Tile, Given<'_>, &mut [f64]),
+    backward: unsafe fn(&Sums, Tile, Given<'_>, &[f64], Targets),
+}
+
+/// Compiles the loops over panels of one width, or of any where it is 0.
+macro_rules! panel_loops {
+    ($v:ty, $width:literal $(, $features:literal)?) => {{
+        $(#[target_feature(enable = $features)])?
+        unsafe fn forward(work: &Sums, tile: Tile, given: Given<'_>, post: &mut [f64]) {
+            // SAFETY: the caller's, and the features are those of the vectors.
+            unsafe { work.forward_tile::<$v, $width>(tile, given, post) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn backward(
+            work: &Sums,
+            tile: Tile,
+            given: Given<'_>,
+            bbar: &[f64],
+            to: Targets,
+        ) {
+            // SAFETY: as above.
+            unsafe { work.backward_tile::<$v, $width>(tile, given, bbar, to) }
+        }
+        PanelLoops { forward, backward }
+    }};
+}
+
+/// Compiles all loops, those over panels for one width.
+macro_rules! loops {
+    ($v:ty, $width:literal $(, $features:literal)?) => {{
+        $(#[target_feature(enable = $features)])?
+        unsafe fn product(work: &Product, a: *const f64, b: *const f64, c: *mut f64) {
+            // SAFETY: the caller's, and the features are those of the vectors.
+            unsafe { work.run::<$v>(a, b, c) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+            // SAFETY: as above.
+            unsafe { work.run::<$v>(values, mask, policy) }
+        }
+        Loops { panels: panel_loops!($v, $width $(, $features)?), product, soften }
+    }};
+}
+
+/// The loops that turn tables to rows and back, as unsafe to call.
+#[derive(Clone, Copy)]
+struct Turners {
+    read: unsafe fn(&Rows<'_>, &[f64], &mut [f64]),
+    write: unsafe fn(&Rows<'_>, &[f64], &mut [f64], f64),
+}
+
+/// Compiles the loops that turn tables, for vectors of four.
+macro_rules! turners {
+    ($v:ty $(, $features:literal)?) => {{
+        $(#[target_feature(enable = $features)])?
+        unsafe fn read(work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
+            // SAFETY: the caller's, and the features are those of the vectors.
+            unsafe { work.read::<$v>(panel, rows) }
+        }
+        $(#[target_feature(enable = $features)])?
+        unsafe fn write(work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
+            // SAFETY: as above.
+            unsafe { work.write::<$v>(rows, panel, least) }
+        }
+        Turners { read, write }
+    }};
+}
+
+/// The loops for one kind of machine, which is the one this runs on: `available` makes no others.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernels {
+    /// For panels of eight lanes, and for narrower ones.
+    wide: Loops,
+    narrow: Loops,
+    carriers: Carriers,
+    turners: Turners,
+}
+
+#[cfg(target_arch = "x86_64")]
+const AVX512: Kernels = Kernels {
+    wide: loops!(Avx512, 8, "avx512f,avx512vl,avx2,fma"),
+    ..AVX2
+};
+
+#[cfg(target_arch = "x86_64")]
+const AVX2: Kernels = {
+    let narrow = loops!(Avx2, 4, "avx2,fma");
+    Kernels {
+        wide: Loops {
+            panels: panel_loops!(Avx2, 0, "avx2,fma"),
+            ..narrow
+        },
+        narrow,
+        carriers: Carriers::AVX2,
+        turners: turners!(Avx2, "avx2,fma"),
+    }
+};
+
+const PORTABLE: Kernels = {
+    let loops = loops!(Portable, 0);
+    Kernels {
+        wide: loops,
+        narrow: loops,
+        carriers: Carriers::PORTABLE,
+        turners: turners!(Portable),
+    }
+};
+
+/// The threads that a step may use: those of the rayon pool it is called in, or the caller's alone.
+fn threads() -> usize {
+    rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
+}
+
+/// The lanes of this machine's widest vectors: panels are as wide, so that a pass streams.
+pub(crate) fn width() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() {
+        return Avx512::WIDTH;
+    }
+    Portable::WIDTH
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && has_avx2()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+impl Kernels {
+    /// The fastest that this machine runs.
+    pub fn best() -> Kernels {
+        Kernels::available()[0]
+    }
+
+    /// All that this machine runs, the fastest first.
+    pub fn available() -> Vec<Kernels> {
+        let mut list = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if has_avx512() {
+                list.push(AVX512);
+            }
+            if has_avx2() {
+                list.push(AVX2);
+            }
+        }
+        list.push(PORTABLE);
+        list
+    }
+
+    /// The loops for panels of some width.
+    fn loops(&self, width: usize) -> &Loops {
+        if width < PANEL {
+            &self.narrow
+        } else {
+            &self.wide
+        }
+    }
+
+    /// Makes the message that a step sends, of alpha and the policy; `mixing` are the weights of symbols drawn
+    /// on the way.
+    ///
+    /// # Panics
+    /// If it would leave a buffer, here as in all that follow.
+    #[inline(always)]
+    pub fn forward(
+        &self,
+        (work, routes): (&Sums, &Routes),
+        given: Given<'_>,
+        mixing: &[f64],
+        scratch: &mut [f64],
+        message: &mut [f64],
+    ) {
+        work.check_forward(&given, scratch);
+        assert!(routes.is_of(&work.extent), "routes of another step");
+        routes.check(mixing, message);
+        if routes.adds() {
+            message.fill(0.0);
+        }
+        let to = Shared(message.as_mut_ptr());
+        work.each_tile(!routes.adds(), scratch, |tile, scratch| {
+            // SAFETY: just checked, and the machine has the instructions. Routes that add run on one thread.
+            // The others are one-to-one: where they are made, the place of every lane, state, entering
+            // symbol, history and action was seen to be taken once, and these are all that a tile
+            // writes. Any two tiles differ in their lanes, history or states, so they write disjoint places.
+            unsafe {
+                match tile.panel.width {
+                    1 => self.forward_alone(work, tile, given, scratch),
+                    width => (self.loops(width).panels.forward)(work, tile, given, scratch),
+                }
+                routes.send(&self.carriers, tile, mixing, scratch, to.place());
+            }
+        });
+    }
+
+    /// Computes values, message and visits of a step, as far as they are wanted.
+    #[inline(always)]
+    pub fn backward(
+        &self,
+        work: &Sums,
+        given: Given<'_>,
+        coming: Coming<'_>,
+        scratch: &mut [f64],
+        mut results: Results<'_>,
+    ) {
+        work.check_backward(&given, scratch, &results);
+        coming.check(work);
+        if results.values.is_empty() && results.message.is_empty() {
+            return;
+        }
+        let to = results.targets();
+        work.each_tile(true, scratch, |tile, scratch| {
+            // SAFETY: just checked, and the machine has the instructions; tiles write to lanes and
+            // cells of their own, or add to those of tiles before them in the panel.
+            unsafe {
+                self.bring_back(work, tile, given, coming, scratch);
+                match tile.panel.width {
+                    1 => self.backward_alone(work, tile, given, scratch, to),
+                    width => (self.loops(width).panels.backward)(work, tile, given, scratch, to),
+                }
+            }
+        });
+    }
+
+    /// Makes weighted bbar of a tile, in scratch.
+    ///
+    /// # Safety
+    /// The buffers are those of `backward`, checked.
+    #[inline(always)]
+    unsafe fn bring_back(
+        &self,
+        work: &Sums,
+        tile: Tile,
+        given: Given<'_>,
+        coming: Coming<'_>,
+        bbar: &mut [f64],
+    ) {
+        if coming.starts.is_empty() {
+            bbar[..work.block(tile)].fill(0.0);
+        }
+        for (n, message) in coming.messages().enumerate() {
+            let from = Returned {
+                message,
+                mixing: coming.mixing,
+                weights: given.weights,
+                add: n > 0,
+            };
+            let routes = coming.routes.expect("routes of what came back");
+            // SAFETY: the caller's.
+            unsafe { routes.bring_back(&self.carriers, tile, from, bbar) };
+        }
+        if let Some(reward) = coming.reward {
+            work.add_reward(tile, given.weights, reward, bbar);
+        }
+    }
+
+    /// Updates a policy from its values where the mask is 1.
+    ///
+    /// # Panics
+    /// If they are not of one size.
+    #[inline(always)]
+    pub fn soften(&self, work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+        work.check(values, mask, policy);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.loops(work.width).soften)(work, values, mask, policy) }
+    }
+
+    /// Copies a panel to rows in the order of the cells.
+    pub fn read_rows(&self, work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
+        work.check(panel, rows);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.turners.read)(work, panel, rows) }
+    }
+
+    /// Copies rows in the order of the cells to a panel; what is below `least` becomes zero.
+    pub fn write_rows(&self, work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
+        work.check(panel, rows);
+        // SAFETY: just checked, and the machine has the instructions.
+        unsafe { (self.turners.write)(work, rows, panel, least) }
+    }
+}

@@ -1,0 +1,332 @@
+//! Does the sums of a step for a lane that is alone in its panel, with vectors over entering symbols
+//! and actions (paper, App. A); see `sums`.
+
+use super::Kernels;
+use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
+use super::vector::Lane;
+use super::visits::Visit;
+use crate::model::class::PANEL;
+
+/// C(i, j) = sum over x of A(i, x) B(x, j): B and C have vectors over j.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Product {
+    /// Of C, as are columns; terms are the values of x.
+    rows: usize,
+    pub columns: usize,
+    terms: usize,
+    /// Distances between rows and terms of A, terms of B, rows of C.
+    a_row: usize,
+    a_term: usize,
+    b_term: usize,
+    c_row: usize,
+    /// Whether C is added to or overwritten.
+    add: bool,
+}
+
+impl Product {
+    /// Does whole vectors of columns, two at a time. The columns left are the last of a vector that begins
+    /// before them, whose others come out as they are once more; or they go one by one.
+    ///
+    /// # Safety
+    /// All rows, columns and terms lie within A, B and C, and the machine has the instructions.
+    #[inline(always)]
+    pub unsafe fn run<V: Lane>(&self, a: *const f64, b: *const f64, c: *mut f64) {
+        let mut column = 0;
+        // SAFETY: the caller's.
+        unsafe {
+            while self.columns - column >= 2 * V::WIDTH {
+                self.tiles::<V, 2>(column, a, b, c);
+                column += 2 * V::WIDTH;
+            }
+            if self.columns - column >= V::WIDTH {
+                self.tiles::<V, 1>(column, a, b, c);
+                column += V::WIDTH;
+            }
+            if column < self.columns && column > 0 && !self.add {
+                self.tiles::<V, 1>(self.columns - V::WIDTH, a, b, c);
+            } else {
+                (column..self.columns).for_each(|column| self.tiles::<f64, 1>(column, a, b, c));
+            }
+        }
+    }
+
+    /// Does C vectors of columns of all rows.
+    ///
+    /// # Safety
+    /// As for `run`, and the columns are those of C.
+    #[inline(always)]
+    unsafe fn tiles<V: Lane, const C: usize>(
+        &self,
+        column: usize,
+        a: *const f64,
+        b: *const f64,
+        c: *mut f64,
+    ) {
+        for row in (0..self.rows).step_by(5) {
+            // SAFETY: the rows and columns of the tile are within those of C.
+            unsafe {
+                let (a, b) = (a.add(row * self.a_row), b.add(column));
+                let c = c.add(row * self.c_row + column);
+                match self.rows - row {
+                    1 => self.tile::<V, 1, C>(a, b, c),
+                    2 => self.tile::<V, 2, C>(a, b, c),
+                    3 => self.tile::<V, 3, C>(a, b, c),
+                    4 => self.tile::<V, 4, C>(a, b, c),
+                    _ => self.tile::<V, 5, C>(a, b, c),
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `run`, from R rows of A and C vectors of B on.
+    #[inline(always)]
+    unsafe fn tile<V: Lane, const R: usize, const C: usize>(
+        &self,
+        a: *const f64,
+        b: *const f64,
+        c: *mut f64,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut sum = [[V::splat(0.0); C]; R];
+            if self.add {
+                for (r, sum) in sum.iter_mut().enumerate() {
+                    for (j, sum) in sum.iter_mut().enumerate() {
+                        *sum = V::load(c.add(r * self.c_row + j * V::WIDTH));
+                    }
+                }
+            }
+            for x in 0..self.terms {
+                let mut right = [V::splat(0.0); C];
+                for (j, right) in right.iter_mut().enumerate() {
+                    *right = V::load(b.add(x * self.b_term + j * V::WIDTH));
+                }
+                for (r, sum) in sum.iter_mut().enumerate() {
+                    let left = V::splat(*a.add(r * self.a_row + x * self.a_term));
+                    for j in 0..C {
+                        sum[j] = left.fma(right[j], sum[j]);
+                    }
+                }
+            }
+            for (r, sum) in sum.iter().enumerate() {
+                for (j, sum) in sum.iter().enumerate() {
+                    sum.store(c.add(r * self.c_row + j * V::WIDTH));
+                }
+            }
+        }
+    }
+}
+
+/// How the matrices of one lane lie in scratch, one behind the other.
+pub(super) struct Alone {
+    states: usize,
+    terms: usize,
+    columns: usize,
+    /// States, filled up to whole vectors.
+    padded: usize,
+}
+
+/// The parts of scratch.
+struct Parts<'a> {
+    /// post or weighted bbar, by s and j.
+    post: &'a mut [f64],
+    /// By j.
+    weights: &'a mut [f64],
+    /// Weighted bbar by j and s, and the message by k and s.
+    turned: &'a mut [f64],
+    message: &'a mut [f64],
+}
+
+impl Alone {
+    pub fn new(extent: &Extent) -> Alone {
+        Alone {
+            states: extent.states,
+            terms: extent.terms,
+            columns: extent.columns(),
+            padded: extent.states.next_multiple_of(PANEL / 2),
+        }
+    }
+
+    /// What the matrices take.
+    pub fn size(&self) -> usize {
+        self.columns + self.states * self.columns + self.padded * (self.columns + self.terms)
+    }
+
+    fn parts<'a>(&self, scratch: &'a mut [f64]) -> Parts<'a> {
+        let (post, rest) = scratch.split_at_mut(self.states * self.columns);
+        let (weights, rest) = rest.split_at_mut(self.columns);
+        let (turned, rest) = rest.split_at_mut(self.padded * self.columns);
+        Parts {
+            post,
+            weights,
+            turned,
+            message: &mut rest[..self.padded * self.terms],
+        }
+    }
+
+    /// Where a history of the lane starts in alpha and the message, and in a table of (cell, action).
+    fn starts(&self, extent: &Extent, tile: Tile) -> (usize, usize) {
+        let (lanes, terms) = (&extent.lanes, tile.history * self.terms);
+        (
+            lanes.place(extent.rows(), terms * self.states, tile.panel.lane),
+            tile.panel.cells * extent.actions + terms * self.columns,
+        )
+    }
+
+    /// post = alpha times policy, alpha being by k and s.
+    fn post(&self) -> Product {
+        Product {
+            rows: self.states,
+            columns: self.columns,
+            terms: self.terms,
+            a_row: 1,
+            a_term: self.states,
+            b_term: self.columns,
+            c_row: self.columns,
+            add: false,
+        }
+    }
+
+    /// values = alpha, turned, times bbar.
+    fn values(&self, add: bool) -> Product {
+        Product {
+            rows: self.terms,
+            columns: self.columns,
+            terms: self.states,
+            a_row: self.states,
+            a_term: 1,
+            b_term: self.columns,
+            c_row: self.columns,
+            add,
+        }
+    }
+
+    /// The message, by k and s, = policy times bbar, turned.
+    fn message(&self) -> Product {
+        Product {
+            rows: self.terms,
+            columns: self.padded,
+            terms: self.columns,
+            a_row: self.columns,
+            a_term: 1,
+            b_term: self.padded,
+            c_row: self.padded,
+            add: false,
+        }
+    }
+}
+
+impl Parts<'_> {
+    /// Weighs post, with the weights of entering symbols.
+    fn weigh(&mut self, actions: usize, weights: &[f64]) {
+        for (to, &weight) in self.weights.chunks_exact_mut(actions).zip(weights) {
+            to.fill(weight);
+        }
+        for row in self.post.chunks_exact_mut(self.weights.len()) {
+            for (post, weight) in row.iter_mut().zip(&*self.weights) {
+                *post = (*post * weight).flush(LEAST_MESSAGE);
+            }
+        }
+    }
+
+    /// Turns weighted bbar.
+    fn turn(&mut self, alone: &Alone) {
+        for (s, row) in self.post.chunks_exact(alone.columns).enumerate() {
+            let mut place = s;
+            for &bbar in row {
+                self.turned[place] = bbar;
+                place += alone.padded;
+            }
+        }
+    }
+}
+
+impl Kernels {
+    /// Multiplies with the widest vectors that the columns fill.
+    ///
+    /// # Safety
+    /// As for `Product::run`.
+    unsafe fn multiply(&self, product: &Product, a: *const f64, b: *const f64, c: *mut f64) {
+        // SAFETY: the caller's, and kernels are those of the machine.
+        unsafe { (self.loops(product.columns).product)(product, a, b, c) }
+    }
+
+    /// Computes post of a lane, in scratch.
+    ///
+    /// # Safety
+    /// The buffers are those of `forward`, checked.
+    #[inline(never)]
+    pub(super) unsafe fn forward_alone(
+        &self,
+        work: &Sums,
+        tile: Tile,
+        given: Given<'_>,
+        scratch: &mut [f64],
+    ) {
+        let (extent, alone) = (&work.extent, Alone::new(&work.extent));
+        let (alpha, policy) = alone.starts(extent, tile);
+        let mut parts = alone.parts(scratch);
+        // SAFETY: the matrices have just these sizes.
+        unsafe {
+            let (a, b) = (
+                given.alpha[alpha..].as_ptr(),
+                given.policy[policy..].as_ptr(),
+            );
+            self.multiply(&alone.post(), a, b, parts.post.as_mut_ptr());
+        }
+        let weights = &given.weights[extent.lanes.place(extent.entering, 0, tile.panel.lane)..];
+        parts.weigh(extent.actions, weights);
+    }
+
+    /// Computes values, message and visits of a lane, as far as they are wanted, of weighted bbar in scratch.
+    ///
+    /// # Safety
+    /// The buffers are those of `backward`, checked.
+    #[inline(never)]
+    pub(super) unsafe fn backward_alone(
+        &self,
+        work: &Sums,
+        tile: Tile,
+        given: Given<'_>,
+        scratch: &mut [f64],
+        to: Targets,
+    ) {
+        let (extent, alone) = (&work.extent, Alone::new(&work.extent));
+        let (start, first) = alone.starts(extent, tile);
+        let mut parts = alone.parts(scratch);
+        let alpha = given.alpha[start..].as_ptr();
+        // SAFETY: the matrices have just these sizes, and so have rows, terms and symbols of the lane.
+        unsafe {
+            if let Some(values) = to.values {
+                let (b, c) = (parts.post.as_ptr(), values.add(first));
+                self.multiply(&alone.values(to.add), alpha, b, c);
+            }
+            if let Some(message) = to.message {
+                parts.turn(&alone);
+                let policy = given.policy[first..].as_ptr();
+                let (b, c) = (parts.turned.as_ptr(), parts.message.as_mut_ptr());
+                self.multiply(&alone.message(), policy, b, c);
+                for (k, from) in parts.message.chunks_exact(alone.padded).enumerate() {
+                    for (s, from) in from[..alone.states].iter().enumerate() {
+                        *message.add(start + k * alone.states + s) = *from;
+                    }
+                }
+            }
+            if let Some(visits) = to.visits {
+                let weights = extent.lanes.place(extent.entering, 0, tile.panel.lane);
+                work.visit::<f64>(Visit {
+                    width: 1,
+                    row: 1,
+                    rows: alone.states,
+                    terms: alone.terms,
+                    alpha,
+                    weights: given.weights[weights..].as_ptr(),
+                    visits: visits.add(first / extent.actions),
+                    share: to.share,
+                    add: to.add,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Moves distributions towards the softmax of their values, many cells at once (paper, eq. cavi).
+
+use super::vector::{Lane, MAGIC};
+use crate::model::class::PANEL;
+
+/// The most actions of cells that go side by side.
+const MOST_ACTIONS: usize = 16;
+
+/// One damped update: pi += weight * (target - pi) for each cell, where target is the softmax of
+/// values / tau, or at tau = 0 uniform over the actions within `tie` of the best.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Soften {
+    /// Actions.
+    pub q: usize,
+    /// Lanes of a block.
+    pub width: usize,
+    pub tau: f64,
+    pub damping: f64,
+    /// How close values count as equal at tau = 0.
+    pub tie: f64,
+    /// Probabilities below this become zero.
+    pub least: f64,
+}
+
+impl Soften {
+    /// Refuses buffers that are not of one size: for each block of cells, idle lanes included, q
+    /// vectors of values and of the policy, and one of bytes.
+    #[inline(always)]
+    pub fn check(&self, values: &[f64], mask: &[u8], policy: &[f64]) {
+        assert!(
+            self.q > 0 && matches!(self.width, 1 | 4 | 8),
+            "{self:?} has blocks of no known width"
+        );
+        let cells = mask.len();
+        let entries = cells.checked_mul(self.q);
+        assert!(
+            cells.is_multiple_of(self.width)
+                && entries == Some(values.len())
+                && entries == Some(policy.len()),
+            "{} values and {} probabilities of {cells} cells with {} actions",
+            values.len(),
+            policy.len(),
+            self.q
+        );
+    }
+
+    /// Updates `policy` from `values` where `mask` is 1.
+    ///
+    /// # Safety
+    /// `check` accepts the buffers, the machine has the instructions of `V`, and its width divides that of
+    /// the blocks, unless that is 1.
+    #[inline(always)]
+    pub unsafe fn run<V: Lane>(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+        // SAFETY: the caller's.
+        unsafe {
+            match self.q {
+                2 => self.panels::<V, 2>(values, mask, policy),
+                3 => self.panels::<V, 3>(values, mask, policy),
+                4 => self.panels::<V, 4>(values, mask, policy),
+                5 => self.panels::<V, 5>(values, mask, policy),
+                q if q <= MOST_ACTIONS => self.panels::<V, MOST_ACTIONS>(values, mask, policy),
+                _ => self.one_by_one(values, mask, policy),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for `run`, and there are at most Q actions.
+    #[inline(always)]
+    unsafe fn panels<V: Lane, const Q: usize>(
+        &self,
+        values: &[f64],
+        mask: &[u8],
+        policy: &mut [f64],
+    ) {
+        let q = if Q == MOST_ACTIONS { self.q } else { Q };
+        if self.width == 1 {
+            // SAFETY: the caller's.
+            return unsafe { self.lone_cells::<V, Q>(q, values, mask, policy) };
+        }
+        // SAFETY: the caller's.
+        let rule = unsafe { self.rule::<V>() };
+        let (values, policy) = (values.as_ptr(), policy.as_mut_ptr());
+        for (block, mask) in mask.chunks_exact(self.width).enumerate() {
+            for lane in (0..self.width).step_by(V::WIDTH) {
+                let first = block * self.width * q + lane;
+                // SAFETY: a block has q vectors of `width` lanes, of which `V` divides each, and
+                // as many bytes.
+                unsafe {
+                    let chosen = V::bytes(mask.as_ptr().add(lane));
+                    let (values, policy) = (values.add(first), policy.add(first));
+                    rule.cell::<Q>((q, self.width), chosen, values, policy);
+                }
+            }
+        }
+    }
+
+    /// Updates cells that lie one behind the other, as many as a vector has lanes at a time.
+    ///
+    /// # Safety
+    /// As for `panels`.
+    #[inline(always)]
+    unsafe fn lone_cells<V: Lane, const Q: usize>(
+        &self,
+        q: usize,
+        values: &[f64],
+        mask: &[u8],
+        policy: &mut [f64],
+    ) {
+        // SAFETY: the caller's.
+        let rule = unsafe { self.rule::<V>() };
+        let mut turned = [[0.0; PANEL]; Q];
+        let mut turned_policy = [[0.0; PANEL]; Q];
+        let cells = mask.chunks(V::WIDTH).enumerate();
+        for (n, mask) in cells {
+            let first = n * V::WIDTH * q;
+            let mut chosen = [0; PANEL];
+            chosen[..mask.len()].copy_from_slice(mask);
+            for lane in 0..mask.len() {
+                for action in 0..q {
+                    turned[action][lane] = values[first + lane * q + action];
+                    turned_policy[action][lane] = policy[first + lane * q + action];
+                }
+            }
+            // SAFETY: there are PANEL numbers for each action, and as many bytes; `V` has no more
+            // lanes.
+            unsafe {
+                let (values, policy) = (turned.as_ptr().cast(), turned_policy.as_mut_ptr().cast());
+                rule.cell::<Q>((q, PANEL), V::bytes(chosen.as_ptr()), values, policy);
+            }
+            for lane in 0..mask.len() {
+                for action in 0..q {
+                    policy[first + lane * q + action] = turned_policy[action][lane];
+                }
+            }
+        }
+    }
+
+    /// What the update of every cell needs.
+    ///
+    /// # Safety
+    /// The machine has the instructions of `V`.
+    #[inline(always)]
+    unsafe fn rule<V: Lane>(&self) -> Rule<V> {
+        // SAFETY: the caller's.
+        let all = |value: f64| unsafe { V::splat(value) };
+        Rule {
+            is_soft: self.tau > 0.0,
+            // Finite also for temperatures whose inverse is not: zero times it must stay zero.
+            scale: all(if self.tau == 0.0 {
+                1.0
+            } else {
+                (1.0 / self.tau).min(f64::MAX)
+            }),
+            tie: all(if self.tau == 0.0 { -self.tie } else { 0.0 }),
+            far: all(FAR * self.tau),
+            damping: all(self.damping),
+            least: all(self.least),
+        }
+    }
+
+    /// Updates cell by cell, for any number of actions.
+    fn one_by_one(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+        let (q, width) = (self.q, self.width);
+        let mut weights = vec![0.0; q];
+        for (cell, &chosen) in mask.iter().enumerate() {
+            let first = cell / width * width * q + cell % width;
+            let at = |action: usize| first + action * width;
+            let best = (1..q).fold(values[at(0)], |best, a| values[at(a)].most(best));
+            let cold = (1.0 / self.tau).min(f64::MAX);
+            let mut sum = 0.0;
+            for (action, weight) in weights.iter_mut().enumerate() {
+                let behind = values[at(action)] - best;
+                *weight = if self.tau == 0.0 {
+                    1.0.keep_if_ge(behind, -self.tie)
+                } else {
+                    exp(behind * cold)
+                };
+                sum += *weight;
+            }
+            let (scale, step) = (1.0 / sum, f64::from(chosen) * self.damping);
+            for (action, weight) in weights.iter().enumerate() {
+                let now = &mut policy[at(action)];
+                *now = step.fma(weight * scale - *now, *now).flush(self.least);
+            }
+        }
+    }
+}
+
+/// The constants of an update, in every lane.
+#[derive(Clone, Copy)]
+struct Rule<V> {
+    /// Whether actions that are not the best may have a share.
+    is_soft: bool,
+    /// What differences of values are multiplied by, from where on they count as none, and from where on
+    /// they leave a share.
+    scale: V,
+    tie: V,
+    far: V,
+    damping: V,
+    least: V,
+}
+
+impl<V: Lane> Rule<V> {
+    /// Updates the cells of one vector, with the number of actions known to the compiler where it is
+    /// Q.
+    ///
+    /// # Safety
+    /// At `values` and `policy` lie q vectors, at most Q of them, `width` apart.
+    #[inline(always)]
+    unsafe fn cell<const Q: usize>(
+        &self,
+        (q, width): (usize, usize),
+        chosen: V,
+        values: *const f64,
+        policy: *mut f64,
+    ) {
+        let (zero, one) = (chosen.like(0.0), chosen.like(1.0));
+        // SAFETY: actions are below q; `chosen` shows the instructions.
+        unsafe {
+            let mut best = V::load(values);
+            for action in 1..q {
+                best = V::load(values.add(action * width)).most(best);
+            }
+            let mut weights = [zero; Q];
+            // How many actions are as good as the best, and how many are near enough to have a share.
+            let (mut good, mut near) = (zero, zero);
+            for (action, to) in weights.iter_mut().enumerate().take(q) {
+                let behind = V::load(values.add(action * width)).minus(best);
+                near = near.plus(one.keep_if_ge(behind, self.far));
+                *to = one.keep_if_ge(behind, self.tie);
+                good = good.plus(*to);
+            }
+            let mut sum = good;
+            // When it is cold, actions are as good as the best or far behind: no exponential then.
+            if self.is_soft && near.any_above(good) {
+                sum = zero;
+                for (action, to) in weights.iter_mut().enumerate().take(q) {
+                    let behind = V::load(values.add(action * width)).minus(best);
+                    *to = exp(behind.times(self.scale));
+                    sum = sum.plus(*to);
+                }
+            }
+            let share = one.over(sum);
+            let step = chosen.times(self.damping);
+            for (action, weight) in weights.iter().enumerate().take(q) {
+                let place = policy.add(action * width);
+                let now = V::load(place);
+                let ahead = weight.times(share).minus(now);
+                let next = step.fma(ahead, now);
+                next.keep_if_ge(next, self.least).store(place);
+            }
+        }
+    }
+}
+
+/// Where e to the power of x is no longer a number like others.
+const FAR: f64 = -708.0;
+
+/// e to the power of x <= 0, to about one unit in the last place; zero below -708.
+#[inline(always)]
+fn exp<V: Lane>(x: V) -> V {
+    /// 1/0! up to 1/13!.
+    const TERMS: [f64; 14] = {
+        let mut terms = [1.0; 14];
+        let mut n = 1;
+        let mut factorial = 1.0;
+        while n < 14 {
+            factorial *= n as f64;
+            terms[n] = 1.0 / factorial;
+            n += 1;
+        }
+        terms
+    };
+    let within = x.most(x.like(FAR));
+    // x = n ln 2 + r with |r| at most half of ln 2, which is subtracted in two parts.
+    let magic = within.fma(x.like(std::f64::consts::LOG2_E), x.like(MAGIC));
+    let n = magic.minus(x.like(MAGIC));
+    let nearly = n.fma(x.like(-6.931_471_803_691_238e-1), within);
+    let r = n.fma(x.like(-1.908_214_929_270_587_7e-10), nearly);
+    // Pairs of terms, then pairs of pairs: short chains, so that several run at once.
+    let mut sums = [x.like(0.0); 7];
+    for (n, sum) in sums.iter_mut().enumerate() {
+        *sum = r.fma(x.like(TERMS[2 * n + 1]), x.like(TERMS[2 * n]));
+    }
+    let r2 = r.times(r);
+    let r4 = r2.times(r2);
+    let low = r4.fma(r2.fma(sums[3], sums[2]), r2.fma(sums[1], sums[0]));
+    let high = r4.fma(sums[6], r2.fma(sums[5], sums[4]));
+    let sum = r4.times(r4).fma(high, low);
+    sum.times(V::power_of_two(magic)).keep_if_ge(x, x.like(FAR))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reward::kernels::Kernels;
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    fn numbers(rng: &mut ChaCha8Rng, count: usize) -> Vec<f64> {
+        (0..count)
+            .map(|_| f64::from(rng.next_u32() % 999) / 999.0)
+            .collect()
+    }
+
+    #[test]
+    fn every_kernel_moves_every_cell_as_one_alone() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (q, width) in [2, 3, 4, 5, 7, 17]
+            .into_iter()
+            .flat_map(|q| [1, 4, 8].map(|w| (q, w)))
+        {
+            for tau in [0.0, 1e-3, 0.5] {
+                let work = Soften {
+                    q,
+                    width,
+                    tau,
+                    damping: 0.25,
+                    tie: 1e-9,
+                    least: 1e-3,
+                };
+                let cells = 3 * 8;
+                let mask: Vec<u8> = (0..cells).map(|_| (rng.next_u32() % 2) as u8).collect();
+                let (values, policy) = (numbers(&mut rng, cells * q), numbers(&mut rng, cells * q));
+                let mut slow = policy.clone();
+                work.one_by_one(&values, &mask, &mut slow);
+                for kernels in Kernels::available() {
+                    let mut fast = policy.clone();
+                    kernels.soften(&work, &values, &mask, &mut fast);
+                    assert_eq!(fast, slow, "{work:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn exp_agrees_with_the_standard_library_to_two_units_in_the_last_place() {
+        for i in 0..200_000 {
+            let x = -(i as f64) * 0.0035 - 1e-7 * i as f64;
+            let (ours, theirs) = (exp(x), x.exp());
+            if x >= -708.0 {
+                assert!(
+                    (ours / theirs - 1.0).abs() < 4.5e-16,
+                    "exp({x}): {ours:e} against {theirs:e}"
+                );
+            } else {
+                assert_eq!(ours, 0.0);
+            }
+        }
+        assert_eq!(exp(0.0f64), 1.0);
+        assert_eq!(exp(f64::NEG_INFINITY), 0.0);
+    }
+}

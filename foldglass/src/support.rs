@@ -1,0 +1,15 @@
+//! What everything else stands on, none of it about the paper.
+//!
+//! - [`exact`]: rational numbers and [`Reward`](exact::Reward).
+//! - [`stream`]: random numbers addressed by seed, stream and position.
+//! - [`stats`]: error bars, intervals, autocorrelation times, tests.
+//! - [`memory`]: how much memory an engine may take, asked before it takes it.
+//! - [`watch`]: progress, and how a caller stops an engine.
+//! - [`names`]: the words that stand for values in flags and files.
+
+pub mod exact;
+pub mod memory;
+pub mod names;
+pub mod stats;
+pub mod stream;
+pub mod watch;
