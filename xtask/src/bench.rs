@@ -304,7 +304,7 @@ fn write(report: &str) -> Result<(), Failure> {
     let failed = |why: String| Failure::Failed(format!("BENCHMARKS.md was not written: {why}"));
     let path = root().join("BENCHMARKS.md");
     let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-    let text = section::replace(&text, report).map_err(failed)?;
+    let text = section::replace(&text, "bench", report).map_err(failed)?;
     std::fs::write(&path, text).map_err(|error| failed(error.to_string()))
 }
 

@@ -1,5 +1,6 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `page`, `features`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `page`, `features`.
 
+mod architecture;
 mod attack;
 mod bench;
 mod book;
@@ -39,6 +40,7 @@ usage: cargo xtask <command>
   page                           checks the types of the explorer's page with TypeScript
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
+  architecture                   writes the tables of modules in docs/architecture.md
   coverage                       says which lines of the library its tests run
   licences                       holds the licences and sources of dependencies to deny.toml";
 
@@ -68,13 +70,17 @@ fn main() -> ExitCode {
             attack::Options::parse(rest).and_then(|options| attack::run(&options))
         }
         Some(("python", rest)) => python::run(rest),
+        Some(("architecture", [])) => architecture::run(),
         Some(("book", [])) => book::run(),
         Some(("coverage", [])) => coverage::run(),
         Some(("page", [])) => page::run(),
         Some(("features", [])) => features::run(),
-        Some((name @ ("book" | "coverage" | "features" | "page"), [extra, ..])) => Err(
-            Failure::Usage(format!("{name} takes no argument, got {extra:?}")),
-        ),
+        Some((
+            name @ ("architecture" | "book" | "coverage" | "features" | "page"),
+            [extra, ..],
+        )) => Err(Failure::Usage(format!(
+            "{name} takes no argument, got {extra:?}"
+        ))),
         Some(("claims", rest)) => claims::run(rest),
         Some(("licences", [])) => licences::run(),
         Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(

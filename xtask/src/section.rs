@@ -1,14 +1,12 @@
-//! Replaces the generated section of a Markdown file.
+//! Replaces a generated section of a Markdown file.
 
-const BEGIN: &str = "<!-- bench:begin -->";
-const END: &str = "<!-- bench:end -->";
-
-/// `text` with `body` between the two markers, which stay.
-pub fn replace(text: &str, body: &str) -> Result<String, String> {
-    let begin = only(text, BEGIN)? + BEGIN.len();
-    let end = only(text, END)?;
+/// `text` with `body` between the markers `<!-- NAME:begin -->` and `<!-- NAME:end -->`, which stay.
+pub fn replace(text: &str, name: &str, body: &str) -> Result<String, String> {
+    let (begin_marker, end_marker) = markers(name);
+    let begin = only(text, &begin_marker)? + begin_marker.len();
+    let end = only(text, &end_marker)?;
     if end < begin {
-        return Err(format!("{END} comes before {BEGIN}"));
+        return Err(format!("{end_marker} comes before {begin_marker}"));
     }
     Ok(format!(
         "{}\n\n{}\n\n{}",
@@ -16,6 +14,13 @@ pub fn replace(text: &str, body: &str) -> Result<String, String> {
         body.trim(),
         &text[end..]
     ))
+}
+
+fn markers(name: &str) -> (String, String) {
+    (
+        format!("<!-- {name}:begin -->"),
+        format!("<!-- {name}:end -->"),
+    )
 }
 
 /// Where the marker stands; it must stand exactly once.
@@ -35,27 +40,26 @@ mod tests {
     #[test]
     fn only_what_lies_between_the_markers_changes() {
         let text = "# Title\n<!-- bench:begin -->\nold\n<!-- bench:end -->\ntail\n";
-        let new = replace(text, "| new |\n").unwrap();
+        let new = replace(text, "bench", "| new |\n").unwrap();
         assert_eq!(
             new,
             "# Title\n<!-- bench:begin -->\n\n| new |\n\n<!-- bench:end -->\ntail\n"
         );
-        assert_eq!(replace(&new, "| new |").unwrap(), new);
+        assert_eq!(replace(&new, "bench", "| new |").unwrap(), new);
     }
 
     #[test]
     fn a_missing_doubled_or_misplaced_marker_is_refused() {
+        let (begin, end) = markers("bench");
+        let error = |text: &str| replace(text, "bench", "").unwrap_err();
+        assert_eq!(error(&end), format!("the marker {begin} is missing"));
         assert_eq!(
-            replace("<!-- bench:end -->", "").unwrap_err(),
-            format!("the marker {BEGIN} is missing")
+            error(&format!("{begin} {begin}")),
+            format!("the marker {begin} stands more than once")
         );
         assert_eq!(
-            replace(&format!("{BEGIN} {BEGIN}"), "").unwrap_err(),
-            format!("the marker {BEGIN} stands more than once")
-        );
-        assert_eq!(
-            replace(&format!("{END} {BEGIN}"), "").unwrap_err(),
-            format!("{END} comes before {BEGIN}")
+            error(&format!("{end} {begin}")),
+            format!("{end} comes before {begin}")
         );
     }
 }
