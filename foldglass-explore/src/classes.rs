@@ -155,7 +155,7 @@ fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
     }
     check(&words)?;
     let spec = words.spec("".as_ref()).map_err(Error::from)?;
-    let class = spec.lay_out(allowance).map_err(Error::from)?;
+    let class = spec.lay_out_within(allowance).map_err(Error::from)?;
     check_cells(&class)?;
     Ok(Known::new(class, words))
 }

@@ -172,7 +172,6 @@ mod tests {
     use foldglass::model::quasigroup::LatinSquare;
     use foldglass::model::task::Task;
     use foldglass::support::exact::parse;
-    use foldglass::support::memory::Allowance;
     use foldglass::support::stream::Stream;
 
     #[test]
@@ -187,7 +186,7 @@ mod tests {
                 &InputLaw::Uniform,
                 &lengths,
             );
-            let class = Class::new(task.unwrap(), shape, Allowance::default()).unwrap();
+            let class = Class::new(task.unwrap(), shape).unwrap();
             let code = random_code(&class, &mut Stream::new(4, 0));
             let lesson = Lesson::new(&code).unwrap();
             for &length in &lengths {
@@ -206,7 +205,7 @@ mod tests {
 
     fn class_of(law: &InputLaw, shape: Shape) -> Class {
         let task = Task::new(LatinSquare::cyclic(3).unwrap(), law, &[3]).unwrap();
-        Class::new(task, shape, Allowance::default()).unwrap()
+        Class::new(task, shape).unwrap()
     }
 
     /// Laws by which every window occurs have the cells of the uniform law, and the same lesson.

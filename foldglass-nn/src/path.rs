@@ -314,12 +314,11 @@ mod tests {
     use foldglass::model::class::{ClassSpec, Shape};
     use foldglass::model::quasigroup::LatinSquare;
     use foldglass::reward::count::reward;
-    use foldglass::support::memory::Allowance;
     use foldglass::support::watch::Unwatched;
 
     fn class(square: LatinSquare, length: usize, shape: Shape) -> Class {
         let spec = ClassSpec::uniform(square, &[length], shape);
-        spec.lay_out(Allowance::default()).unwrap()
+        spec.lay_out().unwrap()
     }
 
     fn with_memory(memory: usize) -> Shape {

@@ -8,7 +8,6 @@ use foldglass::model::quasigroup::LatinSquare;
 use foldglass::model::task::Task;
 use foldglass::reward::count;
 use foldglass::support::exact::parse;
-use foldglass::support::memory::Allowance;
 use foldglass::support::stream::Stream;
 use foldglass::support::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
@@ -29,7 +28,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn class(window: Window, length: usize) -> Class {
     let square = LatinSquare::cyclic(2).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, &[length]).unwrap();
-    Class::new(task, window, Allowance::default()).unwrap()
+    Class::new(task, window).unwrap()
 }
 
 fn small() -> Distillation {
@@ -148,7 +147,7 @@ fn assert_read_back_as_weighed(backend: &mut Cpu, class: &Class) {
         (InputLaw::Uniform, vec![1, 3]),
     ] {
         let task = Task::new(square.clone(), &law, &lengths).unwrap();
-        let class = Class::new(task, Window::tied(0, 0), Allowance::default()).unwrap();
+        let class = Class::new(task, Window::tied(0, 0)).unwrap();
         let found = read_back(backend, 0, &class, 3).unwrap();
         let inputs = class.task().inputs();
         let mut taken = vec![RBig::ZERO; class.cells() * 2];

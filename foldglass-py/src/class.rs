@@ -61,7 +61,7 @@ impl Class {
     fn new(spec: &str, max_memory: Option<String>) -> PyResult<Class> {
         let spec: ClassSpec = serde_json::from_str(spec).map_err(error::refused)?;
         let allowed = allowance(max_memory.as_deref()).map_err(error::refused)?;
-        let class = spec.lay_out(allowed).map_err(error::spec)?;
+        let class = spec.lay_out_within(allowed).map_err(error::spec)?;
         Ok(Class { class, max_memory })
     }
 

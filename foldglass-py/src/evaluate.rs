@@ -80,7 +80,7 @@ impl Evaluator {
     #[new]
     fn new(class_: &Class) -> PyResult<Evaluator> {
         let allowed = allowance(class_.max_memory.as_deref()).map_err(error::refused)?;
-        let evaluator = foldglass::Evaluator::new(&class_.class, allowed);
+        let evaluator = foldglass::Evaluator::within(&class_.class, allowed);
         Ok(Evaluator {
             class: Arc::new(class_.class.clone()),
             evaluator: Mutex::new(evaluator.map_err(|error| error::too_large(&error))?),
@@ -200,7 +200,7 @@ pub fn evaluate_batch<'py>(
                 .zip(visits)
                 .zip(values)
                 .try_for_each(|(((entries, rewards), visits), values)| {
-                    let evaluator = foldglass::Evaluator::new(&class_.class, allowed);
+                    let evaluator = foldglass::Evaluator::within(&class_.class, allowed);
                     let mut evaluator = evaluator.map_err(|error| error::too_large(&error))?;
                     for (number, rows) in entries.chunks_exact(one).enumerate() {
                         let policy = foldglass::Policy::from_flat(&class_.class, rows);

@@ -75,7 +75,7 @@ pub fn certify(
 ) -> Result<Line, Error> {
     let class = start.class();
     shelf::check_cap(cap, allowance)?;
-    let mut evaluator = Evaluator::new(class, allowance)?;
+    let mut evaluator = Evaluator::within(class, allowance)?;
     let mut workers = Workers::new(class, 1, allowance)?;
     let mut found = search(&mut workers, start, cap, observer).ok_or_else(|| {
         Error::Stopped("stopped before all changes of the code were looked at".to_owned())

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::{Observer, Progress};
+use foldglass::{Allowance, Context};
 use serde::Serialize;
 
 use crate::checkpoint::{Checkpoints, Found};
@@ -20,7 +20,7 @@ use crate::journal::{self, Journal};
 use crate::manifest::Key;
 use crate::method::{self, Registry};
 use crate::pace::{Pace, weight};
-use crate::parallel::{on_threads, while_asking};
+use crate::parallel::while_asking;
 use crate::plan::{Plan, Shard, Unit, points};
 use crate::record::Record;
 use crate::spec::Study;
@@ -451,7 +451,7 @@ impl<'a> Execution<'a> {
         let failing = || worker().inspect_err(|_| self.stop());
         // Threads that have no unit of their own help where a class is wide.
         let each = options.threads / self.threads;
-        let sharing = || on_threads(each, failing);
+        let sharing = || Context::default().with_threads(each).install(failing);
         let work = || -> Vec<Result<End, Error>> {
             std::thread::scope(|scope| {
                 let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(sharing)).collect();

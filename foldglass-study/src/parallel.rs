@@ -23,19 +23,6 @@ pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
     threads.clamp(1, jobs.max(1))
 }
 
-/// Does something that may use several threads, as an evaluation of a wide class does, on so many.
-pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    if threads < 2 {
-        return work();
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    match pool {
-        Ok(pool) => pool.install(work),
-        // No more threads to be had: it is done all the same.
-        Err(_) => work(),
-    }
-}
-
 /// The time between two questions of [`while_asking`].
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(100);
 

@@ -263,7 +263,7 @@ fn lay_out(
             spec.map_err(|error| Problem::new(table, key_of(&error), error.to_string()))?
         }
     };
-    match spec.lay_out(allowance) {
+    match spec.lay_out_within(allowance) {
         Ok(laid) => Ok((spec, laid)),
         Err(SpecError::TooLarge(source)) => Err(Problem::lacking(table, source)),
         Err(error) => Err(misfit(table, &class.words, &error)),

@@ -439,12 +439,12 @@ fn own_class(object: &Map<String, Value>) -> Result<Option<ClassSpec>, String> {
 mod tests {
     use super::*;
     use foldglass::model::policy::CodeForm;
-    use foldglass::{Allowance, LatinSquare, Shape};
+    use foldglass::{LatinSquare, Shape};
 
     fn class() -> Class {
         let square = LatinSquare::cyclic(2).unwrap();
         let spec = ClassSpec::uniform(square, &[2], Shape::untied(0, 0));
-        spec.lay_out(Allowance::default()).unwrap()
+        spec.lay_out().unwrap()
     }
 
     fn tables(text: &str, number: Option<usize>) -> Result<Tables, Error> {

@@ -16,10 +16,9 @@ use crate::files::Input;
 /// A class in words.
 ///
 /// ```
-/// use foldglass::Allowance;
 /// use foldglass_study::ClassWords;
 /// let words = ClassWords::new("quasigroup", &[7]).window(0, 3).tied(true);
-/// let class = words.spec("".as_ref()).unwrap().lay_out(Allowance::default()).unwrap();
+/// let class = words.spec("".as_ref()).unwrap().lay_out().unwrap();
 /// assert_eq!(class.cells(), 4525);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,30 +13,27 @@
 //! 6. [`proof`]: claims about codes, and a checker that shares nothing with the searches.
 //! 7. [`support`]: exact numbers, random streams, statistics, memory, progress.
 //!
-//! Nothing here reads a file or prints, and no result depends on a clock. Every engine states its memory before it
-//! takes it ([`support::memory`]) and reports its progress to an observer ([`support::watch`]). With the feature
-//! `serde` the types that files hold read and write themselves.
+//! Nothing here reads a file or prints, and no result depends on a clock or on the number of threads. With the
+//! feature `serde` the types that files hold read and write themselves.
 //!
 //! ```
-//! use foldglass::{Allowance, ClassSpec, Code, Evaluator, LatinSquare, Policy, Shape, reward::count};
+//! use foldglass::prelude::*;
 //!
 //! // The paper's 5 x 5 square, inputs of length 4; a policy sees (t, x_t, y_{t-1}).
-//! let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
-//! let class = spec.lay_out(Allowance::default())?;
+//! let class = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0)).lay_out()?;
 //! assert_eq!(class.cells(), 80);
-//!
-//! // The code that folds: emit x_1, then B[y, x].
-//! let fold = Code::from_fn(&class, |cell| {
-//!     let key = class.key(cell);
-//!     let x = key.x[0].unwrap();
-//!     key.y[0].map_or(x, |y| class.task().square().multiply(y, x))
-//! });
-//! assert!(count::reward(&fold).is_one());
-//!
-//! let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+//! // The code that folds, which emits x_1 and then B[y, x], is right on every input.
+//! assert!(count::reward(&Code::fold(&class)).is_one());
+//! // The uniform policy is right one time in five.
+//! let mut evaluator = Evaluator::new(&class)?;
 //! assert!((evaluator.evaluate(&Policy::uniform(&class)) - 0.2).abs() < 1e-15);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! **Resources.** What only takes memory is made by `new`, within 8 GiB, or by `within` another [`Allowance`]; both
+//! refuse before they take it. What may take long has a [`Context`] as its last argument: memory, threads and an
+//! observer that receives progress and may stop it. What was stopped without a result returns an error whose variant
+//! is `Stopped`; engines that can be continued ([`dynamics`], [`landscape::shelf`]) keep their state instead.
 
 #![deny(unsafe_code)]
 
@@ -75,7 +72,17 @@ pub use model::policy::{Code, Policy};
 pub use model::quasigroup::{LatinSquare, Symbol};
 pub use model::task::Task;
 pub use reward::evaluate::Evaluator;
+pub use support::context::Context;
 pub use support::exact::Reward;
 pub use support::memory::Allowance;
 pub use support::stream::Stream;
 pub use support::watch::{Observer, Progress, Unwatched};
+
+/// The names that most programs need: `use foldglass::prelude::*;`.
+pub mod prelude {
+    pub use crate::dynamics::cavi::{self, Runs};
+    pub use crate::dynamics::chain::{self, Chains, Tempering};
+    pub use crate::reward::count::{self, Counter};
+    pub use crate::{Allowance, Class, ClassSpec, Code, Context, Evaluator, InputLaw, LatinSquare};
+    pub use crate::{Observer, Policy, Progress, Reward, Shape, Stream, Symbol, Task, Window};
+}

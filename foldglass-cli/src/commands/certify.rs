@@ -86,7 +86,7 @@ impl CertifyArgs {
         let what = format!("searching shelves of {} cells", class.cells());
         let asked = threads(settings.threads, usize::MAX);
         let threads = fitting(asked, &what, count::bytes(&class), allowance)?;
-        let mut evaluator = Evaluator::new(&class, allowance)?;
+        let mut evaluator = Evaluator::within(&class, allowance)?;
         let mut workers = Workers::new(&class, threads, allowance)?;
         let out = self.out.as_deref();
         let mut out = out

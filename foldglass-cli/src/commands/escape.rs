@@ -90,7 +90,7 @@ impl EscapeArgs {
 
     /// Searches at random.
     fn walk(&self, code: Code, seed: u64) -> Result<(Path, Searched), Error> {
-        let counter = Counter::new(code, self.class.allowance());
+        let counter = Counter::within(code, self.class.allowance());
         let counter = counter.map_err(|error| match error {
             CountError::TooLarge(error) => error.into(),
             error => Error::Usage(format!("--search: {error}")),

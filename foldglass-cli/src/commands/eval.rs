@@ -6,8 +6,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use foldglass::{ClassSpec, Code, Evaluator, Policy, Reward, reward::count};
-use foldglass_study::parallel::{on_threads, threads};
+use foldglass::{ClassSpec, Code, Context, Evaluator, Policy, Reward, reward::count};
+use foldglass_study::parallel::threads;
 use serde::{Serialize, Serializer};
 
 use super::cells::{key_entries, key_lines};
@@ -34,7 +34,7 @@ impl EvalArgs {
     /// Reads the table and evaluates it.
     pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
         let (class, table) = self.table.read(&self.class)?;
-        let mut evaluator = Evaluator::new(&class, self.class.allowance())?;
+        let mut evaluator = Evaluator::within(&class, self.class.allowance())?;
         let (policy, code) = match table {
             CodeOrPolicy::Code(code) => (Policy::deterministic(&code), Some(code)),
             CodeOrPolicy::Policy(policy) => (policy, None),
@@ -44,8 +44,8 @@ impl EvalArgs {
         } else {
             1
         };
-        let threads = threads(settings.threads, most);
-        let expected = on_threads(threads, || evaluator.evaluate(&policy));
+        let context = Context::default().with_threads(threads(settings.threads, most));
+        let expected = context.install(|| evaluator.evaluate(&policy));
         let exact = code.as_ref().map(count::reward);
         Ok(Evaluation {
             reward: exact.as_ref().map_or(expected, Reward::to_f64),

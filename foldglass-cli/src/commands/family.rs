@@ -96,7 +96,7 @@ impl FamilyArgs {
         Family::check(spec.square.q(), self.length, max_memory::available())?;
         let task = Task::new(spec.square.clone(), &spec.inputs, &spec.lengths)
             .map_err(|error| Error::Usage(format!("--inputs: {error}")))?;
-        let family = Family::new(task, spec.shape, max_memory::available()).map_err(refuse)?;
+        let family = Family::within(task, spec.shape, max_memory::available()).map_err(refuse)?;
         let grid = self.grid();
         let jobs = (self.walks as u128).checked_mul(grid.len() as u128);
         let bytes = jobs.and_then(|jobs| jobs.checked_mul(size_of::<Averages>() as u128));

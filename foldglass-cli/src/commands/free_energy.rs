@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::dynamics::cavi;
-use foldglass::gibbs::free_energy::{self, Point, tracker};
+use foldglass::gibbs::free_energy::{self, Point};
 use foldglass::gibbs::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
-use foldglass::{Class, ClassSpec, Policy, Stream};
+use foldglass::{Class, ClassSpec, Code, Policy, Stream};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
@@ -134,7 +134,7 @@ impl FreeEnergyArgs {
             observer,
         )?;
         let reached = reached.ok_or_else(stopped)?;
-        let fold = Policy::deterministic(&tracker(class));
+        let fold = Policy::deterministic(&Code::fold(class));
         let seeded = loss_from(&fold, settings, seed, self.class.allowance(), observer)?;
         let seeded = seeded.ok_or_else(stopped)?;
         let mut stream = Stream::new(seed, DRAWN + number);

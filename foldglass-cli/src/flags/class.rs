@@ -170,7 +170,7 @@ impl ClassArgs {
 
     /// Lays out the class that the flags state.
     pub fn class(&self) -> Result<Class, Error> {
-        let laid = self.spec()?.lay_out(self.allowance());
+        let laid = self.spec()?.lay_out_within(self.allowance());
         laid.map_err(|error| match (&error, &self.inputs) {
             (SpecError::Task(TaskError::Inputs(error)), Some(law)) => {
                 Error::Usage(format!("--inputs {law}: {error}"))
@@ -198,7 +198,7 @@ impl ClassArgs {
                 contradicted.join(", ")
             )));
         }
-        Ok(own.lay_out(self.allowance())?)
+        Ok(own.lay_out_within(self.allowance())?)
     }
 
     /// The flags that are given and do not fit a class.

@@ -136,7 +136,7 @@ pub fn describe(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Described, Refusal>
 fn can(ask: &Ask<'_>, class: &Class) -> Can {
     let allowance = ask.explorer.allowance;
     let zero = Code::from_fn(class, |_| 0);
-    let counted = Counter::new(zero, allowance).map(drop);
+    let counted = Counter::within(zero, allowance).map(drop);
     let counted = counted.map_err(|error| error.to_string());
     Can {
         tree: check_codes(class).into(),

@@ -146,7 +146,7 @@ const VISITS: u32 = 8;
 fn check_sweep(known: &Known, allowance: Allowance) -> Result<(), Refusal> {
     let (class, stream) = (&known.class, &mut Stream::new(0, 0));
     let code = random_code(class, stream);
-    let mut counter = Counter::new(code, allowance).map_err(Error::from)?;
+    let mut counter = Counter::within(code, allowance).map_err(Error::from)?;
     let mut rewards = vec![0; class.q()];
     let begun = Instant::now();
     for _ in 0..VISITS {

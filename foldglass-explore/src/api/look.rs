@@ -91,11 +91,11 @@ pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
     let (_, code) = ask.code(asked)?;
     let class = code.class();
     let (q, cells) = (class.q(), class.cells());
-    let counter = Counter::new(code.clone(), ask.explorer.allowance);
+    let counter = Counter::within(code.clone(), ask.explorer.allowance);
     let mut counter = counter.map_err(Error::from)?;
     let (now, denominator) = (counter.reward(), counter.denominator());
     let (changes, delta) = changes(&mut counter, &code, &ask.deadline)?;
-    let mut evaluator = Evaluator::new(class, ask.explorer.allowance).map_err(Error::from)?;
+    let mut evaluator = Evaluator::within(class, ask.explorer.allowance).map_err(Error::from)?;
     evaluator.evaluate(&Policy::deterministic(&code));
     let (mut visits, mut values) = (vec![0.0; cells], vec![0.0; cells * q]);
     evaluator.visits_into(&mut visits);

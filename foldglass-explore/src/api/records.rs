@@ -334,7 +334,7 @@ pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
         record.ok_or_else(|| Refusal::unable(format!("the study has no run `{}`", asked.id)))?;
     let class = record
         .class
-        .lay_out(ask.explorer.allowance)
+        .lay_out_within(ask.explorer.allowance)
         .map_err(Error::from)?;
     check_cells(&class)?;
     let code = tokens(record).map(|tokens| {

@@ -8,7 +8,6 @@ use foldglass::model::inputs::InputLaw;
 use foldglass::model::policy::Code;
 use foldglass::model::quasigroup::LatinSquare;
 use foldglass::model::task::Task;
-use foldglass::support::memory::Allowance;
 use foldglass::support::stream::Stream;
 use foldglass::support::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError};
@@ -128,7 +127,7 @@ pub fn train(name: &str, settings: &str, out: &str, seconds: f64, words: &[&str]
 
 fn class(window: Window, length: usize) -> Outcome<Class> {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[length])?;
-    Ok(Class::new(task, window, Allowance::default())?)
+    Ok(Class::new(task, window)?)
 }
 
 /// The paper's eight classes, a random code for every seed; all networks at once.

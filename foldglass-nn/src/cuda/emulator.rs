@@ -25,7 +25,6 @@ use foldglass::model::inputs::InputLaw;
 use foldglass::model::quasigroup::LatinSquare;
 use foldglass::model::task::Task;
 use foldglass::support::exact::parse;
-use foldglass::support::memory::Allowance;
 use foldglass::support::stream::Stream;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::fs::File;
@@ -633,7 +632,7 @@ fn imitation_takes_the_cpus_steps() {
     let lessons: Vec<Lesson> = (models().into_iter().zip([vec![3], vec![2, 3]]))
         .map(|(model, lengths)| {
             let task = Task::new(model.square, &InputLaw::Uniform, &lengths).unwrap();
-            let class = Class::new(task, class::Shape::untied(1, 1), Allowance::default()).unwrap();
+            let class = Class::new(task, class::Shape::untied(1, 1)).unwrap();
             let code = random_code(&class, &mut Stream::new(model.seed, 1));
             Lesson::new(&code).unwrap()
         })

@@ -16,7 +16,7 @@ pub mod tied;
 
 use std::path::{Path, PathBuf};
 
-use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Task};
+use foldglass::{Class, InputLaw, LatinSquare, Shape, Task};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -192,5 +192,5 @@ fn keep<T: Serialize + DeserializeOwned>(
 fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::named(task).expect("a named task");
     let task = Task::new(square, law, lengths).expect("a task");
-    Class::new(task, shape, Allowance::default()).expect("a small class")
+    Class::new(task, shape).expect("a small class")
 }

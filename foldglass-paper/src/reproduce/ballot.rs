@@ -159,8 +159,7 @@ pub fn lengths(lengths: &[usize]) -> Law {
 #[cfg(test)]
 mod tests {
     use foldglass::{
-        Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, reward::count,
-        support::exact,
+        Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, reward::count, support::exact,
     };
 
     use super::*;
@@ -199,7 +198,7 @@ mod tests {
                 Shape::untied(0, 0),
             )
         };
-        spec.lay_out(Allowance::default()).unwrap()
+        spec.lay_out().unwrap()
     }
 
     /// The code that adds up all symbols but those in `ignored`, and at last the other answer where
@@ -262,7 +261,7 @@ mod tests {
         for all in [&[1, 2, 3][..], &[2, 3, 4], &[1, 2, 3, 4, 5], &[2, 4, 5, 6]] {
             let square = LatinSquare::cyclic(2).unwrap();
             let spec = ClassSpec::uniform(square, all, Shape::untied(0, 0));
-            let class = spec.lay_out(Allowance::default()).unwrap();
+            let class = spec.lay_out().unwrap();
             let law = lengths(all);
             for set in 1u32..1 << all.len() {
                 let wrong: Vec<usize> = (0..all.len())

@@ -97,7 +97,9 @@ pub fn make(floods: &[Flood], work: &Work<'_>) -> Result<(), Error> {
 fn one(flood: &Flood, work: &Work<'_>) -> Result<BasinRecord, Error> {
     let words = ClassWords::new("parity", &[flood.length]);
     let words = words.inputs(&format!("markov:{}", flood.repeat));
-    let class = words.spec(Path::new(""))?.lay_out(work.means.allowance)?;
+    let class = words
+        .spec(Path::new(""))?
+        .lay_out_within(work.means.allowance)?;
     let failed = |error| match error {
         TreeError::Stopped => stopped(),
         error => Error::Failed(error.to_string()),

@@ -157,7 +157,7 @@ fn of_class(
     cap: usize,
     work: &Work<'_>,
 ) -> Result<Points, Error> {
-    let class = records[0].class.lay_out(work.means.allowance)?;
+    let class = records[0].class.lay_out_within(work.means.allowance)?;
     let mut workers = Workers::new(&class, work.means.threads, work.means.allowance)?;
     let mut known: HashMap<Vec<Symbol>, Found> = HashMap::new();
     let mut points = Points::new();

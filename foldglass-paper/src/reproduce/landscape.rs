@@ -238,7 +238,7 @@ pub fn enumerate(
 fn take(recipe: &Recipe, means: Means, observer: &Terminal) -> Result<Found, Error> {
     let words = ClassWords::new("parity", &[recipe.length]);
     let words = words.inputs(&format!("markov:{}", recipe.repeat));
-    let class = words.spec(Path::new(""))?.lay_out(means.allowance)?;
+    let class = words.spec(Path::new(""))?.lay_out_within(means.allowance)?;
     let tolerance: Reward = recipe.tolerance.parse().expect("a number");
     census(&class, &tolerance, None, means, observer)
 }

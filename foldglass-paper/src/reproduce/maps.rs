@@ -63,7 +63,9 @@ impl Map {
     fn class(&self, work: &Work<'_>) -> Result<Class, Error> {
         let mut words = ClassWords::new(self.task, self.lengths).inputs(self.inputs);
         (words.window, words.memory) = (self.window, self.memory);
-        Ok(words.spec(Path::new(""))?.lay_out(work.means.allowance)?)
+        Ok(words
+            .spec(Path::new(""))?
+            .lay_out_within(work.means.allowance)?)
     }
 
     fn is_at(&self, scale: Scale) -> bool {

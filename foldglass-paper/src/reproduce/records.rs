@@ -141,7 +141,7 @@ impl Recorded {
         };
         let wrong =
             |problem: String| Error::Failed(format!("the records of tied chains: {problem}"));
-        let class = first.class.lay_out(allowance)?;
+        let class = first.class.lay_out_within(allowance)?;
         let code = |record: &&Record| {
             let Some(actions) = record.result.get("actions").and_then(Value::as_array) else {
                 return Err(wrong(format!("{} has no code", record.id)));

@@ -625,7 +625,7 @@ fn verdict(scene: &mut Scene, [x, y]: [f64; 2], right: bool, colour: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::{Allowance, ClassSpec, LatinSquare, Shape, Window};
+    use foldglass::{ClassSpec, LatinSquare, Shape, Window};
 
     #[test]
     fn cells_of_a_step_have_rows_of_their_own() {
@@ -639,7 +639,7 @@ mod tests {
                     };
                     let square = LatinSquare::cyclic(q).unwrap();
                     let spec = ClassSpec::uniform(square, &[2, 4], shape);
-                    let class = spec.lay_out(Allowance::default()).unwrap();
+                    let class = spec.lay_out().unwrap();
                     for which in 0..2 {
                         for step in cells(&class, which) {
                             let mut rows: Vec<f64> =

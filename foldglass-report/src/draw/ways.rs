@@ -79,7 +79,7 @@ fn number(class: &Class, symbols: &[Symbol]) -> usize {
 mod tests {
     use super::*;
     use foldglass::dynamics::chain::random_code;
-    use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, Stream, support::exact};
+    use foldglass::{ClassSpec, InputLaw, LatinSquare, Shape, Stream, support::exact};
 
     /// Every input, one by one.
     #[test]
@@ -108,7 +108,7 @@ mod tests {
                         inputs: law.clone(),
                         ..ClassSpec::uniform(LatinSquare::cyclic(q).unwrap(), &[2, 4], shape)
                     };
-                    let class = spec.lay_out(Allowance::default()).unwrap();
+                    let class = spec.lay_out().unwrap();
                     let code = random_code(&class, &mut Stream::new(1, 0));
                     for which in 0..2 {
                         check(&code, which);

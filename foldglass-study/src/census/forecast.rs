@@ -280,7 +280,7 @@ mod tests {
                 Shape::untied(0, 0),
             )
         };
-        spec.lay_out(Allowance::default()).unwrap()
+        spec.lay_out().unwrap()
     }
 
     fn options() -> CensusOptions {

@@ -248,7 +248,7 @@ struct Ended {
 impl Found {
     fn ended(&self, plan: &Plan, allowance: Allowance) -> Option<Ended> {
         let endpoint = self.runs.as_ref()?.policy(0);
-        let mut evaluator = Evaluator::new(&plan.class, allowance)
+        let mut evaluator = Evaluator::within(&plan.class, allowance)
             .expect("the unit's memory was checked before it began");
         let residuals = residuals(&mut evaluator, &endpoint, plan.tau);
         Some(Ended {

@@ -115,7 +115,7 @@ fn actions_per_second(class: &Class, number: u64) -> f64 {
     let q = class.q();
     let mut stream = Stream::new(1, number);
     let code = random_code(class, &mut stream);
-    let mut counter = Counter::new(code, Allowance::default()).unwrap();
+    let mut counter = Counter::new(code).unwrap();
     let mut rewards = vec![0; q];
     let moves = WARM_UP * class.cells();
     let start = Instant::now();

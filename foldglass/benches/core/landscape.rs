@@ -86,7 +86,7 @@ fn print_census(length: usize, target: &str) -> f64 {
 fn correlated_parity(length: usize) -> Class {
     let law = InputLaw::Markov(exact::parse("9/10").unwrap());
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &[length]).unwrap();
-    Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap()
+    Class::new(task, Shape::untied(0, 0)).unwrap()
 }
 
 /// The number of traps, by all names of their tokens.

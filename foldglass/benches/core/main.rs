@@ -8,7 +8,7 @@ mod dynamics;
 mod landscape;
 mod peak;
 
-use foldglass::{Allowance, Class, Evaluator, InputLaw, LatinSquare, Policy, Shape, Task};
+use foldglass::{Class, Evaluator, InputLaw, LatinSquare, Policy, Shape, Task};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
         lengths,
     )
     .unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 /// The policy that the peers build from the same integers.
@@ -126,7 +126,7 @@ fn least_operations(class: &Class) -> f64 {
 
 fn time_evaluation(class: &Class) -> (f64, Evaluator, f64) {
     let policy = shared_policy(class);
-    let mut evaluator = Evaluator::new(class, Allowance::default()).unwrap();
+    let mut evaluator = Evaluator::new(class).unwrap();
     let seconds = median_time(|| {
         black_box(evaluator.evaluate(black_box(&policy)));
     });
@@ -164,9 +164,9 @@ fn floor(operations: f64) -> String {
 fn tables_in_cell_order() {
     let class = class("quasigroup", &[7], Shape::untied(0, 3));
     let policy = shared_policy(&class);
-    let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+    let mut evaluator = Evaluator::new(&class).unwrap();
     evaluator.evaluate(&policy);
-    let mut other = Evaluator::new(&class, Allowance::default()).unwrap();
+    let mut other = Evaluator::new(&class).unwrap();
     let (mut visits, mut values) = (
         vec![0.0; class.cells()],
         vec![0.0; class.cells() * class.q()],
@@ -218,7 +218,7 @@ fn cost_per_step() {
             let [mut a, mut b, mut c, mut d] = [7, 14, 350, 700].map(|length| {
                 let class = class("quasigroup", &[length], shape);
                 let policy = shared_policy(&class);
-                let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+                let mut evaluator = Evaluator::new(&class).unwrap();
                 move || {
                     black_box(evaluator.evaluate(black_box(&policy)));
                 }

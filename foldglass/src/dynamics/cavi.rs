@@ -58,7 +58,7 @@ pub struct State {
 /// use foldglass::dynamics::cavi::{Runs, Settings};
 /// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let mut runs = Runs::new(&class, Settings::plain(1e-13, 500), 7, 0..3, Allowance::default()).unwrap();
 /// runs.advance(500);
 /// assert_eq!(runs.outcomes().len(), 3);

@@ -177,7 +177,7 @@ pub struct State {
 /// use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings};
 /// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let settings = Settings { kernel: Kernel::Metropolis, order: Order::Step };
 /// let mut chains = Chains::new(&class, settings, 1, 0..4, Allowance::default()).unwrap();
 /// for _ in 0..200 {

@@ -135,7 +135,7 @@ pub struct Forecast {
 /// use foldglass::gibbs::density::Plan;
 /// use foldglass::{model::inputs::InputLaw, model::quasigroup::LatinSquare, model::task::Task};
 /// let task = Task::new(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+/// let class = Class::new(task, Shape::untied(0, 0)).unwrap();
 /// let plan = Plan::new(&class, Allowance::default()).unwrap();
 /// let density = plan.count(1, &foldglass::Unwatched).unwrap();
 /// assert_eq!(density.optimal(), 36u32.into());

@@ -100,17 +100,22 @@ impl Family {
     ///
     /// ```
     /// use foldglass::gibbs::family::Family;
-    /// use foldglass::{Allowance, InputLaw, LatinSquare, Shape, Task};
+    /// use foldglass::{InputLaw, LatinSquare, Shape, Task};
     /// let parity = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
-    /// let family = Family::new(parity, Shape::untied(0, 0), Allowance::default()).unwrap();
+    /// let family = Family::new(parity, Shape::untied(0, 0)).unwrap();
     /// assert_eq!((family.histories(), family.cells()), (12, 6));
     /// ```
-    pub fn new(task: Task, shape: Shape, allowance: Allowance) -> Result<Family, FamilyError> {
+    pub fn new(task: Task, shape: Shape) -> Result<Family, FamilyError> {
+        Family::within(task, shape, Allowance::default())
+    }
+
+    /// Lays them out if they fit into this memory.
+    pub fn within(task: Task, shape: Shape, memory: Allowance) -> Result<Family, FamilyError> {
         let &[length] = task.lengths() else {
             return Err(FamilyError::SeveralLengths(task.lengths().len()));
         };
         let q = task.q();
-        Family::check(q, length, allowance)?;
+        Family::check(q, length, memory)?;
         let inputs = power(q, length);
         let denominator = u64::try_from(task.denominator())
             .ok()
@@ -137,11 +142,11 @@ impl Family {
     }
 
     /// Refuses inputs of q symbols and this length whose complete codes do not fit.
-    pub fn check(q: usize, length: usize, allowance: Allowance) -> Result<(), TooLarge> {
+    pub fn check(q: usize, length: usize, memory: Allowance) -> Result<(), TooLarge> {
         let of_step = |t: usize| power(q, length.checked_add(t)?);
         let all = (0..length).try_fold(0u128, |sum, t| sum.checked_add(of_step(t)?));
         let bytes = all.and_then(|all| all.checked_mul(BYTES));
-        allowance.check("the complete codes of the task", bytes)
+        memory.check("the complete codes of the task", bytes)
     }
 
     /// Finds the cell of every history and the row of every cell, in the order of the histories.

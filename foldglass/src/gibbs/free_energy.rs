@@ -208,7 +208,7 @@ fn replicas(
     each: Allowance,
     observer: &dyn Observer,
 ) -> Result<Option<Vec<Found>>, CountError> {
-    let cold = tracker(class);
+    let cold = Code::fold(class);
     let stop = AtomicBool::new(false);
     let each_sweeps = settings.learning.saturating_add(settings.sweeps);
     let all = (settings.replicas as u64).saturating_mul(each_sweeps);
@@ -243,16 +243,6 @@ fn replicas(
         .map(|(_, found)| found)
         .collect::<Result<_, _>>()?;
     Ok(found.filter(|found| found.len() == settings.replicas))
-}
-
-/// The code that emits the fold of what it has seen: reward 1 in every class.
-pub fn tracker(class: &Class) -> Code {
-    Code::from_fn(class, |cell| {
-        let key = class.key(cell);
-        let x = key.x[class.shape().window.past].expect("x_t is never SEP");
-        let y = key.y.last().copied().flatten();
-        y.map_or(x, |y| class.task().square().multiply(y, x))
-    })
 }
 
 /// Joins what the replicas found at one temperature.

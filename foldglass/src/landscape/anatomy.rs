@@ -82,9 +82,9 @@ impl StepKind {
 ///
 /// ```
 /// use foldglass::landscape::anatomy::{StepKind, steps};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let kinds: Vec<StepKind> = steps(&copy).iter().map(|step| step.kind).collect();
 /// assert_eq!(kinds, [StepKind::Opens, StepKind::Resets, StepKind::Resets]);
@@ -238,7 +238,7 @@ pub struct Defence {
 
 /// Sorts the cells of a code by what single changes do to J.
 pub fn defence(code: &Code, allowance: Allowance) -> Result<Defence, CountError> {
-    let mut counter = Counter::new(code.clone(), allowance)?;
+    let mut counter = Counter::within(code.clone(), allowance)?;
     let mut rewards = vec![0; code.class().q()];
     let mut defence = Defence::default();
     for (cell, consulted) in consulted(code).into_iter().enumerate() {

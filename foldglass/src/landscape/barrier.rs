@@ -43,7 +43,7 @@ pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
 /// use foldglass::landscape::shelf::Workers;
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut workers = Workers::new(&class, 1, Allowance::default())?;
 /// // An untied class with independent inputs has no barriers.

@@ -180,7 +180,7 @@ impl Survey {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
     ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
     /// };
-    /// let class = spec.lay_out(Allowance::default()).unwrap();
+    /// let class = spec.lay_out().unwrap();
     /// let survey = Survey::new(&class, &Reward::ZERO, Allowance::default()).unwrap();
     /// let tally = Tally::new(&Unwatched, "parts", None);
     /// let census = survey.merged(Allowance::default(), &tally).unwrap();

@@ -129,7 +129,7 @@ pub fn most_moves(q: usize, length: usize) -> u128 {
 /// use foldglass::landscape::escape::escape;
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let path = escape(&zero, Allowance::default()).unwrap();
 /// assert_eq!(path.start_reward.to_string(), "1/2");

@@ -216,9 +216,9 @@ impl Relabelling {
     /// ```
     /// use foldglass::reward::count::reward;
     /// use foldglass::landscape::gauge::Relabelling;
-    /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream};
+    /// use foldglass::{ClassSpec, Code, LatinSquare, Shape, Stream};
     /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
-    /// let class = spec.lay_out(Allowance::default()).unwrap();
+    /// let class = spec.lay_out().unwrap();
     /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
     /// let g = Relabelling::random(&class, &mut Stream::new(1, 0));
     /// let other = g.apply(&copy);

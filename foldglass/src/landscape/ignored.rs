@@ -34,9 +34,9 @@ type Pairs = HashMap<Pair, Vec<u64>>;
 ///
 /// ```
 /// use foldglass::landscape::ignored::ignored;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// assert_eq!(ignored(&copy, 3), [1, 2]);
 /// ```

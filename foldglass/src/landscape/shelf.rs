@@ -47,7 +47,7 @@ pub struct Shelf {
 /// use foldglass::landscape::shelf::{Search, Workers};
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut workers = Workers::new(&class, 2, Allowance::default())?;
 /// let mut search = Search::new(&mut workers, copy, 1000);

@@ -155,7 +155,7 @@ impl Tree {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
     ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
     /// };
-    /// let class = spec.lay_out(Allowance::default()).unwrap();
+    /// let class = spec.lay_out().unwrap();
     /// let tree = Tree::new(&class, Nodes::Orbits, Allowance::default()).unwrap();
     /// let [optimum, trap] = &tree.leaves[..] else { panic!("two leaves") };
     /// assert_eq!((optimum.shelf, optimum.barrier), (8, None));

@@ -187,17 +187,22 @@ impl Class {
     /// Numbers the reachable cells, or says how much memory a table of them would need.
     ///
     /// ```
-    /// use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Task};
+    /// use foldglass::{Class, InputLaw, LatinSquare, Shape, Task};
     /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
-    /// let class = Class::new(task, Shape::tied(0, 3), Allowance::default()).unwrap();
+    /// let class = Class::new(task, Shape::tied(0, 3)).unwrap();
     /// assert_eq!(class.cells(), 4525);
     /// ```
-    pub fn new(task: Task, shape: Shape, allowance: Allowance) -> Result<Class, ClassError> {
+    pub fn new(task: Task, shape: Shape) -> Result<Class, ClassError> {
+        Class::within(task, shape, Allowance::default())
+    }
+
+    /// Numbers the reachable cells if a table of them fits into this memory.
+    pub fn within(task: Task, shape: Shape, memory: Allowance) -> Result<Class, ClassError> {
         if shape.memory == 0 {
             return Err(ClassError::NoMemory);
         }
         let (mut nodes, patterns) = nodes_and_patterns(&task, shape);
-        check_table(task.q(), patterns.keys(), allowance)?;
+        check_table(task.q(), patterns.keys(), memory)?;
         let mut groups: Vec<Group> = Vec::with_capacity(patterns.len());
         for (number, (pattern, members)) in patterns.iter().enumerate() {
             let first_cell = groups.last().map_or(0, |g| g.first_cell + g.cells);
@@ -306,6 +311,19 @@ impl Class {
     pub fn group_of(&self, cell: usize) -> &Group {
         let after = self.groups().partition_point(|g| g.first_cell <= cell);
         &self.groups()[after - 1]
+    }
+
+    /// The keys of all cells, in their order: what a policy sees at each.
+    ///
+    /// ```
+    /// use foldglass::prelude::*;
+    /// let class = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0)).lay_out()?;
+    /// let at_start = class.keys().filter(|key| key.t == Some(1));
+    /// assert_eq!(at_start.count(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = CellKey> + '_ {
+        (0..self.cells()).map(|cell| self.key(cell))
     }
 
     /// What cell number `cell` stands for.
@@ -451,7 +469,7 @@ mod tests {
 
     fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
         let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
-        Class::new(task, shape, Allowance::default()).unwrap()
+        Class::new(task, shape).unwrap()
     }
 
     fn paper(lengths: &[usize], shape: Shape) -> Class {
@@ -588,7 +606,7 @@ mod tests {
     fn a_class_too_large_is_refused_with_the_size_it_needs() {
         let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[70]).unwrap();
         let error = |shape| {
-            Class::new(task.clone(), shape, Allowance(1 << 30))
+            Class::within(task.clone(), shape, Allowance(1 << 30))
                 .unwrap_err()
                 .to_string()
         };

@@ -136,6 +136,41 @@ impl Code {
         }
     }
 
+    /// The code that folds: it emits x_1 and then B\[y_{t-1}, x_t\], which has reward 1 in every class.
+    pub fn fold(class: &Class) -> Code {
+        Code::from_fn(class, |cell| {
+            let key = class.key(cell);
+            let x = key.x[class.shape().window.past].expect("x_t is never SEP");
+            let y = key.y.last().copied().flatten();
+            y.map_or(x, |y| class.task().square().multiply(y, x))
+        })
+    }
+
+    /// Every change of a single cell, as the cell and its new action: the neighbours of the code.
+    ///
+    /// ```
+    /// use foldglass::prelude::*;
+    /// let class = ClassSpec::uniform(LatinSquare::paper(), &[2], Shape::untied(0, 0)).lay_out()?;
+    /// let fold = Code::fold(&class);
+    /// let mut counter = Counter::new(fold.clone())?;
+    /// let mut rewards = [0; 5];
+    /// // Every cell of the fold is consulted on some input, so every change loses.
+    /// for (cell, action) in fold.changes() {
+    ///     counter.rewards(cell, &mut rewards);
+    ///     assert!(rewards[action as usize] < counter.reward());
+    /// }
+    /// assert_eq!(fold.changes().count(), class.cells() * 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn changes(&self) -> impl Iterator<Item = (usize, Symbol)> + '_ {
+        let q = self.class.q() as Symbol;
+        let cells = self.actions.iter().enumerate();
+        cells.flat_map(move |(cell, &now)| {
+            let others = (0..q).filter(move |&action| action != now);
+            others.map(move |action| (cell, action))
+        })
+    }
+
     /// The class this is a code of.
     pub fn class(&self) -> &Class {
         &self.class
@@ -374,7 +409,7 @@ mod tests {
     use crate::model::inputs::InputLaw;
     use crate::model::quasigroup::LatinSquare;
     use crate::support::exact::parse;
-    use crate::support::memory::Allowance;
+
     use std::collections::HashSet;
 
     fn class(law: InputLaw, shape: Shape) -> Class {
@@ -382,7 +417,7 @@ mod tests {
             inputs: law,
             ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], shape)
         };
-        spec.lay_out(Allowance::default()).unwrap()
+        spec.lay_out().unwrap()
     }
 
     #[test]

@@ -97,6 +97,43 @@ impl Task {
         rest.iter().fold(first, |s, &x| self.square.multiply(s, x))
     }
 
+    /// Every input of a length that has a positive probability, in the order of the symbols.
+    ///
+    /// ```
+    /// use foldglass::prelude::*;
+    /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3])?;
+    /// assert_eq!(task.all_inputs(3).count(), 125);
+    /// let right = task.all_inputs(3).filter(|x| task.fold(x) == 0);
+    /// assert_eq!(right.count(), 25);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the length is 0 or above the longest of the task.
+    pub fn all_inputs(&self, length: usize) -> impl Iterator<Item = Vec<Symbol>> + '_ {
+        assert!(
+            (1..=self.longest()).contains(&length),
+            "length {length}: lengths are 1 to {}",
+            self.longest()
+        );
+        let mut next = Some(vec![0; length]);
+        let all = std::iter::from_fn(move || {
+            let x = next.take()?;
+            let last = Symbol::try_from(self.q() - 1).expect("symbols are numbered by it");
+            if let Some(place) = x.iter().rposition(|&symbol| symbol < last) {
+                let mut following = x.clone();
+                following[place] += 1;
+                following[place + 1..].fill(0);
+                next = Some(following);
+            }
+            Some(x)
+        });
+        all.filter(|x| {
+            let weight = |i: usize| self.inputs.weight(i + 1, x[i.max(1) - 1], x[i]);
+            (0..x.len()).all(|i| weight(i) > 0)
+        })
+    }
+
     /// The denominator of every code's reward: the number of lengths times the least common
     /// multiple of the lengths' own denominators, which is that of the longest.
     pub fn denominator(&self) -> UBig {

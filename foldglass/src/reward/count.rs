@@ -32,9 +32,9 @@ use weight::{Whole, Width};
 ///
 /// ```
 /// use foldglass::reward::count::reward;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// assert_eq!(reward(&copy).to_string(), "1/2");
 /// ```
@@ -104,11 +104,11 @@ trait Engine: Send {
 ///
 /// ```
 /// use foldglass::reward::count::Counter;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let mut counter = Counter::new(copy, Allowance::default()).unwrap();
+/// let mut counter = Counter::new(copy).unwrap();
 /// assert_eq!((counter.reward(), counter.denominator()), (4, 8));
 /// let mut rewards = [0; 2];
 /// counter.rewards(9, &mut rewards);
@@ -123,22 +123,27 @@ pub struct Counter {
 
 impl Counter {
     /// Counts the reward of `code` in the regime that suits its class.
-    pub fn new(code: Code, allowance: Allowance) -> Result<Counter, CountError> {
+    pub fn new(code: Code) -> Result<Counter, CountError> {
+        Counter::within(code, Allowance::default())
+    }
+
+    /// Counts it within this memory.
+    pub fn within(code: Code, memory: Allowance) -> Result<Counter, CountError> {
         let regime = Regime::of(code.class());
-        Counter::with_regime(code, regime, allowance)
+        Counter::with_regime(code, regime, memory)
     }
 
     /// Counts the reward of `code` in a regime.
     pub fn with_regime(
         code: Code,
         regime: Regime,
-        allowance: Allowance,
+        memory: Allowance,
     ) -> Result<Counter, CountError> {
         let class = &code.class().clone();
         let den = class.task().denominator();
         let engine = match Width::of(&den) {
-            Width::Narrow => engine::<i64>(class, code, regime, allowance)?,
-            Width::Wide => engine::<i128>(class, code, regime, allowance)?,
+            Width::Narrow => engine::<i64>(class, code, regime, memory)?,
+            Width::Wide => engine::<i128>(class, code, regime, memory)?,
             Width::Unbounded => {
                 return Err(CountError::TooFine {
                     bits: den.bit_len(),
@@ -244,7 +249,7 @@ fn engine<W: Whole>(
     class: &Class,
     code: Code,
     regime: Regime,
-    allowance: Allowance,
+    memory: Allowance,
 ) -> Result<Box<dyn Engine>, TooLarge> {
     let what = |regime: &str| {
         format!(
@@ -254,11 +259,11 @@ fn engine<W: Whole>(
     };
     Ok(match regime {
         Regime::Rollouts => {
-            allowance.check(&what("rollouts"), Rollouts::<W>::bytes(class))?;
+            memory.check(&what("rollouts"), Rollouts::<W>::bytes(class))?;
             Box::new(Rollouts::<W>::new(class, code))
         }
         Regime::States => {
-            allowance.check(&what("states"), States::<W>::bytes(class))?;
+            memory.check(&what("states"), States::<W>::bytes(class))?;
             Box::new(States::<W>::new(class, code))
         }
     })

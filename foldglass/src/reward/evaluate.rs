@@ -18,10 +18,10 @@ pub(crate) use plan::Scale;
 /// What a policy does, over all inputs.
 ///
 /// ```
-/// use foldglass::{Allowance, ClassSpec, Evaluator, LatinSquare, Policy, Shape};
+/// use foldglass::{ClassSpec, Evaluator, LatinSquare, Policy, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
-/// let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
+/// let mut evaluator = Evaluator::new(&class).unwrap();
 /// let reward = evaluator.evaluate(&Policy::uniform(&class));
 /// assert!((reward - 0.2).abs() < 1e-15);
 /// ```
@@ -29,12 +29,17 @@ pub struct Evaluator(pub(crate) Passes);
 
 impl Evaluator {
     /// Takes the memory that evaluating policies of `class` needs, once.
-    pub fn new(class: &Class, allowance: Allowance) -> Result<Evaluator, TooLarge> {
+    pub fn new(class: &Class) -> Result<Evaluator, TooLarge> {
+        Evaluator::within(class, Allowance::default())
+    }
+
+    /// Takes that memory if it is within this.
+    pub fn within(class: &Class, memory: Allowance) -> Result<Evaluator, TooLarge> {
         Ok(Evaluator(Passes::new(
             class,
             1,
             Scale::Probability,
-            allowance,
+            memory,
         )?))
     }
 

@@ -128,7 +128,7 @@ fn drawn_inputs_are_drawn_from_their_law() {
         (markov, vec![2, 6]),
     ] {
         let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &lengths).unwrap();
-        let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+        let class = Class::new(task, Shape::untied(0, 0)).unwrap();
         let mut stream = Stream::new(4, 0);
         let code = Code::from_fn(&class, |_| stream.below(2) as Symbol);
         let exact = answers(&code, 4096, &mut stream);
@@ -162,13 +162,13 @@ fn drawn_inputs_are_drawn_from_their_law() {
 #[test]
 fn the_product_formula_is_the_reward_of_every_code() {
     let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-    let class = spec.lay_out(Allowance::default()).unwrap();
+    let class = spec.lay_out().unwrap();
     for number in 0..1024usize {
         let code = Code::from_fn(&class, |cell| (number >> cell & 1) as Symbol);
         let (factors, reward) = product(&code).unwrap();
         assert_eq!(reward, reward_by_rollouts(&code), "{factors:?}");
     }
     let wide = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
-    let wide = wide.lay_out(Allowance::default()).unwrap();
+    let wide = wide.lay_out().unwrap();
     assert_eq!(product(&Code::from_fn(&wide, |_| 0)), None);
 }

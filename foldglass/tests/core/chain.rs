@@ -22,7 +22,7 @@ const HEAT_BATH: Settings = Settings {
 fn class(square: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::named(square).unwrap();
     let task = Task::new(square, law, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 fn markov(repeat: &str) -> InputLaw {

@@ -54,14 +54,14 @@ proptest! {
 #[test]
 fn all_neighbours_in_the_wide_tied_class_agree_with_the_counts() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
-    let class = Class::new(task, Shape::tied(0, 3), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::tied(0, 3)).unwrap();
     let code = random_code(&class, &mut Stream::new(5, 0));
     let mut rollouts = Rollouts::new(code.clone(), Allowance::default()).unwrap();
     let mut all = vec![0; class.cells() * 5];
     for (cell, rewards) in all.chunks_exact_mut(5).enumerate() {
         rollouts.rewards(cell, rewards);
     }
-    let mut counter = Counter::new(code, Allowance::default()).unwrap();
+    let mut counter = Counter::new(code).unwrap();
     let mut rewards = [0; 5];
     for (cell, found) in all.chunks_exact(5).enumerate() {
         counter.rewards(cell, &mut rewards);
@@ -72,7 +72,7 @@ fn all_neighbours_in_the_wide_tied_class_agree_with_the_counts() {
 #[test]
 fn rollouts_that_do_not_fit_are_refused_before_they_are_taken() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[60]).unwrap();
-    let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(0, 0)).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
     let error = Rollouts::new(code, Allowance::default()).unwrap_err();
     assert!(
@@ -84,7 +84,7 @@ fn rollouts_that_do_not_fit_are_refused_before_they_are_taken() {
 #[test]
 fn rollouts_take_the_memory_that_is_stated() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[2, 4]).unwrap();
-    let class = Class::new(task, Shape::tied(1, 1), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::tied(1, 1)).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
     let bytes = bytes(&class).unwrap();
     let new = |bytes| Rollouts::new(code.clone(), Allowance(bytes));

@@ -5,7 +5,7 @@ pub mod neighbours;
 pub mod rewards;
 
 use foldglass::model::class::CellKey;
-use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};
+use foldglass::{Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl Problem {
     pub fn class(&self) -> Class {
         let square = LatinSquare::random(self.q, self.square_seed).unwrap();
         let task = Task::new(square, &self.law, &self.lengths).unwrap();
-        Class::new(task, self.shape, Allowance::default()).unwrap()
+        Class::new(task, self.shape).unwrap()
     }
 }
 

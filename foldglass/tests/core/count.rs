@@ -16,7 +16,7 @@ const REGIMES: [Regime; 2] = [Regime::Rollouts, Regime::States];
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
@@ -176,7 +176,7 @@ proptest! {
     fn the_policy_that_follows_a_code_has_its_reward(problem in problems(), seed: u64) {
         let class = problem.class();
         let code = random_code(&class, &mut ChaCha8Rng::seed_from_u64(seed));
-        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut evaluator = Evaluator::new(&class).unwrap();
         let j = evaluator.evaluate(&Policy::deterministic(&code));
         let exact = reward(&code).to_f64();
         prop_assert!((j - exact).abs() <= 1e-12, "{j} against {exact}");
@@ -273,7 +273,7 @@ fn a_denominator_beyond_126_bits_is_refused_with_its_size() {
             &[length],
             Shape::tied(0, 0),
         );
-        let error = Counter::new(solution(&class), Allowance::default()).err();
+        let error = Counter::new(solution(&class)).err();
         assert_eq!(error, bits.map(|bits| CountError::TooFine { bits }));
     }
 }
@@ -349,9 +349,7 @@ fn memory_is_refused_before_it_is_taken() {
 fn the_regime_is_rollouts_where_inputs_are_few_and_states_elsewhere() {
     let regime = |shape| {
         let class = class("z:3", &InputLaw::Uniform, &[5], shape);
-        Counter::new(solution(&class), Allowance::default())
-            .unwrap()
-            .regime()
+        Counter::new(solution(&class)).unwrap().regime()
     };
     assert_eq!(
         regime(Shape {
@@ -401,7 +399,7 @@ fn a_counter_takes_the_memory_that_is_stated() {
     ] {
         let class = class(name, &InputLaw::Uniform, &[length], shape);
         let bytes = count::bytes(&class).unwrap();
-        let new = |bytes| Counter::new(solution(&class), Allowance(bytes)).err();
+        let new = |bytes| Counter::within(solution(&class), Allowance(bytes)).err();
         assert_eq!(new(bytes), None, "{name}");
         assert!(
             matches!(new(bytes - 1), Some(CountError::TooLarge(_))),

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 
 fn class(square: LatinSquare, law: &InputLaw, length: usize) -> Class {
     let task = Task::new(square, law, &[length]).unwrap();
-    Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap()
+    Class::new(task, Shape::untied(0, 0)).unwrap()
 }
 
 /// A random product law without zeros, or the uniform one.
@@ -303,7 +303,7 @@ fn what_the_theorem_assumes_is_named_where_it_fails() {
     let uniform = InputLaw::Uniform;
     let with = |law: &InputLaw, lengths: &[usize], shape: Shape| {
         let task = Task::new(square(), law, lengths).unwrap();
-        let class = Class::new(task, shape, Allowance::default()).unwrap();
+        let class = Class::new(task, shape).unwrap();
         assumptions(&class)
     };
     let plain = Shape::untied(0, 0);
@@ -336,8 +336,8 @@ fn what_the_theorem_assumes_is_named_where_it_fails() {
 #[test]
 fn a_search_tells_what_it_found() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-    let class = Class::new(task, Shape::untied(1, 1), Allowance::default()).unwrap();
-    let start = |code: &Code| Counter::new(code.clone(), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(1, 1)).unwrap();
+    let start = |code: &Code| Counter::new(code.clone()).unwrap();
     let zero = Code::from_fn(&class, |_| 0);
     let found = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), &Unwatched);
     assert_eq!(found.outcome, Outcome::Optimum);
@@ -358,7 +358,7 @@ fn a_mixture_of_equal_codes_collapses_without_a_change_of_reward() {
     let class = class(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
     let zero = Code::from_fn(&class, |_| 0);
     let mut policy = Policy::deterministic(&zero);
-    let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+    let mut evaluator = Evaluator::new(&class).unwrap();
     let reward = evaluator.evaluate(&policy);
     let unseen = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
     let unseen: Vec<usize> = unseen.collect();
@@ -378,13 +378,13 @@ fn any_policy_climbs_to_a_code() {
         .enumerate()
     {
         let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
-        let class = Class::new(task, shape, Allowance::default()).unwrap();
+        let class = Class::new(task, shape).unwrap();
         let policy = random_policy(&class, &mut Stream::new(seed as u64, 0));
         let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
         assert!(matches!(found.standing, Standing::Ascends(ascent) if ascent.gain > 0.0));
         assert_eq!(found.segments.len(), class.cells());
         assert!(found.drop <= 1e-12);
-        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut evaluator = Evaluator::new(&class).unwrap();
         let (mut now, mut before) = (policy, found.start);
         for segment in found.segments.iter().take(150) {
             let mut point = vec![0.0; 5];
@@ -399,7 +399,7 @@ fn any_policy_climbs_to_a_code() {
         assert!((found.segments.last().unwrap().reward - exact).abs() < 1e-12);
     }
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
-    let class = Class::new(task, Shape::tied(0, 0), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::tied(0, 0)).unwrap();
     let refused = collapse(&Policy::uniform(&class), 1e-12, Allowance::default());
     assert_eq!(refused, Err(EscapeError::Tied));
 }

@@ -1,12 +1,12 @@
 //! Compares the evaluation of policies with sums over every input and token sequence.
 
 use crate::common::{brute_force, problems, rows_from};
-use foldglass::{Allowance, Class, Evaluator, Policy};
+use foldglass::{Class, Evaluator, Policy};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
 fn evaluator(class: &Class) -> Evaluator {
-    Evaluator::new(class, Allowance::default()).unwrap()
+    Evaluator::new(class).unwrap()
 }
 
 fn close(a: f64, b: f64) -> Result<(), TestCaseError> {

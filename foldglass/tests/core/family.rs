@@ -7,8 +7,7 @@ use foldglass::gibbs::family::{
 use foldglass::support::exact::parse;
 use foldglass::support::stats::Summary;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, Window,
-    reward::count,
+    Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, Window, reward::count,
 };
 use std::collections::HashMap;
 
@@ -21,7 +20,7 @@ fn task(q: usize, length: usize, law: &InputLaw) -> Task {
 }
 
 fn family(task: &Task, shape: Shape) -> Family {
-    Family::new(task.clone(), shape, Allowance::default()).unwrap()
+    Family::new(task.clone(), shape).unwrap()
 }
 
 /// Small families: squares, lengths, laws and windows.
@@ -179,7 +178,7 @@ fn codes_of_the_classes_are_complete_codes_without_penalty() {
                 tied,
                 ..family.shape()
             };
-            let class = Class::new(family.task().clone(), shape, Allowance::default()).unwrap();
+            let class = Class::new(family.task().clone(), shape).unwrap();
             assert_eq!(
                 class.cells(),
                 if tied { family.rows() } else { family.cells() }
@@ -212,10 +211,7 @@ fn rewards_are_those_of_the_class_that_sees_everything() {
         tied: false,
     };
     let task = task(3, 3, &law);
-    let (complete, class) = (
-        family(&task, all),
-        Class::new(task.clone(), all, Allowance::default()).unwrap(),
-    );
+    let (complete, class) = (family(&task, all), Class::new(task.clone(), all).unwrap());
     assert_eq!(complete.cells(), complete.histories());
     let mut stream = Stream::new(4, 0);
     for _ in 0..10 {
@@ -316,7 +312,7 @@ fn the_limits_hold_the_codes_of_the_classes() {
             tied,
             ..family.shape()
         };
-        let class = Class::new(task.clone(), shape, Allowance::default()).unwrap();
+        let class = Class::new(task.clone(), shape).unwrap();
         let mut rewards = std::collections::BTreeMap::new();
         for reward in All::new(&class).rewards {
             *rewards.entry(reward).or_insert(0u64) += 1;
@@ -328,9 +324,9 @@ fn the_limits_hold_the_codes_of_the_classes() {
 #[test]
 fn what_cannot_be_laid_out_is_refused() {
     let two = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2, 3]).unwrap();
-    let refused = Family::new(two, Shape::untied(0, 0), Allowance::default());
+    let refused = Family::new(two, Shape::untied(0, 0));
     assert_eq!(refused.unwrap_err(), FamilyError::SeveralLengths(2));
     let long = task(5, 40, &InputLaw::Uniform);
-    let refused = Family::new(long, Shape::untied(0, 0), Allowance::default());
+    let refused = Family::new(long, Shape::untied(0, 0));
     assert!(matches!(refused, Err(FamilyError::TooLarge(_))));
 }

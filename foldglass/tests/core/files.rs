@@ -21,7 +21,7 @@ fn class(inputs: InputLaw, lengths: &[usize], shape: Shape) -> Class {
         inputs,
         ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), lengths, shape)
     };
-    spec.lay_out(Allowance::default()).unwrap()
+    spec.lay_out().unwrap()
 }
 
 fn correlated() -> InputLaw {
@@ -87,7 +87,7 @@ fn paths_survive_their_files() {
     let tied = class(correlated(), &[2, 4], Shape::tied(1, 0));
     for seed in 0..5 {
         let code = random_code(&tied, seed);
-        let counter = Counter::new(code, Allowance::default()).unwrap();
+        let counter = Counter::new(code).unwrap();
         let walked = search(counter, 1000, &mut Stream::new(seed, 1), &Unwatched).path;
         let code = random_code(&plain, seed);
         for path in [escape(&code, Allowance::default()).unwrap(), walked] {

@@ -4,12 +4,12 @@ use crate::common::all::{All, class, markov};
 use foldglass::dynamics::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
 use foldglass::gibbs::bands::Bands;
 use foldglass::gibbs::density::Plan;
-use foldglass::gibbs::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate, tracker};
+use foldglass::gibbs::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate};
 use foldglass::gibbs::parity::Parity;
 use foldglass::gibbs::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
 use foldglass::model::class::{Class, Shape};
 use foldglass::model::inputs::InputLaw;
-use foldglass::model::policy::Policy;
+use foldglass::model::policy::{Code, Policy};
 use foldglass::reward::evaluate::Evaluator;
 use foldglass::support::memory::Allowance;
 use foldglass::support::stream::Stream;
@@ -204,7 +204,7 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
             let free_energy = exact.at(1.0 / tau).free_energy.unwrap();
             let reached = reached(&class, tau, 1500);
             assert_eq!(reached.losses.len(), 16);
-            let fold = Policy::deterministic(&tracker(&class));
+            let fold = Policy::deterministic(&Code::fold(&class));
             let settings = cavi::Settings::plain(tau, 1500);
             let seeded = loss_from(&fold, settings, 3, Allowance::default(), &Unwatched)
                 .unwrap()
@@ -283,7 +283,7 @@ fn j_tilde_differs_from_j_where_cells_are_shared_and_bounds_the_free_energy() {
     };
     let rows: Vec<[f64; 2]> = (0..tied.cells()).map(row).collect();
     let uneven = Policy::from_rows(&tied, &rows).unwrap();
-    let mut evaluator = Evaluator::new(&tied, Allowance::default()).unwrap();
+    let mut evaluator = Evaluator::new(&tied).unwrap();
     for policy in [policy, uneven] {
         let Ok(Annealed::Exact(j_tilde)) = annealed(&policy, 0, &mut Stream::new(1, 0), &Unwatched)
         else {
@@ -339,7 +339,7 @@ fn stopped_it_begins_no_other_replica_and_ends_no_run() {
         lowest_loss(&class, forever, 1, 16, allowance, &stop),
         Ok(None)
     );
-    let fold = Policy::deterministic(&tracker(&class));
+    let fold = Policy::deterministic(&Code::fold(&class));
     let (stop, _) = stop_after(2);
     assert_eq!(loss_from(&fold, forever, 1, allowance, &stop), Ok(None));
     let tied = class_of_many_codes();

@@ -15,7 +15,7 @@ type Rational = crate::common::Rational;
 fn class(q: usize, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::random(q, 1).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 /// A random code; of few tokens sometimes, for those have stabilisers.

@@ -3,9 +3,7 @@
 use crate::common::problems;
 use foldglass::landscape::ignored::{ignored, pairs};
 use foldglass::support::exact::parse;
-use foldglass::{
-    Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task,
-};
+use foldglass::{Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -101,7 +99,7 @@ fn changes_to_inputs_that_never_occur_do_not_count() {
     ] {
         let law = InputLaw::Markov(parse(k).unwrap());
         let task = Task::new(LatinSquare::cyclic(3).unwrap(), &law, &[length]).unwrap();
-        let class = Class::new(task, shape, Allowance::default()).unwrap();
+        let class = Class::new(task, shape).unwrap();
         let mut sizes = BTreeSet::new();
         for seed in 0..40 {
             let code = careless(&class, seed);
@@ -121,7 +119,7 @@ fn a_long_input_is_followed_once_for_all_positions() {
         ..Shape::untied(1, 0)
     };
     let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[150], shape);
-    let class = spec.lay_out(Allowance::default()).unwrap();
+    let class = spec.lay_out().unwrap();
     // Reads every third symbol, and forgets all that came before step 100.
     let code = Code::from_fn(&class, |cell| {
         let key = class.key(cell);
@@ -145,6 +143,6 @@ fn a_length_of_another_task_is_refused() {
     let shape = foldglass::Shape::untied(0, 0);
     let square = LatinSquare::cyclic(2).unwrap();
     let spec = foldglass::ClassSpec::uniform(square, &[2, 3], shape);
-    let class = spec.lay_out(foldglass::Allowance::default()).unwrap();
+    let class = spec.lay_out().unwrap();
     ignored(&Code::from_fn(&class, |_| 0), 5);
 }

@@ -80,7 +80,7 @@ proptest! {
         let class = problem.class();
         let mut stream = Stream::new(seed.into(), 0);
         let (a, b) = (random_code(&class, &mut stream), random_code(&class, &mut stream));
-        let overlaps = Overlaps::new(&class, Allowance::default()).unwrap();
+        let overlaps = Overlaps::new(&class).unwrap();
         let found = overlaps.of(&a, &b);
         let fast: Vec<Rational> = found.steps.iter().map(|&part| rational(part)).collect();
         prop_assert_eq!(fast, slow(&problem, &a, &b));
@@ -93,7 +93,7 @@ proptest! {
         let class = problem.class();
         let mut stream = Stream::new(seed.into(), 0);
         let (a, b) = (random_code(&class, &mut stream), random_code(&class, &mut stream));
-        let overlaps = Overlaps::new(&class, Allowance::default()).unwrap();
+        let overlaps = Overlaps::new(&class).unwrap();
         let relabelled = Relabelling::random(&class, &mut stream).apply(&a);
         prop_assert_eq!(overlaps.of(&a, &b), overlaps.of(&relabelled, &b));
         let own: Overlap = overlaps.of(&a, &relabelled);
@@ -141,7 +141,7 @@ fn the_exact_distribution_is_the_sum_over_all_pairs_of_codes() {
             .iter()
             .map(|code| count::reward(code).to_f64())
             .collect();
-        let overlaps = Overlaps::new(&class, Allowance::default()).unwrap();
+        let overlaps = Overlaps::new(&class).unwrap();
         let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
         assert!(every.functions() <= codes.len());
         for tau in [0.02, 0.3, 5.0] {

@@ -14,7 +14,7 @@ use foldglass::{
 
 fn parity(length: usize, law: &InputLaw) -> Class {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), law, &[length]).unwrap();
-    Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap()
+    Class::new(task, Shape::untied(0, 0)).unwrap()
 }
 
 fn correlated() -> InputLaw {
@@ -268,7 +268,7 @@ fn a_converged_run_has_no_residual_and_its_active_cells_are_those_that_are_mixed
     let (tau, iterations) = (0.05, 4000);
     let settings = CaviSettings::plain(tau, iterations);
     let mut runs = Runs::starting_at(&seed, settings, 1, 0..1, Allowance::default()).unwrap();
-    let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+    let mut evaluator = Evaluator::new(&class).unwrap();
     let mut most = |policy: &Policy| {
         let residuals = residuals(&mut evaluator, policy, tau);
         residuals.into_iter().fold(0.0, f64::max)

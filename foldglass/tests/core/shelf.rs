@@ -15,7 +15,7 @@ use std::sync::Mutex;
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 fn correlated() -> InputLaw {
@@ -190,7 +190,7 @@ fn verdicts_are_those_of_a_search_over_whole_codes() {
 /// Every code that no single-cell change raises, but for the best.
 fn local_maxima(class: &Class) -> Vec<Code> {
     let zeros = Code::from_fn(class, |_| 0);
-    let mut counter = Counter::new(zeros, Allowance::default()).unwrap();
+    let mut counter = Counter::new(zeros).unwrap();
     let mut rewards = vec![0; class.q()];
     let mut list = Vec::new();
     for number in 1u64..=1 << class.cells() {

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 fn class(law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), law, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 fn correlated() -> InputLaw {

@@ -136,7 +136,7 @@ fn random_product(stream: &mut Stream, q: usize, length: usize) -> Class {
     });
     let law = InputLaw::Product(law.collect());
     let task = Task::new(LatinSquare::paper(), &law, &[length]).expect("a task");
-    Class::new(task, Shape::untied(0, 0), Allowance::default()).expect("a small class")
+    Class::new(task, Shape::untied(0, 0)).expect("a small class")
 }
 
 /// What [`policies`] finds.
@@ -199,7 +199,7 @@ pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
     }
     let uniform = Policy::uniform(&class);
     let found = collapse(&uniform, 1e-12, Allowance::default()).map_err(refuse)?;
-    let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+    let mut evaluator = Evaluator::new(&class)?;
     let reward = evaluator.evaluate(&uniform);
     let gains = (0..class.cells()).map(|cell| {
         let values = evaluator.values(cell);
@@ -260,7 +260,7 @@ fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread
     let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(2, 0));
     let refuse =
         |error: foldglass::landscape::escape::EscapeError| Error::Failed(error.to_string());
-    let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+    let mut evaluator = Evaluator::new(&class)?;
     let mut spread = Spread {
         maxima: 0,
         mixed: u64::MAX,
@@ -464,7 +464,7 @@ pub fn defended(bench: &Bench) -> Result<Option<Defended>, Error> {
 fn ascend(code: Code) -> Result<Code, Error> {
     let cells = code.class().cells();
     let mut rewards = vec![0; code.class().q()];
-    let mut counter = Counter::new(code, Allowance::default())?;
+    let mut counter = Counter::new(code)?;
     let (mut cell, mut unchanged) = (0, 0);
     while unchanged < cells {
         counter.rewards(cell, &mut rewards);
@@ -492,7 +492,7 @@ mod tests {
         let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(2, 0));
         let mut stream = Stream::new(0, 0);
         let names = shuffled(5, &mut stream);
-        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut evaluator = Evaluator::new(&class).unwrap();
         for (reads, level) in [(false, true), (true, false)] {
             let policy = with_first_steps_mixed(&class, &names, reads, &mut stream);
             let reward = evaluator.evaluate(&policy);

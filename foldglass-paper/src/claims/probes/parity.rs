@@ -116,10 +116,7 @@ fn log_z_apart(bench: &Bench, length: usize) -> Result<f64, Error> {
     let class = class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
     let cells = class.cells();
-    let mut counter = foldglass::reward::count::Counter::new(
-        Code::from_fn(&class, |_| 0),
-        foldglass::Allowance::default(),
-    )?;
+    let mut counter = foldglass::reward::count::Counter::new(Code::from_fn(&class, |_| 0))?;
     // By a Gray code, so that each code is one change of the one before.
     for n in 0u64..1 << cells {
         if n % (1 << 14) == 0 {

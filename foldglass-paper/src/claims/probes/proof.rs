@@ -201,7 +201,7 @@ impl Steps {
         let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
         let code = random_code(&class, stream);
         let consulted = foldglass::landscape::anatomy::consulted(&code);
-        let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+        let mut evaluator = Evaluator::new(&class)?;
         let mut policy = Policy::deterministic(&code);
         let before = evaluator.evaluate(&policy);
         let unconsulted: Vec<usize> = (0..class.cells())

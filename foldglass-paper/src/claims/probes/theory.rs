@@ -157,7 +157,7 @@ pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
         let shape = Shape::untied(past, future);
         let class = &class("parity", &InputLaw::Uniform, lengths, shape);
         let codes = all_codes(class);
-        let mut evaluator = Evaluator::new(class, Allowance::default())?;
+        let mut evaluator = Evaluator::new(class)?;
         if lengths == [3] {
             boltzmann_apart = off_closed_form(&codes);
         }
@@ -193,7 +193,7 @@ pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
         }
     }
     let codes = all_codes(&tied);
-    let mut evaluator = Evaluator::new(&tied, Allowance::default())?;
+    let mut evaluator = Evaluator::new(&tied)?;
     let (mut tied_apart, mut cold_apart) = (0f64, 0f64);
     for _ in 0..policies {
         let mut policy = random_policy(&tied, &mut stream);
@@ -368,7 +368,7 @@ pub fn gradient(bench: &Bench) -> Result<Option<Gradient>, Error> {
             .enumerate()
         {
             let class = class("z:3", &InputLaw::Uniform, &[length], shape);
-            let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+            let mut evaluator = Evaluator::new(&class)?;
             let policy = random_policy(&class, &mut stream);
             let before = evaluator.evaluate(&policy);
             steps_apart[n] = steps_apart[n].max(off_reward(&policy, &evaluator, before));
@@ -545,8 +545,8 @@ pub fn moves(bench: &Bench) -> Result<Option<Moves>, Error> {
         {
             let class = class("quasigroup", &InputLaw::Uniform, &[4], shape);
             let code = random_code(&class, &mut stream);
-            let mut counter = Counter::new(code.clone(), Allowance::default())?;
-            let mut evaluator = Evaluator::new(&class, Allowance::default())?;
+            let mut counter = Counter::new(code.clone())?;
+            let mut evaluator = Evaluator::new(&class)?;
             evaluator.evaluate(&Policy::deterministic(&code));
             let mut rewards = [0; 5];
             for cell in 0..class.cells() {
@@ -764,7 +764,7 @@ pub struct Limits {
 pub fn family(_: &Bench) -> Result<Option<Limits>, Error> {
     let square = LatinSquare::named("parity").expect("a named task");
     let task = Task::new(square, &InputLaw::Uniform, &[2]).expect("a task");
-    let family = Family::new(task, Shape::untied(0, 0), Allowance::default());
+    let family = Family::new(task, Shape::untied(0, 0));
     let family = family.map_err(|error| Error::Failed(error.to_string()))?;
     let energies = family.energies();
     let mut worst = [0f64; 3];
@@ -804,7 +804,7 @@ mod tests {
     #[test]
     fn a_wrong_gradient_does_not_give_the_best_row() {
         let class = class("z:3", &InputLaw::Uniform, &[4], Shape::untied(0, 1));
-        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut evaluator = Evaluator::new(&class).unwrap();
         let mut stream = Stream::new(0, 0);
         for cell in [0, class.cells() / 2, class.cells() - 1] {
             let policy = random_policy(&class, &mut stream);

@@ -116,7 +116,7 @@ pub fn neutral(bench: &Bench) -> Result<Option<Neutral>, Error> {
     let mut endpoints = Vec::new();
     for (run, code) in codes.into_iter().enumerate() {
         bench.go_on()?;
-        let mut counter = Counter::new(code, bench.allowance)?;
+        let mut counter = Counter::within(code, bench.allowance)?;
         let own = counter.reward();
         let mut rewards = vec![0; class.q()];
         let mut cells = Vec::new();

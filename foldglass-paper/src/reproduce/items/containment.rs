@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foldglass::{Allowance, ClassSpec, LatinSquare, Shape, Window};
+use foldglass::{ClassSpec, LatinSquare, Shape, Window};
 
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::fleets::CONTAINMENT;
@@ -156,7 +156,7 @@ fn measure(records: &Records) -> Vec<Number> {
 
 fn cells(shape: Shape, length: usize) -> Measured {
     let spec = ClassSpec::uniform(LatinSquare::paper(), &[length], shape);
-    let class = spec.lay_out(Allowance::default());
+    let class = spec.lay_out();
     Measured::Exact(class.ok().map(|class| class.cells().to_string()))
 }
 

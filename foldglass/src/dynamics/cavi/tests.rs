@@ -10,7 +10,7 @@ use crate::model::task::Task;
 fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::named(name).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 fn start(class: &Class, settings: Settings, numbers: std::ops::Range<u64>) -> Runs {
@@ -77,8 +77,7 @@ fn an_iteration_moves_masked_cells_part_of_the_way_to_the_softmax() {
             let mut runs = start(&class, Settings::plain(tau, 10), 5..6);
             for _ in 0..3 {
                 let before = runs.policy(0);
-                let mut evaluator =
-                    crate::reward::evaluate::Evaluator::new(&class, Allowance::default()).unwrap();
+                let mut evaluator = crate::reward::evaluate::Evaluator::new(&class).unwrap();
                 evaluator.evaluate(&before);
                 runs.advance(1);
                 let after = runs.policy(0);
@@ -138,8 +137,7 @@ fn a_residual_is_measured_without_a_draw() {
         runs.measure();
         let residual = runs.residual(0);
         assert_eq!(runs.state(), before);
-        let mut evaluator =
-            crate::reward::evaluate::Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut evaluator = crate::reward::evaluate::Evaluator::new(&class).unwrap();
         let policy = runs.policy(0);
         evaluator.evaluate(&policy);
         let distance = |cell: usize| {

@@ -14,7 +14,7 @@ use crate::support::stream::Stream;
 /// use foldglass::support::memory::Allowance;
 /// use foldglass::{model::inputs::InputLaw, model::quasigroup::LatinSquare, support::stream::Stream, model::task::Task};
 /// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-/// let class = Class::new(task, Shape::tied(0, 0), Allowance::default()).unwrap();
+/// let class = Class::new(task, Shape::tied(0, 0)).unwrap();
 /// let mut stream = Stream::new(1, 0);
 /// let code = random_code(&class, &mut stream);
 /// let mut chain = CellChain::new(Kernel::HeatBath, code, Allowance::default()).unwrap();
@@ -39,7 +39,7 @@ impl CellChain {
         Ok(CellChain {
             kernel,
             q,
-            counter: Counter::new(code, allowance)?,
+            counter: Counter::within(code, allowance)?,
             order: (0..cells as u32).collect(),
             rewards: vec![0; q],
         })

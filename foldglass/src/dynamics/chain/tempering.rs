@@ -94,7 +94,7 @@ pub struct TemperingState {
 /// use foldglass::dynamics::chain::{Kernel, Order, Settings, Tempering};
 /// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let settings = Settings { kernel: Kernel::HeatBath, order: Order::Step };
 /// let ladder = [0.0, 0.02, 0.04, 0.08];
 /// let mut tempering = Tempering::new(&class, settings, &ladder, 1, 0, Allowance::default()).unwrap();

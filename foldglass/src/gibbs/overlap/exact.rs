@@ -56,7 +56,7 @@ impl From<Stopped> for ExactError {
 /// use foldglass::gibbs::overlap::EveryCode;
 /// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
 /// // When it is hot, answers are those of two random codes.
 /// let answers = |tau| every.alike(tau, &Unwatched).unwrap().answers.mean.mean;
@@ -111,7 +111,7 @@ impl EveryCode {
         allowance: Allowance,
         observer: &dyn Observer,
     ) -> Result<EveryCode, ExactError> {
-        let overlaps = Overlaps::new(class, allowance)?;
+        let overlaps = Overlaps::within(class, allowance)?;
         let codes = check_visits(class)?;
         let inputs = inputs(class);
         let mut visitor = Visitor::new(class, &overlaps, &inputs);

@@ -75,7 +75,7 @@ pub fn sample(
         .checked_mul(2 * sampling.replicas as u128 * size_of::<f64>() as u128);
     let what = format!("the rewards of {} sweeps", sampling.sweeps);
     allowance.check(&what, numbers).map_err(ChainError::from)?;
-    let overlaps = Overlaps::new(class, allowance)?;
+    let overlaps = Overlaps::within(class, allowance)?;
     let mut replicas = Replicas::new(class, sampling, allowance)?;
     let all = 2 * sampling.sweeps;
     let goes_on = |done: u64| {

@@ -20,9 +20,9 @@ pub struct Factor {
 ///
 /// ```
 /// use foldglass::landscape::anatomy::product;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, reward::count};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape, reward::count};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let code = Code::new(&class, &[0, 1, 0, 1, 1, 0, 0, 1, 0, 0]).unwrap();
 /// let (factors, reward) = product(&code).unwrap();
 /// assert_eq!(factors.iter().map(|factor| factor.twice).collect::<Vec<_>>(), [2, 2, 1]);

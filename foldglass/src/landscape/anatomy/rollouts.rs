@@ -134,9 +134,9 @@ fn each_input(inputs: &Inputs, q: usize, length: usize, mut work: impl FnMut(&[S
 ///
 /// ```
 /// use foldglass::landscape::anatomy::{Share, answers};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Reward, Shape, Stream};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Reward, Shape, Stream};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let found = answers(&copy, 100, &mut Stream::new(0, 0));
 /// let shares: Vec<&Share> = found.causes.values().collect();

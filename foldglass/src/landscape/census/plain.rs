@@ -124,7 +124,7 @@ fn classes() -> impl Strategy<Value = Class> {
         let longest = *lengths.iter().max().unwrap();
         law(square.q(), longest).prop_map(move |law| {
             let task = Task::new(square.clone(), &law, &lengths).unwrap();
-            Class::new(task, shape, Allowance::default()).unwrap()
+            Class::new(task, shape).unwrap()
         })
     })
 }
@@ -150,7 +150,7 @@ fn the_number_of_merged_steps_does_not_show() {
     let of = |task: &str, law: InputLaw, length: usize| {
         let square = LatinSquare::named(task).unwrap();
         let task = Task::new(square, &law, &[length]).unwrap();
-        Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap()
+        Class::new(task, Shape::untied(0, 0)).unwrap()
     };
     let markov = |n: u32, d: u32| InputLaw::Markov(RBig::from_parts(n.into(), d.into()));
     for class in [

@@ -378,14 +378,14 @@ fn orders(q: usize, all: bool) -> Vec<Vec<Symbol>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Allowance, Class, InputLaw, LatinSquare, Shape, Task, Unwatched};
+    use crate::{Class, InputLaw, LatinSquare, Shape, Task, Unwatched};
 
     /// The worked example of docs/landscape.md.
     #[test]
     fn two_steps_of_parity_have_three_classes_of_4_16_and_44_prefixes() {
         let square = LatinSquare::cyclic(2).unwrap();
         let task = Task::new(square, &InputLaw::Uniform, &[4]).unwrap();
-        let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+        let class = Class::new(task, Shape::untied(0, 0)).unwrap();
         let rungs = Rungs::<i64>::new(&class);
         let packing = Packing::new(2, class.cells()).unwrap();
         let tally = Tally::new(&Unwatched, "parts", None);

@@ -78,7 +78,7 @@ pub struct Collapse {
 /// use foldglass::landscape::escape::{Standing, collapse};
 /// use foldglass::{Allowance, ClassSpec, LatinSquare, Policy, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
 /// assert_eq!(found.segments.len(), class.cells());
 /// assert!(matches!(found.standing, Standing::Saddle(_)));
@@ -92,7 +92,7 @@ pub fn collapse(
     if class.shape().tied {
         return Err(EscapeError::Tied);
     }
-    let mut evaluator = Evaluator::new(class, allowance)?;
+    let mut evaluator = Evaluator::within(class, allowance)?;
     let mut policy = policy.clone();
     let start = evaluator.evaluate(&policy);
     let standing = standing(&evaluator, &policy, start, tolerance);

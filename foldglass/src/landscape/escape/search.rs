@@ -48,11 +48,11 @@ type Made = (usize, Symbol, Symbol, Kind, u128);
 /// ```
 /// use foldglass::reward::count::Counter;
 /// use foldglass::landscape::escape::{Outcome, search};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream, Unwatched};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape, Stream, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
-/// let counter = Counter::new(zero, Allowance::default()).unwrap();
+/// let counter = Counter::new(zero).unwrap();
 /// let found = search(counter, 100_000, &mut Stream::new(1, 0), &Unwatched);
 /// assert_eq!(found.outcome, Outcome::Optimum);
 /// ```

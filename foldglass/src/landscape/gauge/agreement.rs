@@ -31,7 +31,7 @@ type Pair = (usize, usize, usize, Symbol);
 /// use foldglass::landscape::gauge::agreement;
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let found = agreement(&zero, &copy, Allowance::default()).unwrap();

@@ -36,9 +36,9 @@ struct Survivor {
 ///
 /// ```
 /// use foldglass::landscape::gauge::canonical;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let found = canonical(&copy).unwrap();
 /// assert_eq!(found.orbit, 8u32.into());

@@ -40,9 +40,9 @@ impl Links {
 ///
 /// ```
 /// use foldglass::landscape::gauge::links;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[2], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let fold = Code::from_fn(&class, |cell| {
 ///     let key = class.key(cell);
 ///     key.y[0].map_or(key.x[0].unwrap(), |y| (y + key.x[0].unwrap()) % 3)

@@ -73,12 +73,12 @@ pub struct Overlap {
 ///
 /// ```
 /// use foldglass::landscape::gauge::{Overlaps, Relabelling};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Stream};
+/// use foldglass::{ClassSpec, Code, LatinSquare, Shape, Stream};
 /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let other = Relabelling::random(&class, &mut Stream::new(1, 0)).apply(&copy);
-/// let overlaps = Overlaps::new(&class, Allowance::default()).unwrap();
+/// let overlaps = Overlaps::new(&class).unwrap();
 /// assert!(overlaps.of(&copy, &other).steps.iter().all(|part| part.share() == 1.0));
 /// ```
 #[derive(Debug, Clone)]
@@ -92,7 +92,12 @@ pub struct Overlaps {
 
 impl Overlaps {
     /// Refuses what cannot be counted.
-    pub fn new(class: &Class, allowance: Allowance) -> Result<Overlaps, OverlapError> {
+    pub fn new(class: &Class) -> Result<Overlaps, OverlapError> {
+        Overlaps::within(class, Allowance::default())
+    }
+
+    /// Refuses what cannot be counted within this memory.
+    pub fn within(class: &Class, memory: Allowance) -> Result<Overlaps, OverlapError> {
         let task = class.task();
         let bits = task.denominator().bit_len();
         if bits > MOST_BITS {
@@ -104,7 +109,7 @@ impl Overlaps {
         };
         let mut sizes = class.groups().iter().map(pairs);
         let largest = sizes.try_fold(0u128, |most, bytes| Some(most.max(bytes?)));
-        allowance.check("the rollouts of two codes together", largest)?;
+        memory.check("the rollouts of two codes together", largest)?;
         let lift = |n| u128::try_from(task.lift(n)).expect("it was just measured");
         // Positions that are multiplied in are a length's first, so their weights divide the rest.
         let lifts = (0..=task.longest()).map(lift).collect();

@@ -186,7 +186,6 @@ mod tests {
     use crate::model::inputs::InputLaw;
     use crate::model::quasigroup::LatinSquare;
     use crate::model::task::Task;
-    use crate::support::memory::Allowance;
     use crate::support::stream::Stream;
     use std::collections::HashSet;
 
@@ -194,7 +193,7 @@ mod tests {
     fn compare_with_whole_codes(key: fn(u32, Symbol) -> u64) {
         let square = LatinSquare::cyclic(3).unwrap();
         let task = Task::new(square, &InputLaw::Uniform, &[1]).unwrap();
-        let class = Class::new(task, Shape::untied(0, 1), Allowance::default()).unwrap();
+        let class = Class::new(task, Shape::untied(0, 1)).unwrap();
         let start = Code::from_fn(&class, |cell| (cell % 3) as Symbol);
         let mut nodes = Nodes::with_keys(start.clone(), key);
         let (mut all, mut whole) = (vec![start.clone()], HashSet::from([start]));

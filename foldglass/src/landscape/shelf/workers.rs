@@ -52,7 +52,7 @@ impl Workers {
     pub fn new(class: &Class, threads: usize, allowance: Allowance) -> Result<Workers, CountError> {
         assert!(threads > 0, "at least one thread");
         let each = Allowance(allowance.0 / threads as u128);
-        let counter = |_| Counter::new(Code::from_fn(class, |_| 0), each);
+        let counter = |_| Counter::within(Code::from_fn(class, |_| 0), each);
         Ok(Workers {
             class: class.clone(),
             counters: (0..threads).map(counter).collect::<Result<_, _>>()?,

@@ -144,7 +144,7 @@ pub(super) fn any(
         let digit = |cell: usize| number / q.pow((cells - left - 1 - cell) as u32) % q;
         let action = |cell| if cell < cells - left { digit(cell) } else { 0 };
         let code = Code::from_fn(class, |cell| action(cell) as Symbol);
-        Ok(some(Counter::new(code, allowance)?, cells - left, each))
+        Ok(some(Counter::within(code, allowance)?, cells - left, each))
     };
     let take = |some: Result<Vec<u64>, CountError>| {
         let some = some?;

@@ -16,9 +16,9 @@ pub const WIDEST: usize = 1024;
 /// `{"square":[[..]],"lengths":[..],"window":[p,f],"tied":..,"memory":..,"inputs":..}`.
 ///
 /// ```
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[7], Shape::tied(0, 3));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// assert_eq!(class.cells(), 4525);
 /// assert_eq!(class.spec(), spec);
 /// ```
@@ -76,15 +76,21 @@ impl ClassSpec {
         }
     }
 
-    /// Lays the class out, or says what is wrong with it.
-    pub fn lay_out(&self, allowance: Allowance) -> Result<Class, SpecError> {
+    /// Lays the class out within the memory that is allowed unless more is asked for, or says what is wrong
+    /// with it.
+    pub fn lay_out(&self) -> Result<Class, SpecError> {
+        self.lay_out_within(Allowance::default())
+    }
+
+    /// Lays the class out within this memory.
+    pub fn lay_out_within(&self, memory: Allowance) -> Result<Class, SpecError> {
         let Window { past, future } = self.shape.window;
         if past.max(future).max(self.shape.memory) > WIDEST {
             return Err(SpecError::TooWide(self.shape));
         }
-        allowance.check(&self.task_of(), self.task_bytes())?;
+        memory.check(&self.task_of(), self.task_bytes())?;
         let task = Task::new(self.square.clone(), &self.inputs, &self.lengths)?;
-        Ok(Class::new(task, self.shape, allowance)?)
+        Ok(Class::within(task, self.shape, memory)?)
     }
 
     fn task_of(&self) -> String {
@@ -234,7 +240,7 @@ mod tests {
         ] {
             let (spec, text) = describe(law, &lengths, shape);
             let read: ClassSpec = serde_json::from_str(&text).unwrap();
-            let lay_out = |spec: &ClassSpec| spec.lay_out(Allowance::default()).unwrap();
+            let lay_out = |spec: &ClassSpec| spec.lay_out().unwrap();
             assert!(lay_out(&read) == lay_out(&spec), "{text}");
             assert_eq!(lay_out(&read).spec(), spec);
         }
@@ -270,13 +276,13 @@ mod tests {
         ] {
             let square = LatinSquare::cyclic(q).unwrap();
             let spec = ClassSpec::uniform(square, &[length], shape);
-            let class = spec.lay_out(allowance).unwrap();
+            let class = spec.lay_out_within(allowance).unwrap();
             assert_eq!(class.task().longest(), length);
         }
         // Far longer ones are refused before anything is taken.
         for length in [10_000_000, 10_000_000_000, usize::MAX] {
             let (spec, _) = describe(InputLaw::Uniform, &[length], Shape::tied(0, 0));
-            let error = spec.lay_out(allowance).unwrap_err().to_string();
+            let error = spec.lay_out_within(allowance).unwrap_err().to_string();
             assert!(error.contains(&format!("length {length}")), "{error}");
         }
     }
@@ -304,7 +310,7 @@ mod tests {
         ] {
             assert!(text.contains(from), "{from}");
             let problem = match serde_json::from_str::<ClassSpec>(&text.replace(from, to)) {
-                Ok(spec) => spec.lay_out(Allowance::default()).unwrap_err().to_string(),
+                Ok(spec) => spec.lay_out().unwrap_err().to_string(),
                 Err(error) => error.to_string(),
             };
             assert!(problem.contains(said), "{problem}");

@@ -62,9 +62,9 @@ impl Class {
     /// The cells of step `t`, counted from 1; none in a tied class, whose steps share cells.
     ///
     /// ```
-    /// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+    /// use foldglass::{ClassSpec, LatinSquare, Shape};
     /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
-    /// let class = spec.lay_out(Allowance::default()).unwrap();
+    /// let class = spec.lay_out().unwrap();
     /// assert_eq!(class.step_cells(2), Some(5..30));
     /// assert_eq!(class.step_place(7).map(|at| (at.t, at.place)), Some((2, 2)));
     /// ```
@@ -109,7 +109,6 @@ mod tests {
     use crate::model::quasigroup::LatinSquare;
     use crate::model::task::Task;
     use crate::support::exact::parse;
-    use crate::support::memory::Allowance;
 
     fn classes() -> Vec<Class> {
         let mut list = Vec::new();
@@ -122,7 +121,7 @@ mod tests {
                             tied,
                             ..Shape::untied(past, future)
                         };
-                        let class = Class::new(task.unwrap(), shape, Allowance::default());
+                        let class = Class::new(task.unwrap(), shape);
                         list.push(class.unwrap());
                     }
                 }

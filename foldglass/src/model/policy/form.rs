@@ -19,7 +19,7 @@ pub const POLICY_FORMAT: &str = "foldglass-policy/1";
 /// use foldglass::model::policy::CodeForm;
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let code = Code::from_fn(&class, |cell| (cell % 2) as u16);
 /// let text = serde_json::to_string(&CodeForm::from(&code)).unwrap();
 /// let read: CodeForm = serde_json::from_str(&text).unwrap();
@@ -85,7 +85,7 @@ impl CodeForm {
     /// The code it holds.
     pub fn code(&self, allowance: Allowance) -> Result<Code, FormError> {
         check_format(&self.format, CODE_FORMAT)?;
-        let class = self.class.lay_out(allowance)?;
+        let class = self.class.lay_out_within(allowance)?;
         Ok(Code::new(&class, &self.actions)?)
     }
 }
@@ -105,7 +105,7 @@ impl PolicyForm {
     /// The policy it holds.
     pub fn policy(&self, allowance: Allowance) -> Result<Policy, FormError> {
         check_format(&self.format, POLICY_FORMAT)?;
-        let class = self.class.lay_out(allowance)?;
+        let class = self.class.lay_out_within(allowance)?;
         Ok(Policy::from_rows(&class, &self.rows)?)
     }
 }

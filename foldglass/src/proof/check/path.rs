@@ -148,7 +148,7 @@ impl Engine {
 /// use foldglass::landscape::escape::escape;
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let mut path = escape(&zero, Allowance::default()).unwrap();
 /// assert_eq!(verify(&path, Allowance::default()), Ok(()));

@@ -40,7 +40,7 @@ struct Length {
 /// use foldglass::proof::check::Rollouts;
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut rollouts = Rollouts::new(copy, Allowance::default()).unwrap();
 /// assert_eq!((rollouts.reward(), rollouts.denominator()), (4, 8));

@@ -8,7 +8,6 @@ use crate::model::quasigroup::{LatinSquare, Symbol};
 use crate::model::task::Task;
 use crate::reward::count::reference::reward_by_rollouts;
 use crate::support::exact::{Reward, parse};
-use crate::support::memory::Allowance;
 use crate::support::stream::Stream;
 
 fn earned(forward: &Forward) -> Reward {
@@ -38,7 +37,7 @@ fn weights_passed_forward_earn_what_the_definition_says() {
                     memory,
                     tied,
                 };
-                let class = Class::new(task.unwrap(), shape, Allowance::default()).unwrap();
+                let class = Class::new(task.unwrap(), shape).unwrap();
                 let code = Code::from_fn(&class, |_| stream.below(3) as Symbol);
                 let mut forward = Forward::new(code.clone());
                 assert_eq!(earned(&forward), reward_by_rollouts(&code));

@@ -69,7 +69,7 @@ pub struct Checked {
 /// use foldglass::proof::claim::{Finding, Verdict};
 /// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Reward, Shape, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
-/// let class = spec.lay_out(Allowance::default()).unwrap();
+/// let class = spec.lay_out().unwrap();
 /// let (effort, threads, each) = (Effort::All, 1, Allowance::default());
 /// let settings = Settings { effort, threads, each };
 /// let mut verdict = Verdict {
@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn a_sample_is_evenly_spaced_from_the_first_to_the_last_code_listed() {
         let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
-        let class = spec.lay_out(Allowance::default()).unwrap();
+        let class = spec.lay_out().unwrap();
         let start = Code::from_fn(&class, |_| 0);
         let codes = || Codes::new(&class, &start, &[], None).unwrap();
         for listed in 1..=40 {

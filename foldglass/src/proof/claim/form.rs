@@ -181,7 +181,7 @@ impl PathForm {
     /// The path; whether it is true is not checked here.
     pub fn path(self, allowance: Allowance) -> Result<Path, ClaimError> {
         check_format(&self.format, PATH_FORMAT)?;
-        let class = self.class.lay_out(allowance)?;
+        let class = self.class.lay_out_within(allowance)?;
         check_moves(&class, "", &self.moves)?;
         Ok(Path {
             start: code(&class, "", &self.actions)?,
@@ -321,7 +321,7 @@ impl VerdictsForm {
         if self.verdicts.is_empty() {
             return Err(ClaimError::Empty);
         }
-        let class = self.class.lay_out(allowance)?;
+        let class = self.class.lay_out_within(allowance)?;
         let forms = self.verdicts.into_iter().enumerate();
         forms
             .map(|(number, form)| form.verdict(&class, number))

@@ -24,7 +24,7 @@ fn classes() -> Vec<Class> {
                         memory,
                         tied,
                     };
-                    let class = Class::new(task, shape, Allowance::default()).unwrap();
+                    let class = Class::new(task, shape).unwrap();
                     if class.cells() < 20_000 {
                         list.push(class);
                     }
@@ -74,7 +74,7 @@ fn bits(passes: &Passes) -> (u64, Vec<Vec<u64>>) {
 fn every_number_of_threads_gives_the_same_bits() {
     let square = LatinSquare::random(5, 11).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, &[6]).unwrap();
-    let class = Class::new(task, Shape::untied(1, 3), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(1, 3)).unwrap();
     let table = random_table(&class, 1, 5);
     let run = || {
         let mut passes = Passes::new(&class, 1, Scale::Probability, Allowance::default()).unwrap();
@@ -112,7 +112,7 @@ fn replicas_side_by_side_are_evaluated_as_if_alone() {
             let mut side =
                 Passes::new(&class, replicas, Scale::Probability, Allowance::default()).unwrap();
             side.run(&table.entries, Wants::ALL);
-            let mut alone = Evaluator::new(&class, Allowance::default()).unwrap();
+            let mut alone = Evaluator::new(&class).unwrap();
             for replica in 0..replicas {
                 let rows: Vec<_> = (0..class.cells()).map(|c| table.row(c, replica)).collect();
                 let reward = alone.evaluate(&Policy::from_rows(&class, &rows).unwrap());
@@ -153,7 +153,7 @@ fn integer_weights_give_whole_numbers() {
 #[test]
 fn vanishing_probabilities_leave_no_subnormal_number_behind() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[9]).unwrap();
-    let class = Class::new(task, Shape::untied(0, 1), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(0, 1)).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let rows: Vec<Vec<f64>> = (0..class.cells())
         .map(|_| {
@@ -164,7 +164,7 @@ fn vanishing_probabilities_leave_no_subnormal_number_behind() {
         })
         .collect();
     let policy = Policy::from_rows(&class, &rows).unwrap();
-    let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+    let mut evaluator = Evaluator::new(&class).unwrap();
     evaluator.evaluate(&policy);
     let passes = &evaluator.0;
     let buffers = [
@@ -187,7 +187,7 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
         let flat: Vec<f64> = (0..cells).flat_map(|cell| table.row(cell, 0)).collect();
         let policy = Policy::from_flat(&class, &flat).unwrap();
         assert_eq!(policy.0, table);
-        let mut evaluator = Evaluator::new(&class, Allowance::default()).unwrap();
+        let mut evaluator = Evaluator::new(&class).unwrap();
         evaluator.evaluate(&policy);
         let (mut visits, mut values) = (vec![f64::NAN; cells], vec![f64::NAN; cells * q]);
         let mut rows = values.clone();
@@ -205,7 +205,7 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
 #[test]
 fn flat_rows_are_checked_like_single_ones() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
-    let class = Class::new(task, Shape::untied(0, 0), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(0, 0)).unwrap();
     let refusal = |rows: &[f64]| Policy::from_flat(&class, rows).unwrap_err().to_string();
     assert!(refusal(&[0.5; 11]).contains("cell 5 has 1 probabilities: it needs q = 2"));
     assert!(refusal(&[0.5; 14]).contains("7 entries: this class has 6 cells"));
@@ -222,8 +222,8 @@ fn flat_rows_are_checked_like_single_ones() {
 #[test]
 fn an_evaluation_that_does_not_fit_is_refused_with_its_size() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
-    let class = Class::new(task, Shape::untied(0, 3), Allowance::default()).unwrap();
-    let Err(error) = Evaluator::new(&class, Allowance(1 << 20)) else {
+    let class = Class::new(task, Shape::untied(0, 3)).unwrap();
+    let Err(error) = Evaluator::within(&class, Allowance(1 << 20)) else {
         panic!("it fits 1 MiB")
     };
     assert!(error.to_string().contains("MiB are allowed"), "{error}");

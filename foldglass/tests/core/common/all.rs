@@ -157,7 +157,7 @@ pub fn census(class: &Class, tolerance: &str) -> (Census, Count) {
 
 pub fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let task = Task::new(LatinSquare::named(task).unwrap(), law, lengths).unwrap();
-    Class::new(task, shape, Allowance::default()).unwrap()
+    Class::new(task, shape).unwrap()
 }
 
 pub fn markov(k: &str) -> InputLaw {

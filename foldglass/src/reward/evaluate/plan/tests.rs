@@ -4,12 +4,11 @@ use crate::model::inputs::InputLaw;
 use crate::model::quasigroup::LatinSquare;
 use crate::model::task::Task;
 use crate::reward::kernels::Origin;
-use crate::support::memory::Allowance;
 
 #[test]
 fn the_worked_example_is_laid_out_as_described() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-    let class = Class::new(task, Shape::untied(0, 1), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(0, 1)).unwrap();
     let planes = class.planes(1);
     let plan = Plan::new(&class, &planes, Scale::Probability);
     let step = &plan.steps[1];
@@ -64,7 +63,7 @@ fn the_worked_example_is_laid_out_as_described() {
 #[test]
 fn what_entered_becomes_the_last_digit_of_a_lane_and_the_first_leaves() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
-    let class = Class::new(task, Shape::untied(0, 3), Allowance::default()).unwrap();
+    let class = Class::new(task, Shape::untied(0, 3)).unwrap();
     let layout = |n: usize| geometry::Layout::new(&class, 1, &class.nodes()[n]);
     // t = 1 draws everything and keeps x_1 .. x_3 in lanes; t = 2 knows x_2 .. x_4.
     let (first, second) = (layout(0), layout(1));
