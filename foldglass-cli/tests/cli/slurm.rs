@@ -1,4 +1,4 @@
-//! Holds the script of `slurm` to what it promises, by programs that stand for those of Slurm; `tests/slurm.rs`
+//! Holds the script of `slurm` to what it promises, by programs that stand for those of Slurm; `full/slurm.rs`
 //! runs it on a real one.
 
 use std::fs;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::server::Server;
+use super::server::Server;
 use crate::support::Scratch;
 
 fn interrupt(server: &Server) {
@@ -218,7 +218,7 @@ fn playing_takes_no_more_memory_with_time() {
             let body = body.to_string();
             let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
             stream.write_all(request.as_bytes()).unwrap();
-            assert_eq!(crate::server::read(&mut stream).unwrap().status, 200);
+            assert_eq!(super::server::read(&mut stream).unwrap().status, 200);
         }
         resident(server.pid())
     };

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::slow;
+use super::slow;
+use crate::full::chromium::Chromium;
 use crate::support::Scratch;
-use crate::support::chromium::Chromium;
 
 /// A process that ends with the test.
 pub struct Ending(Child);
@@ -92,10 +92,10 @@ impl Walk {
     /// A browser of a common size, in which a click finds its place: nothing glides.
     pub fn begin(browser: &str, server: &Server, scratch: &Scratch) -> Walk {
         let mut walk = Walk {
-            browser: Chromium::start(browser, &scratch.0),
+            browser: Chromium::start(browser, scratch.path()),
             address: server.address.clone(),
             visited: Vec::new(),
-            downloads: scratch.0.join("downloads"),
+            downloads: scratch.path().join("downloads"),
             screenshots: std::env::var_os("FOLDGLASS_SCREENSHOTS").map(PathBuf::from),
             refused: 0,
         };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::server::{Server, read};
+use super::server::{Server, read};
 
 /// A class and a code of it.
 fn small() -> Value {

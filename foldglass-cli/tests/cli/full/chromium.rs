@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use super::tools::{need, runs};
+use crate::tools::{need, runs};
 use serde_json::{Value, json};
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::walk::Server;
+use crate::full::chromium::{self, Chromium};
 use crate::support::Scratch;
-use crate::support::chromium::{self, Chromium};
-use crate::walk::Server;
 
 const PAGE: &str = "#class=--task+parity+--lengths+6&view=dynamics";
 
 /// A server, its page in one browser and in another; none where there is no browser.
 fn two_pages(scratch: &Scratch) -> Option<(Server, [Chromium; 2])> {
     let browser = chromium::installed()?;
-    let server = Server::start(&[], &scratch.0);
+    let server = Server::start(&[], scratch.path());
     let pages = ["first", "second"].map(|name| {
-        let directory = scratch.0.join(name);
+        let directory = scratch.path().join(name);
         fs::create_dir_all(&directory).unwrap();
         let mut page = Chromium::start(browser, &directory);
         page.open(&format!("{}{PAGE}", server.address));
@@ -54,7 +54,7 @@ fn sweep_seven_times(page: &mut Chromium) {
 
 #[test]
 fn two_pages_at_once_do_not_disturb_each_other() {
-    let scratch = Scratch::new("explore-two");
+    let scratch = Scratch::new();
     let Some((_server, [mut first, mut second])) = two_pages(&scratch) else {
         return;
     };
@@ -101,7 +101,7 @@ fn resident(process: u32) -> u64 {
 fn an_hour_of_playing_in_two_pages_takes_no_more_memory_than_a_minute() {
     let minutes = std::env::var("FOLDGLASS_PLAY_MINUTES");
     let minutes: u64 = minutes.map_or(60, |minutes| minutes.parse().unwrap());
-    let scratch = Scratch::new("explore-hour");
+    let scratch = Scratch::new();
     let Some((server, mut pages)) = two_pages(&scratch) else {
         return;
     };

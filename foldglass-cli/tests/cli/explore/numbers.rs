@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use super::server::Server;
 use crate::support::Scratch;
 
 /// A class, and how codes of it are begun with.

@@ -1,84 +1,50 @@
 //! Runs the built `foldglass` and holds it to the command-line contract.
 
-#[path = "cli/cavi.rs"]
 mod cavi;
-#[path = "cli/cells.rs"]
 mod cells;
-#[path = "cli/certify.rs"]
 mod certify;
-#[path = "cli/chain.rs"]
 mod chain;
-#[path = "cli/check.rs"]
 mod check;
-#[path = "cli/claims.rs"]
 mod claims;
-#[path = "cli/contract.rs"]
 mod contract;
-#[path = "cli/damage.rs"]
 mod damage;
-#[path = "cli/draw.rs"]
 mod draw;
-#[path = "cli/enumerate.rs"]
 mod enumerate;
-#[path = "cli/escape.rs"]
 mod escape;
-#[path = "cli/eval.rs"]
 mod eval;
-#[path = "cli/ext.rs"]
+mod explore;
 mod ext;
-#[path = "cli/extremes.rs"]
 mod extremes;
-#[path = "cli/family.rs"]
 mod family;
-#[path = "cli/free_energy.rs"]
 mod free_energy;
-#[path = "cli/gauge.rs"]
+mod full;
 mod gauge;
-#[path = "cli/inspect.rs"]
 mod inspect;
-#[path = "cli/mistakes.rs"]
 mod mistakes;
-#[path = "cli/networks.rs"]
 mod networks;
-#[path = "cli/outputs.rs"]
 mod outputs;
-#[path = "cli/plot.rs"]
 mod plot;
-#[path = "cli/records.rs"]
+#[cfg(unix)]
+mod readme;
 mod records;
-#[path = "cli/report.rs"]
 mod report;
-#[path = "cli/reproduce.rs"]
 mod reproduce;
-#[path = "cli/shell.rs"]
 mod shell;
 #[cfg(unix)]
-#[path = "cli/slurm.rs"]
 mod slurm;
-#[path = "cli/sources.rs"]
 mod sources;
 #[cfg(target_os = "linux")]
-#[path = "cli/stops.rs"]
 mod stops;
-#[path = "cli/study.rs"]
 mod study;
-#[path = "cli/summary.rs"]
 mod summary;
-#[path = "cli/support.rs"]
 mod support;
-#[path = "cli/tables.rs"]
 mod tables;
-#[path = "cli/task.rs"]
 mod task;
-#[path = "cli/terminal.rs"]
 mod terminal;
-#[path = "../../xtask/src/tools.rs"]
+#[path = "../../../xtask/src/tools.rs"]
 mod tools;
-#[path = "cli/train.rs"]
 mod train;
-#[path = "cli/tree.rs"]
 mod tree;
-#[path = "cli/verdicts.rs"]
 mod verdicts;
 
 use support::Scratch;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::walk::{Server, Walk, foldglass};
+use crate::full::chromium;
 use crate::support::Scratch;
-use crate::support::chromium;
-use crate::walk::{Server, Walk, foldglass};
 
 /// Two classes whose chains end at reward 1 at both temperatures: their markers lie on each other.
 const STUDY: &str = "name = \"both\"\nseed = 3\n\
@@ -22,17 +22,20 @@ fn what_the_page_says_stays_true_when_things_change() {
     let Some(browser) = chromium::installed() else {
         return;
     };
-    let scratch = Scratch::new("explore-edges");
-    fs::write(scratch.0.join("study.toml"), STUDY).unwrap();
-    fs::create_dir_all(scratch.0.join("again")).unwrap();
+    let scratch = Scratch::new();
+    fs::write(scratch.path().join("study.toml"), STUDY).unwrap();
+    fs::create_dir_all(scratch.path().join("again")).unwrap();
     let manifest =
         r#"{"format":"foldglass-reproduce/1","version":"0.1.0","scale":"quick","seed":0}"#;
-    fs::write(scratch.0.join("again/reproduce.json"), manifest).unwrap();
+    fs::write(scratch.path().join("again/reproduce.json"), manifest).unwrap();
     for name in ["first", "second"] {
         let out = format!("again/{name}");
-        foldglass(&["run", "study.toml", "--out", &out, "--quiet"], &scratch.0);
+        foldglass(
+            &["run", "study.toml", "--out", &out, "--quiet"],
+            scratch.path(),
+        );
     }
-    let server = Server::start(&["again"], &scratch.0);
+    let server = Server::start(&["again"], scratch.path());
     let mut walk = Walk::begin(browser, &server, &scratch);
     walk.browser.size(1280, 800);
     reproduction(&mut walk);

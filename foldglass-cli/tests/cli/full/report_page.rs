@@ -4,14 +4,12 @@
 //! Needs Chromium (the package `chromium` of Debian, which `.ci/run` installs); without it the test is skipped,
 //! and fails in CI.
 
-mod support;
-
 use std::fs;
 use std::process::Command;
 
-use support::Scratch;
-use support::chromium::{self, Chromium};
-use support::tools;
+use super::chromium::{self, Chromium};
+use crate::support::Scratch;
+use crate::tools;
 
 /// What is asked of the page.
 const PROBE: &str = r#"
@@ -67,7 +65,7 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
     let Some(browser) = chromium::installed() else {
         return;
     };
-    let scratch = Scratch::new("browser");
+    let scratch = Scratch::new();
     let made = Command::new(env!("CARGO_BIN_EXE_foldglass"))
         .args([
             "reproduce",
@@ -76,12 +74,12 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
             "fig:temperature_untied_b",
         ])
         .args(["--quick", "--out", "here", "--quiet"])
-        .current_dir(&scratch.0)
+        .current_dir(scratch.path())
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
-    let page = fs::canonicalize(scratch.0.join("here/report/index.html")).unwrap();
-    let mut chromium = Chromium::start(browser, &scratch.0);
+    let page = fs::canonicalize(scratch.path().join("here/report/index.html")).unwrap();
+    let mut chromium = Chromium::start(browser, scratch.path());
     for width in [1280, 390] {
         chromium.size(width, 900);
         chromium.open(&format!("file://{}", page.display()));
@@ -118,6 +116,6 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
 
 #[test]
 fn without_a_browser_the_test_fails_in_ci_and_is_listed_elsewhere() {
-    let test = "a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand";
+    let test = "full::report_page::a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand";
     tools::assert_needed(test, "chromium");
 }

@@ -1,29 +1,12 @@
 //! Runs the commands of README.md and of the tutorial as they stand, in a directory of their own, and the studies of
 //! all pages with `--dry-run`. What takes longer than a moment is stopped as by Ctrl-C, which is no failure; a mistake is.
 
-#![cfg(unix)]
-
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// A directory that vanishes with the test.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path = std::env::temp_dir().join(format!("foldglass-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-}
+use crate::support::Scratch;
 
 /// The commands of all `sh` blocks of a text; a command may go on over lines, and hold a document.
 fn commands(text: &str) -> Vec<String> {
@@ -73,10 +56,10 @@ fn limit(command: &str) -> u32 {
 fn run_all(file: &str, scratch: &Scratch) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     // Files of the repository that commands name.
-    fs::create_dir_all(scratch.0.join("foldglass-paper")).unwrap();
+    fs::create_dir_all(scratch.path().join("foldglass-paper")).unwrap();
     std::os::unix::fs::symlink(
         root.join("foldglass-paper/studies"),
-        scratch.0.join("foldglass-paper/studies"),
+        scratch.path().join("foldglass-paper/studies"),
     )
     .unwrap();
     let text = fs::read_to_string(root.join(file)).unwrap();
@@ -103,7 +86,7 @@ fn run_all(file: &str, scratch: &Scratch) {
         let begun = Instant::now();
         let output = Command::new("bash")
             .args(["-o", "pipefail", "-c", &line])
-            .current_dir(&scratch.0)
+            .current_dir(scratch.path())
             .output()
             .unwrap();
         eprintln!("{:.1} s: {command}", begun.elapsed().as_secs_f64());
@@ -118,15 +101,15 @@ fn run_all(file: &str, scratch: &Scratch) {
 
 #[test]
 fn the_commands_of_the_readme_work() {
-    run_all("README.md", &Scratch::new("readme"));
+    run_all("README.md", &Scratch::new());
 }
 
 #[test]
 fn the_commands_of_the_tutorial_work() {
-    let scratch = Scratch::new("tutorial");
+    let scratch = Scratch::new();
     run_all("docs/tutorial.md", &scratch);
     for made in ["warm.svg", "warm/table.parquet", "verdicts.json"] {
-        assert!(scratch.0.join(made).exists(), "{made}");
+        assert!(scratch.path().join(made).exists(), "{made}");
     }
 }
 
@@ -151,7 +134,7 @@ fn studies() -> Vec<(String, String)> {
 
 #[test]
 fn every_study_that_a_text_prints_is_accepted() {
-    let scratch = Scratch::new("studies");
+    let scratch = Scratch::new();
     // The files that they name: policies and codes of 180 cells of five actions, and of 22 of two.
     let policy = format!("{{\"rows\":{:?}}}", [[0.2; 5]; 180]);
     let codes = |count: usize, cells: usize| {
@@ -163,15 +146,15 @@ fn every_study_that_a_text_prints_is_accepted() {
         ("codes.json", codes(4, 180)),
         ("traps.json", codes(13, 22)),
     ] {
-        fs::write(scratch.0.join(name), text).unwrap();
+        fs::write(scratch.path().join(name), text).unwrap();
     }
     let studies = studies();
     assert!(studies.len() >= 4, "{studies:?}");
     for (place, study) in studies {
-        fs::write(scratch.0.join("study.toml"), study).unwrap();
+        fs::write(scratch.path().join("study.toml"), study).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_foldglass"))
             .args(["run", "study.toml", "--dry-run"])
-            .current_dir(&scratch.0)
+            .current_dir(scratch.path())
             .output()
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -2,25 +2,19 @@
 //!
 //! What the page says of a code is compared with a slow evaluation of its own. With
 //! `FOLDGLASS_SCREENSHOTS=DIR` a picture of every view at every width is written there.
-#![cfg(unix)]
 
-#[path = "explore_page/edges.rs"]
 mod edges;
-#[path = "explore_page/play.rs"]
 mod play;
-#[path = "explore_page/slow.rs"]
 mod slow;
-mod support;
-#[path = "explore_page/walk.rs"]
 mod walk;
 
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::chromium;
+use crate::support::Scratch;
 use serde_json::{Value, json};
-use support::Scratch;
-use support::chromium;
 use walk::{Ending, STILL, Server, Walk, foldglass};
 
 #[test]
@@ -28,12 +22,12 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     let Some(browser) = chromium::installed() else {
         return;
     };
-    let scratch = Scratch::new("explore");
+    let scratch = Scratch::new();
     let study = "name = \"mine\"\nseed = 3\n[[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 4\n\
                  [[dynamics]]\nkind = \"cavi\"\ntau = [1e-6, 1e-3, 1e-2]\nruns = 4\niterations = 30\nkeep_code = true\n";
-    fs::write(scratch.0.join("study.toml"), study).unwrap();
-    foldglass(&["run", "study.toml", "--quiet"], &scratch.0);
-    let server = Server::start(&["mine"], &scratch.0);
+    fs::write(scratch.path().join("study.toml"), study).unwrap();
+    foldglass(&["run", "study.toml", "--quiet"], scratch.path());
+    let server = Server::start(&["mine"], scratch.path());
     let mut walk = Walk::begin(browser, &server, &scratch);
     tour(&mut walk);
     code(&mut walk);
@@ -51,7 +45,7 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     );
     names(&mut walk);
     looks(&mut walk);
-    fleet(&mut walk, &scratch.0);
+    fleet(&mut walk, scratch.path());
     quiet(&walk);
 }
 

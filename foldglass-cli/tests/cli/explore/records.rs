@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use super::server::Server;
 use crate::support::{Scratch, words};
 
 const STUDY: &str = r#"

@@ -4,17 +4,13 @@
 //! Needs the packages `slurm-wlm` and `munge` of Debian, which `.ci/run` installs, and root, as Slurm does;
 //! without them the test is skipped, and fails in CI.
 
-#![cfg(target_os = "linux")]
-
-#[path = "slurm/cluster.rs"]
 mod cluster;
-#[path = "../../xtask/src/tools.rs"]
-mod tools;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use crate::tools;
 use cluster::{Cluster, wait_for};
 
 /// Some seconds of work in many units.
@@ -167,6 +163,6 @@ fn a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine() {
 
 #[test]
 fn without_slurm_the_test_fails_in_ci_and_is_listed_elsewhere() {
-    let test = "a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine";
+    let test = "full::slurm::a_study_on_a_slurm_that_loses_a_node_has_the_table_of_one_machine";
     tools::assert_needed(test, "slurmctld");
 }
