@@ -142,31 +142,3 @@ def test_the_program_is_on_the_path() -> None:
     import json
 
     assert json.loads(piped)["command"] == "parity"
-
-
-def test_a_lost_node_of_ray_costs_nothing(study_file, expected, tmp_path) -> None:
-    """Two nodes on this machine, one killed while it works."""
-    ray = pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    try:
-        lost = cluster.add_node(num_cpus=1)
-        ray.init(address=cluster.address, log_to_driver=False)
-        study = fg.Study.read(study_file)
-        killed = []
-
-        def kill(progress: fg.Progress) -> None:
-            if progress.done >= 10 and not killed:
-                killed.append(progress.done)
-                cluster.remove_node(lost, allow_graceful=False)
-
-        done = study.run(tmp_path / "ray", on="ray", progress=kill)
-        assert killed and done.finished and done.done_now == 114
-        assert table(study, tmp_path / "ray") == expected
-        again = study.run(tmp_path / "ray", on="ray", progress=False)
-        assert (again.done_before, again.done_now) == (114, 0)
-    finally:
-        ray.shutdown()
-        cluster.shutdown()

@@ -1,7 +1,6 @@
 //! Describes the machine that the benchmarks ran on.
 
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One line: CPU model, cores visible, operating system, rustc.
 pub fn describe() -> String {
@@ -18,10 +17,7 @@ pub fn describe() -> String {
 
 /// Today in UTC, as `YYYY-MM-DD`.
 pub fn today() -> String {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
-    date(seconds / 86_400)
+    first_line("date", &["-u", "+%F"]).unwrap_or_else(|| "day unknown".into())
 }
 
 fn cpu_model() -> String {
@@ -36,13 +32,16 @@ fn operating_system() -> String {
 }
 
 fn rustc_version() -> String {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    match Command::new(rustc).arg("--version").output() {
-        Ok(output) if output.status.success() => {
-            String::from_utf8_lossy(&output.stdout).trim().into()
-        }
-        _ => "rustc of unknown version".into(),
-    }
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
+    first_line(&rustc, &["--version"]).unwrap_or_else(|| "rustc of unknown version".into())
+}
+
+/// What a program prints, if it succeeds.
+fn first_line(program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(args).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next()?.trim().to_owned();
+    output.status.success().then_some(line)
 }
 
 /// The value of the first line `key<separator>value`, without quotes.
@@ -53,39 +52,15 @@ fn field(text: &str, key: &str, separator: char) -> Option<String> {
         .map(|(_, value)| value.trim().trim_matches('"').to_string())
 }
 
-/// The Gregorian date that many days after 1970-01-01.
-fn date(days_since_1970: u64) -> String {
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let (mut year, mut days) = (1970, days_since_1970);
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02}", days + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn dates_cross_leap_days_and_year_ends() {
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(11_016), "2000-02-29");
-        assert_eq!(date(11_017), "2000-03-01");
-        assert_eq!(date(20_453), "2025-12-31");
-        assert_eq!(date(20_454), "2026-01-01");
+    fn a_program_that_fails_or_is_missing_has_no_line() {
+        assert_eq!(first_line("echo", &["a day"]), Some("a day".into()));
+        assert_eq!(first_line("false", &[]), None);
+        assert_eq!(first_line("no-such-program", &[]), None);
     }
 
     #[test]

@@ -1,13 +1,11 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `coverage`, `bench`, `attack`, `licences`, `page`, `features`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `bench`, `attack`, `page`, `features`.
 
 mod architecture;
 mod attack;
 mod bench;
 mod book;
 mod claims;
-mod coverage;
 mod features;
-mod licences;
 mod machine;
 mod page;
 mod peers;
@@ -24,10 +22,12 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test                           format, licences, lints, features, tests, attacks, doc tests, documentation, the list of
-                                 public items, the explorer's page, the book and the Python package; stops at the first
-                                 failure; what is skipped because a tool is missing is listed at the end, and a failure
-                                 where FOLDGLASS_CI is set
+  test                           format, lints, tests, doc tests, the Python tests that need no large package; stops at
+                                 the first failure; what is skipped because a tool is missing is listed at the end, and
+                                 a failure where FOLDGLASS_CI is set
+  test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
+                                 page, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
+  test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the wheel as pip installs it
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
@@ -40,9 +40,7 @@ usage: cargo xtask <command>
   page                           checks the types of the explorer's page with TypeScript
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
-  architecture                   writes the tables of modules in docs/architecture.md
-  coverage                       says which lines of the library its tests run
-  licences                       holds the licences and sources of dependencies to deny.toml";
+  architecture                   writes the tables of modules in docs/architecture.md";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]
@@ -54,15 +52,9 @@ enum Failure {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = coverage::instrumented_compiler() {
-        return code;
-    }
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match args.split_first().map(|(name, rest)| (name.as_str(), rest)) {
-        Some(("test", [])) => test::run(),
-        Some(("test", [extra, ..])) => Err(Failure::Usage(format!(
-            "test takes no argument, got {extra:?}"
-        ))),
+        Some(("test", rest)) => test::Tier::parse(rest).and_then(test::run),
         Some(("bench", rest)) => {
             bench::Options::parse(rest).and_then(|options| bench::run(&options))
         }
@@ -72,20 +64,12 @@ fn main() -> ExitCode {
         Some(("python", rest)) => python::run(rest),
         Some(("architecture", [])) => architecture::run(),
         Some(("book", [])) => book::run(),
-        Some(("coverage", [])) => coverage::run(),
         Some(("page", [])) => page::run(),
         Some(("features", [])) => features::run(),
-        Some((
-            name @ ("architecture" | "book" | "coverage" | "features" | "page"),
-            [extra, ..],
-        )) => Err(Failure::Usage(format!(
-            "{name} takes no argument, got {extra:?}"
-        ))),
+        Some((name @ ("architecture" | "book" | "features" | "page"), [extra, ..])) => Err(
+            Failure::Usage(format!("{name} takes no argument, got {extra:?}")),
+        ),
         Some(("claims", rest)) => claims::run(rest),
-        Some(("licences", [])) => licences::run(),
-        Some(("licences", [extra, ..])) => Err(Failure::Usage(format!(
-            "licences takes no argument, got {extra:?}"
-        ))),
         Some(("help" | "--help" | "-h", _)) => {
             println!("{USAGE}");
             Ok(())

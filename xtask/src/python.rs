@@ -12,19 +12,31 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A virtual environment with all that tests need, or why there is none.
-pub struct Environment(Result<Venv, String>);
+/// What is installed, and with it which tests are run.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Packages {
+    /// NumPy and pytest.
+    Few,
+    /// Also data frames, figures, notebooks, mypy and Ray, of which the tests in `tests/full` need one each.
+    All,
+}
+
+/// A virtual environment with the packages of its tests, or why there is none.
+pub struct Environment {
+    packages: Packages,
+    venv: Result<Venv, String>,
+}
 
 /// Makes the environment on another thread.
-pub fn prepare() -> JoinHandle<Environment> {
-    std::thread::spawn(|| Environment(environment()))
+pub fn prepare(packages: Packages) -> JoinHandle<Environment> {
+    std::thread::spawn(move || environment(packages))
 }
 
 /// Runs `cargo xtask python`: installs the package as a user does, then tests it; `args` go to pytest.
 pub fn run(args: &[String]) -> Result<(), Failure> {
     let package = root().join("foldglass-py");
     test(
-        Environment(environment()),
+        environment(Packages::All),
         "pip install ./foldglass-py, pytest",
         |venv| venv.install(["--force-reinstall".as_ref(), package.as_os_str()]),
         (args, Output::AsItComes),
@@ -51,7 +63,7 @@ fn test(
     (args, output): (&[String], Output),
 ) -> Result<(), Failure> {
     let start = Instant::now();
-    let venv = match environment.0 {
+    let venv = match environment.venv {
         Ok(venv) => venv,
         Err(why) => return skip("python", &format!("Python with what its tests need: {why}")),
     };
@@ -61,6 +73,9 @@ fn test(
         pytest.current_dir(root().join("foldglass-py"));
         pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
         pytest.args(["--pyargs", "foldglass", "tests"]);
+        if environment.packages == Packages::Few {
+            pytest.arg("--ignore=tests/full");
+        }
         pytest.env(tools::SKIPPED, skipped_list());
         let status = match output {
             Output::AsItComes => pytest.args(args).status(),
@@ -81,11 +96,14 @@ fn test(
     Ok(())
 }
 
-fn environment() -> Result<Venv, String> {
-    Venv::prepare(
-        "python",
-        &root().join("foldglass-py/tests/requirements.txt"),
-    )
+fn environment(packages: Packages) -> Environment {
+    let (name, requirements) = match packages {
+        Packages::Few => ("python-few", "requirements.txt"),
+        Packages::All => ("python", "full/requirements.txt"),
+    };
+    let requirements = root().join("foldglass-py/tests").join(requirements);
+    let venv = Venv::prepare(name, &requirements);
+    Environment { packages, venv }
 }
 
 /// Puts the package where the environment finds it, and its command where the shell does.

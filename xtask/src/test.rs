@@ -1,16 +1,63 @@
-//! Runs every check of the workspace in order and stops at the first that fails.
+//! Runs the checks of the workspace in order, in one of three tiers, and stops at the first that fails.
+//!
+//! The first tier needs Rust and, where there is a Python, two packages. The second is what CI runs. The third needs
+//! gigabytes or many minutes. A tier ends with the list of what it leaves to the next.
 
-use crate::{Failure, attack, book, cargo, features, licences, page, python, skipped_list, tools};
+use crate::{Failure, attack, book, cargo, features, page, python, skip, skipped_list, tools};
 use std::fs;
 use std::time::{Duration, Instant};
 
-struct Step {
-    name: &'static str,
-    args: &'static [&'static str],
-    env: &'static [(&'static str, &'static str)],
+/// How much is run; each tier contains the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// `cargo xtask test`: what a contributor runs.
+    First,
+    /// `cargo xtask test --full`: what `.ci/run` runs.
+    Full,
+    /// `cargo xtask test --all`: also what needs gigabytes or many minutes.
+    All,
 }
 
-const fn step(name: &'static str, args: &'static [&'static str]) -> Step {
+impl Tier {
+    /// Reads what follows `cargo xtask test`.
+    pub fn parse(args: &[String]) -> Result<Tier, Failure> {
+        match args {
+            [] => Ok(Tier::First),
+            [flag] if flag == "--full" => Ok(Tier::Full),
+            [flag] if flag == "--all" => Ok(Tier::All),
+            _ => Err(Failure::Usage(format!(
+                "test takes --full or --all, got {:?}",
+                args.join(" ")
+            ))),
+        }
+    }
+
+    /// What this tier does not run, and the tier that does.
+    fn left(self) -> &'static [(&'static str, &'static str)] {
+        const FULL: (&str, &str) = (
+            "--full",
+            "each feature alone, attacks, documentation, the book, the types of the explorer's page, CUDA kernels on \
+             the processor, tests with a browser, Slurm, Ray, data frames, figures, notebooks and mypy",
+        );
+        const ALL: (&str, &str) = (
+            "--all",
+            "licences by cargo-deny, coverage by cargo-llvm-cov, the wheel as pip installs it",
+        );
+        match self {
+            Tier::First => &[FULL, ALL],
+            Tier::Full => &[ALL],
+            Tier::All => &[],
+        }
+    }
+}
+
+struct Step<'a> {
+    name: &'a str,
+    args: &'a [&'a str],
+    env: &'a [(&'a str, &'a str)],
+}
+
+const fn step<'a>(name: &'a str, args: &'a [&'a str]) -> Step<'a> {
     Step {
         name,
         args,
@@ -18,8 +65,8 @@ const fn step(name: &'static str, args: &'static [&'static str]) -> Step {
     }
 }
 
-const FORMAT: Step = step("format", &["fmt", "--all", "--", "--check"]);
-const LINTS: Step = step(
+const FORMAT: Step<'static> = step("format", &["fmt", "--all", "--", "--check"]);
+const LINTS: Step<'static> = step(
     "lints",
     &[
         "clippy",
@@ -30,78 +77,127 @@ const LINTS: Step = step(
         "warnings",
     ],
 );
-const NEXTEST: Step = step("tests", &["nextest", "run", "--workspace"]);
-const CARGO_TEST: Step = step(
-    "tests",
-    &["test", "--workspace", "--lib", "--bins", "--tests"],
-);
-const DOC_TESTS: Step = step("doc tests", &["test", "--workspace", "--doc"]);
-const DOCUMENTATION: Step = Step {
+const NEXTEST: &[&str] = &["nextest", "run", "--workspace"];
+const CARGO_TEST: &[&str] = &["test", "--workspace", "--lib", "--bins", "--tests"];
+/// Tests that need a large tool or a compiler of C++: those in modules of these names are left to `--full`.
+const LEFT_TO_FULL: &[&str] = &["--", "--skip", "full::", "--skip", "emulator::"];
+const DOC_TESTS: Step<'static> = step("doc tests", &["test", "--workspace", "--doc"]);
+const DOCUMENTATION: Step<'static> = Step {
     name: "documentation",
     args: &["doc", "--workspace", "--no-deps"],
     env: &[("RUSTDOCFLAGS", "-D warnings")],
 };
 
+const LICENCES: Step<'static> = step(
+    "licences",
+    &["deny", "check", "licenses", "sources", "bans"],
+);
+/// Of the library alone: to instrument the others would double the time and say little.
+const COVERAGE: Step<'static> = step(
+    "coverage",
+    &[
+        "llvm-cov",
+        "test",
+        "--package",
+        "foldglass",
+        "--lib",
+        "--tests",
+        "--summary-only",
+        "--fail-under-lines",
+        "97",
+    ],
+);
+
 /// After so long attacks are shorter, and the book is left to `cargo xtask book`: CI's limit is 90 minutes.
 const PATIENCE: Duration = Duration::from_secs(45 * 60);
 
 /// Runs `cargo xtask test`.
-pub fn run() -> Result<(), Failure> {
+pub fn run(tier: Tier) -> Result<(), Failure> {
     let start = Instant::now();
     let _ = fs::remove_file(skipped_list());
-    let python = python::prepare();
-    let tests = if has_nextest() { NEXTEST } else { CARGO_TEST };
+    let packages = match tier {
+        Tier::First => python::Packages::Few,
+        Tier::Full | Tier::All => python::Packages::All,
+    };
+    let python = python::prepare(packages);
     FORMAT.run()?;
-    licences::run()?;
     LINTS.run()?;
-    features::run()?;
-    tests.run()?;
+    tests(tier)?;
     // It waits for others' processes most of its time, as attacks do.
     let python =
         std::thread::spawn(|| python::after_tests(python.join().expect("it does not panic")));
-    let mut options = attack::Options::default().after_tests();
-    if start.elapsed() > PATIENCE {
-        options = options.in_haste();
+    if tier >= Tier::Full {
+        let mut options = attack::Options::default().after_tests();
+        if start.elapsed() > PATIENCE {
+            options = options.in_haste();
+        }
+        eprintln!("== attacks: {}", options.line());
+        attack::run(&options)?;
     }
-    eprintln!("== attacks: {}", options.line());
-    attack::run(&options)?;
-    for step in [DOC_TESTS, DOCUMENTATION] {
-        step.run()?;
+    DOC_TESTS.run()?;
+    if tier >= Tier::Full {
+        DOCUMENTATION.run()?;
+        features::run()?;
+        page::run()?;
     }
-    page::run()?;
     python.join().expect("it does not panic")?;
     // The one step that needs a tool compiled: on a slow machine it would be what goes beyond CI's limit.
-    if start.elapsed() < PATIENCE {
+    if tier >= Tier::Full && start.elapsed() < PATIENCE {
         book::run()?;
-    } else {
+    } else if tier >= Tier::Full {
         let minutes = start.elapsed().as_secs() / 60;
         eprintln!("== book: LEFT OUT: {minutes} minutes have passed; `cargo xtask book` builds it");
     }
+    if tier == Tier::All {
+        LICENCES.run_with("cargo-deny")?;
+        COVERAGE.run_with("cargo-llvm-cov")?;
+        python::run(&[])?;
+    }
     let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();
-    eprint!("{}", conclusion(start.elapsed().as_secs_f64(), &skipped));
+    eprint!(
+        "{}",
+        conclusion(start.elapsed().as_secs_f64(), &skipped, tier)
+    );
     Ok(())
 }
 
-/// The last words: the output of a test that passes is hidden, so what was skipped is listed here.
-fn conclusion(seconds: f64, skipped: &str) -> String {
-    let lines: String = skipped
-        .lines()
-        .map(|line| format!("==   {line}\n"))
-        .collect();
-    match skipped.lines().count() {
-        0 => format!("== all passed in {seconds:.1} s\n"),
-        n => format!("== passed in {seconds:.1} s, but {n} SKIPPED for want of a tool:\n{lines}"),
+/// The tests of all crates: with nextest where it is present, which nothing requires.
+fn tests(tier: Tier) -> Result<(), Failure> {
+    let runner = if has("nextest") { NEXTEST } else { CARGO_TEST };
+    let filter = match tier {
+        Tier::First => LEFT_TO_FULL,
+        Tier::Full | Tier::All => &[],
+    };
+    let args = [runner, filter].concat();
+    Step {
+        name: "tests",
+        args: &args,
+        env: &[],
     }
+    .run()
 }
 
-/// nextest is used where it is present; nothing requires it.
-fn has_nextest() -> bool {
-    cargo(&["nextest", "--version"])
+/// The last lines: what was skipped, because the output of a test that passes is hidden, and what was not run.
+fn conclusion(seconds: f64, skipped: &str, tier: Tier) -> String {
+    let mut text = match skipped.lines().count() {
+        0 => format!("== all passed in {seconds:.1} s\n"),
+        n => format!("== passed in {seconds:.1} s, but {n} SKIPPED for want of a tool:\n"),
+    };
+    text.extend(skipped.lines().map(|line| format!("==   {line}\n")));
+    for (flag, left) in tier.left() {
+        text += &format!("== left to `cargo xtask test {flag}`: {left}\n");
+    }
+    text
+}
+
+/// Whether cargo has this command.
+fn has(command: &str) -> bool {
+    cargo(&[command, "--version"])
         .output()
         .is_ok_and(|output| output.status.success())
 }
 
-impl Step {
+impl Step<'_> {
     fn run(&self) -> Result<(), Failure> {
         let line = self.line();
         eprintln!("== {}: {line}", self.name);
@@ -122,6 +218,17 @@ impl Step {
         }
         eprintln!("== {} passed in {seconds:.1} s", self.name);
         Ok(())
+    }
+
+    /// The same with a tool that may be missing.
+    fn run_with(&self, tool: &str) -> Result<(), Failure> {
+        if has(self.args[0]) {
+            return self.run();
+        }
+        skip(
+            self.name,
+            &format!("{tool} (cargo install --locked {tool})"),
+        )
     }
 
     /// The step as one would type it.
@@ -181,17 +288,42 @@ mod tests {
         assert!(!asked.contains("xtask"), "{asked}");
         let (code, asked, errors) = ci_with("whole", "exit 0");
         assert_eq!((code, &errors[..]), (Some(0), ""));
-        assert!(asked.ends_with("xtask test\n"), "{asked}");
+        assert!(asked.ends_with("xtask test --full\n"), "{asked}");
     }
 
     #[test]
-    fn what_was_skipped_is_listed_at_the_end() {
-        assert_eq!(conclusion(2.0, ""), "== all passed in 2.0 s\n");
-        let said = conclusion(2.0, "a_test: no chromium\nanother: no c++\n");
+    fn what_was_skipped_and_what_is_left_to_the_next_tier_is_listed_at_the_end() {
+        assert_eq!(conclusion(2.0, "", Tier::All), "== all passed in 2.0 s\n");
+        let skipped = "a_test: no chromium\nanother: no c++\n";
         assert_eq!(
-            said,
+            conclusion(2.0, skipped, Tier::All),
             "== passed in 2.0 s, but 2 SKIPPED for want of a tool:\n==   a_test: no chromium\n==   another: no c++\n"
         );
+        for (tier, flags) in [
+            (Tier::First, &["--full", "--all"][..]),
+            (Tier::Full, &["--all"]),
+        ] {
+            let said = conclusion(2.0, "", tier);
+            assert_eq!(said.lines().count(), 1 + flags.len(), "{said}");
+            for (line, flag) in said.lines().skip(1).zip(flags) {
+                let left = format!("== left to `cargo xtask test {flag}`: ");
+                assert!(line.starts_with(&left), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tier_is_named_by_its_flag() {
+        let parse = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+            Tier::parse(&args)
+        };
+        assert_eq!(parse(&[]), Ok(Tier::First));
+        assert_eq!(parse(&["--full"]), Ok(Tier::Full));
+        assert_eq!(parse(&["--all"]), Ok(Tier::All));
+        for wrong in [&["--most"][..], &["--full", "--all"]] {
+            assert!(matches!(parse(wrong), Err(Failure::Usage(_))), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Studies of transformers: the same records in any fleet, after any stop; settings refused by name.
 
-#![cfg(all(feature = "networks", feature = "parquet"))]
-
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
