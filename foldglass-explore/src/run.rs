@@ -236,7 +236,10 @@ fn taken_up(
     state: &cavi::State,
     allowance: Allowance,
 ) -> Result<CaviRuns, Refusal> {
-    let runs = CaviRuns::resume(&known.class, settings, seed, 0..1, state, allowance);
+    let runs = CaviRuns::builder(&known.class, settings)
+        .seed(seed)
+        .within(allowance)
+        .resume(state);
     Ok(runs.map_err(Error::from)?)
 }
 

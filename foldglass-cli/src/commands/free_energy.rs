@@ -7,8 +7,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::dynamics::cavi;
-use foldglass::gibbs::free_energy::{self, Point};
-use foldglass::gibbs::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
+use foldglass::gibbs::free_energy::{self, EstimateError, Point};
+use foldglass::gibbs::variational::{
+    Annealed, LossError, Reached, annealed, loss_from, lowest_loss,
+};
 use foldglass::{Class, ClassSpec, Code, Policy, Stream};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
@@ -94,10 +96,12 @@ impl FreeEnergyArgs {
         }
         let observer = Terminal::new();
         let threads = threads(settings.threads, self.replicas);
-        let allowance = self.class.allowance();
-        let points =
-            free_energy::estimate(&class, &self.tau, &work, threads, allowance, &observer)?;
-        let points = points.ok_or_else(stopped)?;
+        let context = self.class.context(&observer).with_threads(threads);
+        let points = free_energy::estimate(&class, &self.tau, &work, context);
+        let points = points.map_err(|error| match error {
+            EstimateError::Count(error) => error.into(),
+            _ => stopped(),
+        })?;
         let mut all = Vec::with_capacity(points.len());
         for (number, point) in points.into_iter().enumerate() {
             observer.stage(format!("tau = {}", point.tau));
@@ -125,20 +129,16 @@ impl FreeEnergyArgs {
     ) -> Result<PointFields, Error> {
         let settings = cavi::Settings::plain(point.tau, self.iterations);
         let runs = self.runs as u64;
-        let reached = lowest_loss(
-            class,
-            settings,
-            seed,
-            runs,
-            self.class.allowance(),
-            observer,
-        )?;
-        let reached = reached.ok_or_else(stopped)?;
+        let context = self.class.context(observer);
+        let failed = |error: LossError| match error {
+            LossError::TooLarge(error) => error.into(),
+            _ => stopped(),
+        };
+        let reached = lowest_loss(class, settings, seed, runs, context).map_err(failed)?;
         let fold = Policy::deterministic(&Code::fold(class));
-        let seeded = loss_from(&fold, settings, seed, self.class.allowance(), observer)?;
-        let seeded = seeded.ok_or_else(stopped)?;
+        let seeded = loss_from(&fold, settings, seed, context).map_err(failed)?;
         let mut stream = Stream::new(seed, DRAWN + number);
-        let annealed = annealed(&reached.policy, self.samples, &mut stream, observer);
+        let annealed = annealed(&reached.policy, self.samples, &mut stream, context);
         let annealed = annealed.map_err(|_| stopped())?;
         Ok(PointFields::new(&point, &reached, &seeded, annealed))
     }

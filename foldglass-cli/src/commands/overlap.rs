@@ -15,7 +15,7 @@ use foldglass::gibbs::overlap::{
 };
 use foldglass::support::stats::Autocorrelation;
 use foldglass::support::watch::Stopped;
-use foldglass::{Class, ClassSpec};
+use foldglass::{Class, ClassSpec, Context};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
@@ -84,10 +84,10 @@ impl OverlapArgs {
         });
         let svg = svg.transpose()?;
         let observer = Terminal::new();
-        let exact = EveryCode::visit(&class, self.class.allowance(), &observer);
+        let exact = EveryCode::visit(&class, self.class.context(&observer));
         let (exact, no_exact) = match exact {
             Ok(every) => (Some(every), None),
-            Err(ExactError::Stopped) => return Err(stopped()),
+            Err(ExactError::Stopped(_)) => return Err(stopped()),
             Err(ExactError::Overlap(error)) => return Err(Error::Usage(error.to_string())),
             Err(other) => (None, Some(other.to_string())),
         };
@@ -118,7 +118,7 @@ impl OverlapArgs {
         let Temperatures(list) = &self.tau;
         let together = Chains::side_by_side(class) as u64;
         let each = (self.replicas as u64).next_multiple_of(together);
-        let allowance = self.class.allowance();
+        let context = self.class.context(observer);
         let refused = Mutex::new(None);
         let mut points = Vec::new();
         let job = |number: usize| {
@@ -130,13 +130,13 @@ impl OverlapArgs {
                 seed: settings.seed,
                 first: number as u64 * each,
             };
-            match sample(class, sampling, allowance, observer) {
-                Ok(Some(sampled)) => Ok(exact_at(exact, tau, observer).ok().map(|exact| Point {
+            match sample(class, sampling, context) {
+                Ok(sampled) => Ok(exact_at(exact, tau, context).ok().map(|exact| Point {
                     tau,
                     exact,
                     sampled,
                 })),
-                Ok(None) => Ok(None),
+                Err(SampleError::Stopped(_)) => Ok(None),
                 Err(error) => {
                     *refused.lock().expect("no panic while it is held") = Some(error);
                     Ok(None)
@@ -161,12 +161,12 @@ impl OverlapArgs {
 fn exact_at(
     every: Option<&EveryCode>,
     tau: f64,
-    observer: &Terminal,
+    context: Context<'_>,
 ) -> Result<Option<Exact>, Stopped> {
     let exact = |every: &EveryCode| {
         Ok(Exact {
             mean_reward: every.mean_reward(tau),
-            alike: every.alike(tau, observer)?,
+            alike: every.alike(tau, context)?,
         })
     };
     every.map(exact).transpose()

@@ -9,7 +9,7 @@ use clap::Args;
 use foldglass::model::class::SpecError;
 use foldglass::model::quasigroup::Symbol;
 use foldglass::model::task::TaskError;
-use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
+use foldglass::{Allowance, Class, ClassSpec, Context, LatinSquare, Observer};
 use foldglass_study::tables::Tables;
 use foldglass_study::{ClassWords, words};
 
@@ -116,6 +116,12 @@ impl ClassArgs {
     /// The memory that may be taken.
     pub fn allowance(&self) -> Allowance {
         self.max_memory.unwrap_or_else(max_memory::available)
+    }
+
+    /// What a computation may take, watched by this observer.
+    pub fn context<'a>(&self, observer: &'a dyn Observer) -> Context<'a> {
+        let context = Context::default().with_memory(self.allowance());
+        context.with_observer(observer)
     }
 
     /// The memory that `--max-memory` allows, where it is given.

@@ -127,10 +127,14 @@ fn chain(
         check_sweep(known, allowance)?;
     }
     let chains = match start {
-        None => Chains::new(&known.class, settings, asked.seed, 0..1, allowance),
-        Some(code) => {
-            Chains::starting_at(settings, vec![code.clone()], asked.seed, 0..1, allowance)
-        }
+        None => Chains::builder(&known.class, settings)
+            .seed(asked.seed)
+            .within(allowance)
+            .start(),
+        Some(code) => Chains::builder(&known.class, settings)
+            .seed(asked.seed)
+            .within(allowance)
+            .start_at(vec![code.clone()]),
     };
     let chains = chains.map_err(|error| Refusal::unable(error.to_string()))?;
     let (_, bytes) = Chains::needs(&known.class, settings.order);
@@ -189,10 +193,16 @@ fn cavi(
         ..cavi::Settings::plain(asked.tau, NO_END)
     };
     let runs = match start {
-        None => CaviRuns::new(&known.class, settings, asked.seed, 0..1, allowance),
+        None => CaviRuns::builder(&known.class, settings)
+            .seed(asked.seed)
+            .within(allowance)
+            .start(),
         Some(code) => {
             let policy = Policy::deterministic(code);
-            CaviRuns::starting_at(&policy, settings, asked.seed, 0..1, allowance)
+            CaviRuns::builder(policy.class(), settings)
+                .seed(asked.seed)
+                .within(allowance)
+                .start_at(&policy)
         }
     };
     let runs = Box::new(runs.map_err(Error::from)?);

@@ -85,7 +85,11 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
     let deadline = ask.deadline.within(LOOKING);
     let mut workers = Workers::new(class, 1, allowance).map_err(|error| failed(&error))?;
     for number in 0..WALKS {
-        let mut walk = Chains::new(class, settings, seed, number..number + 1, allowance)
+        let mut walk = Chains::builder(class, settings)
+            .seed(seed)
+            .numbers(number..number + 1)
+            .within(allowance)
+            .start()
             .map_err(|error| failed(&error))?;
         for _ in 0..SWEEPS {
             deadline.check("looking for a trap")?;

@@ -1,7 +1,7 @@
 //! Runs tabular RLVR as a method of studies (paper, sections 2.1, G.4 and G.5).
 
 use foldglass::dynamics::cavi::{
-    self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs,
+    self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs, RunsBuilder,
 };
 use foldglass::dynamics::chain::Schedule;
 use foldglass::model::policy::InitialLaw;
@@ -307,15 +307,15 @@ impl Recipe for Plan {
     }
 
     fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
-        let Streams { seed, numbers } = streams;
-        let count = (numbers.end - numbers.start) as usize;
+        let count = (streams.numbers.end - streams.numbers.start) as usize;
+        let runs = self.builder(streams, allowance);
         let runs = match &self.start {
-            None => Runs::new(&self.class, self.settings, seed, numbers, allowance),
-            Some(policy) => Runs::starting_at(policy, self.settings, seed, numbers, allowance),
+            None => runs.start(),
+            Some(policy) => runs.start_at(policy),
         };
         let mut progress = InProgress {
             plan: self.clone(),
-            runs: self.regulated(runs.map_err(|error| error.to_string())?, allowance)?,
+            runs: self.regulated(runs.map_err(|error| error.to_string())?)?,
             kept: vec![Kept::default(); count],
         };
         progress.look();
@@ -328,25 +328,31 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn Unit>, String> {
-        let Streams { seed, numbers } = streams;
         let (state, kept): (cavi::State, Vec<Kept>) =
             postcard::from_bytes(state).map_err(|error| error.to_string())?;
-        let runs = Runs::resume(&self.class, self.settings, seed, numbers, &state, allowance);
+        let runs = self.builder(streams, allowance).resume(&state);
         Ok(Box::new(InProgress {
             plan: self.clone(),
-            runs: self.regulated(runs.map_err(|error| error.to_string())?, allowance)?,
+            runs: self.regulated(runs.map_err(|error| error.to_string())?)?,
             kept,
         }))
     }
 }
 
 impl Plan {
+    fn builder(&self, streams: Streams, allowance: Allowance) -> RunsBuilder<'_> {
+        Runs::builder(&self.class, self.settings)
+            .seed(streams.seed)
+            .numbers(streams.numbers)
+            .within(allowance)
+    }
+
     /// Runs held to the prior, where there is one.
-    fn regulated(&self, runs: Runs, allowance: Allowance) -> Result<Runs, String> {
+    fn regulated(&self, runs: Runs) -> Result<Runs, String> {
         match &self.prior {
             None => Ok(runs),
             Some(prior) => {
-                let runs = runs.with_prior(prior, allowance);
+                let runs = runs.with_prior(prior);
                 runs.map_err(|error| error.to_string())
             }
         }

@@ -2,7 +2,8 @@
 //! (paper, section 2.2 and G).
 
 use foldglass::dynamics::chain::{
-    self, Chains, Kernel, Order, Schedule, Tempering, TemperingState,
+    self, Chains, ChainsBuilder, Kernel, Order, Schedule, Tempering, TemperingBuilder,
+    TemperingState,
 };
 use foldglass::{Allowance, Class, Code};
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,8 @@ fn check_order(
     if Order::of(class) == Order::Step {
         return Ok(());
     }
-    let refusal = Chains::new(class, settings, 0, 0..1, Allowance(u128::MAX)).err();
+    let chains = Chains::builder(class, settings).within(Allowance(u128::MAX));
+    let refusal = chains.start().err();
     let Some(error) = refusal else {
         return Ok(());
     };
@@ -289,25 +291,23 @@ impl Recipe for Plan {
     }
 
     fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
-        let (class, settings, Streams { seed, numbers }) = (&self.class, self.settings, streams);
+        let count = (streams.numbers.end - streams.numbers.start) as usize;
         let walkers = match (&self.heat, &self.start) {
             (Heat::Ladder(ladder), _) => {
-                let number = numbers.start;
-                let ladder = Tempering::new(class, settings, ladder, seed, number, allowance);
+                let ladder = self.tempering(ladder, &streams, allowance).start();
                 Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
             }
-            (Heat::Schedule(_), None) => {
-                let chains = Chains::new(class, settings, seed, numbers.clone(), allowance);
-                Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
-            }
-            (Heat::Schedule(_), Some(code)) => {
-                let codes = numbers.clone().map(|_| code.clone()).collect();
-                let chains = Chains::starting_at(settings, codes, seed, numbers.clone(), allowance);
+            (Heat::Schedule(_), start) => {
+                let chains = self.chains(&streams, allowance);
+                let chains = match start {
+                    None => chains.start(),
+                    Some(code) => chains.start_at(vec![code.clone(); count]),
+                };
                 Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
             }
         };
         let places = match &self.heat {
-            Heat::Schedule(_) => (numbers.end - numbers.start) as usize,
+            Heat::Schedule(_) => count,
             Heat::Ladder(ladder) => ladder.len(),
         };
         let denominator = walkers.denominator();
@@ -328,17 +328,15 @@ impl Recipe for Plan {
         state: &[u8],
         allowance: Allowance,
     ) -> Result<Box<dyn Unit>, String> {
-        let (class, settings, Streams { seed, numbers }) = (&self.class, self.settings, streams);
         let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
         let walkers = match (&self.heat, saved.state) {
             (Heat::Ladder(ladder), State::Ladder(state)) => {
-                let number = numbers.start;
-                let ladder =
-                    Tempering::resume(class, settings, ladder, seed, number, &state, allowance);
+                let ladder = self.tempering(ladder, &streams, allowance);
+                let ladder = ladder.resume(&state);
                 Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
             }
             (Heat::Schedule(_), State::Chains(state)) => {
-                let chains = Chains::resume(class, settings, seed, numbers, &state, allowance);
+                let chains = self.chains(&streams, allowance).resume(&state);
                 Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
             }
             _ => return Err("the state is of another kind of chain".to_owned()),
@@ -375,6 +373,27 @@ struct Saved {
     state: State,
     walks: Vec<Walk>,
     done: u64,
+}
+
+impl Plan {
+    fn chains(&self, streams: &Streams, allowance: Allowance) -> ChainsBuilder<'_> {
+        Chains::builder(&self.class, self.settings)
+            .seed(streams.seed)
+            .numbers(streams.numbers.clone())
+            .within(allowance)
+    }
+
+    fn tempering<'a>(
+        &'a self,
+        ladder: &'a [f64],
+        streams: &Streams,
+        allowance: Allowance,
+    ) -> TemperingBuilder<'a> {
+        Tempering::builder(&self.class, self.settings, ladder)
+            .seed(streams.seed)
+            .number(streams.numbers.start)
+            .within(allowance)
+    }
 }
 
 impl Walkers {

@@ -69,7 +69,11 @@ impl InProgress {
         for numbers in plan.groups(number) {
             let codes: Vec<Code> = numbers.clone().map(|_| code.clone()).collect();
             let replicas = codes.len();
-            let begun = Chains::starting_at(plan.chain, codes, streams.seed, numbers, allowance);
+            let begun = Chains::builder(&plan.class, plan.chain)
+                .seed(streams.seed)
+                .numbers(numbers)
+                .within(allowance)
+                .start_at(codes);
             let chains = begun.map_err(|error| error.to_string())?;
             groups.push(Group { chains, replicas });
         }
@@ -96,7 +100,11 @@ impl InProgress {
         let (seed, number) = (progress.streams.seed, progress.streams.numbers.start);
         let groups = progress.groups.iter_mut();
         for ((numbers, group), state) in plan.groups(number).zip(groups).zip(&saved.chains) {
-            let resumed = Chains::resume(&plan.class, plan.chain, seed, numbers, state, allowance);
+            let resumed = Chains::builder(&plan.class, plan.chain)
+                .seed(seed)
+                .numbers(numbers)
+                .within(allowance)
+                .resume(state);
             group.chains = resumed.map_err(|error| error.to_string())?;
         }
         progress.trajectories = saved.trajectories;
@@ -139,16 +147,13 @@ impl InProgress {
         };
         let number = CAVI_STREAMS + self.streams.numbers.start;
         let (numbers, seed) = (number..number + 1, self.streams.seed);
+        let runs = Runs::builder(&self.plan.class, settings)
+            .seed(seed)
+            .numbers(numbers)
+            .within(self.allowance);
         let begun = match state {
-            Some(state) => Runs::resume(
-                &self.plan.class,
-                settings,
-                seed,
-                numbers,
-                state,
-                self.allowance,
-            ),
-            None => Runs::starting_at(policy, settings, seed, numbers, self.allowance),
+            Some(state) => runs.resume(state),
+            None => runs.start_at(policy),
         };
         begun.expect("the unit's memory was checked before it began")
     }

@@ -4,7 +4,7 @@ use crate::{Held, class, floor, least_operations, median, median_peak, median_ti
 use foldglass::dynamics::cavi::{self, Runs};
 use foldglass::dynamics::chain::{self, Chains, Kernel, Order, random_code};
 use foldglass::reward::count::{self, Counter};
-use foldglass::{Allowance, Class, Reward, Shape, Stream};
+use foldglass::{Class, Reward, Shape, Stream};
 use std::time::{Duration, Instant};
 
 /// No change of a reward is as small as this, so chains accept no loss.
@@ -20,7 +20,7 @@ const EXPONENTIAL: f64 = 20.0;
 pub fn cavi_and_chain() {
     let class = class("quasigroup", &[7], Shape::untied(0, 3));
     let settings = cavi::Settings::plain(TAU, usize::MAX);
-    let mut runs = Runs::new(&class, settings, 1, 0..1, Allowance::default()).unwrap();
+    let mut runs = Runs::builder(&class, settings).seed(1).start().unwrap();
     runs.advance(WARM_UP);
     let mut chain = warm_chains(&class, Order::Step, 1);
     let [iteration, sweep] = median_times([
@@ -77,7 +77,11 @@ fn warm_chains(class: &Class, order: Order, count: usize) -> Chains {
         order,
     };
     let numbers = 0..count as u64;
-    let mut chains = Chains::new(class, settings, 1, numbers, Allowance::default()).unwrap();
+    let mut chains = Chains::builder(class, settings)
+        .seed(1)
+        .numbers(numbers)
+        .start()
+        .unwrap();
     let tau = vec![TAU; count];
     (0..WARM_UP).for_each(|_| chains.sweep(&tau));
     chains

@@ -8,8 +8,10 @@
 //! - `settings`: what a run does, as data.
 //! - `regulator`: whose entropies count how much, and priors in their place.
 //! - `rule`: one iteration.
+//! - `builder`: begins and resumes runs.
 //! - `outcome`: how a run stands.
 
+mod builder;
 mod outcome;
 mod regulator;
 mod rule;
@@ -25,6 +27,7 @@ use crate::support::memory::{Allowance, TooLarge};
 use crate::support::stream::Stream;
 use regulator::Regulator;
 
+pub use builder::RunsBuilder;
 pub use outcome::Outcome;
 pub use regulator::{Convention, PriorError};
 pub use settings::{Quench, Resets, Rule, Settings, UnknownSetting};
@@ -55,16 +58,18 @@ pub struct State {
 /// Runs in progress, side by side.
 ///
 /// ```
-/// use foldglass::dynamics::cavi::{Runs, Settings};
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let mut runs = Runs::new(&class, Settings::plain(1e-13, 500), 7, 0..3, Allowance::default()).unwrap();
+/// let settings = cavi::Settings::plain(1e-13, 500);
+/// let mut runs = Runs::builder(&class, settings).seed(7).numbers(0..3).start().unwrap();
 /// runs.advance(500);
 /// assert_eq!(runs.outcomes().len(), 3);
 /// ```
 pub struct Runs {
     settings: Settings,
+    /// What a prior may take.
+    memory: Allowance,
     passes: Passes,
     kernels: Kernels,
     table: Table,
@@ -101,56 +106,15 @@ impl Runs {
         }
     }
 
-    /// Starts the runs numbered `numbers` of `seed`, at most `side_by_side` of them.
-    ///
-    /// # Panics
-    /// If there are more runs than go side by side, or none.
-    pub fn new(
-        class: &Class,
-        settings: Settings,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        allowance: Allowance,
-    ) -> Result<Runs, TooLarge> {
-        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
-        for replica in 0..runs.streams.len() {
-            for cell in 0..class.cells() {
-                runs.redraw(cell, replica);
-            }
-        }
-        Ok(runs)
-    }
-
-    /// Starts runs from a policy in place of random ones; resets still draw from the initial law.
-    ///
-    /// # Panics
-    /// As for `new`.
-    pub fn starting_at(
-        policy: &Policy,
-        settings: Settings,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        allowance: Allowance,
-    ) -> Result<Runs, TooLarge> {
-        let class = policy.class();
-        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
-        for replica in 0..runs.streams.len() {
-            for cell in 0..class.cells() {
-                runs.put(cell, replica, &policy.row(cell));
-            }
-        }
-        Ok(runs)
-    }
-
     /// Holds the runs to a prior: in place of entropies, divergences from it count. Before the first
     /// iteration, or where runs that had it are taken up again.
     ///
     /// # Panics
     /// If the prior is of another class.
-    pub fn with_prior(mut self, prior: &Policy, allowance: Allowance) -> Result<Runs, PriorError> {
+    pub fn with_prior(mut self, prior: &Policy) -> Result<Runs, PriorError> {
         let Table { class, planes, .. } = &self.table;
         assert!(prior.class() == class, "a prior of another class");
-        self.regulator.set_prior(prior, planes, allowance)?;
+        self.regulator.set_prior(prior, planes, self.memory)?;
         Ok(self)
     }
 
@@ -168,40 +132,6 @@ impl Runs {
             Rule::Gradient { .. } => 8 * planes.entries as u128,
         };
         Passes::bytes(&planes)?.checked_add(logits)
-    }
-
-    /// Takes runs up again where `state` left them.
-    ///
-    /// # Panics
-    /// As for `new`, or if the state is of other runs.
-    pub fn resume(
-        class: &Class,
-        settings: Settings,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        state: &State,
-        allowance: Allowance,
-    ) -> Result<Runs, TooLarge> {
-        let mut runs = Runs::empty(class, settings, seed, numbers, allowance)?;
-        let (cells, q) = (class.cells(), class.q());
-        assert_eq!(state.rows.len(), runs.streams.len(), "a table for each run");
-        for (replica, rows) in state.rows.iter().enumerate() {
-            assert_eq!(rows.len(), cells * q, "a row for each cell");
-            for (cell, row) in rows.chunks_exact(q).enumerate() {
-                runs.table.write(cell, replica, row);
-            }
-        }
-        for (replica, logits) in state.logits.iter().flatten().enumerate() {
-            for (cell, row) in logits.chunks_exact(q).enumerate() {
-                let place = runs.table.place(cell, replica);
-                (0..q).for_each(|a| runs.logits[place.at(a)] = row[a]);
-            }
-        }
-        for (stream, &position) in runs.streams.iter_mut().zip(&state.positions) {
-            *stream = stream.clone().at(position);
-        }
-        runs.done = state.done;
-        Ok(runs)
     }
 
     /// What `resume` needs.
@@ -222,13 +152,14 @@ impl Runs {
         }
     }
 
-    fn empty(
-        class: &Class,
-        settings: Settings,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        allowance: Allowance,
-    ) -> Result<Runs, TooLarge> {
+    fn empty(builder: RunsBuilder<'_>) -> Result<Runs, TooLarge> {
+        let RunsBuilder {
+            class,
+            settings,
+            seed,
+            numbers,
+            memory,
+        } = builder;
         let replicas = Runs::side_by_side(class);
         let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
         assert!(
@@ -236,7 +167,7 @@ impl Runs {
             "{} runs of {replicas}",
             streams.len()
         );
-        let passes = Passes::new(class, replicas, Scale::Probability, allowance)?;
+        let passes = Passes::new(class, replicas, Scale::Probability, memory)?;
         let table = Table::zeros(class, passes.planes.clone());
         let mut tosses = vec![(streams.len() * class.cells()) as u32; passes.planes.cell_entries];
         for run in 0..streams.len() {
@@ -255,6 +186,7 @@ impl Runs {
         };
         Ok(Runs {
             settings,
+            memory,
             kernels: Kernels::best(),
             regulator: Regulator::new(class, &settings, &passes.planes),
             rewards: vec![0.0; streams.len()],

@@ -7,6 +7,7 @@
 //! Single cells can be resampled for any other weight of the reward too: see [`Target`].
 
 mod blocks;
+mod builder;
 mod cells;
 mod schedule;
 mod target;
@@ -17,7 +18,7 @@ use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::{self, CountError};
 use crate::reward::evaluate::Passes;
-use crate::support::memory::{Allowance, TooLarge};
+use crate::support::memory::TooLarge;
 use crate::support::names;
 use crate::support::stream::Stream;
 use blocks::Blocks;
@@ -26,10 +27,11 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
+pub use builder::ChainsBuilder;
 pub use cells::CellChain;
 pub use schedule::{Schedule, UnknownSchedule};
 pub use target::{Gibbs, Target};
-pub use tempering::{Leg, Tempering, TemperingError, TemperingState};
+pub use tempering::{Leg, Tempering, TemperingBuilder, TemperingError, TemperingState};
 
 /// How one cell is resampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,6 +157,16 @@ pub struct Settings {
     pub order: Order,
 }
 
+impl Settings {
+    /// Heat bath in the order that suits a class.
+    pub fn of(class: &Class) -> Settings {
+        Settings {
+            kernel: Kernel::HeatBath,
+            order: Order::of(class),
+        }
+    }
+}
+
 /// All that chains need to go on later, with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -174,12 +186,11 @@ pub struct State {
 /// seed and its number alone.
 ///
 /// ```
-/// use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings};
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let settings = Settings { kernel: Kernel::Metropolis, order: Order::Step };
-/// let mut chains = Chains::new(&class, settings, 1, 0..4, Allowance::default()).unwrap();
+/// let settings = chain::Settings::of(&class);
+/// let mut chains = Chains::builder(&class, settings).seed(1).numbers(0..4).start().unwrap();
 /// for _ in 0..200 {
 ///     chains.sweep(&[1e-6; 4]);
 /// }
@@ -216,72 +227,6 @@ impl Chains {
         }
     }
 
-    /// Starts the chains numbered `numbers` of `seed` from uniformly random codes. They must lie
-    /// within one group of `side_by_side`.
-    ///
-    /// # Panics
-    /// If there are no chains, or they belong to several groups.
-    pub fn new(
-        class: &Class,
-        settings: Settings,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        allowance: Allowance,
-    ) -> Result<Chains, ChainError> {
-        let mut streams: Vec<Stream> = numbers.clone().map(|n| Stream::new(seed, n)).collect();
-        let codes = streams
-            .iter_mut()
-            .map(|stream| random_code(class, stream))
-            .collect();
-        Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
-    }
-
-    /// Starts chains from given codes.
-    ///
-    /// # Panics
-    /// As for `new`, or if there is not one code a chain, all of one class.
-    pub fn starting_at(
-        settings: Settings,
-        codes: Vec<Code>,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        allowance: Allowance,
-    ) -> Result<Chains, ChainError> {
-        let streams = numbers.clone().map(|n| Stream::new(seed, n)).collect();
-        let class = codes.first().expect("a code for each chain").class();
-        let is_of_class = |code: &Code| code.class() == class;
-        assert!(codes.iter().all(is_of_class), "codes of one class");
-        let class = &class.clone();
-        Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)
-    }
-
-    /// Takes chains up again where `state` left them.
-    ///
-    /// # Panics
-    /// As for `new`, or if the state is of other chains.
-    pub fn resume(
-        class: &Class,
-        settings: Settings,
-        seed: u64,
-        numbers: std::ops::Range<u64>,
-        state: &State,
-        allowance: Allowance,
-    ) -> Result<Chains, ChainError> {
-        let codes = state
-            .actions
-            .iter()
-            .map(|actions| Code::from_fn(class, |cell| actions[cell]));
-        let streams = numbers.clone().zip(&state.positions);
-        let streams = streams
-            .map(|(n, &position)| Stream::new(seed, n).at(position))
-            .collect();
-        let codes = codes.collect();
-        let mut chains =
-            Chains::from_codes(class, settings, codes, streams, (seed, numbers), allowance)?;
-        chains.order = chains.order.at(state.order_position);
-        Ok(chains)
-    }
-
     /// What `resume` needs.
     pub fn state(&self) -> State {
         State {
@@ -294,13 +239,17 @@ impl Chains {
     }
 
     fn from_codes(
-        class: &Class,
-        settings: Settings,
+        builder: ChainsBuilder<'_>,
         codes: Vec<Code>,
         streams: Vec<Stream>,
-        (seed, numbers): (u64, std::ops::Range<u64>),
-        allowance: Allowance,
     ) -> Result<Chains, ChainError> {
+        let ChainsBuilder {
+            class,
+            settings,
+            seed,
+            numbers,
+            memory,
+        } = builder;
         let together = Chains::side_by_side(class) as u64;
         assert!(
             !numbers.is_empty() && codes.len() == streams.len(),
@@ -313,11 +262,11 @@ impl Chains {
         );
         let engine = match settings.order {
             Order::Cell => {
-                let cells = |code| CellChain::new(settings.kernel, code, allowance);
+                let cells = |code| CellChain::within(settings.kernel, code, memory);
                 Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
             }
             Order::Step | Order::Forward => {
-                Engine::Blocks(Box::new(Blocks::new(class, settings, codes, allowance)?))
+                Engine::Blocks(Box::new(Blocks::new(class, settings, codes, memory)?))
             }
         };
         let order = Stream::new(seed, GROUP_STREAMS + numbers.start / together);
@@ -351,6 +300,11 @@ impl Chains {
                 });
             }
         }
+    }
+
+    /// The number of chains.
+    pub fn count(&self) -> usize {
+        self.streams.len()
     }
 
     /// The numerator of a chain's J.

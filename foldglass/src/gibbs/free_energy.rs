@@ -13,9 +13,9 @@ mod replica;
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::reward::count::CountError;
-use crate::support::memory::Allowance;
+use crate::support::context::Context;
 use crate::support::stats::{Summary, miss, student_quantile, welch};
-use crate::support::watch::{Observer, Tally};
+use crate::support::watch::{Stopped, Tally};
 use replica::{BATCHES, Found, Within};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -165,20 +165,29 @@ pub struct Point {
     pub outcome: Result<Held, Refusal>,
 }
 
-/// Estimates ln Z and the mean reward at every temperature. None if told to stop. The result does not
-/// depend on the number of threads.
+/// An estimate that was not made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EstimateError {
+    /// Rewards that cannot be counted.
+    #[error(transparent)]
+    Count(#[from] CountError),
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// Estimates ln Z and the mean reward at every temperature. The result does not depend on the number of
+/// threads.
 ///
 /// # Panics
-/// If there are no threads, fewer than 4 replicas, no sweeps, or a temperature that is not positive.
+/// If there are fewer than 4 replicas, no sweeps, or a temperature that is not positive.
 pub fn estimate(
     class: &Class,
     taus: &[f64],
     settings: &Settings,
-    threads: usize,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<Option<Vec<Point>>, CountError> {
-    assert!(threads > 0, "at least one thread");
+    context: Context<'_>,
+) -> Result<Vec<Point>, EstimateError> {
     assert!(
         settings.replicas >= 4 && settings.sweeps > 0,
         "{settings:?} is refused: at least 4 replicas and 1 sweep are needed"
@@ -189,14 +198,13 @@ pub fn estimate(
     );
     let betas: Vec<f64> = taus.iter().map(|tau| 1.0 / tau).collect();
     let kept = (settings.replicas as u128).checked_mul(Found::bytes(taus.len()));
-    allowance.check(&format!("keeping {} replicas", settings.replicas), kept)?;
-    let each = Allowance(allowance.0 / threads as u128);
-    let Some(found) = replicas(class, &betas, settings, threads, each, observer)? else {
-        return Ok(None);
-    };
+    let what = format!("keeping {} replicas", settings.replicas);
+    let fits = context.memory.check(&what, kept);
+    fits.map_err(CountError::from)?;
+    let found = replicas(class, &betas, settings, context)?;
     let points = taus.iter().enumerate();
     let point = |(i, &tau)| point(class, &found, i, tau);
-    Ok(Some(points.map(point).collect()))
+    Ok(points.map(point).collect())
 }
 
 /// What every replica finds, in their order.
@@ -204,15 +212,13 @@ fn replicas(
     class: &Class,
     betas: &[f64],
     settings: &Settings,
-    threads: usize,
-    each: Allowance,
-    observer: &dyn Observer,
-) -> Result<Option<Vec<Found>>, CountError> {
+    context: Context<'_>,
+) -> Result<Vec<Found>, EstimateError> {
     let cold = Code::fold(class);
     let stop = AtomicBool::new(false);
     let each_sweeps = settings.learning.saturating_add(settings.sweeps);
     let all = (settings.replicas as u64).saturating_mul(each_sweeps);
-    let tally = Tally::new(observer, "sweeps", Some(all));
+    let tally = Tally::new(context.observer, "sweeps", Some(all));
     let report = |sweeps: u64| {
         if stop.load(Ordering::Relaxed) || tally.add(sweeps).is_break() {
             stop.store(true, Ordering::Relaxed);
@@ -228,21 +234,31 @@ fn replicas(
             if number >= settings.replicas || stop.load(Ordering::Relaxed) {
                 return;
             }
-            let found = replica::run(class, settings, number as u64, &cold, betas, each, &report);
+            let memory = context.each().memory;
+            let found = replica::run(
+                class,
+                settings,
+                number as u64,
+                &cold,
+                betas,
+                memory,
+                &report,
+            );
             results.lock().expect("no panic").push((number, found));
         }
     };
     std::thread::scope(|scope| {
-        let threads = threads.min(settings.replicas);
+        let threads = context.threads.min(settings.replicas);
         (0..threads).for_each(|_| _ = scope.spawn(thread));
     });
     let mut results = results.into_inner().expect("no panic");
     results.sort_unstable_by_key(|&(number, _)| number);
-    let found: Option<Vec<Found>> = results
-        .into_iter()
-        .map(|(_, found)| found)
-        .collect::<Result<_, _>>()?;
-    Ok(found.filter(|found| found.len() == settings.replicas))
+    let found = results.into_iter().map(|(_, found)| found);
+    let found = found.collect::<Result<Vec<Found>, EstimateError>>()?;
+    match found.len() == settings.replicas {
+        true => Ok(found),
+        false => Err(Stopped.into()),
+    }
 }
 
 /// Joins what the replicas found at one temperature.

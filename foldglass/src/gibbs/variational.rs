@@ -9,11 +9,13 @@ use crate::dynamics::cavi::{self, Runs};
 use crate::model::class::Class;
 use crate::model::policy::{Code, Policy};
 use crate::reward::count;
-use crate::support::memory::{Allowance, TooLarge};
+use crate::support::context::Context;
+use crate::support::memory::TooLarge;
 use crate::support::stats::Summary;
 use crate::support::stream::Stream;
-use crate::support::watch::{Asking, Observer, Progress, Stopped};
+use crate::support::watch::{Asking, Progress, Stopped};
 use std::ops::ControlFlow;
+use thiserror::Error;
 
 /// Where runs of CAVI at one temperature came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +34,19 @@ pub struct Reached {
     pub losses: Vec<f64>,
 }
 
-/// The lowest RLVR loss of `runs` runs of CAVI from its initial law. None if told to stop.
+/// A loss that was not computed.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LossError {
+    /// More memory than allowed.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+/// The lowest RLVR loss of `runs` runs of CAVI from its initial law.
 ///
 /// # Panics
 /// If there are no runs.
@@ -41,26 +55,25 @@ pub fn lowest_loss(
     settings: cavi::Settings,
     seed: u64,
     runs: u64,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<Option<Reached>, TooLarge> {
+    context: Context<'_>,
+) -> Result<Reached, LossError> {
     assert!(runs > 0, "at least one run");
-    let together = Runs::side_by_side(class) as u64;
-    let mut reached: Option<Reached> = None;
-    for first in (0..runs).step_by(together as usize) {
-        let ask = || observer.hear(runs_done(first, runs));
+    let builder = Runs::builder(class, settings)
+        .seed(seed)
+        .numbers(0..runs)
+        .within(context.memory);
+    let (mut reached, mut done) = (None, 0);
+    for group in builder.groups() {
+        let ask = || context.observer.hear(runs_done(done, runs));
         if ask().is_break() {
-            return Ok(None);
+            return Err(Stopped.into());
         }
-        let numbers = first..(first + together).min(runs);
-        let mut group = Runs::new(class, settings, seed, numbers, allowance)?;
-        let finished = finish(&mut group, settings.tau.tau(u64::MAX), reached, &ask);
-        let Ok(lowest) = finished else {
-            return Ok(None);
-        };
+        let mut group = group.start()?;
+        let lowest = finish(&mut group, settings.tau.tau(u64::MAX), reached, &ask)?;
+        done = lowest.losses.len() as u64;
         reached = Some(lowest);
     }
-    Ok(reached)
+    Ok(reached.expect("there are runs"))
 }
 
 fn runs_done(done: u64, all: u64) -> Progress<'static> {
@@ -73,17 +86,17 @@ fn runs_done(done: u64, all: u64) -> Progress<'static> {
 }
 
 /// The RLVR loss of a run that starts at `policy`, whatever its rule: of the fixed point that holds it,
-/// where one does. None if told to stop.
+/// where one does.
 pub fn loss_from(
     policy: &Policy,
     settings: cavi::Settings,
     seed: u64,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<Option<Reached>, TooLarge> {
-    let mut run = Runs::starting_at(policy, settings, seed, 0..1, allowance)?;
-    let ask = || observer.hear(runs_done(0, 1));
-    Ok(finish(&mut run, settings.tau.tau(u64::MAX), None, &ask).ok())
+    context: Context<'_>,
+) -> Result<Reached, LossError> {
+    let run = Runs::builder(policy.class(), settings).seed(seed);
+    let mut run = run.within(context.memory).start_at(policy)?;
+    let ask = || context.observer.hear(runs_done(0, 1));
+    Ok(finish(&mut run, settings.tau.tau(u64::MAX), None, &ask)?)
 }
 
 /// Takes runs to their end, and keeps the lowest of these and those before.
@@ -146,7 +159,7 @@ pub fn annealed(
     policy: &Policy,
     samples: usize,
     stream: &mut Stream,
-    observer: &dyn Observer,
+    context: Context<'_>,
 ) -> Result<Annealed, Stopped> {
     let class = policy.class();
     if !class.shape().tied {
@@ -158,7 +171,7 @@ pub fn annealed(
         all: Some(samples as u64),
         share: None,
     };
-    let question = || observer.hear(progress);
+    let question = || context.observer.hear(progress);
     let mut asking = Asking::new(&question);
     if (class.q() as f64).powi(class.cells() as i32) <= FEW_CODES {
         return sum(policy, &mut asking).map(Annealed::Exact);

@@ -40,11 +40,20 @@ fn few() -> InputLaw {
 }
 
 fn start(settings: Settings, codes: Vec<Code>, seed: u64, numbers: Range<u64>) -> Chains {
-    Chains::starting_at(settings, codes, seed, numbers, Allowance::default()).unwrap()
+    let class = codes[0].class().clone();
+    Chains::builder(&class, settings)
+        .seed(seed)
+        .numbers(numbers)
+        .start_at(codes)
+        .unwrap()
 }
 
 fn temper(class: &Class, settings: Settings, ladder: &[f64], seed: u64, number: u64) -> Tempering {
-    Tempering::new(class, settings, ladder, seed, number, Allowance::default()).unwrap()
+    Tempering::builder(class, settings, ladder)
+        .seed(seed)
+        .number(number)
+        .start()
+        .unwrap()
 }
 
 /// Classes of at most 6,561 codes.
@@ -224,7 +233,11 @@ fn the_reward_a_chain_keeps_is_that_of_its_code() {
             .clone()
             .map(|n| [0.0, 1e-3, 1e-2, 1.0][n as usize % 4])
             .collect();
-        let mut chains = Chains::new(&class, settings, 3, numbers, Allowance::default()).unwrap();
+        let mut chains = Chains::builder(&class, settings)
+            .seed(3)
+            .numbers(numbers)
+            .start()
+            .unwrap();
         for sweep in 0..150 {
             chains.sweep(&taus);
             for chain in 0..taus.len() {
@@ -247,8 +260,13 @@ fn a_chain_takes_the_same_path_alone_and_beside_others() {
             together => together as u64..2 * together as u64,
         };
         let taus = [1e-2, 0.0, 0.1, 1e-3, 0.5, 1e-2, 2e-3, 0.2];
-        let new =
-            |numbers| Chains::new(&class, settings, 11, numbers, Allowance::default()).unwrap();
+        let new = |numbers| {
+            Chains::builder(&class, settings)
+                .seed(11)
+                .numbers(numbers)
+                .start()
+                .unwrap()
+        };
         let mut group = new(numbers.clone());
         let mut alone: Vec<Chains> = numbers.clone().map(|n| new(n..n + 1)).collect();
         let mut some = new(numbers.start + 2..numbers.start + 5);
@@ -276,7 +294,13 @@ fn chains_of_other_numbers_or_seeds_take_other_paths() {
         kernel: Kernel::HeatBath,
         order,
     }) {
-        let new = |seed| Chains::new(&parity, settings, seed, 0..8, Allowance::default()).unwrap();
+        let new = |seed| {
+            Chains::builder(&parity, settings)
+                .seed(seed)
+                .numbers(0..8)
+                .start()
+                .unwrap()
+        };
         let (mut chains, mut others) = (new(1), new(2));
         (0..20).for_each(|_| chains.sweep(&[1.0; 8]));
         (0..20).for_each(|_| others.sweep(&[1.0; 8]));
@@ -292,7 +316,11 @@ fn at_temperature_zero_rewards_never_fall() {
     for (name, class, settings) in larger_with_settings() {
         let numbers = groups(&class, 8).remove(0);
         let taus = vec![0.0; numbers.clone().count()];
-        let mut chains = Chains::new(&class, settings, 5, numbers, Allowance::default()).unwrap();
+        let mut chains = Chains::builder(&class, settings)
+            .seed(5)
+            .numbers(numbers)
+            .start()
+            .unwrap();
         let mut last = vec![0; taus.len()];
         for _ in 0..60 {
             chains.sweep(&taus);
@@ -327,10 +355,12 @@ fn step_blocks_are_refused_under_tying() {
             kernel,
             order: Order::Step,
         }) {
-            let refused = Chains::new(&class, settings, 1, 0..1, Allowance::default()).err();
+            let refused = Chains::builder(&class, settings).seed(1).start().err();
             assert_eq!(refused, Some(ChainError::BlocksUnderTying));
-            let refused =
-                Tempering::new(&class, settings, &[0.1], 1, 0, Allowance::default()).err();
+            let refused = Tempering::builder(&class, settings, &[0.1])
+                .seed(1)
+                .start()
+                .err();
             assert_eq!(
                 refused.unwrap().to_string(),
                 ChainError::BlocksUnderTying.to_string()
@@ -345,20 +375,16 @@ fn rewards_too_fine_for_step_blocks_are_refused_there_and_sampled_cell_by_cell()
     for kernel in KERNELS {
         for order in [Order::Step, Order::Forward] {
             let settings = Settings { kernel, order };
-            let new =
-                |length| Chains::new(&parity(length), settings, 1, 0..1, Allowance::default());
+            let new = |length| Chains::builder(&parity(length), settings).seed(1).start();
             assert!(new(51).is_ok());
             assert_eq!(new(60).err(), Some(ChainError::TooFine { bits: 61 }));
         }
         let (class, order) = (parity(60), Order::Cell);
-        let mut chains = Chains::new(
-            &class,
-            Settings { kernel, order },
-            1,
-            0..2,
-            Allowance::default(),
-        )
-        .unwrap();
+        let mut chains = Chains::builder(&class, Settings { kernel, order })
+            .seed(1)
+            .numbers(0..2)
+            .start()
+            .unwrap();
         (0..20).for_each(|_| chains.sweep(&[1e-6, 1.0]));
         for chain in 0..2 {
             let exact = count::reward(chains.code(chain));
@@ -392,7 +418,7 @@ fn the_order_that_suits_a_class_is_one_that_it_takes() {
             order: Order::Step,
             ..HEAT_BATH
         };
-        let blocks = Chains::new(&class, step, 1, 0..1, Allowance::default());
+        let blocks = Chains::builder(&class, step).seed(1).start();
         assert_eq!(blocks.is_ok(), order == Order::Step, "T = {length}");
     }
 }
@@ -402,7 +428,12 @@ fn chains_take_the_memory_they_state() {
     for (name, class, settings) in larger_with_settings() {
         let (together, bytes) = Chains::needs(&class, settings.order);
         let bytes = bytes.unwrap();
-        let new = |bytes| Chains::new(&class, settings, 1, 0..1, Allowance(bytes));
+        let new = |bytes| {
+            Chains::builder(&class, settings)
+                .seed(1)
+                .within(Allowance(bytes))
+                .start()
+        };
         assert!(new(bytes).is_ok(), "{name}, {settings:?}");
         assert!(
             matches!(new(bytes - 1).err(), Some(ChainError::TooLarge(_))),

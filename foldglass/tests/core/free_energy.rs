@@ -4,13 +4,16 @@ use crate::common::all::{All, class, markov};
 use foldglass::dynamics::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
 use foldglass::gibbs::bands::Bands;
 use foldglass::gibbs::density::Plan;
-use foldglass::gibbs::free_energy::{MIN_TRIPS, Point, Refusal, Settings, estimate};
+use foldglass::gibbs::free_energy::{EstimateError, MIN_TRIPS, Point, Refusal, Settings, estimate};
 use foldglass::gibbs::parity::Parity;
-use foldglass::gibbs::variational::{Annealed, Reached, annealed, loss_from, lowest_loss};
+use foldglass::gibbs::variational::{
+    Annealed, LossError, Reached, annealed, loss_from, lowest_loss,
+};
 use foldglass::model::class::{Class, Shape};
 use foldglass::model::inputs::InputLaw;
 use foldglass::model::policy::{Code, Policy};
 use foldglass::reward::evaluate::Evaluator;
+use foldglass::support::context::Context;
 use foldglass::support::memory::Allowance;
 use foldglass::support::stream::Stream;
 use foldglass::support::watch::{Progress, Stopped};
@@ -29,11 +32,9 @@ fn points(class: &Class, taus: &[f64], settings: &Settings, threads: usize) -> V
         class,
         taus,
         settings,
-        threads,
-        Allowance::default(),
-        &Unwatched,
+        Context::default().with_threads(threads),
     );
-    points.unwrap().unwrap()
+    points.unwrap()
 }
 
 /// The bands of a class, from a visit of every code.
@@ -146,11 +147,9 @@ fn it_stops_when_told() {
         &parity(4),
         &[0.1],
         &settings,
-        2,
-        Allowance::default(),
-        &stop,
+        Context::default().with_threads(2).with_observer(&stop),
     );
-    assert_eq!(stopped, Ok(None));
+    assert_eq!(stopped, Err(EstimateError::Stopped(Stopped)));
 }
 
 /// Chains at a temperature are the walk of a cell chain with the Gibbs target, to the last bit.
@@ -163,10 +162,14 @@ fn a_gibbs_target_is_the_chain_at_a_temperature() {
             order: Order::Cell,
         };
         let allowance = Allowance::default();
-        let mut chains = Chains::new(&class, settings, 9, 0..1, allowance).unwrap();
+        let mut chains = Chains::builder(&class, settings)
+            .seed(9)
+            .within(allowance)
+            .start()
+            .unwrap();
         let mut stream = Stream::new(9, 0);
         let code = random_code(&class, &mut stream);
-        let mut chain = CellChain::new(kernel, code, allowance).unwrap();
+        let mut chain = CellChain::within(kernel, code, allowance).unwrap();
         for tau in [0.0, 1e-3, 0.02, 0.3] {
             let target = Gibbs::new(tau, chain.denominator());
             for _ in 0..5 {
@@ -180,8 +183,8 @@ fn a_gibbs_target_is_the_chain_at_a_temperature() {
 
 fn reached(class: &Class, tau: f64, iterations: usize) -> Reached {
     let settings = cavi::Settings::plain(tau, iterations);
-    let reached = lowest_loss(class, settings, 3, 16, Allowance::default(), &Unwatched);
-    reached.unwrap().unwrap()
+    let reached = lowest_loss(class, settings, 3, 16, Context::default());
+    reached.unwrap()
 }
 
 fn density(class: &Class) -> Bands {
@@ -206,9 +209,7 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
             assert_eq!(reached.losses.len(), 16);
             let fold = Policy::deterministic(&Code::fold(&class));
             let settings = cavi::Settings::plain(tau, 1500);
-            let seeded = loss_from(&fold, settings, 3, Allowance::default(), &Unwatched)
-                .unwrap()
-                .unwrap();
+            let seeded = loss_from(&fold, settings, 3, Context::default()).unwrap();
             for loss in reached.losses.into_iter().chain(seeded.losses) {
                 assert!(
                     loss >= free_energy - 1e-12,
@@ -235,8 +236,8 @@ fn a_run_by_the_gradient_rule_starts_at_the_policy_given() {
         rule: cavi::Rule::Gradient { step: 1e-9 },
         ..cavi::Settings::plain(1e-3, 1)
     };
-    let end = loss_from(&policy, settings, 3, Allowance::default(), &Unwatched);
-    let end = end.unwrap().expect("nothing stops it");
+    let end = loss_from(&policy, settings, 3, Context::default());
+    let end = end.unwrap();
     for (cell, row) in rows.iter().enumerate() {
         for (found, given) in end.policy.row(cell).iter().zip(row) {
             assert!(
@@ -285,7 +286,8 @@ fn j_tilde_differs_from_j_where_cells_are_shared_and_bounds_the_free_energy() {
     let uneven = Policy::from_rows(&tied, &rows).unwrap();
     let mut evaluator = Evaluator::new(&tied).unwrap();
     for policy in [policy, uneven] {
-        let Ok(Annealed::Exact(j_tilde)) = annealed(&policy, 0, &mut Stream::new(1, 0), &Unwatched)
+        let Ok(Annealed::Exact(j_tilde)) =
+            annealed(&policy, 0, &mut Stream::new(1, 0), Context::default())
         else {
             panic!("a class of 64 codes is summed over")
         };
@@ -293,7 +295,8 @@ fn j_tilde_differs_from_j_where_cells_are_shared_and_bounds_the_free_energy() {
         assert!(bound >= exact.at(1.0 / tau).free_energy.unwrap() - 1e-12);
     }
     let policy = Policy::from_rows(&tied, &rows).unwrap();
-    let Ok(Annealed::Exact(j_tilde)) = annealed(&policy, 0, &mut Stream::new(1, 0), &Unwatched)
+    let Ok(Annealed::Exact(j_tilde)) =
+        annealed(&policy, 0, &mut Stream::new(1, 0), Context::default())
     else {
         panic!("a class of 64 codes is summed over")
     };
@@ -326,8 +329,13 @@ fn stopped_it_begins_no_other_replica_and_ends_no_run() {
         ..Settings::default()
     };
     let (stop, heard) = stop_after(40);
-    let found = estimate(&class, &[0.1], &settings, 2, Allowance::default(), &stop);
-    assert_eq!(found.unwrap(), None);
+    let found = estimate(
+        &class,
+        &[0.1],
+        &settings,
+        Context::default().with_threads(2).with_observer(&stop),
+    );
+    assert_eq!(found, Err(EstimateError::Stopped(Stopped)));
     // A replica that was under way on the other thread may ask once more.
     let heard = heard.load(Ordering::Relaxed);
     assert!(heard <= 42, "{heard}");
@@ -336,26 +344,52 @@ fn stopped_it_begins_no_other_replica_and_ends_no_run() {
     let allowance = Allowance::default();
     let (stop, _) = stop_after(3);
     assert_eq!(
-        lowest_loss(&class, forever, 1, 16, allowance, &stop),
-        Ok(None)
+        lowest_loss(
+            &class,
+            forever,
+            1,
+            16,
+            Context::default()
+                .with_memory(allowance)
+                .with_observer(&stop)
+        ),
+        Err(LossError::Stopped(Stopped))
     );
     let fold = Policy::deterministic(&Code::fold(&class));
     let (stop, _) = stop_after(2);
-    assert_eq!(loss_from(&fold, forever, 1, allowance, &stop), Ok(None));
+    assert_eq!(
+        loss_from(
+            &fold,
+            forever,
+            1,
+            Context::default()
+                .with_memory(allowance)
+                .with_observer(&stop)
+        ),
+        Err(LossError::Stopped(Stopped))
+    );
     let tied = class_of_many_codes();
     let (stop, _) = stop_after(2);
     let samples = annealed(
         &Policy::uniform(&tied),
         usize::MAX / 16,
         &mut Stream::new(1, 0),
-        &stop,
+        Context::default().with_observer(&stop),
     );
     assert_eq!(samples, Err(Stopped));
     let many = Settings {
         replicas: usize::MAX,
         ..settings
     };
-    assert!(estimate(&class, &[0.1], &many, 2, allowance, &Unwatched).is_err());
+    assert!(
+        estimate(
+            &class,
+            &[0.1],
+            &many,
+            Context::default().with_threads(2).with_memory(allowance)
+        )
+        .is_err()
+    );
 }
 
 /// A tied class with too many codes to sum over.
@@ -382,7 +416,7 @@ fn j_tilde_by_samples_is_that_of_all_codes() {
         .map(|(code, &reward)| weight(code) * reward as f64 / all.whole as f64)
         .sum();
     let Ok(Annealed::Sampled { mean, error }) =
-        annealed(&policy, 20_000, &mut Stream::new(1, 0), &Unwatched)
+        annealed(&policy, 20_000, &mut Stream::new(1, 0), Context::default())
     else {
         panic!("it is sampled")
     };
@@ -394,7 +428,7 @@ fn j_tilde_by_samples_is_that_of_all_codes() {
         &Policy::uniform(&parity(3)),
         0,
         &mut Stream::new(1, 0),
-        &Unwatched,
+        Context::default(),
     );
     assert_eq!(untied, Ok(Annealed::Same));
 }

@@ -6,7 +6,8 @@ use foldglass::dynamics::chain::random_code;
 use foldglass::gibbs::overlap::{BINS, EveryCode, ExactError, Sampling, sample};
 use foldglass::landscape::gauge::{Freedom, Overlap, Overlaps, Part, Relabelling, agreement};
 use foldglass::{
-    Allowance, Class, Code, InputLaw, Progress, Shape, Stream, Symbol, Unwatched, reward::count,
+    Allowance, Class, Code, Context, InputLaw, Progress, Shape, Stream, Symbol, reward::count,
+    support::watch::Stopped,
 };
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -142,7 +143,7 @@ fn the_exact_distribution_is_the_sum_over_all_pairs_of_codes() {
             .map(|code| count::reward(code).to_f64())
             .collect();
         let overlaps = Overlaps::new(&class).unwrap();
-        let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
+        let every = EveryCode::visit(&class, Context::default()).unwrap();
         assert!(every.functions() <= codes.len());
         for tau in [0.02, 0.3, 5.0] {
             let weights: Vec<f64> = rewards.iter().map(|j| (j / tau).exp()).collect();
@@ -162,7 +163,7 @@ fn the_exact_distribution_is_the_sum_over_all_pairs_of_codes() {
                     bins[((found.answers.share() * BINS as f64) as usize).min(BINS - 1)] += p;
                 }
             }
-            let alike = every.alike(tau, &Unwatched).unwrap();
+            let alike = every.alike(tau, Context::default()).unwrap();
             let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-10, "{problem:?}: {a} {b}");
             near(alike.answers.mean.mean, answers);
             near(
@@ -184,9 +185,9 @@ fn the_exact_distribution_is_the_sum_over_all_pairs_of_codes() {
 fn sampled_overlaps_lie_within_their_errors_of_the_exact_ones() {
     let problem = problem(2, &[3], Shape::untied(0, 0), InputLaw::Uniform);
     let class = problem.class();
-    let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
+    let every = EveryCode::visit(&class, Context::default()).unwrap();
     for tau in [0.15, 1.0] {
-        let exact = every.alike(tau, &Unwatched).unwrap();
+        let exact = every.alike(tau, Context::default()).unwrap();
         let (mut squares, mut count) = (0.0, 0);
         for seed in 0..12 {
             let sampling = Sampling {
@@ -196,8 +197,8 @@ fn sampled_overlaps_lie_within_their_errors_of_the_exact_ones() {
                 seed,
                 first: 0,
             };
-            let found = sample(&class, sampling, Allowance::default(), &Unwatched);
-            let found = found.unwrap().unwrap();
+            let found = sample(&class, sampling, Context::default());
+            let found = found.unwrap();
             let mut pulls = vec![
                 (found.alike.answers.mean, exact.answers.mean.mean),
                 (found.alike.all.mean, exact.all.mean.mean),
@@ -220,7 +221,7 @@ fn sampled_overlaps_lie_within_their_errors_of_the_exact_ones() {
 #[test]
 fn what_is_too_much_to_sum_is_said() {
     let problem = problem(5, &[8], Shape::untied(0, 0), InputLaw::Uniform);
-    let refused = EveryCode::visit(&problem.class(), Allowance::default(), &Unwatched).err();
+    let refused = EveryCode::visit(&problem.class(), Context::default()).err();
     assert_eq!(
         refused,
         Some(ExactError::TooManyCodes {
@@ -243,8 +244,8 @@ fn stopped_it_compares_no_more_pairs() {
             false => ControlFlow::Continue(()),
         }
     };
-    let stopped = EveryCode::visit(&class, Allowance::default(), &stop).err();
-    assert_eq!(stopped, Some(ExactError::Stopped));
+    let stopped = EveryCode::visit(&class, Context::default().with_observer(&stop)).err();
+    assert_eq!(stopped, Some(ExactError::Stopped(Stopped)));
     let heard = heard.into_inner().unwrap();
     assert_eq!(heard.iter().filter(|&&is_last| is_last).count(), 1);
 }

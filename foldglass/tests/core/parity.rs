@@ -8,7 +8,6 @@ use foldglass::gibbs::parity::Parity;
 use foldglass::model::class::{Class, Shape};
 use foldglass::model::inputs::InputLaw;
 use foldglass::model::policy::InitialLaw;
-use foldglass::support::memory::Allowance;
 use std::collections::BTreeMap;
 
 fn parity(length: usize) -> Class {
@@ -203,7 +202,13 @@ fn least_loss(class: &Class, beta: f64) -> f64 {
         };
         for group in 0..4 {
             let numbers = 8 * group..8 * group + 8;
-            follow(Runs::new(class, settings, 5, numbers, Allowance::default()).unwrap());
+            follow(
+                Runs::builder(class, settings)
+                    .seed(5)
+                    .numbers(numbers)
+                    .start()
+                    .unwrap(),
+            );
         }
         let shares = [0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8];
         let state = State {
@@ -212,7 +217,13 @@ fn least_loss(class: &Class, beta: f64) -> f64 {
             logits: None,
             positions: vec![0; 8],
         };
-        follow(Runs::resume(class, settings, 5, 0..8, &state, Allowance::default()).unwrap());
+        follow(
+            Runs::builder(class, settings)
+                .seed(5)
+                .numbers(0..8)
+                .resume(&state)
+                .unwrap(),
+        );
     }
     least
 }

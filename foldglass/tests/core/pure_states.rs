@@ -9,7 +9,7 @@ use foldglass::gibbs::marginals::{
 use foldglass::support::exact::parse;
 use foldglass::support::stats::{Autocorrelation, integrated_time};
 use foldglass::{
-    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
+    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
 };
 
 fn parity(length: usize, law: &InputLaw) -> Class {
@@ -245,7 +245,11 @@ fn chains_from_a_code_have_the_exact_mean_reward() {
         order: Order::Step,
     };
     let codes = vec![Code::from_fn(&class, |_| 0); 8];
-    let mut chains = Chains::starting_at(settings, codes, 3, 0..8, Allowance::default()).unwrap();
+    let mut chains = Chains::builder(&class, settings)
+        .seed(3)
+        .numbers(0..8)
+        .start_at(codes)
+        .unwrap();
     let mut trajectories = Trajectories::new(2, class.cells(), 8);
     for _ in 0..10_000 {
         chains.sweep(&[0.3; 8]);
@@ -267,7 +271,10 @@ fn a_converged_run_has_no_residual_and_its_active_cells_are_those_that_are_mixed
     let seed = state.draws.policy(&class);
     let (tau, iterations) = (0.05, 4000);
     let settings = CaviSettings::plain(tau, iterations);
-    let mut runs = Runs::starting_at(&seed, settings, 1, 0..1, Allowance::default()).unwrap();
+    let mut runs = Runs::builder(seed.class(), settings)
+        .seed(1)
+        .start_at(&seed)
+        .unwrap();
     let mut evaluator = Evaluator::new(&class).unwrap();
     let mut most = |policy: &Policy| {
         let residuals = residuals(&mut evaluator, policy, tau);

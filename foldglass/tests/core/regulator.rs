@@ -48,12 +48,15 @@ impl Objective<'_> {
     fn run(&self, rows: &Rows, rule: Rule) -> Runs {
         let start = Policy::from_rows(self.class, rows).unwrap();
         let settings = self.settings(rule);
-        let runs = Runs::starting_at(&start, settings, 1, 0..1, Allowance::default()).unwrap();
+        let runs = Runs::builder(start.class(), settings)
+            .seed(1)
+            .start_at(&start)
+            .unwrap();
         match self.prior {
             None => runs,
             Some(prior) => {
                 let prior = Policy::from_rows(self.class, prior).unwrap();
-                runs.with_prior(&prior, Allowance::default()).unwrap()
+                runs.with_prior(&prior).unwrap()
             }
         }
     }
@@ -296,10 +299,10 @@ fn states(
     prior: Option<&Policy>,
     iterations: usize,
 ) -> Vec<f64> {
-    let runs = Runs::new(class, settings, 3, 0..1, Allowance::default()).unwrap();
+    let runs = Runs::builder(class, settings).seed(3).start().unwrap();
     let mut runs = match prior {
         None => runs,
-        Some(prior) => runs.with_prior(prior, Allowance::default()).unwrap(),
+        Some(prior) => runs.with_prior(prior).unwrap(),
     };
     runs.advance(iterations);
     runs.state().rows.concat()
@@ -359,15 +362,11 @@ fn a_prior_that_forbids_an_action_is_refused() {
     let mut rows = interior(&class, 2);
     rows[3] = vec![1.0, 0.0];
     let prior = Policy::from_rows(&class, &rows).unwrap();
-    let runs = Runs::new(
-        &class,
-        Settings::plain(0.1, 5),
-        3,
-        0..1,
-        Allowance::default(),
-    )
-    .unwrap();
-    let refused = runs.with_prior(&prior, Allowance::default()).err().unwrap();
+    let runs = Runs::builder(&class, Settings::plain(0.1, 5))
+        .seed(3)
+        .start()
+        .unwrap();
+    let refused = runs.with_prior(&prior).err().unwrap();
     assert_eq!(refused, PriorError::Forbids { cell: 3, action: 1 });
     assert!(refused.to_string().contains("cell 3"), "{refused}");
 }
@@ -394,7 +393,11 @@ fn a_schedule_gives_each_iteration_its_temperature() {
             ..Settings::plain(tau, 1000)
         };
         let allowance = Allowance::default();
-        let mut runs = Runs::new(&class, at(0.5), 3, 0..1, allowance).unwrap();
+        let mut runs = Runs::builder(&class, at(0.5))
+            .seed(3)
+            .within(allowance)
+            .start()
+            .unwrap();
         for iteration in 0..35 {
             let tau = if iteration < 30 {
                 schedule.tau(iteration)
@@ -402,7 +405,11 @@ fn a_schedule_gives_each_iteration_its_temperature() {
                 0.0
             };
             let state = runs.state();
-            runs = Runs::resume(&class, at(tau), 3, 0..1, &state, allowance).unwrap();
+            runs = Runs::builder(&class, at(tau))
+                .seed(3)
+                .within(allowance)
+                .resume(&state)
+                .unwrap();
             runs.advance(1);
         }
         assert_eq!(runs.state().rows.concat(), whole, "{convention}");
@@ -419,13 +426,26 @@ fn regulated_runs_depend_neither_on_neighbours_nor_on_interruptions() {
         ..Settings::plain(0.05, 50)
     };
     let allowance = Allowance::default();
-    let with_prior = |runs: Runs| runs.with_prior(&prior, allowance).unwrap();
-    let new = |numbers| with_prior(Runs::new(&class, settings, 3, numbers, allowance).unwrap());
+    let with_prior = |runs: Runs| runs.with_prior(&prior).unwrap();
+    let new = |numbers| {
+        with_prior(
+            Runs::builder(&class, settings)
+                .seed(3)
+                .numbers(numbers)
+                .within(allowance)
+                .start()
+                .unwrap(),
+        )
+    };
     let mut together = new(0..8);
     together.advance(50);
     let mut first = new(5..6);
     first.advance(21);
-    let resumed = Runs::resume(&class, settings, 3, 5..6, &first.state(), allowance);
+    let resumed = Runs::builder(&class, settings)
+        .seed(3)
+        .numbers(5..6)
+        .within(allowance)
+        .resume(&first.state());
     let mut second = with_prior(resumed.unwrap());
     second.advance(50);
     assert_eq!(second.state().rows[0], together.state().rows[5]);

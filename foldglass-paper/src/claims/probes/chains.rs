@@ -81,7 +81,11 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
         // The end of a chain, and the sweeps that lowered J.
         let end = |chain: u64, tau: f64| -> Result<(Code, u64), Error> {
             let numbers = chain..chain + 1;
-            let chains = Chains::new(&class, settings, bench.seed, numbers, bench.allowance);
+            let chains = Chains::builder(&class, settings)
+                .seed(bench.seed)
+                .numbers(numbers)
+                .within(bench.allowance)
+                .start();
             let mut chains = chains.map_err(failed)?;
             let mut falls = 0;
             for _ in 0..sweeps {
@@ -123,14 +127,10 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
 
 /// Whether a chain that starts at the folding code ever has a reward below 1.
 fn leaves_optimum(bench: &Bench, class: &Class, settings: Settings) -> Result<bool, Error> {
-    let past = class.shape().window.past;
-    let fold = Code::from_fn(class, |cell| {
-        let key = class.key(cell);
-        let x = key.x[past].expect("the step's own symbol");
-        let before = key.y.last().copied().flatten();
-        before.map_or(x, |y| class.task().square().multiply(y, x))
-    });
-    let mut chains = Chains::starting_at(settings, vec![fold], bench.seed, 0..1, bench.allowance)
+    let mut chains = Chains::builder(class, settings)
+        .seed(bench.seed)
+        .within(bench.allowance)
+        .start_at(vec![Code::fold(class)])
         .map_err(failed)?;
     let mut left = false;
     for _ in 0..bench.scaled(200, 20) {
@@ -171,7 +171,11 @@ pub fn decade(bench: &Bench) -> Result<Option<Decade>, Error> {
         let reward = |tau: f64| -> Result<f64, TooLarge> {
             let settings = cavi::Settings::plain(tau, iterations);
             let numbers = number..number + 1;
-            let mut runs = cavi::Runs::new(&class, settings, bench.seed, numbers, bench.allowance)?;
+            let mut runs = cavi::Runs::builder(&class, settings)
+                .seed(bench.seed)
+                .numbers(numbers)
+                .within(bench.allowance)
+                .start()?;
             while !runs.advance(100) && !interrupted() {}
             Ok(runs.outcomes()[0].greedy_reward.to_f64())
         };
@@ -218,7 +222,11 @@ pub fn orders(bench: &Bench) -> Result<Option<Orders>, Error> {
             bench.go_on()?;
             let numbers = first..(first + together).min(count);
             let chains = (numbers.end - numbers.start) as usize;
-            let own = Chains::new(&class, settings, bench.seed, numbers, bench.allowance);
+            let own = Chains::builder(&class, settings)
+                .seed(bench.seed)
+                .numbers(numbers)
+                .within(bench.allowance)
+                .start();
             let mut own = own.map_err(failed)?;
             let mut done = 0;
             for (mark, ones) in marks.iter().zip(&mut ones) {
@@ -331,7 +339,11 @@ fn trapped(bench: &Bench, length: usize, k: &str, tau: f64, runs: u64, sweeps: u
     for first in (0..runs).step_by(together as usize) {
         let numbers = first..(first + together).min(runs);
         let count = (numbers.end - numbers.start) as usize;
-        let chains = Chains::new(&class, settings, bench.seed, numbers, bench.allowance);
+        let chains = Chains::builder(&class, settings)
+            .seed(bench.seed)
+            .numbers(numbers)
+            .within(bench.allowance)
+            .start();
         let mut chains = chains.expect("a small class");
         for _ in 0..sweeps {
             chains.sweep(&vec![tau; count]);

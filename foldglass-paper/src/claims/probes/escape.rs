@@ -394,7 +394,11 @@ pub fn printed_window(bench: &Bench) -> Result<Option<Printed>, Error> {
     let refuse = |error: chain::ChainError| Error::Failed(error.to_string());
     let (mut at_one, mut sweeps) = (0, 0);
     for run in 0..number {
-        let chains = Chains::new(&class, settings, bench.seed, run..run + 1, bench.allowance);
+        let chains = Chains::builder(&class, settings)
+            .seed(bench.seed)
+            .numbers(run..run + 1)
+            .within(bench.allowance)
+            .start();
         let mut chains = chains.map_err(refuse)?;
         let arrived = (1..=5_000).find(|_| {
             chains.sweep(&[1e-13]);

@@ -64,8 +64,11 @@ pub fn paired(bench: &Bench) -> Result<Option<Pairs>, Error> {
             let mut rewards = Vec::new();
             for run in 0..runs {
                 bench.go_on()?;
-                let mut one =
-                    Runs::new(&class, settings, bench.seed, run..run + 1, bench.allowance)?;
+                let mut one = Runs::builder(&class, settings)
+                    .seed(bench.seed)
+                    .numbers(run..run + 1)
+                    .within(bench.allowance)
+                    .start()?;
                 one.advance(usize::MAX);
                 rewards.push(one.outcome(0).greedy_reward.to_f64());
             }

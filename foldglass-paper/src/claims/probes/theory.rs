@@ -5,11 +5,11 @@ use foldglass::dynamics::cavi::Runs;
 use foldglass::dynamics::chain::random_code;
 use foldglass::gibbs::family::{Averages, Couplings, Family, Limit, complete_reward};
 use foldglass::gibbs::parity::Parity;
-use foldglass::gibbs::variational::lowest_loss;
+use foldglass::gibbs::variational::{LossError, lowest_loss};
 use foldglass::model::policy::InitialLaw;
 use foldglass::reward::count::Counter;
 use foldglass::{
-    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
+    Class, Code, Context, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
     reward::count,
 };
 use serde::{Deserialize, Serialize};
@@ -172,18 +172,14 @@ pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
         }
         for tau in TAUS {
             let settings = foldglass::dynamics::cavi::Settings::plain(tau, 2000);
-            let allowance = Allowance::default();
-            let reached = lowest_loss(
-                class,
-                settings,
-                bench.seed,
-                runs,
-                allowance,
-                &bench.observer,
-            )?;
-            let Some(reached) = reached else {
-                bench.go_on()?;
-                return Ok(None);
+            let context = Context::default().with_observer(&bench.observer);
+            let reached = match lowest_loss(class, settings, bench.seed, runs, context) {
+                Ok(reached) => reached,
+                Err(LossError::TooLarge(error)) => return Err(error.into()),
+                Err(_) => {
+                    bench.go_on()?;
+                    return Ok(None);
+                }
             };
             endpoints.push(Endpoint {
                 class: name.to_owned(),
@@ -485,7 +481,10 @@ fn fixed_residual(bench: &Bench) -> Result<f64, Error> {
     let mut most = 0f64;
     for run in 0..FIXED_RUNS {
         let only = run..run + 1;
-        let mut runs = Runs::new(&class, settings, bench.seed, only, Allowance::default())?;
+        let mut runs = Runs::builder(&class, settings)
+            .seed(bench.seed)
+            .numbers(only)
+            .start()?;
         runs.advance(usize::MAX);
         most = most.max(runs.outcome(0).residual);
     }

@@ -14,7 +14,11 @@ fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
 }
 
 fn start(class: &Class, settings: Settings, numbers: std::ops::Range<u64>) -> Runs {
-    Runs::new(class, settings, 3, numbers, Allowance::default()).unwrap()
+    Runs::builder(class, settings)
+        .seed(3)
+        .numbers(numbers)
+        .start()
+        .unwrap()
 }
 
 #[test]
@@ -60,7 +64,12 @@ fn runs_taken_up_again_end_as_if_never_interrupted() {
             assert!(!first.advance(17));
             let state = first.state();
             let allowance = Allowance::default();
-            let mut second = Runs::resume(&class, settings, 3, numbers, &state, allowance).unwrap();
+            let mut second = Runs::builder(&class, settings)
+                .seed(3)
+                .numbers(numbers)
+                .within(allowance)
+                .resume(&state)
+                .unwrap();
             assert!(second.advance(1000));
             assert_eq!(second.state(), whole.state());
             assert_eq!(second.outcomes(), whole.outcomes());
@@ -114,7 +123,11 @@ fn a_run_started_at_a_policy_moves_from_there() {
             ..Settings::plain(0.1, 10)
         };
         let new = |numbers| {
-            Runs::starting_at(&policy, settings, 3, numbers, Allowance::default()).unwrap()
+            Runs::builder(policy.class(), settings)
+                .seed(3)
+                .numbers(numbers)
+                .start_at(&policy)
+                .unwrap()
         };
         let mut runs = new(0..3);
         assert!((0..3).all(|run| runs.policy(run) == policy), "{rule:?}");
@@ -187,7 +200,13 @@ fn runs_take_the_memory_they_state() {
         let class = class("z:3", &[2, 3], shape);
         let settings = Settings::plain(0.1, 1);
         let bytes = Runs::bytes(&class, settings.rule).unwrap();
-        let new = |bytes| Runs::new(&class, settings, 3, 0..1, Allowance(bytes)).is_ok();
+        let new = |bytes| {
+            Runs::builder(&class, settings)
+                .seed(3)
+                .within(Allowance(bytes))
+                .start()
+                .is_ok()
+        };
         assert!(new(bytes) && !new(bytes - 1));
         let gradient = Runs::bytes(&class, Rule::Gradient { step: 1.0 }).unwrap();
         assert!(gradient > bytes, "logits are kept beside the policies");

@@ -17,7 +17,7 @@ use crate::support::stream::Stream;
 /// let class = Class::new(task, Shape::tied(0, 0)).unwrap();
 /// let mut stream = Stream::new(1, 0);
 /// let code = random_code(&class, &mut stream);
-/// let mut chain = CellChain::new(Kernel::HeatBath, code, Allowance::default()).unwrap();
+/// let mut chain = CellChain::new(Kernel::HeatBath, code).unwrap();
 /// let target = Gibbs::new(0.01, chain.denominator());
 /// for _ in 0..100 {
 ///     chain.sweep(&target, &mut stream);
@@ -34,12 +34,17 @@ pub struct CellChain {
 
 impl CellChain {
     /// A chain that starts at `code`.
-    pub fn new(kernel: Kernel, code: Code, allowance: Allowance) -> Result<CellChain, CountError> {
+    pub fn new(kernel: Kernel, code: Code) -> Result<CellChain, CountError> {
+        CellChain::within(kernel, code, Allowance::default())
+    }
+
+    /// Starts it within this memory.
+    pub fn within(kernel: Kernel, code: Code, memory: Allowance) -> Result<CellChain, CountError> {
         let (q, cells) = (code.class().q(), code.class().cells());
         Ok(CellChain {
             kernel,
             q,
-            counter: Counter::within(code, allowance)?,
+            counter: Counter::within(code, memory)?,
             order: (0..cells as u32).collect(),
             rewards: vec![0; q],
         })

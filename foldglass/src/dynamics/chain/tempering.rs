@@ -4,7 +4,7 @@
 //! of [`Chains`]; at any time each rung holds one replica. The rungs together sample the product of
 //! the Gibbs measures exp(J / tau_k) over their sums: sweeps keep each factor, swaps the product.
 
-use super::{ChainError, Chains, Order, Settings, State};
+use super::{ChainError, Chains, ChainsBuilder, Order, Settings, State};
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::support::memory::Allowance;
@@ -91,13 +91,11 @@ pub struct TemperingState {
 /// below 2^62 and their groups between 2^63 and 3 * 2^62.
 ///
 /// ```
-/// use foldglass::dynamics::chain::{Kernel, Order, Settings, Tempering};
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let settings = Settings { kernel: Kernel::HeatBath, order: Order::Step };
-/// let ladder = [0.0, 0.02, 0.04, 0.08];
-/// let mut tempering = Tempering::new(&class, settings, &ladder, 1, 0, Allowance::default()).unwrap();
+/// let (settings, ladder) = (chain::Settings::of(&class), [0.0, 0.02, 0.04, 0.08]);
+/// let mut tempering = Tempering::builder(&class, settings, &ladder).seed(1).start().unwrap();
 /// for _ in 0..500 {
 ///     tempering.sweep();
 /// }
@@ -125,24 +123,49 @@ pub struct Tempering {
 /// Streams of swaps are numbered from here; those of chains end at 2^62, those of groups here.
 const SWAP_STREAMS: u64 = 3 << 62;
 
-impl Tempering {
-    /// Starts tempering number `number` of `seed` from uniformly random codes, replica k on rung k.
-    /// The ladder ascends; temperatures may be equal, 0 or infinite.
+/// What tempering is begun or resumed with. Made by [`Tempering::builder`].
+#[derive(Debug, Clone)]
+#[must_use = "tempering begins with `start` or `resume`"]
+pub struct TemperingBuilder<'a> {
+    chains: ChainsBuilder<'a>,
+    ladder: &'a [f64],
+    number: u64,
+}
+
+impl TemperingBuilder<'_> {
+    /// The seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.chains = self.chains.seed(seed);
+        self
+    }
+
+    /// The number of the tempering: temperings of one seed share no stream.
+    pub fn number(self, number: u64) -> Self {
+        TemperingBuilder { number, ..self }
+    }
+
+    /// The memory that each group of its chains may take.
+    pub fn within(mut self, memory: Allowance) -> Self {
+        self.chains = self.chains.within(memory);
+        self
+    }
+
+    /// Starts from uniformly random codes, replica k on rung k.
     ///
     /// # Panics
     /// If a replica's number would reach 2^62.
-    pub fn new(
-        class: &Class,
-        settings: Settings,
-        ladder: &[f64],
-        seed: u64,
-        number: u64,
-        allowance: Allowance,
-    ) -> Result<Tempering, TemperingError> {
+    pub fn start(self) -> Result<Tempering, TemperingError> {
+        let TemperingBuilder {
+            chains,
+            ladder,
+            number,
+        } = self;
+        let (class, seed) = (chains.class, chains.seed);
         check(ladder)?;
-        let groups = numbers(class, ladder.len(), number)
-            .into_iter()
-            .map(|numbers| Chains::new(class, settings, seed, numbers, allowance))
+        let groups = chains
+            .numbers(numbers(class, ladder.len(), number))
+            .groups()
+            .map(ChainsBuilder::start)
             .collect::<Result<_, _>>()?;
         let mut legs = vec![Leg::Unknown; ladder.len()];
         legs[0] = Leg::FromCold;
@@ -161,27 +184,20 @@ impl Tempering {
         })
     }
 
-    /// The bytes that a ladder of so many rungs takes.
-    pub fn bytes(class: &Class, order: Order, rungs: usize) -> Option<u128> {
-        let (together, each) = Chains::needs(class, order);
-        each?.checked_mul(rungs.div_ceil(together) as u128)
-    }
-
-    /// Takes tempering up again where `state` left it.
+    /// Resumes it where `state` left it.
     ///
     /// # Panics
-    /// As for `new`, or if the state is of another class or ladder.
-    pub fn resume(
-        class: &Class,
-        settings: Settings,
-        ladder: &[f64],
-        seed: u64,
-        number: u64,
-        state: &TemperingState,
-        allowance: Allowance,
-    ) -> Result<Tempering, TemperingError> {
+    /// As for `start`, or if the state is of another class or ladder.
+    pub fn resume(self, state: &TemperingState) -> Result<Tempering, TemperingError> {
+        let TemperingBuilder {
+            chains,
+            ladder,
+            number,
+        } = self;
+        let (class, seed) = (chains.class, chains.seed);
         check(ladder)?;
-        let numbers = numbers(class, ladder.len(), number);
+        let chains = chains.numbers(numbers(class, ladder.len(), number));
+        let groups: Vec<ChainsBuilder<'_>> = chains.groups().collect();
         let sizes = [
             state.rungs.len(),
             state.legs.len(),
@@ -189,17 +205,14 @@ impl Tempering {
             state.swaps.len() + 1,
         ];
         assert!(
-            sizes == [ladder.len(); 4] && state.groups.len() == numbers.len(),
+            sizes == [ladder.len(); 4] && state.groups.len() == groups.len(),
             "the state is of a ladder of {} rungs: this one has {}",
             state.rungs.len(),
             ladder.len()
         );
-        let groups = numbers
-            .into_iter()
-            .zip(&state.groups)
-            .map(|(numbers, group)| {
-                Chains::resume(class, settings, seed, numbers, group, allowance)
-            })
+        let groups = groups.into_iter().zip(&state.groups);
+        let groups = groups
+            .map(|(group, state)| group.resume(state))
             .collect::<Result<_, _>>()?;
         let holder = |rung| state.rungs.iter().position(|&held| held == rung);
         let replicas = (0..ladder.len()).map(|rung| holder(rung).expect("each rung has a replica"));
@@ -216,6 +229,28 @@ impl Tempering {
             legs: state.legs.clone(),
             trips: state.trips.clone(),
         })
+    }
+}
+
+impl Tempering {
+    /// Tempering on a ladder that ascends, number 0 of seed 0, within 8 GiB, unless told otherwise. Temperatures may
+    /// be equal, 0 or infinite.
+    pub fn builder<'a>(
+        class: &'a Class,
+        settings: Settings,
+        ladder: &'a [f64],
+    ) -> TemperingBuilder<'a> {
+        TemperingBuilder {
+            chains: Chains::builder(class, settings),
+            ladder,
+            number: 0,
+        }
+    }
+
+    /// The bytes that a ladder of so many rungs takes.
+    pub fn bytes(class: &Class, order: Order, rungs: usize) -> Option<u128> {
+        let (together, each) = Chains::needs(class, order);
+        each?.checked_mul(rungs.div_ceil(together) as u128)
     }
 
     /// What `resume` needs.
@@ -357,18 +392,15 @@ fn check(ladder: &[f64]) -> Result<(), TemperingError> {
     }
 }
 
-/// The chains' numbers, group by group.
-fn numbers(class: &Class, rungs: usize, number: u64) -> Vec<Range<u64>> {
+/// The numbers of the chains; the first begins a group.
+fn numbers(class: &Class, rungs: usize, number: u64) -> Range<u64> {
     let (rungs, together) = (rungs as u64, Chains::side_by_side(class) as u64);
     let first = number.checked_mul(rungs.next_multiple_of(together));
     let end = first.and_then(|first| first.checked_add(rungs));
     let end = end
         .filter(|&end| end <= 1 << 62)
         .expect("chains are numbered below 2^62");
-    (end - rungs..end)
-        .step_by(together as usize)
-        .map(|start| start..end.min(start + together))
-        .collect()
+    end - rungs..end
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@
 //! Z(beta) / Z(0) = <exp(beta J) / w> / <1 / w>, and Z(0) is the number of codes, whatever w is.
 
 use super::levels::{LOOK, Levels};
-use super::{Settings, Start};
+use super::{EstimateError, Settings, Start};
 use crate::dynamics::chain::{CellChain, Kernel, random_code};
 use crate::model::class::Class;
 use crate::model::policy::Code;
-use crate::reward::count::CountError;
 use crate::support::memory::Allowance;
 use crate::support::stream::Stream;
 use crate::support::watch::{Asking, Stopped};
@@ -141,19 +140,19 @@ impl Found {
 /// A level matters at a temperature when it and those above it hold this share of the Gibbs weight.
 const MATTERS: f64 = 1e-3;
 
-/// Runs replica `number`; none if told to stop.
+/// Runs replica `number`.
 pub(super) fn run(
     class: &Class,
     settings: &Settings,
     number: u64,
     cold: &Code,
     betas: &[f64],
-    allowance: Allowance,
+    memory: Allowance,
     report: &dyn Fn(u64) -> ControlFlow<()>,
-) -> Result<Option<Found>, CountError> {
+) -> Result<Found, EstimateError> {
     let mut stream = Stream::new(settings.seed, STREAMS + number);
     let code = random_code(class, &mut stream);
-    let chain = CellChain::new(Kernel::HeatBath, code, allowance)?;
+    let chain = CellChain::within(Kernel::HeatBath, code, memory)?;
     let start = if number.is_multiple_of(2) {
         Start::Warm
     } else {
@@ -166,9 +165,7 @@ pub(super) fn run(
         stream,
         levels: Levels::new(),
     };
-    if replica.learn(settings.learning, report).is_err() {
-        return Ok(None);
-    }
+    replica.learn(settings.learning, report)?;
     match start {
         Start::Warm => {
             let code = random_code(class, &mut replica.stream);
@@ -176,7 +173,7 @@ pub(super) fn run(
         }
         Start::Cold => replica.chain.go_to(cold),
     }
-    Ok(replica.sample(settings.sweeps, betas, start, report))
+    Ok(replica.sample(settings.sweeps, betas, start, report)?)
 }
 
 struct Replica {
@@ -242,7 +239,7 @@ impl Replica {
         betas: &[f64],
         start: Start,
         report: &dyn Fn(u64) -> ControlFlow<()>,
-    ) -> Option<Found> {
+    ) -> Result<Found, Stopped> {
         let levels = self.levels.len();
         let denominator = self.chain.denominator() as f64;
         // By level, the weight of all codes, and by temperature theirs times exp(beta J).
@@ -257,11 +254,11 @@ impl Replica {
         for sweep in 0..sweeps {
             self.chain.shuffle(&mut self.stream);
             for i in 0..self.cells {
-                asking.go_on().ok()?;
+                asking.go_on()?;
                 self.chain.visit(i, &self.levels, &mut self.stream);
             }
             if (sweep + 1) % BETWEEN_REPORTS == 0 && report(BETWEEN_REPORTS).is_break() {
-                return None;
+                return Err(Stopped);
             }
             if sweep < burnt {
                 continue;
@@ -293,7 +290,7 @@ impl Replica {
         let visited = visited.expect("there are samples");
         let share = all[visited].log() - whole;
         let log_unseen = share + (3.0 / trips.visits[visited] as f64).ln();
-        Some(Found {
+        Ok(Found {
             start,
             highest: self.highest,
             needed: gibbs.iter().map(|gibbs| needed(gibbs)).collect(),

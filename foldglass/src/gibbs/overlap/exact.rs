@@ -8,8 +8,8 @@ use super::{Alike, Observables, Value};
 use crate::landscape::gauge::{Overlap, OverlapError, Overlaps, Part};
 use crate::model::class::Class;
 use crate::model::quasigroup::Symbol;
-use crate::support::memory::Allowance;
-use crate::support::watch::{Asking, Observer, Progress, Stopped};
+use crate::support::context::Context;
+use crate::support::watch::{Asking, Progress, Stopped};
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -36,30 +36,24 @@ pub enum ExactError {
         /// Functions, up to the names of tokens.
         functions: usize,
     },
-    /// It was stopped.
-    #[error("stopped before all codes were visited and compared")]
-    Stopped,
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// Overlaps that cannot be counted.
     #[error(transparent)]
     Overlap(#[from] OverlapError),
-}
-
-impl From<Stopped> for ExactError {
-    fn from(_: Stopped) -> ExactError {
-        ExactError::Stopped
-    }
 }
 
 /// What all codes of a class compute.
 ///
 /// ```
 /// use foldglass::gibbs::overlap::EveryCode;
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape, Unwatched};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let every = EveryCode::visit(&class, Allowance::default(), &Unwatched).unwrap();
+/// let every = EveryCode::visit(&class, Context::default()).unwrap();
 /// // When it is hot, answers are those of two random codes.
-/// let answers = |tau| every.alike(tau, &Unwatched).unwrap().answers.mean.mean;
+/// let answers = |tau| every.alike(tau, Context::default()).unwrap().answers.mean.mean;
 /// assert!((answers(1e6) - 0.5).abs() < 1e-5);
 /// // When it is cold, both are right.
 /// assert!((answers(1e-4) - 1.0).abs() < 1e-9);
@@ -106,12 +100,11 @@ struct Input {
 
 impl EveryCode {
     /// Visits them all, and compares what they compute pair by pair.
-    pub fn visit(
-        class: &Class,
-        allowance: Allowance,
-        observer: &dyn Observer,
-    ) -> Result<EveryCode, ExactError> {
-        let overlaps = Overlaps::within(class, allowance)?;
+    pub fn visit(class: &Class, context: Context<'_>) -> Result<EveryCode, ExactError> {
+        let Context {
+            memory, observer, ..
+        } = context;
+        let overlaps = Overlaps::within(class, memory)?;
         let codes = check_visits(class)?;
         let inputs = inputs(class);
         let mut visitor = Visitor::new(class, &overlaps, &inputs);
@@ -127,7 +120,7 @@ impl EveryCode {
                     share: None,
                 };
                 if observer.hear(progress).is_break() {
-                    return Err(ExactError::Stopped);
+                    return Err(Stopped.into());
                 }
             }
         }
@@ -173,7 +166,7 @@ impl EveryCode {
     ///
     /// # Panics
     /// If the temperature is not above 0.
-    pub fn alike(&self, tau: f64, observer: &dyn Observer) -> Result<Alike, Stopped> {
+    pub fn alike(&self, tau: f64, context: Context<'_>) -> Result<Alike, Stopped> {
         assert!(tau > 0.0, "a temperature above 0: {tau}");
         let probabilities = self.probabilities(tau);
         let steps = self.steps.len();
@@ -184,7 +177,7 @@ impl EveryCode {
             all: Some(self.functions.len() as u64),
             share: None,
         };
-        let question = || observer.hear(progress);
+        let question = || context.observer.hear(progress);
         let mut asking = Asking::new(&question);
         for (i, a) in self.functions.iter().enumerate() {
             if probabilities[i] == 0.0 {

@@ -1,12 +1,14 @@
 //! Samples overlaps of independent replicas by heat-bath chains (paper, G.2 and App. D).
 
 use super::{Alike, Observables, Value};
-use crate::dynamics::chain::{ChainError, Chains, Kernel, Order, Settings};
+use crate::dynamics::chain::{ChainError, Chains, Settings};
 use crate::landscape::gauge::{OverlapError, Overlaps};
 use crate::model::class::Class;
+use crate::support::context::Context;
 use crate::support::memory::Allowance;
 use crate::support::stats::{Autocorrelation, chi_square_tail, integrated_time, mean_with_error};
-use crate::support::watch::{Observer, Progress};
+use crate::support::watch::{Progress, Stopped};
+use std::ops::ControlFlow;
 use thiserror::Error;
 
 /// How much is sampled.
@@ -34,6 +36,9 @@ pub enum SampleError {
     /// No overlaps.
     #[error(transparent)]
     Overlap(#[from] OverlapError),
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// What replicas showed.
@@ -58,40 +63,40 @@ const FEW: u64 = 16;
 const LEVEL: f64 = 0.01;
 
 /// Samples overlaps: every replica does its sweeps once to forget its start, and once more while all
-/// pairs are compared, every so many sweeps that what is compared is nearly independent. None where
-/// the observer stopped it.
+/// pairs are compared, every so many sweeps that what is compared is nearly independent.
 ///
 /// # Panics
 /// If there are fewer than 2 replicas or sweeps, or the temperature is negative.
 pub fn sample(
     class: &Class,
     sampling: Sampling,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<Option<Sampled>, SampleError> {
+    context: Context<'_>,
+) -> Result<Sampled, SampleError> {
     assert!(sampling.replicas >= 2, "2 replicas or more");
     assert!(sampling.sweeps >= 2, "2 sweeps or more");
     let numbers = u128::from(sampling.sweeps)
         .checked_mul(2 * sampling.replicas as u128 * size_of::<f64>() as u128);
     let what = format!("the rewards of {} sweeps", sampling.sweeps);
-    allowance.check(&what, numbers).map_err(ChainError::from)?;
-    let overlaps = Overlaps::within(class, allowance)?;
-    let mut replicas = Replicas::new(class, sampling, allowance)?;
+    let fits = context.memory.check(&what, numbers);
+    fits.map_err(ChainError::from)?;
+    let overlaps = Overlaps::within(class, context.memory)?;
+    let mut replicas = Replicas::new(class, sampling, context.memory)?;
     let all = 2 * sampling.sweeps;
-    let goes_on = |done: u64| {
+    let go_on = |done: u64| {
         let progress = Progress {
             unit: "sweeps",
             done,
             all: Some(all),
             share: None,
         };
-        observer.hear(progress).is_continue()
+        match context.observer.hear(progress) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stopped),
+        }
     };
     let mut before = vec![Vec::new(); sampling.replicas];
     for sweep in 0..sampling.sweeps {
-        if !goes_on(sweep) {
-            return Ok(None);
-        }
+        go_on(sweep)?;
         replicas.sweep(&mut before);
     }
     let half = sampling.sweeps as usize / 2;
@@ -103,16 +108,14 @@ pub fn sample(
     let mut during = vec![Vec::new(); sampling.replicas];
     let mut pairs = Pairs::new(class, sampling.replicas);
     for sweep in 0..sampling.sweeps {
-        if !goes_on(sampling.sweeps + sweep) {
-            return Ok(None);
-        }
+        go_on(sampling.sweeps + sweep)?;
         replicas.sweep(&mut during);
         if (sweep + 1).is_multiple_of(stride) {
             pairs.measure(&overlaps, &replicas);
         }
     }
     let means: Vec<f64> = during.iter().map(|series| mean(series)).collect();
-    Ok(Some(Sampled {
+    Ok(Sampled {
         alike: pairs.alike(),
         mean_reward: Value {
             mean: mean(&means),
@@ -121,7 +124,7 @@ pub fn sample(
         memory,
         stride,
         replicas_agree: agree(&during),
-    }))
+    })
 }
 
 /// The longest memory; a replica whose memory is not known is the slowest.
@@ -181,21 +184,16 @@ struct Replicas {
 }
 
 impl Replicas {
-    fn new(class: &Class, sampling: Sampling, allowance: Allowance) -> Result<Self, SampleError> {
-        let settings = Settings {
-            kernel: Kernel::HeatBath,
-            order: Order::of(class),
-        };
-        let together = Chains::side_by_side(class) as u64;
-        let end = sampling.first + sampling.replicas as u64;
+    fn new(class: &Class, sampling: Sampling, memory: Allowance) -> Result<Self, SampleError> {
+        let builder = Chains::builder(class, Settings::of(class))
+            .seed(sampling.seed)
+            .numbers(sampling.first..sampling.first + sampling.replicas as u64)
+            .within(memory);
         let (mut groups, mut places) = (Vec::new(), Vec::new());
-        let mut start = sampling.first;
-        while start < end {
-            let stop = ((start / together + 1) * together).min(end);
-            let chains = Chains::new(class, settings, sampling.seed, start..stop, allowance)?;
-            places.extend((0..(stop - start) as usize).map(|place| (groups.len(), place)));
+        for group in builder.groups() {
+            let chains = group.start()?;
+            places.extend((0..chains.count()).map(|place| (groups.len(), place)));
             groups.push(chains);
-            start = stop;
         }
         Ok(Replicas {
             groups,

@@ -101,9 +101,11 @@ fn tempering_taken_up_again_goes_on_as_before() {
         let mut through = temper(class, settings, &ladder, 6, 3);
         (0..31).for_each(|_| through.sweep());
         let state = through.state();
-        let mut again =
-            Tempering::resume(class, settings, &ladder, 6, 3, &state, Allowance::default())
-                .unwrap();
+        let mut again = Tempering::builder(class, settings, &ladder)
+            .seed(6)
+            .number(3)
+            .resume(&state)
+            .unwrap();
         assert_eq!(again.state(), state);
         (0..40).for_each(|_| through.sweep());
         (0..40).for_each(|_| again.sweep());
@@ -118,7 +120,11 @@ fn tempering_taken_up_again_goes_on_as_before() {
 fn a_ladder_of_one_rung_is_a_chain() {
     let class = class("z:3", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
     let mut tempering = temper(&class, HEAT_BATH, &[0.01], 8, 2);
-    let mut chains = Chains::new(&class, HEAT_BATH, 8, 16..17, Allowance::default()).unwrap();
+    let mut chains = Chains::builder(&class, HEAT_BATH)
+        .seed(8)
+        .numbers(16..17)
+        .start()
+        .unwrap();
     for _ in 0..50 {
         tempering.sweep();
         chains.sweep(&[0.01]);

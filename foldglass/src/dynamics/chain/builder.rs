@@ -1,0 +1,103 @@
+//! Begins and resumes chains.
+
+use super::{ChainError, Chains, Settings, State, random_code};
+use crate::model::class::Class;
+use crate::model::policy::Code;
+use crate::support::memory::Allowance;
+use crate::support::stream::Stream;
+use std::ops::Range;
+
+/// What chains are begun or resumed with. Made by [`Chains::builder`].
+#[derive(Debug, Clone)]
+#[must_use = "chains begin with `start`, `start_at` or `resume`"]
+pub struct ChainsBuilder<'a> {
+    pub(super) class: &'a Class,
+    pub(super) settings: Settings,
+    pub(super) seed: u64,
+    pub(super) numbers: Range<u64>,
+    pub(super) memory: Allowance,
+}
+
+impl Chains {
+    /// Chains of these settings on a class: chain 0 of seed 0, within 8 GiB, unless told otherwise.
+    pub fn builder(class: &Class, settings: Settings) -> ChainsBuilder<'_> {
+        ChainsBuilder {
+            class,
+            settings,
+            seed: 0,
+            numbers: 0..1,
+            memory: Allowance::default(),
+        }
+    }
+}
+
+impl<'a> ChainsBuilder<'a> {
+    /// The seed of all chains. Each draws from the stream of its number.
+    pub fn seed(self, seed: u64) -> Self {
+        ChainsBuilder { seed, ..self }
+    }
+
+    /// The numbers of the chains. Those started together lie within one group of [`Chains::side_by_side`]: see
+    /// [`ChainsBuilder::groups`].
+    pub fn numbers(self, numbers: Range<u64>) -> Self {
+        ChainsBuilder { numbers, ..self }
+    }
+
+    /// The memory that the chains may take.
+    pub fn within(self, memory: Allowance) -> Self {
+        ChainsBuilder { memory, ..self }
+    }
+
+    /// The same chains in groups that share vectors.
+    pub fn groups(self) -> impl Iterator<Item = ChainsBuilder<'a>> {
+        let together = Chains::side_by_side(self.class) as u64;
+        let Range { mut start, end } = self.numbers.clone();
+        std::iter::from_fn(move || {
+            let first = start;
+            start = end.min((first / together + 1) * together);
+            (first < end).then(|| self.clone().numbers(first..start))
+        })
+    }
+
+    /// Starts the chains from uniformly random codes.
+    ///
+    /// # Panics
+    /// If there are no chains, or they belong to several groups.
+    pub fn start(self) -> Result<Chains, ChainError> {
+        let mut streams = self.streams();
+        let random = |stream| random_code(self.class, stream);
+        let codes = streams.iter_mut().map(random).collect();
+        Chains::from_codes(self, codes, streams)
+    }
+
+    /// Starts them from given codes.
+    ///
+    /// # Panics
+    /// As for `start`, or if there is not one code for each chain, all of the class.
+    pub fn start_at(self, codes: Vec<Code>) -> Result<Chains, ChainError> {
+        let is_of_class = |code: &Code| code.class() == self.class;
+        assert!(codes.iter().all(is_of_class), "codes of one class");
+        let streams = self.streams();
+        Chains::from_codes(self, codes, streams)
+    }
+
+    /// Resumes them where `state` left them.
+    ///
+    /// # Panics
+    /// As for `start`, or if the state is of other chains.
+    pub fn resume(self, state: &State) -> Result<Chains, ChainError> {
+        let code = |actions: &Vec<_>| Code::from_fn(self.class, |cell| actions[cell]);
+        let codes = state.actions.iter().map(code).collect();
+        let streams = self.streams().into_iter().zip(&state.positions);
+        let streams = streams.map(|(stream, &position)| stream.at(position));
+        let streams = streams.collect();
+        let mut chains = Chains::from_codes(self, codes, streams)?;
+        chains.order = chains.order.at(state.order_position);
+        Ok(chains)
+    }
+
+    fn streams(&self) -> Vec<Stream> {
+        let stream = |number| Stream::new(self.seed, number);
+        self.numbers.clone().map(stream).collect()
+    }
+}
