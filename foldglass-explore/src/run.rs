@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use foldglass::dynamics::cavi::{self, Outcome, Resets, Runs as CaviRuns};
-use foldglass::dynamics::chain::{Chains, Kernel, Schedule};
+use foldglass::dynamics::chain::{Chains, Kernel};
+use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Code, Policy, Reward};
 use foldglass_report::error::Error;
 use foldglass_report::words::counted;
@@ -146,11 +147,7 @@ impl Run {
                     last.reward = outcome.expected_reward;
                 }
                 let class = &self.known.class;
-                let rows = |policy: Policy| -> Vec<f64> {
-                    (0..class.cells())
-                        .flat_map(|cell| policy.row(cell))
-                        .collect()
-                };
+                let rows = |policy: Policy| policy.rows().to_vec();
                 json!({
                     "kind": "cavi",
                     "reward": { "text": null, "value": outcome.expected_reward },

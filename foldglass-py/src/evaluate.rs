@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::class::Class;
 use crate::error;
 
-/// A policy as the kernels read it: evaluating it again costs no conversion.
+/// A policy. Evaluating it again at once, unchanged, costs no conversion.
 #[pyclass(frozen, module = "foldglass._native")]
 pub struct Policy {
     class: Py<Class>,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::dynamics::cavi::{Convention, Quench, Resets};
-use foldglass::dynamics::chain::Schedule;
+use foldglass::dynamics::schedule::Schedule;
 use foldglass::model::policy::{InitialLaw, POLICY_FORMAT};
 use foldglass::{Class, ClassSpec};
 use foldglass_study::method::{put, put_some};
@@ -166,7 +166,7 @@ impl CaviArgs {
                     known.spec()
                 )));
             }
-            let rows: Vec<Vec<f64>> = (0..class.cells()).map(|c| policy.row(c)).collect();
+            let rows: Vec<&[f64]> = (0..class.cells()).map(|c| policy.row(c)).collect();
             put(fields, key, json!({ "rows": rows }));
             known = Some(class);
         }

@@ -9,7 +9,8 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::dynamics::chain::{Kernel, Order, Schedule};
+use foldglass::dynamics::chain::{Kernel, Order};
+use foldglass::dynamics::schedule::Schedule;
 use foldglass::model::policy::PolicyForm;
 use foldglass::support::stats::Summary;
 use foldglass::{Class, ClassSpec, Policy};

@@ -140,7 +140,7 @@ impl Evaluation {
         (0..class.cells()).try_for_each(|cell| {
             let chosen = match &self.code {
                 Some(code) => code.action(cell).into(),
-                None => numbers(&self.policy.row(cell)).into(),
+                None => numbers(self.policy.row(cell)).into(),
             };
             let mut entries = key_entries(cell, &class.key(cell)).to_vec();
             entries.push(chosen);

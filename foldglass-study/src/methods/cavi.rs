@@ -3,7 +3,7 @@
 use foldglass::dynamics::cavi::{
     self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs, RunsBuilder,
 };
-use foldglass::dynamics::chain::Schedule;
+use foldglass::dynamics::schedule::Schedule;
 use foldglass::model::policy::InitialLaw;
 use foldglass::{Allowance, Class, Code, Policy};
 use serde::{Deserialize, Serialize};
@@ -365,11 +365,8 @@ impl Plan {
 }
 
 fn digest_of(policy: &Policy) -> String {
-    let cells = 0..policy.class().cells();
-    let bytes: Vec<u8> = cells
-        .flat_map(|cell| policy.row(cell))
-        .flat_map(f64::to_le_bytes)
-        .collect();
+    let rows = policy.rows().iter();
+    let bytes: Vec<u8> = rows.flat_map(|p| p.to_le_bytes()).collect();
     digest(&bytes)
 }
 
@@ -435,8 +432,8 @@ impl InProgress {
         } = self.runs.outcome(run);
         let policy = || {
             let policy = self.runs.policy(run);
-            let cells = 0..policy.class().cells();
-            cells.map(|cell| policy.row(cell)).collect()
+            let rows = policy.rows().chunks_exact(policy.class().q());
+            rows.map(<[f64]>::to_vec).collect()
         };
         End {
             iterations: self.runs.done() as u64,

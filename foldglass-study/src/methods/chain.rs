@@ -2,9 +2,9 @@
 //! (paper, section 2.2 and G).
 
 use foldglass::dynamics::chain::{
-    self, Chains, ChainsBuilder, Kernel, Order, Schedule, Tempering, TemperingBuilder,
-    TemperingState,
+    self, Chains, ChainsBuilder, Kernel, Order, Tempering, TemperingBuilder, TemperingState,
 };
+use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Class, Code};
 use serde::{Deserialize, Serialize};
 

@@ -19,10 +19,11 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use crate::model::class::{Class, Group, PANEL};
-use crate::model::policy::{Policy, Table};
-use crate::reward::evaluate::{Passes, Scale};
+use crate::model::class::Class;
+use crate::model::policy::Policy;
+use crate::reward::evaluate::{Passes, PolicyTable, Scale};
 use crate::reward::kernels::Kernels;
+use crate::reward::layout;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::stream::Stream;
 use regulator::Regulator;
@@ -72,15 +73,15 @@ pub struct Runs {
     memory: Allowance,
     passes: Passes,
     kernels: Kernels,
-    table: Table,
+    table: PolicyTable,
     regulator: Regulator,
     /// J of each run's policy at its last gradient.
     rewards: Vec<f64>,
     /// Logits, kept for the gradient rule alone.
     logits: Vec<f64>,
     streams: Vec<Stream>,
-    /// By place in a table of cells: which of all tosses decides, run by run and cell by cell; behind them
-    /// all comes one for idle lanes.
+    /// By place in a table of cells, an index into `bytes`: run times cells plus cell. The last entry of
+    /// `bytes` serves padding.
     tosses: Vec<u32>,
     /// By group: its first node, the last that the way back comes to.
     first_nodes: Vec<usize>,
@@ -94,16 +95,7 @@ impl Runs {
     /// The number of runs that share vectors on a class: 8 where windows show no symbol but x_t and
     /// one that leaves, else 1.
     pub fn side_by_side(class: &Class) -> usize {
-        let past = class.shape().window.past;
-        let is_narrow = |group: &Group| {
-            let leaving = usize::from(group.before > 0 && group.before == past);
-            group.before + group.after == leaving
-        };
-        if class.groups().iter().all(is_narrow) {
-            PANEL
-        } else {
-            1
-        }
+        layout::side_by_side(class)
     }
 
     /// Holds the runs to a prior: in place of entropies, divergences from it count. Before the first
@@ -112,36 +104,35 @@ impl Runs {
     /// # Panics
     /// If the prior is of another class.
     pub fn with_prior(mut self, prior: &Policy) -> Result<Runs, PriorError> {
-        let Table { class, planes, .. } = &self.table;
-        assert!(prior.class() == class, "a prior of another class");
-        self.regulator.set_prior(prior, planes, self.memory)?;
+        let layout = &self.table.layout;
+        assert!(prior.class() == &layout.class, "a prior of another class");
+        self.regulator.set_prior(prior, layout, self.memory)?;
         Ok(self)
     }
 
     /// The bytes that a convention takes beside [`Runs::bytes`], and a prior where there is one.
     pub fn regulator_bytes(class: &Class, convention: Convention, prior: bool) -> u128 {
-        let planes = class.planes(Runs::side_by_side(class));
-        Regulator::bytes(&planes, convention, prior)
+        let sizes = Passes::sizes(class, Runs::side_by_side(class));
+        Regulator::bytes(sizes, convention, prior)
     }
 
     /// The bytes that runs on a class take, those side by side together.
     pub fn bytes(class: &Class, rule: Rule) -> Option<u128> {
-        let planes = class.planes(Runs::side_by_side(class));
+        let sizes = Passes::sizes(class, Runs::side_by_side(class));
         let logits = match rule {
             Rule::Cavi { .. } => 0,
-            Rule::Gradient { .. } => 8 * planes.entries as u128,
+            Rule::Gradient { .. } => 8 * sizes.entries as u128,
         };
-        Passes::bytes(&planes)?.checked_add(logits)
+        Passes::bytes(sizes)?.checked_add(logits)
     }
 
     /// What `resume` needs.
     pub fn state(&self) -> State {
-        let (cells, q) = (0..self.table.class.cells(), self.table.class.q());
+        let layout = &self.table.layout;
         let rows = |entries: &[f64], replica: usize| -> Vec<f64> {
-            let places = cells.clone().map(|cell| self.table.place(cell, replica));
-            places
-                .flat_map(|place| (0..q).map(move |a| entries[place.at(a)]))
-                .collect()
+            let mut rows = vec![0.0; layout.class.cells() * layout.class.q()];
+            layout.gather_rows(entries, replica, &mut rows);
+            rows
         };
         let all = |entries: &[f64]| (0..self.streams.len()).map(|r| rows(entries, r)).collect();
         State {
@@ -168,12 +159,11 @@ impl Runs {
             streams.len()
         );
         let passes = Passes::new(class, replicas, Scale::Probability, memory)?;
-        let table = Table::zeros(class, passes.planes.clone());
-        let mut tosses = vec![(streams.len() * class.cells()) as u32; passes.planes.cell_entries];
+        let layout = passes.layout.clone();
+        let mut tosses = vec![(streams.len() * class.cells()) as u32; layout.sizes.cells];
         for run in 0..streams.len() {
-            for cell in 0..class.cells() {
-                let place = table.place(cell, run).cell;
-                tosses[place] = (run * class.cells() + cell) as u32;
+            for (cell, place) in layout.places(run).enumerate() {
+                tosses[place.cell] = (run * class.cells() + cell) as u32;
             }
         }
         let mut first_nodes = vec![usize::MAX; class.groups().len()];
@@ -181,21 +171,21 @@ impl Runs {
             first_nodes[node.group] = first_nodes[node.group].min(n);
         }
         let logits = match settings.rule {
-            Rule::Gradient { .. } => vec![0.0; passes.planes.entries],
+            Rule::Gradient { .. } => vec![0.0; layout.sizes.entries],
             Rule::Cavi { .. } => Vec::new(),
         };
         Ok(Runs {
             settings,
             memory,
             kernels: Kernels::best(),
-            regulator: Regulator::new(class, &settings, &passes.planes),
+            regulator: Regulator::new(class, &settings, layout.sizes),
             rewards: vec![0.0; streams.len()],
-            mask: vec![0; passes.planes.cell_entries],
+            mask: vec![0; layout.sizes.cells],
             bytes: vec![0; streams.len() * class.cells() + 1],
             logits,
             tosses,
             first_nodes,
-            table,
+            table: PolicyTable::zeros(layout),
             passes,
             streams,
             done: 0,
@@ -203,7 +193,7 @@ impl Runs {
     }
 
     fn redraw(&mut self, cell: usize, replica: usize) {
-        let mut row = vec![0.0; self.table.class.q()];
+        let mut row = vec![0.0; self.table.layout.class.q()];
         self.settings
             .initial
             .draw(&mut self.streams[replica], &mut row);

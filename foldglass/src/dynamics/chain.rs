@@ -9,7 +9,6 @@
 mod blocks;
 mod builder;
 mod cells;
-mod schedule;
 mod target;
 mod tempering;
 
@@ -18,6 +17,7 @@ use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::{self, CountError};
 use crate::reward::evaluate::Passes;
+use crate::reward::layout;
 use crate::support::memory::TooLarge;
 use crate::support::names;
 use crate::support::stream::Stream;
@@ -29,7 +29,6 @@ use thiserror::Error;
 
 pub use builder::ChainsBuilder;
 pub use cells::CellChain;
-pub use schedule::{Schedule, UnknownSchedule};
 pub use target::{Gibbs, Target};
 pub use tempering::{Leg, Tempering, TemperingBuilder, TemperingError, TemperingState};
 
@@ -213,7 +212,7 @@ const GROUP_STREAMS: u64 = 1 << 63;
 impl Chains {
     /// The number of chains that share vectors on a class.
     pub fn side_by_side(class: &Class) -> usize {
-        crate::dynamics::cavi::Runs::side_by_side(class)
+        layout::side_by_side(class)
     }
 
     /// How many chains of an order go together on a class, and the bytes that they take.
@@ -222,7 +221,7 @@ impl Chains {
             Order::Cell => (1, count::bytes(class)),
             Order::Step | Order::Forward => {
                 let together = Chains::side_by_side(class);
-                (together, Passes::bytes(&class.planes(together)))
+                (together, Passes::bytes(Passes::sizes(class, together)))
             }
         }
     }

@@ -70,10 +70,10 @@ pub fn active(
         let (before, after) = (seed.row(*cell), endpoint.row(*cell));
         let by_chain = match activity {
             Activity::Changed => state.moving[*cell],
-            Activity::Mixed => mixture(&before) > TOLD_APART,
+            Activity::Mixed => mixture(before) > TOLD_APART,
         };
-        let moves = before.iter().zip(&after).map(|(a, b)| (a - b).abs());
-        by_chain || mixture(&after) > TOLD_APART || moves.fold(0.0, f64::max) > TOLD_APART
+        let moves = before.iter().zip(after).map(|(a, b)| (a - b).abs());
+        by_chain || mixture(after) > TOLD_APART || moves.fold(0.0, f64::max) > TOLD_APART
     };
     (0..state.moving.len()).filter(is_active).collect()
 }
@@ -107,7 +107,7 @@ pub fn residuals(evaluator: &mut Evaluator, policy: &Policy, tau: f64) -> Vec<f6
     let of = |cell: usize| {
         let terms = policy
             .row(cell)
-            .into_iter()
+            .iter()
             .zip(softmax(&evaluator.values(cell), tau));
         terms.fold(0.0, |most: f64, (p, target)| most.max((p - target).abs()))
     };

@@ -205,12 +205,12 @@ fn draw(policy: &Policy, stream: &mut Stream) -> Code {
 /// The sum over all codes of their probability times their reward.
 fn sum(policy: &Policy, asking: &mut Asking<'_>) -> Result<f64, Stopped> {
     let class = policy.class();
-    let rows: Vec<Vec<f64>> = (0..class.cells()).map(|cell| policy.row(cell)).collect();
     let mut code = Code::from_fn(class, |_| 0);
     let mut whole = 0.0;
     loop {
         asking.go_on()?;
-        let cells = code.actions().iter().zip(&rows);
+        let rows = policy.rows().chunks_exact(class.q());
+        let cells = code.actions().iter().zip(rows);
         let weight: f64 = cells.map(|(&action, row)| row[action as usize]).product();
         if weight > 0.0 {
             whole += weight * count::reward(&code).to_f64();

@@ -16,8 +16,6 @@
 //! share a node until the window of the shorter one meets its end, so the nodes of several lengths
 //! form a forest and are evaluated once, not once per length.
 
-mod lanes;
-mod planes;
 mod spec;
 mod steps;
 
@@ -29,8 +27,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thiserror::Error;
 
-pub(crate) use lanes::{Lanes, PANEL, Reading, Roles, Vectors};
-pub(crate) use planes::{Place, Planes};
 pub use spec::{ClassSpec, SpecError, WIDEST};
 pub use steps::StepPlace;
 use steps::Steps;
@@ -168,7 +164,7 @@ pub struct Node {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Layout {
+struct Parts {
     task: Task,
     shape: Shape,
     groups: Vec<Group>,
@@ -176,12 +172,11 @@ struct Layout {
     last_nodes: Vec<usize>,
     steps: Steps,
     cells: usize,
-    planes: Arc<Planes>,
 }
 
 /// A task and a shape, with every reachable cell numbered. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Class(Arc<Layout>);
+pub struct Class(Arc<Parts>);
 
 impl Class {
     /// Numbers the reachable cells, or says how much memory a table of them would need.
@@ -224,9 +219,7 @@ impl Class {
             .map(|t| last_node(t).expect("every length ends"))
             .collect();
         let steps = Steps::new(task.longest(), &groups, &nodes, &last_nodes);
-        let correlated = task.inputs().is_correlated();
-        let planes = Arc::new(Planes::new(task.q(), shape, correlated, &groups, 1));
-        Ok(Class(Arc::new(Layout {
+        Ok(Class(Arc::new(Parts {
             task,
             shape,
             groups,
@@ -234,7 +227,6 @@ impl Class {
             last_nodes,
             steps,
             cells,
-            planes,
         })))
     }
 
@@ -271,20 +263,6 @@ impl Class {
     /// The node at which each length of the task ends, in the order of the lengths.
     pub fn last_nodes(&self) -> &[usize] {
         &self.0.last_nodes
-    }
-
-    /// Where the entries of tables lie that hold this many policies side by side.
-    pub(crate) fn planes(&self, replicas: usize) -> Arc<Planes> {
-        match replicas {
-            1 => self.0.planes.clone(),
-            _ => Arc::new(Planes::new(
-                self.q(),
-                self.shape(),
-                self.task().inputs().is_correlated(),
-                self.groups(),
-                replicas,
-            )),
-        }
     }
 
     /// The nodes a rollout of length `task().lengths()[which]` passes, t = 1 first.

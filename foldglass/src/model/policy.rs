@@ -6,9 +6,8 @@
 mod form;
 mod initial;
 
-use crate::model::class::{Class, Place, Planes};
+use crate::model::class::Class;
 use crate::model::quasigroup::Symbol;
-use crate::reward::kernels::Aligned;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use thiserror::Error;
@@ -190,8 +189,8 @@ impl Code {
     /// Gives a cell another action.
     ///
     /// # Panics
-    /// If there is no such cell, or the action is not a symbol: tables of policies have the actions of
-    /// cells side by side, so that an action beyond q would be one of another cell.
+    /// If there is no such cell, or the action is not a symbol: tables of policies hold the actions of
+    /// several cells side by side, so an action beyond q would be one of another cell.
     #[inline]
     pub fn set(&mut self, cell: usize, action: Symbol) {
         let q = self.class.q();
@@ -204,74 +203,44 @@ impl Code {
     }
 }
 
-/// Distributions for each cell of one or several policies side by side, as the kernels read them.
+/// A stochastic policy: a distribution over the q symbols for each cell. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Table {
-    pub class: Class,
-    pub planes: Arc<Planes>,
-    pub entries: Aligned,
+pub struct Policy {
+    class: Class,
+    /// Cell by cell, q probabilities each; shared, so that an evaluator knows a policy again that it has
+    /// laid out.
+    rows: Arc<[f64]>,
 }
-
-impl Table {
-    pub fn zeros(class: &Class, planes: Arc<Planes>) -> Table {
-        let entries = Aligned::zeros(planes.entries);
-        Table {
-            class: class.clone(),
-            planes,
-            entries,
-        }
-    }
-
-    pub fn place(&self, cell: usize, replica: usize) -> Place {
-        self.planes.place(&self.class, cell, replica)
-    }
-
-    pub fn write(&mut self, cell: usize, replica: usize, row: &[f64]) {
-        let place = self.place(cell, replica);
-        for (action, &p) in row.iter().enumerate() {
-            self.entries[place.at(action)] = if p < LEAST_PROBABILITY { 0.0 } else { p };
-        }
-    }
-
-    pub fn row(&self, cell: usize, replica: usize) -> Vec<f64> {
-        let place = self.place(cell, replica);
-        (0..self.class.q())
-            .map(|action| self.entries[place.at(action)])
-            .collect()
-    }
-}
-
-/// A stochastic policy: a distribution over the q symbols for each cell.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Policy(pub(crate) Table);
 
 impl Policy {
-    fn from_fn(class: &Class, mut row: impl FnMut(usize, &mut [f64])) -> Policy {
-        let mut table = Table::zeros(class, class.planes(1));
-        let mut buffer = vec![0.0; class.q()];
-        for cell in 0..class.cells() {
-            buffer.fill(0.0);
-            row(cell, &mut buffer);
-            table.write(cell, 0, &buffer);
+    /// The policy with these probabilities, which are checked already; those below the least become zero.
+    fn new(class: &Class, rows: &[f64]) -> Policy {
+        Policy {
+            class: class.clone(),
+            rows: rows.iter().map(|&p| flushed(p)).collect(),
         }
-        Policy(table)
     }
 
-    /// The policy whose rows a function gives, without a check.
-    pub(crate) fn from_table_rows(class: &Class, row: impl Fn(usize) -> Vec<f64>) -> Policy {
-        Policy::from_fn(class, |cell, to| to.copy_from_slice(&row(cell)))
+    /// The policy with these rows, one behind the other, without a check.
+    pub(crate) fn from_unchecked(class: &Class, rows: &[f64]) -> Policy {
+        debug_assert_eq!(rows.len(), class.cells() * class.q());
+        Policy::new(class, rows)
     }
 
     /// The policy that draws every token uniformly.
     pub fn uniform(class: &Class) -> Policy {
-        Policy::from_fn(class, |_, row| row.fill(1.0 / row.len() as f64))
+        let q = class.q();
+        Policy::new(class, &vec![1.0 / q as f64; class.cells() * q])
     }
 
     /// The policy that follows a code.
     pub fn deterministic(code: &Code) -> Policy {
-        Policy::from_fn(code.class(), |cell, row| {
-            row[code.action(cell) as usize] = 1.0
-        })
+        let (class, q) = (code.class(), code.class().q());
+        let mut rows = vec![0.0; class.cells() * q];
+        for (row, &action) in rows.chunks_exact_mut(q).zip(code.actions()) {
+            row[usize::from(action)] = 1.0;
+        }
+        Policy::new(class, &rows)
     }
 
     /// Checks rows (in the order of the cells) and makes a policy of them.
@@ -285,9 +254,8 @@ impl Policy {
         for (cell, row) in rows.iter().enumerate() {
             check_row(class.q(), cell, row.as_ref())?;
         }
-        Ok(Policy::from_fn(class, |cell, row| {
-            row.copy_from_slice(rows[cell].as_ref())
-        }))
+        let rows: Vec<&[f64]> = rows.iter().map(R::as_ref).collect();
+        Ok(Policy::new(class, &rows.concat()))
     }
 
     /// Checks rows laid one behind the other, q probabilities a cell, and makes a policy of them.
@@ -318,40 +286,53 @@ impl Policy {
                 check_row(q, cell, row)?;
             }
         }
-        let mut table = Table::zeros(class, class.planes(1));
-        let planes = table.planes.clone();
-        planes.write_rows(class, rows, 0, &mut table.entries, LEAST_PROBABILITY);
-        Ok(Policy(table))
+        Ok(Policy::new(class, rows))
     }
 
-    /// Writes the distributions one behind the other, q probabilities a cell.
+    /// Writes the distributions one behind the other, q probabilities per cell.
     ///
     /// # Panics
-    /// If `rows` does not hold q numbers a cell.
+    /// If `rows` does not hold q numbers per cell.
     pub fn rows_into(&self, rows: &mut [f64]) {
-        let Table {
-            class,
-            planes,
-            entries,
-        } = &self.0;
-        planes.read_rows(class, entries, 0, rows);
+        rows.copy_from_slice(&self.rows);
     }
 
     /// Replaces the distribution of a cell.
+    ///
+    /// # Panics
+    /// If there is no such cell.
     pub fn set_row(&mut self, cell: usize, row: &[f64]) -> Result<(), TableError> {
-        check_row(self.0.class.q(), cell, row)?;
-        self.0.write(cell, 0, row);
+        let q = self.class.q();
+        check_row(q, cell, row)?;
+        let rows = Arc::make_mut(&mut self.rows);
+        for (to, &p) in rows[cell * q..][..q].iter_mut().zip(row) {
+            *to = flushed(p);
+        }
         Ok(())
     }
 
     /// The class this is a policy of.
     pub fn class(&self) -> &Class {
-        &self.0.class
+        &self.class
     }
 
     /// The distribution of a cell.
-    pub fn row(&self, cell: usize) -> Vec<f64> {
-        self.0.row(cell, 0)
+    ///
+    /// # Panics
+    /// If there is no such cell.
+    pub fn row(&self, cell: usize) -> &[f64] {
+        let q = self.class.q();
+        &self.rows[cell * q..][..q]
+    }
+
+    /// The distributions of all cells, one behind the other, q probabilities per cell.
+    pub fn rows(&self) -> &[f64] {
+        &self.rows
+    }
+
+    /// The rows, shared.
+    pub(crate) fn shared_rows(&self) -> &Arc<[f64]> {
+        &self.rows
     }
 
     /// The sum over the cells of the entropy of their distributions, in nats.
@@ -359,13 +340,19 @@ impl Policy {
         let term = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
         let cells = 0..self.class().cells();
         cells
-            .map(|cell| self.row(cell).into_iter().map(term).sum::<f64>())
+            .map(|cell| self.row(cell).iter().copied().map(term).sum::<f64>())
             .sum()
     }
 }
 
-/// What `check_row` asks of all rows of Q entries, without a branch. A probability above 1 has a sum above
-/// 1, and one that is no number such a sum.
+/// A probability, or zero where it is below the least.
+#[inline]
+fn flushed(p: f64) -> f64 {
+    if p < LEAST_PROBABILITY { 0.0 } else { p }
+}
+
+/// What `check_row` asks of all rows of Q entries, without a branch. A probability above 1 makes the sum
+/// exceed 1 and NaN makes it NaN, so the test of the sum finds both.
 fn are_distributions<const Q: usize>(rows: &[f64]) -> bool {
     let (rows, _) = rows.as_chunks::<Q>();
     rows.iter().fold(true, |good, row| {

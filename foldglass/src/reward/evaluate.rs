@@ -6,6 +6,7 @@
 
 mod passes;
 mod plan;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,8 @@ use crate::model::policy::Policy;
 use crate::support::memory::{Allowance, TooLarge};
 pub(crate) use passes::{Passes, Wants};
 pub(crate) use plan::Scale;
+use std::sync::Arc;
+pub(crate) use table::PolicyTable;
 
 /// What a policy does, over all inputs.
 ///
@@ -25,7 +28,12 @@ pub(crate) use plan::Scale;
 /// let reward = evaluator.evaluate(&Policy::uniform(&class));
 /// assert!((reward - 0.2).abs() < 1e-15);
 /// ```
-pub struct Evaluator(pub(crate) Passes);
+pub struct Evaluator {
+    passes: Passes,
+    table: PolicyTable,
+    /// The rows that the table holds, of the policy evaluated last.
+    rows: Option<Arc<[f64]>>,
+}
 
 impl Evaluator {
     /// Takes the memory that evaluating policies of `class` needs, once.
@@ -35,50 +43,60 @@ impl Evaluator {
 
     /// Takes that memory if it is within this.
     pub fn within(class: &Class, memory: Allowance) -> Result<Evaluator, TooLarge> {
-        Ok(Evaluator(Passes::new(
-            class,
-            1,
-            Scale::Probability,
-            memory,
-        )?))
+        let passes = Passes::new(class, 1, Scale::Probability, memory)?;
+        Ok(Evaluator {
+            table: PolicyTable::zeros(passes.layout.clone()),
+            rows: None,
+            passes,
+        })
     }
 
     /// The class it evaluates policies of.
     pub fn class(&self) -> &Class {
-        &self.0.class
+        &self.passes.layout.class
     }
 
     /// Whether the class is so wide that an evaluation uses all threads of the rayon pool it is called
     /// in; outside of a pool, and where it is not, the caller's alone. The bits are the same.
     pub fn uses_threads(&self) -> bool {
-        self.0.is_wide()
+        self.passes.is_wide()
     }
 
-    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing.
+    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing. A policy that is evaluated
+    /// again at once, unchanged, is not laid out again.
     ///
     /// # Panics
     /// If the policy belongs to another class.
     pub fn evaluate(&mut self, policy: &Policy) -> f64 {
         assert!(policy.class() == self.class(), "a policy of another class");
-        self.0.run(&policy.0.entries, Wants::ALL);
-        self.0.reward(0)
+        let rows = policy.shared_rows();
+        if !self
+            .rows
+            .as_ref()
+            .is_some_and(|last| Arc::ptr_eq(last, rows))
+        {
+            self.table.set_rows(0, rows);
+            self.rows = Some(rows.clone());
+        }
+        self.passes.run(&self.table.entries, Wants::ALL);
+        self.passes.reward(0)
     }
 
     /// The expected number of times a rollout consults a cell, d(c).
     pub fn visits(&self, cell: usize) -> f64 {
-        self.0.visits[self.0.place(cell).cell]
+        self.passes.visits[self.table.place(cell, 0).cell]
     }
 
     /// d(c)Q(c,a), the derivative of J by pi_c(a).
     pub fn value(&self, cell: usize, action: usize) -> f64 {
-        self.0.values[self.0.place(cell).at(action)]
+        self.passes.values[self.table.place(cell, 0).at(action)]
     }
 
     /// d(c)Q(c,a) for every action of a cell.
     pub fn values(&self, cell: usize) -> Vec<f64> {
-        let place = self.0.place(cell);
+        let place = self.table.place(cell, 0);
         (0..self.class().q())
-            .map(|action| self.0.values[place.at(action)])
+            .map(|action| self.passes.values[place.at(action)])
             .collect()
     }
 
@@ -87,8 +105,8 @@ impl Evaluator {
     /// # Panics
     /// If `visits` does not hold one number a cell.
     pub fn visits_into(&self, visits: &mut [f64]) {
-        let planes = &self.0.planes;
-        planes.read_cells(self.class(), &self.0.visits, 0, visits);
+        let layout = &self.passes.layout;
+        layout.gather_cells(&self.passes.visits, 0, visits);
     }
 
     /// Writes d(c)Q(c,a) of every cell and action, q numbers a cell in the order of the cells; far
@@ -97,8 +115,8 @@ impl Evaluator {
     /// # Panics
     /// If `values` does not hold q numbers a cell.
     pub fn values_into(&self, values: &mut [f64]) {
-        let planes = &self.0.planes;
-        planes.read_rows(self.class(), &self.0.values, 0, values);
+        let layout = &self.passes.layout;
+        layout.gather_rows(&self.passes.values, 0, values);
     }
 
     /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
@@ -112,9 +130,9 @@ impl Evaluator {
     /// The sum of alpha times beta over the states of each node: what the lengths that pass the
     /// node contribute to J. With one length it is J at every step.
     pub fn carried(&mut self, policy: &Policy) -> &[f64] {
-        self.0.carry_all = true;
+        self.passes.carry_all = true;
         self.evaluate(policy);
-        self.0.carry_all = false;
-        &self.0.carried
+        self.passes.carry_all = false;
+        &self.passes.carried
     }
 }

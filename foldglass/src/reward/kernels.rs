@@ -13,18 +13,16 @@ mod carry;
 mod panel;
 mod product;
 mod routes;
-mod rows;
 mod soften;
 mod sums;
 mod vector;
 mod visits;
 
-use crate::model::class::PANEL;
+use crate::reward::layout::PANEL;
 pub(crate) use aligned::Aligned;
 use carry::{Carriers, Returned};
 use product::Product;
 pub(crate) use routes::{Landing, Moves, Origin, Routes};
-pub(crate) use rows::Rows;
 pub(crate) use soften::Soften;
 pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
 use sums::{Targets, Tile};
@@ -103,30 +101,6 @@ macro_rules! loops {
     }};
 }
 
-/// The loops that turn tables to rows and back, as unsafe to call.
-#[derive(Clone, Copy)]
-struct Turners {
-    read: unsafe fn(&Rows<'_>, &[f64], &mut [f64]),
-    write: unsafe fn(&Rows<'_>, &[f64], &mut [f64], f64),
-}
-
-/// Compiles the loops that turn tables, for vectors of four.
-macro_rules! turners {
-    ($v:ty $(, $features:literal)?) => {{
-        $(#[target_feature(enable = $features)])?
-        unsafe fn read(work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
-            // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.read::<$v>(panel, rows) }
-        }
-        $(#[target_feature(enable = $features)])?
-        unsafe fn write(work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
-            // SAFETY: as above.
-            unsafe { work.write::<$v>(rows, panel, least) }
-        }
-        Turners { read, write }
-    }};
-}
-
 /// The loops for one kind of machine, which is the one this runs on: `available` makes no others.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels {
@@ -134,7 +108,6 @@ pub(crate) struct Kernels {
     wide: Loops,
     narrow: Loops,
     carriers: Carriers,
-    turners: Turners,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -153,7 +126,6 @@ const AVX2: Kernels = {
         },
         narrow,
         carriers: Carriers::AVX2,
-        turners: turners!(Avx2, "avx2,fma"),
     }
 };
 
@@ -163,7 +135,6 @@ const PORTABLE: Kernels = {
         wide: loops,
         narrow: loops,
         carriers: Carriers::PORTABLE,
-        turners: turners!(Portable),
     }
 };
 
@@ -328,19 +299,5 @@ impl Kernels {
         work.check(values, mask, policy);
         // SAFETY: just checked, and the machine has the instructions.
         unsafe { (self.loops(work.width).soften)(work, values, mask, policy) }
-    }
-
-    /// Copies a panel to rows in the order of the cells.
-    pub fn read_rows(&self, work: &Rows<'_>, panel: &[f64], rows: &mut [f64]) {
-        work.check(panel, rows);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.turners.read)(work, panel, rows) }
-    }
-
-    /// Copies rows in the order of the cells to a panel; what is below `least` becomes zero.
-    pub fn write_rows(&self, work: &Rows<'_>, rows: &[f64], panel: &mut [f64], least: f64) {
-        work.check(panel, rows);
-        // SAFETY: just checked, and the machine has the instructions.
-        unsafe { (self.turners.write)(work, rows, panel, least) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Problem, brute_force, problems, rows_from};
 use foldglass::dynamics::cavi::{Convention, PriorError, Quench, Rule, Runs, Settings};
-use foldglass::dynamics::chain::Schedule;
+use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Class, InputLaw, Policy, Shape};
 use proptest::prelude::*;
 
@@ -116,7 +116,7 @@ proptest! {
             let mut run = objective.run(&rows, Rule::Gradient { step });
             run.advance(1);
             for cell in some_cells(&class, seed) {
-                let moved = run.policy(0).row(cell);
+                let moved = run.policy(0).row(cell).to_vec();
                 let logs: Vec<f64> =
                     moved.iter().zip(&rows[cell]).map(|(new, old)| (new / old).ln()).collect();
                 // The components of the gradient sum to zero, which the softmax does not show.
@@ -212,7 +212,7 @@ fn a_target_is_the_best_row_given_all_others() {
                     changed[cell] = row;
                     objective.of(&changed)
                 };
-                let target = run.policy(0).row(cell);
+                let target = run.policy(0).row(cell).to_vec();
                 let best = with(target.clone());
                 let grid = 400;
                 let values = (0..=grid).map(|n| {

@@ -289,7 +289,7 @@ fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread
         let order = shuffled(mixed.len(), stream);
         for cell in order.into_iter().map(|n| mixed[n]) {
             let (row, mut point) = (policy.row(cell), vec![0.0; 5]);
-            point[compatible(&row, stream)] = 1.0;
+            point[compatible(row, stream)] = 1.0;
             let middle: Vec<f64> = row.iter().zip(&point).map(|(a, b)| (a + b) / 2.0).collect();
             for row in [middle, point] {
                 moving.set_row(cell, &row).expect("a row of probabilities");
@@ -299,7 +299,7 @@ fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread
         }
         for _ in 0..DRAWN {
             let code = Code::from_fn(&class, |cell| {
-                compatible(&policy.row(cell), stream) as Symbol
+                compatible(policy.row(cell), stream) as Symbol
             });
             spread.compatible += 1;
             spread.compatible_same += u64::from(count::reward(&code).is_one());

@@ -43,7 +43,7 @@ fn all_codes(class: &Class) -> Vec<(Code, f64)> {
 
 /// J-tilde: J averaged over codes whose cells are drawn independently.
 fn annealed(policy: &Policy, codes: &[(Code, f64)]) -> f64 {
-    let rows: Vec<Vec<f64>> = (0..policy.class().cells()).map(|c| policy.row(c)).collect();
+    let rows: Vec<&[f64]> = (0..policy.class().cells()).map(|c| policy.row(c)).collect();
     let term = |(code, reward): &(Code, f64)| {
         let actions = code.actions().iter().zip(&rows);
         let chance: f64 = actions.map(|(&action, row)| row[action as usize]).product();
@@ -382,7 +382,7 @@ pub fn gradient(bench: &Bench) -> Result<Option<Gradient>, Error> {
             let step = 1e-5;
             let moved = |evaluator: &mut Evaluator, by: f64| {
                 // From the first action to the second, of which there is enough.
-                let mut changed = row.clone();
+                let mut changed = row.to_vec();
                 changed[0] += by;
                 changed[1] -= by;
                 evaluator.evaluate(&with_row(&policy, cell, &changed))
@@ -451,7 +451,7 @@ fn updated(policy: &Policy, evaluator: &Evaluator, share: f64) -> Policy {
     let mut other = policy.clone();
     for cell in 0..policy.class().cells() {
         let target = softmax(&evaluator.values(cell), COLD_TAU);
-        let row = mixed(&policy.row(cell), &target, share);
+        let row = mixed(policy.row(cell), &target, share);
         other.set_row(cell, &row).expect("a row of probabilities");
     }
     other
@@ -505,7 +505,7 @@ fn is_best(
         TAU * terms.sum::<f64>() - evaluator.evaluate(&with_row(policy, cell, row))
     };
     let least = loss(best);
-    let mut row = policy.row(cell);
+    let mut row = policy.row(cell).to_vec();
     [1.0, 0.03, 0.001].into_iter().all(|share| {
         (0..10).all(|_| {
             InitialLaw::UNorm.draw(stream, &mut row);

@@ -83,7 +83,7 @@ impl<'a> RunsBuilder<'a> {
         let mut runs = Runs::empty(self)?;
         for replica in 0..runs.streams.len() {
             for cell in 0..class.cells() {
-                runs.put(cell, replica, &policy.row(cell));
+                runs.put(cell, replica, policy.row(cell));
             }
         }
         Ok(runs)

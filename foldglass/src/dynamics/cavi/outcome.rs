@@ -31,8 +31,7 @@ pub struct Outcome {
 impl Runs {
     /// The policy of a run.
     pub fn policy(&self, run: usize) -> Policy {
-        let class = &self.table.class;
-        Policy::from_table_rows(class, |cell| self.table.row(cell, run))
+        Policy::from_unchecked(&self.table.layout.class, &self.table.rows(run))
     }
 
     /// Takes the gradient at the present policies, which [`Runs::residual`] and [`Runs::outcome`]
@@ -52,7 +51,7 @@ impl Runs {
 
     /// The largest |target - pi| of a run, as last measured.
     pub fn residual(&self, run: usize) -> f64 {
-        let cells = 0..self.table.class.cells();
+        let cells = 0..self.table.layout.class.cells();
         cells
             .map(|cell| self.distance(cell, run))
             .fold(0.0, f64::max)
@@ -70,7 +69,7 @@ impl Runs {
     /// The largest |target - pi| over the actions of a cell; a cell without a target stays put.
     fn distance(&self, cell: usize, run: usize) -> f64 {
         let place = self.table.place(cell, run);
-        let values: Vec<f64> = (0..self.table.class.q())
+        let values: Vec<f64> = (0..self.table.layout.class.q())
             .map(|a| self.passes.values[place.at(a)])
             .collect();
         let (tau, visits) = (self.measured_tau(), self.passes.visits[place.cell]);
@@ -88,7 +87,7 @@ impl Runs {
 
     /// How a run stands, as last measured. Ties in the greedy code draw from its stream.
     pub fn outcome(&mut self, run: usize) -> Outcome {
-        let class = self.table.class.clone();
+        let class = self.table.layout.class.clone();
         let (mut residual, mut entropy, mut regulator) = (0.0f64, 0.0, 0.0);
         let mut actions: Vec<Symbol> = Vec::with_capacity(class.cells());
         let mut greedy_ties = 0;

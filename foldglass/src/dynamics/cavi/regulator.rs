@@ -35,9 +35,10 @@
 //! At tau = 0 nothing is regulated: neither convention nor prior has a part.
 
 use super::settings::Settings;
-use crate::model::class::{Class, Place, Planes};
-use crate::model::policy::{Policy, Table};
-use crate::reward::evaluate::Wants;
+use crate::model::class::Class;
+use crate::model::policy::Policy;
+use crate::reward::evaluate::{PolicyTable, Wants};
+use crate::reward::layout::{Layout, Place, Sizes};
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::names;
 use std::fmt;
@@ -124,11 +125,11 @@ pub(super) struct Fields {
 }
 
 impl Regulator {
-    pub fn new(class: &Class, settings: &Settings, planes: &Planes) -> Regulator {
+    pub fn new(class: &Class, settings: &Settings, sizes: Sizes) -> Regulator {
         let lengths = class.task().lengths();
         let bonus = match settings.convention {
             Convention::Uniform => 0,
-            Convention::Occupancy => planes.cell_entries,
+            Convention::Occupancy => sizes.cells,
         };
         Regulator {
             convention: settings.convention,
@@ -139,12 +140,12 @@ impl Regulator {
     }
 
     /// The bytes that a convention takes beside the runs, and those of a prior where there is one.
-    pub fn bytes(planes: &Planes, convention: Convention, prior: bool) -> u128 {
+    pub fn bytes(sizes: Sizes, convention: Convention, prior: bool) -> u128 {
         let bonus = match convention {
             Convention::Uniform => 0,
-            Convention::Occupancy => planes.cell_entries,
+            Convention::Occupancy => sizes.cells,
         };
-        let prior = if prior { planes.entries } else { 0 };
+        let prior = if prior { sizes.entries } else { 0 };
         8 * (bonus + prior) as u128
     }
 
@@ -152,21 +153,21 @@ impl Regulator {
     pub fn set_prior(
         &mut self,
         prior: &Policy,
-        planes: &Planes,
+        layout: &Layout,
         allowance: Allowance,
     ) -> Result<(), PriorError> {
-        let bytes = Regulator::bytes(planes, Convention::Uniform, true);
+        let bytes = Regulator::bytes(layout.sizes, Convention::Uniform, true);
         allowance.check("a prior", Some(bytes))?;
         let class = prior.class();
-        let (mut entries, mut lowest) = (vec![0.0; planes.entries], 0.0f64);
+        let (mut entries, mut lowest) = (vec![0.0; layout.sizes.entries], 0.0f64);
         for cell in 0..class.cells() {
-            for (action, p) in prior.row(cell).into_iter().enumerate() {
-                if p == 0.0 {
+            for (action, p) in prior.row(cell).iter().enumerate() {
+                if *p == 0.0 {
                     return Err(PriorError::Forbids { cell, action });
                 }
                 lowest = lowest.max(-p.ln());
-                for replica in 0..planes.replicas {
-                    entries[planes.place(class, cell, replica).at(action)] = p.ln();
+                for replica in 0..layout.replicas {
+                    entries[layout.place(cell, replica).at(action)] = p.ln();
                 }
             }
         }
@@ -211,11 +212,11 @@ impl Regulator {
     /// Computes the bonus of every cell for the passes: lambda (G(c) + the highest -ln p). A rollout
     /// of one length consults the same number of cells whatever it does, so raising all of them alike
     /// moves no target; messages below zero would be taken for zeros.
-    pub fn renew_bonus(&mut self, tau: f64, table: &Table) {
-        let (q, lambda) = (table.class.q(), self.temperature(tau));
+    pub fn renew_bonus(&mut self, tau: f64, table: &PolicyTable) {
+        let (q, lambda) = (table.layout.class.q(), self.temperature(tau));
         let raise = self.prior.as_ref().map_or(0.0, |prior| prior.lowest);
         let mut bonus = std::mem::take(&mut self.bonus);
-        let groups = table.planes.groups.iter();
+        let groups = table.layout.groups.iter();
         for panels in groups.flat_map(|group| group.panels(q)) {
             let width = panels.width;
             let cells = bonus[panels.cells].chunks_exact_mut(width);

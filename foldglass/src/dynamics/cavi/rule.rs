@@ -43,7 +43,7 @@ impl Runs {
         }
         let coin = Coin::new(share);
         for replica in 0..self.streams.len() {
-            let mut bytes = vec![0; self.table.class.cells()];
+            let mut bytes = vec![0; self.table.layout.class.cells()];
             self.streams[replica].fill(&mut bytes);
             for (cell, &byte) in bytes.iter().enumerate() {
                 if coin.toss(byte, &mut self.streams[replica]) {
@@ -55,7 +55,7 @@ impl Runs {
 
     /// Draws the mask, each run's from its own stream in the order of the cells.
     fn choose(&mut self, coin: Coin) {
-        let cells = self.table.class.cells();
+        let cells = self.table.layout.class.cells();
         for (bytes, stream) in self.bytes.chunks_exact_mut(cells).zip(&mut self.streams) {
             stream.fill(bytes);
             coin.toss_all(bytes, stream);
@@ -68,7 +68,7 @@ impl Runs {
     /// Sends all messages forwards. Where entropies will come back with the rewards, the rewards
     /// alone come back first, for J.
     fn send(&mut self, tau: f64) {
-        let nodes = self.table.class.nodes().len();
+        let nodes = self.table.layout.class.nodes().len();
         for n in 0..nodes {
             self.passes.renew_sent(n, &self.table.entries);
         }
@@ -101,7 +101,7 @@ impl Runs {
     /// Takes the whole gradient at the present policies.
     pub(super) fn take_gradient(&mut self, tau: f64) {
         self.send(tau);
-        for n in (0..self.table.class.nodes().len()).rev() {
+        for n in (0..self.table.layout.class.nodes().len()).rev() {
             self.bring_back(n, tau);
         }
         if !self.regulator.is_soft(tau) {
@@ -112,7 +112,7 @@ impl Runs {
     /// Takes the gradient, from the last step to the first, and moves the masked cells of a group as
     /// soon as no step needs its old policy any more: its values are still close at hand then.
     fn ascend(&mut self, damping: f64) {
-        let (class, tau) = (self.table.class.clone(), self.tau());
+        let (class, tau) = (self.table.layout.class.clone(), self.tau());
         self.send(tau);
         for (n, node) in class.nodes().iter().enumerate().rev() {
             self.bring_back(n, tau);
@@ -127,8 +127,8 @@ impl Runs {
 
     /// Moves the masked cells of a group.
     fn soften(&mut self, number: usize, damping: f64, tau: f64) {
-        let (q, planes) = (self.table.class.q(), self.passes.planes.clone());
-        for panels in planes.groups[number].panels(q) {
+        let (q, layout) = (self.table.layout.class.q(), self.passes.layout.clone());
+        for panels in layout.groups[number].panels(q) {
             let (entries, cells) = (panels.entries, panels.cells);
             if !self.regulator.is_plain(tau) {
                 let lanes = Lanes {
@@ -159,9 +159,9 @@ impl Runs {
 
     /// One step of the exact softmax policy gradient on the objective, for every cell.
     fn climb(&mut self, step: f64, tau: f64) {
-        let q = self.table.class.q();
+        let q = self.table.layout.class.q();
         for replica in 0..self.streams.len() {
-            for cell in 0..self.table.class.cells() {
+            for cell in 0..self.table.layout.class.cells() {
                 let place = self.table.place(cell, replica);
                 let row: Vec<f64> = (0..q).map(|a| self.table.entries[place.at(a)]).collect();
                 let weight = self.regulator.weight(tau, self.passes.visits[place.cell]);

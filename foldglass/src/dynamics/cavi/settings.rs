@@ -1,7 +1,7 @@
 //! Holds what a run of tabular RLVR does, all choices explicit, and the words for them (paper, G.5).
 
 use super::{Convention, HOTTEST};
-use crate::dynamics::chain::Schedule;
+use crate::dynamics::schedule::Schedule;
 use crate::model::policy::InitialLaw;
 use std::str::FromStr;
 use thiserror::Error;

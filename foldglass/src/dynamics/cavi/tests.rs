@@ -99,7 +99,7 @@ fn an_iteration_moves_masked_cells_part_of_the_way_to_the_softmax() {
                     moved += 1;
                     for ((old, new), target) in old
                         .iter()
-                        .zip(&new)
+                        .zip(new)
                         .zip(target(&evaluator.values(cell), tau))
                     {
                         assert!((new - (old + 0.3 * (target - old))).abs() < 1e-12);

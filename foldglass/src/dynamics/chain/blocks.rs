@@ -6,8 +6,8 @@
 
 use super::{ChainError, Kernel, MOST_BITS, Order, Settings, accepts, resample};
 use crate::model::class::Class;
-use crate::model::policy::{Code, Table};
-use crate::reward::evaluate::{Passes, Scale, Wants};
+use crate::model::policy::Code;
+use crate::reward::evaluate::{Passes, PolicyTable, Scale, Wants};
 use crate::support::memory::Allowance;
 use crate::support::stream::Stream;
 use dashu_int::ops::BitTest;
@@ -19,7 +19,7 @@ pub(super) struct Blocks {
     denominator: f64,
     passes: Passes,
     /// The codes as one-hot policies.
-    table: Table,
+    table: PolicyTable,
     codes: Vec<Code>,
     rewards: Vec<f64>,
     steps: Vec<Step>,
@@ -58,7 +58,7 @@ impl Blocks {
         }
         let replicas = super::Chains::side_by_side(class);
         let mut passes = Passes::new(class, replicas, Scale::Integer, allowance)?;
-        let mut table = Table::zeros(class, passes.planes.clone());
+        let mut table = PolicyTable::zeros(passes.layout.clone());
         for (replica, code) in codes.iter().enumerate() {
             for (cell, &action) in code.actions().iter().enumerate() {
                 let place = table.place(cell, replica).at(action as usize);
@@ -66,10 +66,9 @@ impl Blocks {
             }
         }
         passes.run(&table.entries, Wants::GRADIENT);
-        let place = |cell| table.place(cell, 0);
-        let places = (0..class.cells()).map(|cell| {
-            let first = place(cell).at(0);
-            (first as u32, (place(cell).at(1) - first) as u32)
+        let places = passes.layout.places(0).map(|place| {
+            let first = place.at(0);
+            (first as u32, (place.at(1) - first) as u32)
         });
         let places = places.collect();
         let longest = class.task().longest();

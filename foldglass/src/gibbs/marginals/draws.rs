@@ -157,7 +157,7 @@ impl Draws {
     pub fn likeness(&self, policy: &Policy, halves: &[Halves], cells: &[usize]) -> f64 {
         let of = |&cell: &usize| {
             let row = policy.row(cell);
-            let coefficient = |half| bhattacharyya(&row, &self.pair(cell, half).first);
+            let coefficient = |half| bhattacharyya(row, &self.pair(cell, half).first);
             mean(halves.iter().map(coefficient)).unwrap_or(1.0)
         };
         mean(cells.iter().map(of)).unwrap_or(1.0)

@@ -108,7 +108,7 @@ pub fn collapse(
     while let Some([first, .., last] | [first @ last]) = groups.next() {
         let mut reward = evaluator.evaluate(&policy);
         for cell in first.first_cell..last.first_cell + last.cells {
-            let (row, values) = (policy.row(cell), evaluator.values(cell));
+            let (row, values) = (policy.row(cell).to_vec(), evaluator.values(cell));
             let to = choose(&row, &values, evaluator.visits(cell), tolerance);
             found.code.set(cell, to as Symbol);
             if row[to] == 1.0 {
@@ -150,7 +150,7 @@ fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64)
     }
     let rewards = (0..DRAWN).map(|number| {
         let mut stream = Stream::new(0, number);
-        let code = Code::from_fn(class, |cell| drawn(&policy.row(cell), &mut stream));
+        let code = Code::from_fn(class, |cell| drawn(policy.row(cell), &mut stream));
         count::reward(&code).to_f64()
     });
     let differs = |other: &f64| (other - reward).abs() > tolerance.max(ROUNDING);
@@ -203,7 +203,7 @@ fn steepest(evaluator: &Evaluator, policy: &Policy, tolerance: f64) -> Option<As
         }
         let action = values.iter().position(|&value| value == best);
         let action = action.expect("a largest among q");
-        let gain = gain(&row, &values, action);
+        let gain = gain(row, &values, action);
         if steepest.is_none_or(|ascent| gain > ascent.gain) {
             steepest = Some(Ascent {
                 cell,

@@ -96,7 +96,11 @@ impl From<&Policy> for PolicyForm {
         PolicyForm {
             format: POLICY_FORMAT.to_owned(),
             class: class.spec(),
-            rows: (0..class.cells()).map(|cell| policy.row(cell)).collect(),
+            rows: policy
+                .rows()
+                .chunks(class.q())
+                .map(<[f64]>::to_vec)
+                .collect(),
         }
     }
 }

@@ -2,8 +2,9 @@
 //! read and write is worked out in `plan`.
 
 use super::plan::{Plan, Scale, Step};
-use crate::model::class::{Class, Place, Planes};
-use crate::reward::kernels::{Aligned, Coming, Given, Kernels, Results, Reward};
+use crate::model::class::Class;
+use crate::reward::kernels::{self, Aligned, Coming, Given, Kernels, Results, Reward};
+use crate::reward::layout::{Layout, Sizes};
 use crate::support::memory::{Allowance, TooLarge};
 use std::sync::Arc;
 
@@ -43,8 +44,7 @@ impl Wants {
 
 /// The passes over all nodes, for one or several policies side by side.
 pub(crate) struct Passes {
-    pub(super) class: Class,
-    pub planes: Arc<Planes>,
+    pub layout: Arc<Layout>,
     plan: Plan,
     pub(super) kernels: Kernels,
     pub(super) messages: Messages,
@@ -71,40 +71,39 @@ impl Passes {
         scale: Scale,
         allowance: Allowance,
     ) -> Result<Passes, TooLarge> {
-        let planes = class.planes(replicas);
-        let needed = Passes::bytes(&planes);
+        let needed = Passes::bytes(Passes::sizes(class, replicas));
         allowance.check(&format!("evaluating {} cells", class.cells()), needed)?;
-        let plan = Plan::new(class, &planes, scale);
+        let layout = Layout::new(class, replicas, kernels::width());
+        let plan = Plan::new(&layout, scale);
         let mut sent = Aligned::zeros(plan.sent_size);
         for step in plan.steps.iter().filter(|step| step.is_first) {
             // Nothing has happened yet, with certainty, whatever lane reads it.
-            sent[step.alpha..][..step.geometry.layout.extent.alpha()].fill(1.0);
+            sent[step.alpha..][..step.geometry.arrays.extent.alpha()].fill(1.0);
         }
         Ok(Passes {
-            class: class.clone(),
             kernels: Kernels::best(),
             messages: Messages {
                 sent,
                 returned: Aligned::zeros(plan.returned_size),
             },
             scratch: Aligned::zeros(plan.scratch),
-            values: Aligned::apart(planes.entries),
-            visits: Aligned::zeros(planes.cell_entries),
+            values: Aligned::apart(layout.sizes.entries),
+            visits: Aligned::zeros(layout.sizes.cells),
             carried: vec![0.0; plan.steps.len() * replicas],
             carry_all: false,
             plan,
-            planes,
+            layout: Arc::new(layout),
         })
     }
 
-    /// What the policies, their values and visits take; messages are never larger than the table
-    /// times q.
-    pub fn bytes(planes: &Planes) -> Option<u128> {
-        (planes.entries as u128).checked_mul(8 * 4)
+    /// The sizes of the tables of so many policies side by side, on this machine.
+    pub fn sizes(class: &Class, replicas: usize) -> Sizes {
+        Sizes::new(class, replicas, kernels::width())
     }
 
-    pub(super) fn place(&self, cell: usize) -> Place {
-        self.planes.place(&self.class, cell, 0)
+    /// The bytes of the policies, their values and visits, and the messages.
+    pub fn bytes(sizes: Sizes) -> Option<u128> {
+        (sizes.entries as u128).checked_mul(8 * 4)
     }
 
     /// Whether some step is done on several threads, where there are any.
@@ -116,7 +115,7 @@ impl Passes {
     /// J of a replica.
     pub fn reward(&self, replica: usize) -> f64 {
         let steps = self.plan.steps.iter();
-        let carried = steps.zip(self.carried.chunks_exact(self.planes.replicas));
+        let carried = steps.zip(self.carried.chunks_exact(self.layout.replicas));
         carried
             .filter(|(step, _)| step.is_first)
             .map(|(_, carried)| carried[replica])
@@ -171,7 +170,7 @@ impl Passes {
 
     fn go_back(&mut self, n: usize, policy: &[f64], wants: Wants, bonus: Option<&[f64]>) {
         let step = &self.plan.steps[n];
-        let (g, extent) = (&*step.geometry, &step.geometry.layout.extent);
+        let (g, extent) = (&*step.geometry, &step.geometry.arrays.extent);
         let Messages { sent, returned } = &mut self.messages;
         let (alpha, weights) = (&sent[step.alpha..], &step.weights.entering);
         // What comes back lies behind what goes on.
@@ -223,7 +222,7 @@ impl Passes {
             add_bonus(step, &bonus[step.cells..], message);
         }
         if step.is_first || self.carry_all {
-            let replicas = self.planes.replicas;
+            let replicas = self.layout.replicas;
             let carried = &mut self.carried[n * replicas..][..replicas];
             carry(step, alpha, message, carried);
         }

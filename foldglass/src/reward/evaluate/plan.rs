@@ -4,7 +4,7 @@
 //!
 //! Letters: q symbols; x the window; s a fold; y the token that the step forgets, a its own token.
 //!
-//! **Roles** (`class::planes`). A step at t draws one symbol, the newest of its window: it *enters*.
+//! **Roles** (`layout`). A step at t draws one symbol, the newest of its window: it *enters*.
 //! One symbol, the oldest, *leaves*: nobody reads it after the step. The others are the *middle*. What
 //! happened before cannot depend on the symbol that enters, nor what comes after on the one that
 //! leaves. So for one reading of the middle, a step is products of three small matrices:
@@ -26,7 +26,7 @@
 //! matrices for each history of the others.
 //!
 //! **Lanes.** The readings of the middle are *lanes*: all do the same arithmetic, side by side in the
-//! vectors of *panels* (`class::planes`, `kernels::sums`). Arrays are, slowest index first:
+//! vectors of *panels* (`layout`, `kernels::sums`). Arrays are, slowest index first:
 //!
 //! | array | index |
 //! |---|---|
@@ -75,8 +75,9 @@ mod geometry;
 mod routes;
 mod weights;
 
-use crate::model::class::{Class, Node, Planes};
+use crate::model::class::{Class, Node};
 use crate::reward::kernels::Extent;
+use crate::reward::layout::Layout;
 pub(crate) use geometry::Geometry;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -118,7 +119,7 @@ pub(crate) struct Step {
 impl Step {
     /// How large its arrays are.
     pub fn extent(&self) -> &Extent {
-        &self.geometry.layout.extent
+        &self.geometry.arrays.extent
     }
 }
 
@@ -161,7 +162,8 @@ impl Kind {
 }
 
 impl Plan {
-    pub fn new(class: &Class, planes: &Planes, scale: Scale) -> Plan {
+    pub fn new(layout: &Layout, scale: Scale) -> Plan {
+        let class = &layout.class;
         let nodes = class.nodes();
         let children = children(nodes);
         let mut plan = Plan {
@@ -175,8 +177,8 @@ impl Plan {
         let last_of_group = last_of_groups(class);
         for (n, node) in nodes.iter().enumerate() {
             let child = children[n].last().map(|&child| &nodes[child]);
-            let geometry = parts.geometry(class, planes.replicas, node, child);
-            let extent = &geometry.layout.extent;
+            let geometry = parts.geometry(layout, node, child);
+            let extent = &geometry.arrays.extent;
             // The message before t = 1, of which nothing has happened yet, is nobody's.
             let alpha = node
                 .parent
@@ -186,7 +188,7 @@ impl Plan {
             } else {
                 0
             };
-            let group = &planes.groups[node.group];
+            let group = &layout.groups[node.group];
             plan.steps.push(Step {
                 weights: parts.weights(class, node, &geometry, scale),
                 is_first: node.parent.is_none(),
@@ -203,7 +205,7 @@ impl Plan {
             plan.returned_size += line(extent.alpha());
             plan.scratch = plan.scratch.max(geometry.sums.scratch());
             let start = line(plan.sent_size);
-            let next = child.map(|child| geometry::Layout::new(class, planes.replicas, child));
+            let next = child.map(|child| geometry::StepArrays::new(layout, child));
             let end = start + next.map_or(0, |next| line(next.extent.alpha()));
             plan.sent.push(start..end);
             plan.sent_size = end;
@@ -229,15 +231,9 @@ struct Parts {
 }
 
 impl Parts {
-    fn geometry(
-        &mut self,
-        class: &Class,
-        replicas: usize,
-        node: &Node,
-        child: Option<&Node>,
-    ) -> Arc<Geometry> {
+    fn geometry(&mut self, layout: &Layout, node: &Node, child: Option<&Node>) -> Arc<Geometry> {
         let kind = Kind::of(node, child.is_some());
-        let geometry = || Arc::new(Geometry::new(class, replicas, node, child));
+        let geometry = || Arc::new(Geometry::new(layout, node, child));
         self.geometries.entry(kind).or_insert_with(geometry).clone()
     }
 

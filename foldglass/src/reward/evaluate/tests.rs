@@ -1,10 +1,10 @@
 use super::*;
 use crate::model::class::{Shape, Window};
 use crate::model::inputs::InputLaw;
-use crate::model::policy::Table;
 use crate::model::quasigroup::LatinSquare;
 use crate::model::task::Task;
-use crate::reward::kernels::Kernels;
+use crate::reward::kernels::{self, Kernels};
+use crate::reward::layout::{self, Layout, PANEL};
 use crate::support::exact::parse;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -43,9 +43,13 @@ fn random_row(rng: &mut ChaCha8Rng, q: usize) -> Vec<f64> {
     raw.iter().map(|p| p / sum).collect()
 }
 
-fn random_table(class: &Class, replicas: usize, seed: u64) -> Table {
+fn zeros(class: &Class, replicas: usize) -> PolicyTable {
+    PolicyTable::zeros(Arc::new(Layout::new(class, replicas, kernels::width())))
+}
+
+fn random_table(class: &Class, replicas: usize, seed: u64) -> PolicyTable {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut table = Table::zeros(class, class.planes(replicas));
+    let mut table = zeros(class, replicas);
     for cell in 0..class.cells() {
         for replica in 0..replicas {
             table.write(cell, replica, &random_row(&mut rng, class.q()));
@@ -56,9 +60,9 @@ fn random_table(class: &Class, replicas: usize, seed: u64) -> Table {
 
 /// J, and by cell its values and visits.
 fn bits(passes: &Passes) -> (u64, Vec<Vec<u64>>) {
-    let class = &passes.class;
+    let class = &passes.layout.class;
     let cell = |cell: usize| {
-        let place = passes.place(cell);
+        let place = passes.layout.place(cell, 0);
         let actions = (0..class.q()).map(|a| passes.values[place.at(a)].to_bits());
         actions
             .chain([passes.visits[place.cell].to_bits()])
@@ -118,7 +122,7 @@ fn replicas_side_by_side_are_evaluated_as_if_alone() {
                 let reward = alone.evaluate(&Policy::from_rows(&class, &rows).unwrap());
                 assert!((side.reward(replica) - reward).abs() < 1e-14);
                 for cell in 0..class.cells() {
-                    let place = side.planes.place(&class, cell, replica);
+                    let place = side.layout.place(cell, replica);
                     assert!((side.visits[place.cell] - alone.visits(cell)).abs() < 1e-14);
                     for a in 0..class.q() {
                         assert!((side.values[place.at(a)] - alone.value(cell, a)).abs() < 1e-14);
@@ -134,7 +138,7 @@ fn replicas_side_by_side_are_evaluated_as_if_alone() {
 fn integer_weights_give_whole_numbers() {
     for class in classes() {
         let mut rng = ChaCha8Rng::seed_from_u64(8);
-        let mut table = Table::zeros(&class, class.planes(1));
+        let mut table = zeros(&class, 1);
         for cell in 0..class.cells() {
             let mut row = vec![0.0; class.q()];
             row[rng.next_u32() as usize % class.q()] = 1.0;
@@ -166,9 +170,9 @@ fn vanishing_probabilities_leave_no_subnormal_number_behind() {
     let policy = Policy::from_rows(&class, &rows).unwrap();
     let mut evaluator = Evaluator::new(&class).unwrap();
     evaluator.evaluate(&policy);
-    let passes = &evaluator.0;
+    let passes = &evaluator.passes;
     let buffers = [
-        &policy.0.entries,
+        &evaluator.table.entries,
         &passes.messages.sent,
         &passes.messages.returned,
         &passes.values,
@@ -186,9 +190,9 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
         let table = random_table(&class, 1, 9);
         let flat: Vec<f64> = (0..cells).flat_map(|cell| table.row(cell, 0)).collect();
         let policy = Policy::from_flat(&class, &flat).unwrap();
-        assert_eq!(policy.0, table);
         let mut evaluator = Evaluator::new(&class).unwrap();
         evaluator.evaluate(&policy);
+        assert_eq!(evaluator.table, table);
         let (mut visits, mut values) = (vec![f64::NAN; cells], vec![f64::NAN; cells * q]);
         let mut rows = values.clone();
         evaluator.visits_into(&mut visits);
@@ -198,6 +202,72 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
         for cell in 0..cells {
             assert_eq!(visits[cell], evaluator.visits(cell));
             assert_eq!(values[cell * q..][..q], evaluator.values(cell)[..]);
+        }
+    }
+}
+
+/// An evaluator keeps the rows it has laid out; a policy that changes must not be taken for them.
+#[test]
+fn a_policy_that_changes_is_laid_out_again() {
+    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
+    let class = Class::new(task, Shape::untied(0, 1)).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    let mut evaluator = Evaluator::new(&class).unwrap();
+    let rows = random_table(&class, 1, 4).rows(0);
+    let mut policy = Policy::from_flat(&class, &rows).unwrap();
+    let copy = policy.clone();
+    let first = evaluator.evaluate(&policy);
+    for cell in 0..10 {
+        policy.set_row(cell, &random_row(&mut rng, 5)).unwrap();
+        let mut fresh = Evaluator::new(&class).unwrap();
+        let again = Policy::from_flat(&class, policy.rows()).unwrap();
+        assert_eq!(evaluator.evaluate(&policy), fresh.evaluate(&again));
+        assert_ne!(evaluator.evaluate(&policy), first);
+    }
+    assert_eq!(evaluator.evaluate(&copy), first);
+}
+
+/// Where a class lies depends on the machine; copying to plain rows and back does not.
+#[test]
+fn every_layout_takes_rows_and_gives_them_back() {
+    let square = LatinSquare::random(3, 11).unwrap();
+    let constant = InputLaw::Markov(parse("1").unwrap());
+    let task = Task::new(square, &constant, &[4]).unwrap();
+    let few = Class::new(task, Shape::untied(1, 1)).unwrap();
+    for class in classes().into_iter().chain([few]) {
+        for (replicas, width) in [(1, PANEL / 2), (1, PANEL), (3, PANEL)] {
+            let layout = Layout::new(&class, replicas, width);
+            assert_eq!(layout.sizes, layout::Sizes::new(&class, replicas, width));
+            let mut table = vec![f64::NAN; layout.sizes.entries];
+            let mut cells = vec![f64::NAN; layout.sizes.cells];
+            let rows = |replica: usize| -> Vec<f64> {
+                let entries = 0..class.cells() * class.q();
+                entries.map(|n| (n * replicas + replica) as f64).collect()
+            };
+            for replica in 0..replicas {
+                layout.scatter_rows(&rows(replica), replica, &mut table);
+            }
+            for replica in 0..replicas {
+                let rows = rows(replica);
+                let mut back = vec![0.0; class.cells() * class.q()];
+                layout.gather_rows(&table, replica, &mut back);
+                assert_eq!(back, rows);
+                for (cell, place) in layout.places(replica).enumerate() {
+                    assert_eq!(place, layout.place(cell, replica));
+                    for action in 0..class.q() {
+                        let entry = rows[cell * class.q() + action];
+                        assert_eq!(table[place.at(action)], entry);
+                    }
+                    cells[place.cell] = cell as f64;
+                }
+                let mut back = vec![0.0; class.cells()];
+                layout.gather_cells(&cells, replica, &mut back);
+                assert!(
+                    (0..)
+                        .zip(back)
+                        .all(|(cell, found)| f64::from(cell) == found)
+                );
+            }
         }
     }
 }

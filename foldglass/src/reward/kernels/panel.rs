@@ -8,7 +8,7 @@
 use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
 use super::vector::{self, LINE, Lane};
 use super::visits::Visit;
-use crate::model::class::PANEL;
+use crate::reward::layout::PANEL;
 use std::ptr::null_mut;
 
 /// One panel of a step.

@@ -5,7 +5,7 @@ use super::Kernels;
 use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
 use super::vector::Lane;
 use super::visits::Visit;
-use crate::model::class::PANEL;
+use crate::reward::layout::PANEL;
 
 /// C(i, j) = sum over x of A(i, x) B(x, j): B and C have vectors over j.
 #[derive(Debug, Clone, Copy)]

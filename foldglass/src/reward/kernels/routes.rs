@@ -6,7 +6,7 @@
 //! those of bbar come from there; `carry` moves them.
 
 use super::sums::Extent;
-use crate::model::class::Lanes;
+use crate::reward::layout::Lanes;
 use std::ops::RangeInclusive;
 
 /// Lanes that go at once.

@@ -1,7 +1,7 @@
 //! Moves distributions towards the softmax of their values, many cells at once (paper, eq. cavi).
 
 use super::vector::{Lane, MAGIC};
-use crate::model::class::PANEL;
+use crate::reward::layout::PANEL;
 
 /// The most actions of cells that go side by side.
 const MOST_ACTIONS: usize = 16;

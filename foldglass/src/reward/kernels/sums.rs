@@ -19,7 +19,7 @@
 
 use super::panel::Panel;
 use super::routes::Routes;
-use crate::model::class::Lanes;
+use crate::reward::layout::Lanes;
 use rayon::prelude::*;
 
 /// Message entries below this are held as zero, so that no product is a subnormal number.

@@ -1,13 +1,14 @@
 //! Works out how the arrays of one step lie (paper, App. A); see the parent module.
 
 use super::routes::routes;
-use crate::model::class::{Class, Lanes, Node, Reading, Roles, Vectors};
+use crate::model::class::{Class, Node};
 use crate::model::quasigroup::Symbol;
 use crate::reward::kernels::{Extent, Routes, Sums};
+use crate::reward::layout::{Layout, Roles};
 
 /// How the arrays of a node lie.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Layout {
+pub(crate) struct StepArrays {
     pub roles: Roles,
     pub extent: Extent,
     /// Policies side by side, the fastest digit of a lane.
@@ -19,30 +20,26 @@ pub(crate) struct Layout {
     pub forgotten: usize,
 }
 
-impl Layout {
-    pub fn new(class: &Class, replicas: usize, node: &Node) -> Layout {
-        let (q, is_first) = (class.q(), node.parent.is_none());
-        let reading = Reading {
-            window: class.shape().window,
-            correlated: class.task().inputs().is_correlated(),
-        };
-        let roles = Roles::new(reading, node.before, node.after, is_first);
-        let vectors = Vectors::new(q, &roles, node.tokens, class.shape().memory);
+impl StepArrays {
+    pub fn new(layout: &Layout, node: &Node) -> StepArrays {
+        let (q, is_first) = (layout.class.q(), node.parent.is_none());
+        let group = &layout.groups[node.group];
+        let (roles, vectors) = (group.roles.clone(), group.vectors);
         let extent = Extent {
             histories: vectors.remembered,
             states: if is_first { 1 } else { q },
             terms: vectors.leaving * vectors.forgotten,
             entering: vectors.entering,
             actions: q,
-            lanes: Lanes::new(q.pow(roles.middle.len() as u32), replicas, is_first),
+            lanes: group.lanes.clone(),
         };
-        Layout {
+        StepArrays {
+            mixes: layout.mixes() && !is_first,
             forgotten: vectors.forgotten,
             roles,
             extent,
-            replicas,
+            replicas: layout.replicas,
             is_first,
-            mixes: reading.mixes() && !is_first,
         }
     }
 
@@ -100,7 +97,7 @@ impl Layout {
 /// The geometry that nodes of one kind share.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Geometry {
-    pub layout: Layout,
+    pub arrays: StepArrays,
     pub sums: Sums,
     /// Where what it sends goes, if anything follows.
     pub routes: Option<Routes>,
@@ -110,35 +107,35 @@ pub(crate) struct Geometry {
 
 impl Geometry {
     /// The geometry of `node`, whose message is read by `child` (or by several that read alike).
-    pub fn new(class: &Class, replicas: usize, node: &Node, child: Option<&Node>) -> Geometry {
-        let layout = Layout::new(class, replicas, node);
-        let next = child.map(|child| Layout::new(class, replicas, child));
+    pub fn new(layout: &Layout, node: &Node, child: Option<&Node>) -> Geometry {
+        let (class, arrays) = (&layout.class, StepArrays::new(layout, node));
+        let next = child.map(|child| StepArrays::new(layout, child));
         Geometry {
-            sums: Sums::new(layout.extent.clone()),
-            routes: next.map(|next| routes(class, node, &layout, &next)),
+            sums: Sums::new(arrays.extent.clone()),
+            routes: next.map(|next| routes(class, node, &arrays, &next)),
             right: if node.ends {
-                right(class, &layout)
+                right(class, &arrays)
             } else {
                 Vec::new()
             },
-            layout,
+            arrays,
         }
     }
 }
 
-/// By state, entering symbol and lane, the action that is the fold; 0 on idle lanes.
-fn right(class: &Class, layout: &Layout) -> Vec<u16> {
+/// By state, entering symbol and lane, the action that is the fold; 0 on padding.
+fn right(class: &Class, arrays: &StepArrays) -> Vec<u16> {
     let Extent {
         states,
         entering,
         lanes,
         ..
-    } = &layout.extent;
+    } = &arrays.extent;
     let rows = states * entering;
     let mut right = vec![0; lanes.size(rows)];
     for row in 0..rows {
         for lane in 0..lanes.count {
-            let fold = layout.fold(class, row / entering, row % entering, lane);
+            let fold = arrays.fold(class, row / entering, row % entering, lane);
             right[lanes.place(rows, row, lane)] = fold as u16;
         }
     }

@@ -1,22 +1,22 @@
 //! Says where what a step has computed goes in the message it sends (paper, App. A); see the parent
 //! module.
 
-use super::geometry::Layout;
+use super::geometry::StepArrays;
 use crate::model::class::{Class, Node};
 use crate::model::quasigroup::Symbol;
 use crate::reward::kernels::{Landing, Moves, Origin, Routes};
 
 /// The routes from a step to the next. Where nothing reaches the message (at t = 1 the fold is x_1) it
 /// stays zero.
-pub(super) fn routes(class: &Class, node: &Node, layout: &Layout, next: &Layout) -> Routes {
+pub(super) fn routes(class: &Class, node: &Node, arrays: &StepArrays, next: &StepArrays) -> Routes {
     let square = class.task().square();
     let window = -(node.before as isize)..=node.after as isize;
     let place = |from: Origin| {
         let symbol = |offset: isize| match offset {
             1 if next.mixes => from.draw as Symbol,
-            _ => layout.symbol(from.entering, from.lane, offset),
+            _ => arrays.symbol(from.entering, from.lane, offset),
         };
-        let after = layout.fold(class, from.state, from.entering, from.lane);
+        let after = arrays.fold(class, from.state, from.entering, from.lane);
         // x_{t+1} moves the fold on the way to the next step, unless it enters there.
         let state = if next.roles.entering == Some(0) {
             after
@@ -25,11 +25,11 @@ pub(super) fn routes(class: &Class, node: &Node, layout: &Layout, next: &Layout)
         };
         let mut landing = Landing {
             row: state,
-            lane: from.lane % layout.replicas,
+            lane: from.lane % arrays.replicas,
         };
         let known = window
             .clone()
-            .filter(|&offset| layout.post_knows(offset))
+            .filter(|&offset| arrays.post_knows(offset))
             .chain(next.mixes.then_some(1));
         for offset in known {
             let step =
@@ -40,12 +40,12 @@ pub(super) fn routes(class: &Class, node: &Node, layout: &Layout, next: &Layout)
         landing
     };
     let draws = if next.mixes { class.q() } else { 1 };
-    let moves = moves(class, node, layout, next);
-    Routes::new((&layout.extent, &next.extent), draws, moves, place)
+    let moves = moves(class, node, arrays, next);
+    Routes::new((&arrays.extent, &next.extent), draws, moves, place)
 }
 
 /// How far the tokens remembered after a step move a row of the message, the newest being its action.
-fn moves(class: &Class, node: &Node, layout: &Layout, next: &Layout) -> Moves {
+fn moves(class: &Class, node: &Node, arrays: &StepArrays, next: &StepArrays) -> Moves {
     let (q, memory) = (class.q(), class.shape().memory);
     let oldest = node.tokens.min(memory - 1);
     let token = |age: usize| {
@@ -61,6 +61,6 @@ fn moves(class: &Class, node: &Node, layout: &Layout, next: &Layout) -> Moves {
     };
     Moves {
         action: token(0),
-        histories: (0..layout.extent.histories).map(history).collect(),
+        histories: (0..arrays.extent.histories).map(history).collect(),
     }
 }

@@ -1,30 +1,31 @@
 use super::*;
-use crate::model::class::{Lanes, Roles, Shape};
+use crate::model::class::Shape;
 use crate::model::inputs::InputLaw;
 use crate::model::quasigroup::LatinSquare;
 use crate::model::task::Task;
 use crate::reward::kernels::Origin;
+use crate::reward::layout::{Lanes, PANEL, Roles};
 
 #[test]
 fn the_worked_example_is_laid_out_as_described() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
     let class = Class::new(task, Shape::untied(0, 1)).unwrap();
-    let planes = class.planes(1);
-    let plan = Plan::new(&class, &planes, Scale::Probability);
+    let layout = Layout::new(&class, 1, PANEL);
+    let plan = Plan::new(&layout, Scale::Probability);
     let step = &plan.steps[1];
     let roles = Roles {
         leaving: Some(0),
         entering: Some(1),
         middle: Vec::new(),
     };
-    assert_eq!(step.geometry.layout.roles, roles);
+    assert_eq!(step.geometry.arrays.roles, roles);
     let extent = Extent {
         histories: 1,
         states: 2,
         terms: 4,
         entering: 2,
         actions: 2,
-        lanes: Lanes::new(1, 1, false),
+        lanes: Lanes::new(1, 1, false, PANEL),
     };
     assert_eq!(*step.extent(), extent);
     assert_eq!((extent.lanes.row, extent.lanes.has_lone), (0, true));
@@ -32,12 +33,12 @@ fn the_worked_example_is_laid_out_as_described() {
     assert_eq!(step.weights.entering, [0.5, 0.5]);
 
     // The group's cells, and x_2, x_3, y_1 within it.
-    let (group, table) = (&class.groups()[1], &planes.groups[1]);
+    let (group, table) = (&class.groups()[1], &layout.groups[1]);
     for cell in group.first_cell..group.first_cell + group.cells {
         let key = class.key(cell);
         let [x2, x3] = [0, 1].map(|i| key.x[i].unwrap() as usize);
         let y = key.y[0].unwrap() as usize;
-        let place = planes.place(&class, cell, 0);
+        let place = layout.place(cell, 0);
         for a in 0..2 {
             let entry = place.at(a) - table.entries.start;
             assert_eq!(entry, 8 * x2 + 4 * y + 2 * x3 + a);
@@ -64,9 +65,10 @@ fn the_worked_example_is_laid_out_as_described() {
 fn what_entered_becomes_the_last_digit_of_a_lane_and_the_first_leaves() {
     let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(0, 3)).unwrap();
-    let layout = |n: usize| geometry::Layout::new(&class, 1, &class.nodes()[n]);
+    let layout = Layout::new(&class, 1, PANEL);
+    let arrays = |n: usize| geometry::StepArrays::new(&layout, &class.nodes()[n]);
     // t = 1 draws everything and keeps x_1 .. x_3 in lanes; t = 2 knows x_2 .. x_4.
-    let (first, second) = (layout(0), layout(1));
+    let (first, second) = (arrays(0), arrays(1));
     assert_eq!(first.roles.middle, [0, 1, 2]);
     assert_eq!(
         (second.roles.leaving, second.roles.entering),

@@ -1,7 +1,7 @@
 //! Weighs the symbols that a step draws (paper, App. A); see the parent module.
 
 use super::Scale;
-use super::geometry::{Geometry, Layout};
+use super::geometry::{Geometry, StepArrays};
 use crate::model::class::{Class, Node};
 use crate::model::quasigroup::Symbol;
 use crate::reward::kernels::Origin;
@@ -9,7 +9,7 @@ use crate::reward::kernels::Origin;
 /// How a node weighs the symbol it draws. Alpha leaves this weight out; post and bbar have it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Weights {
-    /// For each entering symbol and each lane (zero on idle ones), the weight.
+    /// For each entering symbol and each lane (zero on padding), the weight.
     pub entering: Vec<f64>,
     /// Where the next step mixes, for each x_{t+1}, entering symbol and lane: the weight of x_{t+1}.
     pub mixing: Vec<f64>,
@@ -17,16 +17,16 @@ pub(crate) struct Weights {
 
 impl Weights {
     pub fn new(class: &Class, node: &Node, g: &Geometry, scale: Scale) -> Weights {
-        let (extent, law) = (&g.layout.extent, Law { class, scale });
+        let (extent, law) = (&g.arrays.extent, Law { class, scale });
         let mut entering = vec![0.0; extent.weights()];
         for symbol in 0..extent.entering {
             for lane in 0..extent.lanes.count {
                 let place = extent.lanes.place(extent.entering, symbol, lane);
-                entering[place] = law.weight(node, &g.layout, symbol, lane);
+                entering[place] = law.weight(node, &g.arrays, symbol, lane);
             }
         }
         let mixing = |from: Origin| {
-            let x = g.layout.symbol(from.entering, from.lane, 0);
+            let x = g.arrays.symbol(from.entering, from.lane, 0);
             law.share(node.t + 1, x, from.draw as Symbol)
         };
         let routes = g.routes.as_ref();
@@ -55,13 +55,13 @@ impl Law<'_> {
     }
 
     /// The weight of what the node draws, in a lane: one symbol, or at t = 1 all of them.
-    fn weight(&self, node: &Node, layout: &Layout, entering: usize, lane: usize) -> f64 {
-        let Some(newest) = layout.roles.entering else {
+    fn weight(&self, node: &Node, arrays: &StepArrays, entering: usize, lane: usize) -> f64 {
+        let Some(newest) = arrays.roles.entering else {
             return 1.0;
         };
-        let symbol = |offset: isize| layout.symbol(entering, lane, offset);
+        let symbol = |offset: isize| arrays.symbol(entering, lane, offset);
         let correlated = self.class.task().inputs().is_correlated();
-        let oldest = if layout.is_first { 0 } else { newest };
+        let oldest = if arrays.is_first { 0 } else { newest };
         let drawn = (oldest..=newest).map(|offset| {
             let is_known = correlated && node.t as isize + offset > 1;
             let before = if is_known { symbol(offset - 1) } else { 0 };

@@ -1,16 +1,16 @@
 //! Splits windows by what a step does with their symbols, and numbers the lanes of vectors (paper,
-//! section 2.1); what they are for is told in `evaluate::plan`.
+//! section 2.1). The plan of an evaluation (`evaluate::plan`) explains what they are for.
 
-use super::{Group, Window};
+use crate::model::class::{Group, Window};
 use std::ops::Range;
 
 /// The lanes of the widest panel.
 pub(crate) const PANEL: usize = 8;
 
-/// What a step does with each symbol of its window, told by its position relative to t.
+/// What a step does with each symbol of its window, given by its position relative to t.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Roles {
-    /// The symbol that is gone after the step, where the step sums over it.
+    /// The symbol that no later step reads, where the step sums over it.
     pub leaving: Option<isize>,
     /// The symbol that the step draws.
     pub entering: Option<isize>,
@@ -71,7 +71,7 @@ impl Reading {
     }
 }
 
-/// Panels of one width, one behind the other.
+/// Consecutive panels of one width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Block {
     /// The first lane.
@@ -82,32 +82,32 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Its lanes, idle ones included.
+    /// Its lanes, padding included.
     pub fn lanes(self) -> Range<usize> {
         self.first..self.first + self.panels * self.width
     }
 }
 
-/// The lanes of a step, in panels; the last panel may be partly idle.
+/// The lanes of a step, in panels; the last panel may have padding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lanes {
     /// Lanes in use.
     pub count: usize,
     pub blocks: Vec<Block>,
-    /// The distance between rows of lanes in an array that is not in panels. One lane that is alone in its
-    /// panel is no part of them: it lies behind all rows.
+    /// The stride between rows of lanes in an array that is not in panels. A lane that is alone in its
+    /// panel is not part of these rows: it lies behind all of them.
     pub row: usize,
     /// Whether there is such a lane, the last.
     pub has_lone: bool,
 }
 
 impl Lanes {
-    /// The lanes of so many readings of the middle, in panels as wide as this machine's vectors; several
-    /// replicas of one reading stay in one panel. The first step sums over nothing: its panels are short
-    /// and so may be wide.
-    pub fn new(readings: usize, replicas: usize, is_first: bool) -> Lanes {
+    /// The lanes of so many readings of the middle, in panels as wide as the vectors; several replicas of
+    /// one reading stay in one panel. The first step sums over nothing: its panels are short and so may be
+    /// wide.
+    pub fn new(readings: usize, replicas: usize, is_first: bool, width: usize) -> Lanes {
         let widest = if replicas == 1 && !is_first {
-            crate::reward::kernels::width()
+            width
         } else {
             PANEL
         };
@@ -117,7 +117,7 @@ impl Lanes {
     /// Lanes in panels of 8 lanes, or of 4.
     pub fn in_panels(count: usize, widest: usize) -> Lanes {
         let (rest, wide) = (count % widest, count / widest);
-        // One lane too many is a panel of its own; two or more fill a vector well enough.
+        // One remaining lane is a panel of its own; two or more fill a vector well enough.
         let widths: &[(usize, usize)] = match rest {
             0 => &[],
             1 => &[(1, 1)],
@@ -138,7 +138,7 @@ impl Lanes {
             }
         }
         let has_lone = blocks.last().is_some_and(|block| block.width == 1);
-        // A power of two between rows would put all of them into few sets of the cache.
+        // A stride that is a multiple of a power of two would map all rows to few sets of the cache.
         let row = match first - usize::from(has_lone) {
             row if row > 0 && row.is_multiple_of(32) => row + 4,
             row => row,
@@ -166,7 +166,7 @@ impl Lanes {
         }
     }
 
-    /// Lanes with the idle ones.
+    /// The number of lanes with padding.
     pub fn padded(&self) -> usize {
         self.blocks.last().map_or(0, |block| block.lanes().end)
     }
@@ -204,8 +204,8 @@ impl Seat {
     }
 }
 
-/// The vectors of a panel, told apart by tokens and by the symbols that leave and enter; see the
-/// module for their order.
+/// The vectors of a panel, indexed by tokens and by the symbols that leave and enter; the module
+/// `layout` gives their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Vectors {
     /// Histories of the tokens that are remembered beyond the step.

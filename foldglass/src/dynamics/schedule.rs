@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The temperature of every sweep of a run.
 ///
 /// ```
-/// use foldglass::dynamics::chain::Schedule;
+/// use foldglass::dynamics::schedule::Schedule;
 /// let schedule: Schedule = "geometric:1e-2,1e-6,2000".parse().unwrap();
 /// assert_eq!((schedule.tau(0), schedule.tau(1999), schedule.tau(5000)), (1e-2, 1e-6, 1e-6));
 /// assert_eq!(schedule.to_string(), "geometric:1e-2,1e-6,2000");
