@@ -5,7 +5,7 @@ use std::ops::Not;
 
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
-use foldglass::proof::claim::{Finding, Move, Standing, StandingWord, WayOut};
+use foldglass::proof::claim::{Finding, Move, Standing, WayOut};
 use foldglass::support::stats::{Interval, Proportion};
 use foldglass::support::watch::{Observer, Stopped};
 use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
@@ -130,7 +130,7 @@ pub struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     barrier: Option<Option<Reward>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    barrier_is: Option<StandingWord>,
+    barrier_is: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flooded: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,7 +156,7 @@ impl Line {
         evaluator.evaluate(&Policy::deterministic(&verdict.start));
         let never = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
         let way = verdict.way_out;
-        let word = |way: &WayOut| way.standing.word();
+        let word = |way: &WayOut| way.standing.name();
         Line {
             code: number,
             origin: None,
@@ -170,7 +170,7 @@ impl Line {
                 _ => None,
             },
             barrier: with_barrier.then(|| way.as_ref().map(|way| way.height.clone())),
-            barrier_is: with_barrier.then(|| way.as_ref().map_or(StandingWord::Exact, word)),
+            barrier_is: with_barrier.then(|| way.as_ref().map_or("exact", word)),
             flooded: way.as_ref().and_then(|way| match way.standing {
                 Standing::Exact { codes } => Some(codes),
                 Standing::Bound => None,

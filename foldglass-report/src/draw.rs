@@ -104,8 +104,7 @@ fn check_input(class: &Class, x: &[Symbol]) -> Result<(), Error> {
         )));
     }
     let inputs = class.task().inputs();
-    let occurs = |i: usize| inputs.weight(i + 1, x[i.max(1) - 1], x[i]) > 0;
-    if (0..x.len()).all(occurs) {
+    if inputs.occurs(x) {
         Ok(())
     } else {
         Err(Error::Usage(format!(

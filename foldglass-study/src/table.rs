@@ -26,14 +26,7 @@ pub enum Form {
     Parquet,
 }
 
-impl Form {
-    /// All, with what the names of their files end with.
-    pub const NAMES: [(&str, Form); 3] = [
-        ("jsonl", Form::Lines),
-        ("csv", Form::Csv),
-        ("parquet", Form::Parquet),
-    ];
-}
+foldglass::named_enum!(Form { "jsonl" => Lines, "csv" => Csv, "parquet" => Parquet });
 
 /// Writes the records to a file, in their order.
 pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), Error> {

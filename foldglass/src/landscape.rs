@@ -21,3 +21,4 @@ mod packed;
 mod rungs;
 pub mod shelf;
 pub mod tree;
+mod walk;

@@ -38,7 +38,7 @@ impl TaskArgs {
             left_identity: facts.left_identity,
             right_identity: facts.right_identity,
             idempotents: facts.idempotents,
-            column_group_order: facts.column_group_order.to_string(),
+            column_group_order: facts.column_group_order.map(|order| order.to_string()),
         })
     }
 }
@@ -56,8 +56,8 @@ pub struct Algebra {
     left_identity: Option<Symbol>,
     right_identity: Option<Symbol>,
     idempotents: usize,
-    /// As digits: it may pass 2^53.
-    column_group_order: String,
+    /// As digits; null where the group is too large to be listed.
+    column_group_order: Option<String>,
 }
 
 fn rows<S: Serializer>(square: &LatinSquare, serializer: S) -> Result<S::Ok, S::Error> {
@@ -75,6 +75,8 @@ impl Report for Algebra {
             writeln!(out, "B[s, x] is too wide to show; --json has it")?;
         }
         let yes = |fact: bool| if fact { "yes" } else { "no" }.to_owned();
+        let order = self.column_group_order.clone();
+        let order = order.unwrap_or_else(|| "not known: too large to list".to_owned());
         let facts = [
             ("task", self.task.clone()),
             ("symbols q", self.q.to_string()),
@@ -83,7 +85,7 @@ impl Report for Algebra {
             ("identity", self.identity()),
             ("a group", yes(self.associative)),
             ("idempotents", self.idempotents.to_string()),
-            ("order of the column group", self.column_group_order.clone()),
+            ("order of the column group", order),
         ];
         writeln!(out)?;
         facts

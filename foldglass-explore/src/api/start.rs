@@ -7,7 +7,7 @@ use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings, random_code};
 use foldglass::landscape::escape;
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::proof::claim::Finding;
-use foldglass::{Class, Code, Stream, Symbol};
+use foldglass::{Code, Stream, Symbol};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -40,22 +40,11 @@ pub fn start(ask: &Ask<'_>, asked: &StartAsked) -> Result<Value, Refusal> {
     let code = match asked.how {
         // The code that chain 0 of the seed starts from.
         How::Random => random_code(class, &mut Stream::new(asked.seed, 0)),
-        How::Ground => fold(class),
+        How::Ground => Code::fold(class),
         How::Constant => Code::from_fn(class, |_| (asked.seed % class.q() as u64) as Symbol),
         How::Trap => trap(ask, &known, asked.seed)?,
     };
     Ok(json!({ "code": code.actions(), "code_file": command::code_file(&code) }))
-}
-
-/// The code that folds: it emits x_1, then B[y, x].
-fn fold(class: &Class) -> Code {
-    let past = class.shape().window.past;
-    Code::from_fn(class, |cell| {
-        let key = class.key(cell);
-        let x = key.x[past].expect("a window shows x_t");
-        let before = key.y.last().copied().flatten();
-        before.map_or(x, |y| class.task().square().multiply(y, x))
-    })
 }
 
 /// Walks that are made at most, their sweeps, and the codes of a shelf that are searched at most.

@@ -145,7 +145,7 @@ struct Form {
     form: u32,
 }
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+const VERSION: &str = foldglass_study::VERSION;
 
 fn path(directory: &Path, id: &str) -> PathBuf {
     directory.join("claims").join(format!("{id}.json"))

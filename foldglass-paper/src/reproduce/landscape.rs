@@ -204,7 +204,7 @@ impl TrapsRecord {
 }
 
 /// Records of another version are made anew.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+const VERSION: &str = foldglass_study::VERSION;
 
 /// Takes the censuses that are not recorded yet.
 pub fn enumerate(

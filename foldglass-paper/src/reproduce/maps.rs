@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use foldglass::landscape::ignored::ignored;
-use foldglass::{Class, Code, Reward, Symbol, reward::count};
+use foldglass::model::quasigroup::digits;
+use foldglass::{Class, Code, Reward, reward::count};
 use foldglass_study::ClassWords;
 use foldglass_study::census::{TrapKind, Traps};
 use serde::{Deserialize, Serialize};
@@ -211,14 +212,8 @@ fn misses(codes: &[Code]) -> Vec<Misses> {
 fn answers_any(code: &Code, length: usize) -> bool {
     let class = code.class();
     let q = class.q();
-    let inputs = (q as u64).pow(length as u32);
-    (0..inputs).any(|number| {
-        let digit = |place: usize| (number / (q as u64).pow(place as u32) % q as u64) as Symbol;
-        let x: Vec<Symbol> = (0..length).map(digit).collect();
-        let mut y: Vec<Symbol> = Vec::with_capacity(length);
-        for t in 1..=length {
-            y.push(code.action(class.route(&x, t, &y)));
-        }
-        y[length - 1] == class.task().fold(&x)
+    (0..q.pow(length as u32)).any(|number| {
+        let x = digits(number, q, length);
+        code.roll_out(&x)[length - 1] == class.task().fold(&x)
     })
 }

@@ -89,7 +89,7 @@ fn is_done(step: &Step, directory: &Path) -> bool {
 }
 
 /// Records of another version are made anew.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = foldglass_study::VERSION;
 
 /// What the file of a finished step says.
 #[derive(Serialize)]

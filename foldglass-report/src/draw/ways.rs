@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use foldglass::{Class, Code, Symbol};
+use foldglass::model::quasigroup::number;
+use foldglass::{Code, Symbol};
 
 /// The ways of the rollouts of one length.
 pub struct Ways {
@@ -50,7 +51,7 @@ fn next(code: &Code, cell: usize, from: usize, to: usize) -> impl Iterator<Item 
     let window: Vec<Symbol> = key.x.into_iter().flatten().collect();
     let mut tokens: Vec<Symbol> = key.y.into_iter().flatten().collect();
     tokens.push(code.action(cell));
-    let tokens = number(class, &tokens[tokens.len() - to.tokens..]);
+    let tokens = number(&tokens[tokens.len() - to.tokens..], class.q());
     let draws = to.t + to.after > from.t + from.after;
     let last = *window.last().expect("a window shows x_t");
     let inputs = class.task().inputs();
@@ -65,20 +66,15 @@ fn next(code: &Code, cell: usize, from: usize, to: usize) -> impl Iterator<Item 
     let seen = to.before + 1 + to.after;
     let cells = drawn
         .into_iter()
-        .map(move |window| group.cell(number(class, &window[window.len() - seen..]), tokens));
+        .map(move |window| group.cell(number(&window[window.len() - seen..], class.q()), tokens));
     cells.collect::<Vec<_>>().into_iter()
-}
-
-/// Symbols as a base-q number.
-fn number(class: &Class, symbols: &[Symbol]) -> usize {
-    let q = class.q();
-    symbols.iter().fold(0, |n, &s| n * q + usize::from(s))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use foldglass::dynamics::chain::random_code;
+    use foldglass::model::quasigroup::digits;
     use foldglass::{ClassSpec, InputLaw, LatinSquare, Shape, Stream, support::exact};
 
     /// Every input, one by one.
@@ -127,10 +123,8 @@ mod tests {
             answers: BTreeSet::new(),
         };
         for n in 0..q.pow(length as u32) {
-            let digit = |i: usize| (n / q.pow(i as u32) % q) as Symbol;
-            let x: Vec<Symbol> = (0..length).map(digit).collect();
-            let weight = |i: usize| class.task().inputs().weight(i + 1, x[i.max(1) - 1], x[i]);
-            if (0..length).any(|i| weight(i) == 0) {
+            let x = digits(n, q, length);
+            if !class.task().inputs().occurs(&x) {
                 continue;
             }
             let mut y: Vec<Symbol> = Vec::new();

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use foldglass::support::exact::gcd;
 use foldglass::support::watch::{Observer, Progress, Tally};
 
 use super::execute::CensusPlan;
@@ -252,14 +253,10 @@ fn layers(all: usize) -> Vec<Layer> {
 fn spread(all: usize) -> impl Iterator<Item = usize> {
     // Steps of the golden ratio, made prime to the count so that none comes twice.
     let mut step = (all as f64 * 0.618) as usize | 1;
-    while gcd(step, all) > 1 {
+    while gcd(step as u128, all as u128) > 1 {
         step += 1;
     }
     (0..all as u128).map(move |n| (n * step as u128 % all as u128) as usize)
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]

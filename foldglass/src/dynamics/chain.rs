@@ -19,12 +19,9 @@ use crate::reward::count::{self, CountError};
 use crate::reward::evaluate::Passes;
 use crate::reward::layout;
 use crate::support::memory::TooLarge;
-use crate::support::names;
 use crate::support::stream::Stream;
 use blocks::Blocks;
 use dashu_int::ops::BitTest;
-use std::fmt;
-use std::str::FromStr;
 use thiserror::Error;
 
 pub use builder::ChainsBuilder;
@@ -41,27 +38,7 @@ pub enum Kernel {
     HeatBath,
 }
 
-impl Kernel {
-    /// Both, with the names that users type.
-    pub const NAMES: [(&str, Kernel); 2] = [
-        ("metropolis", Kernel::Metropolis),
-        ("heat-bath", Kernel::HeatBath),
-    ];
-}
-
-impl fmt::Display for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(names::of(&Kernel::NAMES, *self))
-    }
-}
-
-impl FromStr for Kernel {
-    type Err = names::UnknownName;
-
-    fn from_str(text: &str) -> Result<Kernel, names::UnknownName> {
-        names::find(&Kernel::NAMES, text)
-    }
-}
+crate::named_enum!(Kernel { "metropolis" => Metropolis, "heat-bath" => HeatBath });
 
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Kernel);
@@ -77,28 +54,7 @@ pub enum Order {
     Cell,
 }
 
-impl Order {
-    /// All, with the names that users type.
-    pub const NAMES: [(&str, Order); 3] = [
-        ("step", Order::Step),
-        ("forward", Order::Forward),
-        ("cell", Order::Cell),
-    ];
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(names::of(&Order::NAMES, *self))
-    }
-}
-
-impl FromStr for Order {
-    type Err = names::UnknownName;
-
-    fn from_str(text: &str) -> Result<Order, names::UnknownName> {
-        names::find(&Order::NAMES, text)
-    }
-}
+crate::named_enum!(Order { "step" => Step, "forward" => Forward, "cell" => Cell });
 
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Order);

@@ -18,7 +18,7 @@ pub use exact::{Averages, Limit, MOST_CODES, complete_reward};
 pub use walk::{Settings, Walk};
 
 use crate::model::class::{CellKey, Shape};
-use crate::model::quasigroup::Symbol;
+use crate::model::quasigroup::{Symbol, digits};
 use crate::model::task::Task;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
@@ -181,8 +181,8 @@ impl Family {
         let tokens = q.pow(t as u32 - 1);
         let inner = history - self.first[t - 1];
         History {
-            x: digits(inner / tokens, self.length(), q),
-            y: digits(inner % tokens, t - 1, q),
+            x: digits(inner / tokens, q, self.length()),
+            y: digits(inner % tokens, q, t - 1),
         }
     }
 
@@ -337,21 +337,10 @@ fn power(q: usize, exponent: usize) -> Option<u128> {
     (q as u128).checked_pow(u32::try_from(exponent).ok()?)
 }
 
-/// The digits of a number in base q, the first most significant.
-fn digits(mut number: usize, count: usize, q: usize) -> Vec<Symbol> {
-    let mut list = vec![0; count];
-    for digit in list.iter_mut().rev() {
-        *digit = (number % q) as Symbol;
-        number /= q;
-    }
-    list
-}
-
 fn input(task: &Task, length: usize, number: usize) -> Input {
-    let x = digits(number, length, task.q());
-    let weight = |t: usize| task.inputs().weight(t, x[t.max(2) - 2], x[t - 1]);
+    let x = digits(number, task.q(), length);
     Input {
-        weight: (1..=length).map(weight).product(),
+        weight: task.inputs().weights(&x).product(),
         target: task.fold(&x),
     }
 }

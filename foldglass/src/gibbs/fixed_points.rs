@@ -8,9 +8,6 @@
 use super::marginals::PureState;
 use crate::model::policy::Policy;
 use crate::reward::evaluate::Evaluator;
-use crate::support::names;
-use std::fmt;
-use std::str::FromStr;
 
 /// Distributions this far apart are told apart.
 pub const TOLD_APART: f64 = 1e-3;
@@ -24,25 +21,7 @@ pub enum Activity {
     Mixed,
 }
 
-impl Activity {
-    /// Both, with the names that users type.
-    pub const NAMES: [(&str, Activity); 2] =
-        [("changed", Activity::Changed), ("mixed", Activity::Mixed)];
-}
-
-impl fmt::Display for Activity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(names::of(&Activity::NAMES, *self))
-    }
-}
-
-impl FromStr for Activity {
-    type Err = names::UnknownName;
-
-    fn from_str(text: &str) -> Result<Activity, names::UnknownName> {
-        names::find(&Activity::NAMES, text)
-    }
-}
+crate::named_enum!(Activity { "changed" => Changed, "mixed" => Mixed });
 
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Activity);

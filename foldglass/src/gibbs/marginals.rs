@@ -173,21 +173,13 @@ pub enum Standing {
     Disagree,
 }
 
-impl Standing {
-    /// All, with their words.
-    pub const NAMES: [(&str, Standing); 5] = [
-        ("trap", Standing::Trap),
-        ("escaped", Standing::Escaped),
-        ("alone", Standing::Alone),
-        ("unsettled", Standing::Unsettled),
-        ("disagree", Standing::Disagree),
-    ];
-
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        crate::support::names::of(&Standing::NAMES, self)
-    }
-}
+crate::named_enum!(Standing {
+    "trap" => Trap,
+    "escaped" => Escaped,
+    "alone" => Alone,
+    "unsettled" => Unsettled,
+    "disagree" => Disagree,
+});
 
 /// How alike the marginals of replicas are.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -178,27 +178,13 @@ pub fn annealed(
     }
     let reward = |_| {
         asking.go_on()?;
-        Ok(count::reward(&draw(policy, stream)).to_f64())
+        Ok(count::reward(&policy.draw(stream)).to_f64())
     };
     let rewards: Vec<f64> = (0..samples).map(reward).collect::<Result<_, Stopped>>()?;
     let summary = Summary::of(&rewards).expect("there are samples");
     Ok(Annealed::Sampled {
         mean: summary.mean,
         error: summary.error.expect("there are several samples"),
-    })
-}
-
-fn draw(policy: &Policy, stream: &mut Stream) -> Code {
-    Code::from_fn(policy.class(), |cell| {
-        let row = policy.row(cell);
-        let mut left = stream.uniform();
-        let drawn = row.iter().position(|p| {
-            left -= p;
-            left < 0.0
-        });
-        // Rounding may leave a crumb behind the last probability.
-        let last = || row.iter().rposition(|&p| p > 0.0);
-        drawn.or_else(last).expect("a row sums to 1") as u16
     })
 }
 

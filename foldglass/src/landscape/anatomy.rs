@@ -8,8 +8,9 @@
 mod product;
 mod rollouts;
 
-use crate::landscape::gauge::links;
-use crate::model::class::Class;
+use crate::landscape::gauge::{Links, links};
+use crate::landscape::walk::{Visit, walk};
+use crate::model::class::Group;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::{CountError, Counter};
@@ -24,9 +25,9 @@ pub use rollouts::{Answers, Cause, Share, Wrong, answers};
 pub struct StepAnatomy {
     /// The step, counted from 1; none in a tied class.
     pub t: Option<usize>,
-    /// Its cells.
+    /// The index of its first cell.
     pub first_cell: usize,
-    /// How many.
+    /// The number of its cells.
     pub cells: usize,
     /// The windows it tells apart.
     pub windows: usize,
@@ -35,7 +36,7 @@ pub struct StepAnatomy {
     pub constant_links: Option<usize>,
     /// How many merge some tokens, but not all.
     pub merging_links: Option<usize>,
-    /// What that makes of it.
+    /// Its kind.
     pub kind: StepKind,
 }
 
@@ -54,12 +55,12 @@ pub enum StepKind {
     Merges,
     /// Every link is a permutation.
     Permutes,
-    /// More than one token is remembered, and no word is lost on it.
+    /// Memory above 1: not classified.
     Mixed,
 }
 
 impl StepKind {
-    /// The words for it.
+    /// A description, for tables.
     pub fn words(self) -> &'static str {
         match self {
             StepKind::Opens => "opens",
@@ -92,7 +93,7 @@ impl StepKind {
 pub fn steps(code: &Code) -> Vec<StepAnatomy> {
     let class = code.class();
     let links = links(code);
-    let step = |(n, group): (usize, &crate::model::class::Group)| {
+    let step = |(n, group): (usize, &Group)| {
         let own = group.first_cell..group.first_cell + group.cells;
         let actions = &code.actions()[own];
         let maps: Vec<&[Symbol]> = actions.chunks_exact(group.histories).collect();
@@ -101,7 +102,7 @@ pub fn steps(code: &Code) -> Vec<StepAnatomy> {
         let blind = maps.iter().all(|&map| map == maps[0]);
         let reads = group.histories > 1;
         let merging = links.as_ref().filter(|_| reads).map(|links| {
-            let rank = |map: &Vec<Symbol>| crate::landscape::gauge::Links::rank(map);
+            let rank = |map: &Vec<Symbol>| Links::rank(map);
             let ranks = links[n].maps.iter().map(rank);
             ranks.filter(|&rank| rank > 1 && rank < class.q()).count()
         });
@@ -145,82 +146,37 @@ impl Aliased {
     }
 }
 
-/// Where a rollout is: the symbols drawn that windows still see, the tokens remembered, the state, and
-/// the last symbol drawn where the next depends on it.
-type Place = (usize, usize, Symbol, Symbol);
-
-/// What states share a token, step by step and length by length; linear in T.
+/// Which states share a token, step by step and length by length; linear in T.
 pub fn aliasing(code: &Code) -> Vec<Aliased> {
-    let lengths = 0..code.class().task().lengths().len();
-    lengths
-        .flat_map(|which| walk(code, which, &mut |_| ()))
-        .collect()
+    let lengths = code.class().task().lengths();
+    let of_length = |(which, &length): (usize, &usize)| {
+        let empty = |t| Aliased {
+            length,
+            t,
+            states: BTreeMap::new(),
+        };
+        let mut steps: Vec<Aliased> = (1..=length).map(empty).collect();
+        walk([code], which, true, |visit: Visit<'_, 1, bool>| {
+            let states = &mut steps[visit.t - 1].states;
+            states
+                .entry(visit.tokens[0])
+                .or_default()
+                .insert(visit.state);
+        });
+        steps
+    };
+    lengths.iter().enumerate().flat_map(of_length).collect()
 }
 
 /// By cell: whether the rollout of some input consults it.
 pub fn consulted(code: &Code) -> Vec<bool> {
     let mut found = vec![false; code.class().cells()];
     for which in 0..code.class().task().lengths().len() {
-        walk(code, which, &mut |cell| found[cell] = true);
+        walk([code], which, false, |visit: Visit<'_, 1, bool>| {
+            found[visit.cells[0]] = true;
+        });
     }
     found
-}
-
-/// Goes through the places of all rollouts of a length, and tells of the cells they consult.
-fn walk(code: &Code, which: usize, consult: &mut dyn FnMut(usize)) -> Vec<Aliased> {
-    let class = code.class();
-    let (q, length) = (class.q(), class.task().lengths()[which]);
-    let (shape, square) = (class.shape(), class.task().square());
-    let count = |digits: usize| q.pow(digits as u32);
-    let mut places: BTreeSet<Place> = BTreeSet::from([(0, 0, 0, 0)]);
-    let ahead = shape.window.future.min(length - 1);
-    for position in 1..=ahead {
-        places = draw(class, places, position);
-    }
-    let mut list = Vec::new();
-    for (t, node) in (1..).zip(class.path(which)) {
-        if t + ahead <= length {
-            places = draw(class, places, t + ahead);
-        }
-        let (node, mut next) = (&class.nodes()[node], BTreeSet::new());
-        let group = &class.groups()[node.group];
-        let forgets = node.before == shape.window.past;
-        let kept = count(node.before + 1 + node.after - usize::from(forgets));
-        let remembered = count(node.tokens.min(shape.memory - 1));
-        let mut states: BTreeMap<Symbol, BTreeSet<Symbol>> = BTreeMap::new();
-        for (window, tokens, before, last) in places {
-            let cell = group.cell(window, tokens);
-            consult(cell);
-            let token = code.action(cell);
-            let own = (window / count(node.after) % q) as Symbol;
-            let state = if t == 1 {
-                own
-            } else {
-                square.multiply(before, own)
-            };
-            states.entry(token).or_default().insert(state);
-            let tokens = tokens % remembered * q + token as usize;
-            next.insert((window % kept, tokens, state, last));
-        }
-        list.push(Aliased { length, t, states });
-        places = next;
-    }
-    list
-}
-
-/// Lets the symbol of a position follow at every place.
-fn draw(class: &Class, places: BTreeSet<Place>, position: usize) -> BTreeSet<Place> {
-    let (q, inputs) = (class.q(), class.task().inputs());
-    let mut drawn = BTreeSet::new();
-    for (window, tokens, state, last) in places {
-        for symbol in 0..q as Symbol {
-            if inputs.weight(position, last, symbol) > 0 {
-                let last = if inputs.is_correlated() { symbol } else { 0 };
-                drawn.insert((window * q + symbol as usize, tokens, state, last));
-            }
-        }
-    }
-    drawn
 }
 
 /// How J answers to single changes, cell by cell.

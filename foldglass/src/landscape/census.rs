@@ -223,7 +223,7 @@ impl Survey {
             class: class.clone(),
             packing,
             tolerance,
-            tracker: tracker(class),
+            tracker: Code::fold(class).actions().to_vec(),
             splits: shape.memory == 1 && class.task().lengths().len() == 1,
         };
         Ok(Survey {
@@ -371,17 +371,6 @@ impl Frame {
             .checked_pow(rung.cells.start as u32)
             .expect("all codes are numbered in 128 bits")
     }
-}
-
-/// The code that emits x_1 and then B[y, x_t]: its tokens are the fold.
-fn tracker(class: &Class) -> Vec<Symbol> {
-    let action = |cell| {
-        let key = class.key(cell);
-        let x = key.x[class.shape().window.past].expect("x_t is in the window");
-        let y = key.y[class.shape().memory - 1];
-        y.map_or(x, |y| class.task().square().multiply(y, x))
-    };
-    (0..class.cells()).map(action).collect()
 }
 
 /// Counts the parts of a census, on one thread.

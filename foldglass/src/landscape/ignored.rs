@@ -6,24 +6,30 @@
 //! agree in these are one, whatever the position in which they differed: the work is linear in T. Pairs
 //! that have come to agree in everything are dropped.
 
-use crate::model::class::{Class, Node};
+use crate::landscape::walk::{Event, events};
+use crate::model::class::Class;
 use crate::model::inputs::Inputs;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use std::collections::HashMap;
 
-/// Two rollouts on inputs that differ in one position at most.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// Where the rollouts on two inputs that differ in one position at most are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
-    /// The symbols drawn so far that are still seen, oldest first.
-    x: Vec<Symbol>,
-    /// The last symbol drawn, where what may follow depends on it.
-    last: Symbol,
-    /// The position in which the inputs differ and what the second one has there, as long as a window sees
-    /// it or the next symbol depends on it.
-    other: Option<(usize, Symbol)>,
-    /// The tokens that each remembers, oldest first.
-    y: [Vec<Symbol>; 2],
+    /// The symbols that each input has in sight, as a base-q number.
+    windows: [usize; 2],
+    /// The tokens that each rollout remembers, likewise.
+    histories: [usize; 2],
+    /// The last symbol drawn of each, where what may follow depends on it, else 0.
+    lasts: [Symbol; 2],
+}
+
+impl Pair {
+    /// Whether the rest of both rollouts is the same.
+    fn is_alike(&self) -> bool {
+        let same = |[a, b]: [usize; 2]| a == b;
+        same(self.windows) && same(self.histories) && self.lasts[0] == self.lasts[1]
+    }
 }
 
 /// Pairs, each with the positions in which its inputs may differ as bits; none where they are one input.
@@ -48,16 +54,7 @@ pub fn ignored(code: &Code, length: usize) -> Vec<usize> {
     let lengths = class.task().lengths();
     let which = lengths.iter().position(|&other| other == length);
     let which = which.unwrap_or_else(|| panic!("{length} is none of the lengths {lengths:?}"));
-    let inputs = class.task().inputs();
-    let follow = Follow {
-        code,
-        inputs,
-        chained: inputs.is_correlated() && !inputs.has_full_support(),
-        path: (class.path(which).iter())
-            .map(|&n| &class.nodes()[n])
-            .collect(),
-    };
-    let used = follow.used();
+    let used = used(code, which);
     let is_ignored = |&i: &usize| used[i / 64] >> (i % 64) & 1 == 0;
     (1..=length).filter(is_ignored).collect()
 }
@@ -75,116 +72,84 @@ pub fn pairs(class: &Class) -> u128 {
     nodes.fold(0, u128::saturating_add)
 }
 
-struct Follow<'a> {
-    code: &'a Code,
-    inputs: &'a Inputs,
-    /// Whether the symbols that may follow depend on the last one.
-    chained: bool,
-    path: Vec<&'a Node>,
+/// The positions whose change changes the answer, as bits.
+fn used(code: &Code, which: usize) -> Vec<u64> {
+    let (class, inputs) = (code.class(), code.class().task().inputs());
+    let words = class.task().lengths()[which] / 64 + 1;
+    let start = Pair {
+        windows: [0; 2],
+        histories: [0; 2],
+        lasts: [0; 2],
+    };
+    let mut pairs = Pairs::from([(start, vec![0; words])]);
+    for event in events(class, which) {
+        let step = match event {
+            Event::Draw(position) => {
+                pairs = draw(inputs, class.q(), pairs, position);
+                continue;
+            }
+            Event::Emit(step) => step,
+        };
+        let mut next = Pairs::new();
+        for (pair, positions) in pairs {
+            let history = |side: usize| {
+                let cell = step.group.cell(pair.windows[side], pair.histories[side]);
+                step.next_history(pair.histories[side], code.action(cell))
+            };
+            let pair = Pair {
+                windows: pair.windows.map(|window| step.next_window(window)),
+                histories: [0, 1].map(history),
+                ..pair
+            };
+            keep(&mut next, pair, &positions);
+        }
+        pairs = next;
+    }
+    let mut used = vec![0; words];
+    for (pair, positions) in pairs {
+        let [a, b] = pair.histories.map(|history| history % class.q());
+        if a != b {
+            add(&mut used, &positions);
+        }
+    }
+    used
 }
 
-impl Follow<'_> {
-    fn class(&self) -> &Class {
-        self.code.class()
-    }
+/// Whether both inputs of a pair are the same.
+fn is_one(positions: &[u64]) -> bool {
+    positions.iter().all(|&bits| bits == 0)
+}
 
-    /// The positions whose change changes the answer, as bits.
-    fn used(&self) -> Vec<u64> {
-        let start = Pair {
-            x: Vec::new(),
-            last: 0,
-            other: None,
-            y: [Vec::new(), Vec::new()],
+/// The pairs with one symbol more, that of position t.
+fn draw(inputs: &Inputs, q: usize, pairs: Pairs, t: usize) -> Pairs {
+    // Whether the symbols that may follow depend on the last one.
+    let chained = inputs.is_correlated() && !inputs.has_full_support();
+    let mut drawn = Pairs::new();
+    for (pair, positions) in pairs {
+        let may = |side: usize, symbol: Symbol| inputs.weight(t, pair.lasts[side], symbol) > 0;
+        let longer = |symbols: [Symbol; 2]| Pair {
+            windows: [0, 1].map(|side| pair.windows[side] * q + usize::from(symbols[side])),
+            lasts: symbols.map(|symbol| if chained { symbol } else { 0 }),
+            ..pair
         };
-        let mut used = vec![0; self.path.len() / 64 + 1];
-        let mut pairs = Pairs::from([(start, vec![0; used.len()])]);
-        let mut drawn = 0;
-        for t in 1..=self.path.len() {
-            while drawn < t + self.path[t - 1].after {
-                drawn += 1;
-                pairs = self.draw(pairs, drawn);
+        for symbol in (0..q as Symbol).filter(|&s| may(0, s) && may(1, s)) {
+            // A change there and back is one change.
+            let others = symbol + 1..q as Symbol;
+            for other in others.filter(|&other| is_one(&positions) && may(0, other)) {
+                let mut changed = positions.clone();
+                changed[t / 64] |= 1 << (t % 64);
+                drawn.insert(longer([symbol, other]), changed);
             }
-            let mut next = Pairs::new();
-            for (mut pair, positions) in pairs {
-                self.step(&mut pair, t, drawn);
-                let differs = pair.y[0] != pair.y[1] || pair.other.is_some();
-                // Two inputs that act alike from now on say nothing more.
-                if differs || positions.iter().all(|&bits| bits == 0) {
-                    add(next.entry(pair).or_default(), &positions);
-                }
-            }
-            pairs = next;
+            keep(&mut drawn, longer([symbol; 2]), &positions);
         }
-        for (pair, positions) in pairs {
-            if pair.y[0].last() != pair.y[1].last() {
-                add(&mut used, &positions);
-            }
-        }
-        used
     }
+    drawn
+}
 
-    /// The pairs with one symbol more, that of position t.
-    fn draw(&self, pairs: Pairs, t: usize) -> Pairs {
-        let q = self.class().q() as Symbol;
-        let mut drawn = Pairs::new();
-        for (pair, positions) in pairs {
-            let may = |last: Symbol, symbol: Symbol| self.inputs.weight(t, last, symbol) > 0;
-            let other_last = match pair.other {
-                Some((i, other)) if i + 1 == t => other,
-                _ => pair.last,
-            };
-            let is_one = positions.iter().all(|&bits| bits == 0);
-            for symbol in (0..q).filter(|&s| may(pair.last, s) && may(other_last, s)) {
-                let mut longer = pair.clone();
-                longer.x.push(symbol);
-                longer.last = if self.chained { symbol } else { 0 };
-                // A change there and back is one change.
-                let others = (symbol + 1..q).filter(|&other| is_one && may(pair.last, other));
-                for other in others {
-                    let mut changed = positions.clone();
-                    changed[t / 64] |= 1 << (t % 64);
-                    let other = Some((t, other));
-                    let longer = Pair {
-                        other,
-                        ..longer.clone()
-                    };
-                    drawn.insert(longer, changed);
-                }
-                add(drawn.entry(longer).or_default(), &positions);
-            }
-        }
-        drawn
-    }
-
-    /// Takes both rollouts over step t, and leaves what later steps see of `drawn` symbols.
-    fn step(&self, pair: &mut Pair, t: usize, drawn: usize) {
-        let (node, q) = (self.path[t - 1], self.class().q());
-        let group = &self.class().groups()[node.group];
-        let number = |part: &[Symbol]| part.iter().fold(0, |n, &d| n * q + usize::from(d));
-        // The symbols seen are the last of those drawn.
-        let (first, seen_from) = (drawn + 1 - pair.x.len(), t - node.before);
-        for (side, tokens) in pair.y.iter_mut().enumerate() {
-            let mut window = pair.x[seen_from - first..].to_vec();
-            if let (1, Some((i, other))) = (side, pair.other)
-                && i >= seen_from
-            {
-                window[i - seen_from] = other;
-            }
-            let cell = group.cell(number(&window), number(tokens));
-            tokens.push(self.code.action(cell));
-        }
-        let Some(next) = self.path.get(t) else {
-            pair.other = None;
-            return;
-        };
-        let kept = drawn - (t - next.before);
-        pair.x.drain(..pair.x.len() - kept);
-        for tokens in &mut pair.y {
-            tokens.drain(..tokens.len() - next.tokens);
-        }
-        // Out of sight, it is no longer part of what the rest depends on.
-        let matters = |i: usize| i > t - next.before || self.chained && i == drawn;
-        pair.other = pair.other.filter(|&(i, _)| matters(i));
+/// Keeps a pair, unless its inputs differ and the rest of their rollouts is the same.
+fn keep(pairs: &mut Pairs, pair: Pair, positions: &[u64]) {
+    if !pair.is_alike() || is_one(positions) {
+        add(pairs.entry(pair).or_default(), positions);
     }
 }
 

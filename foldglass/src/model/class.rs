@@ -19,7 +19,7 @@
 mod spec;
 mod steps;
 
-use crate::model::quasigroup::Symbol;
+use crate::model::quasigroup::{Symbol, digits, number};
 use crate::model::task::Task;
 use crate::support::memory::{Allowance, TooLarge};
 use std::cmp::Reverse;
@@ -280,9 +280,8 @@ impl Class {
         let node = self.0.steps.path(which.expect("a length of the task"))[t - 1];
         let node = &self.nodes()[node];
         let q = self.q();
-        let number = |part: &[Symbol]| part.iter().fold(0, |n, &d| n * q + d as usize);
-        let w = number(&x[t - 1 - node.before..t + node.after]);
-        self.groups()[node.group].cell(w, number(&y[t - 1 - node.tokens..t - 1]))
+        let w = number(&x[t - 1 - node.before..t + node.after], q);
+        self.groups()[node.group].cell(w, number(&y[t - 1 - node.tokens..t - 1], q))
     }
 
     /// The group of a cell.
@@ -313,14 +312,7 @@ impl Class {
         let Shape { window, memory, .. } = self.shape();
         let group = self.group_of(cell);
         let inner = cell - group.first_cell;
-        let digits = |mut n: usize, count: usize| {
-            let mut list = vec![None; count];
-            for slot in list.iter_mut().rev() {
-                *slot = Some((n % self.q()) as Symbol);
-                n /= self.q();
-            }
-            list
-        };
+        let digits = |n: usize, count: usize| digits(n, self.q(), count).into_iter().map(Some);
         let mut x = vec![None; window.past - group.before];
         x.extend(digits(
             group.window(inner / group.histories),
@@ -431,10 +423,9 @@ fn group<'a>(
 fn window_occurs(task: &Task, node: &Node, w: usize) -> bool {
     let (q, inputs) = (task.q(), task.inputs());
     let size = node.before + 1 + node.after;
-    let digit = |i: usize| (w / q.pow((size - 1 - i) as u32) % q) as Symbol;
+    let x = digits(w, q, size);
     let start = node.t - node.before;
-    inputs.can_occur(start, digit(0))
-        && (1..size).all(|i| inputs.weight(start + i, digit(i - 1), digit(i)) > 0)
+    inputs.can_occur(start, x[0]) && (1..size).all(|i| inputs.weight(start + i, x[i - 1], x[i]) > 0)
 }
 
 #[cfg(test)]
@@ -490,8 +481,7 @@ mod tests {
         let mut keys = HashSet::new();
         for &length in class.task().lengths() {
             for x in sequences(length) {
-                let positive = |i: usize| inputs.weight(i + 1, x[i.max(1) - 1], x[i]) > 0;
-                if !(0..length).all(positive) {
+                if !inputs.occurs(&x) {
                     continue;
                 }
                 for t in 1..=length {

@@ -169,6 +169,16 @@ impl Inputs {
         }
     }
 
+    /// The weights of the symbols of an input, position by position. Their product is its weight.
+    pub fn weights(&self, x: &[Symbol]) -> impl Iterator<Item = u64> {
+        (0..x.len()).map(|i| self.weight(i + 1, x[i.max(1) - 1], x[i]))
+    }
+
+    /// Whether an input has positive probability.
+    pub fn occurs(&self, x: &[Symbol]) -> bool {
+        self.weights(x).all(|weight| weight > 0)
+    }
+
     /// What the weights of position `t` sum to.
     pub fn denominator(&self, t: usize) -> u64 {
         self.kinds[self.kind_of[t - 1]].den
@@ -342,6 +352,7 @@ mod form;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::quasigroup::{digits, number};
     use crate::support::exact::parse;
     use crate::support::stats::chi_square_tail;
 
@@ -423,16 +434,13 @@ mod tests {
         let mut stream = Stream::new(12, 0);
         for _ in 0..DRAWS {
             let input = inputs.draw(3, &mut stream);
-            counts[input.iter().fold(0, |n, &x| n * q + x as usize)] += 1;
+            counts[number(&input, q)] += 1;
         }
         let (mut chi, mut occurring) = (0.0, 0);
-        for (number, &count) in counts.iter().enumerate() {
-            let x = [number / q / q, number / q % q, number % q].map(|x| x as Symbol);
-            let share = |t: usize| {
-                let before = if t == 1 { 0 } else { x[t - 2] };
-                inputs.weight(t, before, x[t - 1]) as f64 / inputs.denominator(t) as f64
-            };
-            let expected = DRAWS as f64 * (1..=3).map(share).product::<f64>();
+        for (n, &count) in counts.iter().enumerate() {
+            let x = digits(n, q, 3);
+            let share = |(t, weight)| weight as f64 / inputs.denominator(t) as f64;
+            let expected = DRAWS as f64 * (1..).zip(inputs.weights(&x)).map(share).product::<f64>();
             if expected == 0.0 {
                 assert_eq!(count, 0, "{x:?} cannot occur under {law:?}");
                 continue;

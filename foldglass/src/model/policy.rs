@@ -8,6 +8,7 @@ mod initial;
 
 use crate::model::class::Class;
 use crate::model::quasigroup::Symbol;
+use crate::support::stream::Stream;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use thiserror::Error;
@@ -186,6 +187,18 @@ impl Code {
         self.actions[cell]
     }
 
+    /// The tokens that the code emits on an input, whose length is one of the task's.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn roll_out(&self, x: &[Symbol]) -> Vec<Symbol> {
+        let mut y = Vec::with_capacity(x.len());
+        for t in 1..=x.len() {
+            y.push(self.action(self.class.route(x, t, &y)));
+        }
+        y
+    }
+
     /// Gives a cell another action.
     ///
     /// # Panics
@@ -333,6 +346,21 @@ impl Policy {
     /// The rows, shared.
     pub(crate) fn shared_rows(&self) -> &Arc<[f64]> {
         &self.rows
+    }
+
+    /// A code drawn from the policy, the actions of the cells independently.
+    pub fn draw(&self, stream: &mut Stream) -> Code {
+        Code::from_fn(self.class(), |cell| {
+            let row = self.row(cell);
+            let mut left = stream.uniform();
+            let drawn = row.iter().position(|p| {
+                left -= p;
+                left < 0.0
+            });
+            // Rounding may leave a crumb behind the last probability.
+            let last = || row.iter().rposition(|&p| p > 0.0);
+            drawn.or_else(last).expect("a row sums to 1") as Symbol
+        })
     }
 
     /// The sum over the cells of the entropy of their distributions, in nats.

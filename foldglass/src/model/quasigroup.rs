@@ -328,6 +328,27 @@ fn factorial(n: usize) -> Option<u128> {
     (1..=n as u128).try_fold(1, u128::checked_mul)
 }
 
+/// The digits of a base-q number, the highest first.
+///
+/// ```
+/// use foldglass::model::quasigroup::{digits, number};
+/// assert_eq!(digits(7, 5, 3), [0, 1, 2]);
+/// assert_eq!(number(&[0, 1, 2], 5), 7);
+/// ```
+pub fn digits(mut n: usize, q: usize, count: usize) -> Vec<Symbol> {
+    let mut list = vec![0; count];
+    for digit in list.iter_mut().rev() {
+        *digit = (n % q) as Symbol;
+        n /= q;
+    }
+    list
+}
+
+/// The base-q number with these digits, the highest first.
+pub fn number(digits: &[Symbol], q: usize) -> usize {
+    digits.iter().fold(0, |n, &d| n * q + usize::from(d))
+}
+
 fn first_repeat(mut symbols: impl ExactSizeIterator<Item = Symbol>) -> Option<Symbol> {
     let mut seen = vec![false; symbols.len()];
     symbols.find(|&symbol| std::mem::replace(&mut seen[usize::from(symbol)], true))

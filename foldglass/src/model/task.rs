@@ -152,8 +152,7 @@ impl Task {
     /// # Panics
     /// If it is longer than the longest of the task.
     pub fn weight(&self, x: &[Symbol]) -> UBig {
-        let weight = |i: usize| self.inputs.weight(i + 1, x[i.max(1) - 1], x[i]);
-        let own: UBig = (0..x.len()).map(|i| UBig::from(weight(i))).product();
+        let own: UBig = self.inputs.weights(x).map(UBig::from).product();
         own * self.lift(x.len())
     }
 

@@ -11,13 +11,10 @@ mod way_out;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
-use crate::support::names;
-use std::fmt;
-use std::str::FromStr;
 
 #[cfg(feature = "serde")]
 pub use form::{ClaimError, PATH_FORMAT, PathForm, VERDICT_FORMAT, VerdictForm, VerdictsForm};
-pub use way_out::{Standing, StandingWord, WayOut};
+pub use way_out::{Standing, WayOut};
 
 /// A code, as another one with one cell changed. Codes are numbered; number 0 is the start. They
 /// are listed in this order.
@@ -72,31 +69,14 @@ pub enum Kind {
     Raise,
 }
 
-impl Kind {
-    /// All, with the names that files have.
-    pub const NAMES: [(&str, Kind); 6] = [
-        ("consolidate", Kind::Consolidate),
-        ("prepare", Kind::Prepare),
-        ("reroute", Kind::Reroute),
-        ("finish", Kind::Finish),
-        ("neutral", Kind::Neutral),
-        ("raise", Kind::Raise),
-    ];
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(names::of(&Kind::NAMES, *self))
-    }
-}
-
-impl FromStr for Kind {
-    type Err = names::UnknownName;
-
-    fn from_str(text: &str) -> Result<Kind, names::UnknownName> {
-        names::find(&Kind::NAMES, text)
-    }
-}
+crate::named_enum!(Kind {
+    "consolidate" => Consolidate,
+    "prepare" => Prepare,
+    "reroute" => Reroute,
+    "finish" => Finish,
+    "neutral" => Neutral,
+    "raise" => Raise,
+});
 
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Kind);

@@ -126,6 +126,11 @@ impl FromStr for Reward {
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Reward);
 
+/// The greatest common divisor; that of 0 and a number is the number.
+pub fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 fn digits(text: &str) -> Option<IBig> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let plain = !unsigned.is_empty() && unsigned.bytes().all(|b| b.is_ascii_digit());

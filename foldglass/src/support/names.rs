@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A name of nothing.
+/// An unknown name, with the accepted ones.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{given}` is not accepted: {}", .accepted.join(", "))]
 pub struct UnknownName {
@@ -28,11 +28,46 @@ pub fn find<T: Copy>(names: &[(&'static str, T)], text: &str) -> Result<T, Unkno
     })
 }
 
-/// The name of a value.
+/// Names the values of an enum without fields: `NAMES`, `name`, `Display` and `FromStr`.
 ///
-/// # Panics
-/// If it has none.
-pub fn of<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
-    let found = names.iter().find(|(_, named)| *named == value);
-    found.expect("every value has a name").0
+/// ```
+/// #[derive(Debug, Clone, Copy, PartialEq)]
+/// pub enum Side {
+///     Left,
+///     Right,
+/// }
+/// foldglass::named_enum!(Side { "left" => Left, "right" => Right });
+/// assert_eq!("right".parse(), Ok(Side::Right));
+/// assert_eq!(Side::Left.to_string(), "left");
+/// ```
+#[macro_export]
+macro_rules! named_enum {
+    ($type:ident { $($name:literal => $variant:ident),+ $(,)? }) => {
+        impl $type {
+            /// All values, with the names that users type and files have.
+            pub const NAMES: [(&'static str, $type); [$($name),+].len()] =
+                [$(($name, $type::$variant)),+];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $name),+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::support::names::UnknownName;
+
+            fn from_str(text: &str) -> Result<$type, Self::Err> {
+                $crate::support::names::find(&$type::NAMES, text)
+            }
+        }
+    };
 }

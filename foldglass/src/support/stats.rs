@@ -29,7 +29,7 @@ pub use convergence::{effective_size_bulk, effective_size_mean, effective_size_t
 pub use counts::{Proportion, fisher};
 pub use sample::{Moments, Summary, quantile, welch};
 pub use special::chi_square_tail;
-pub(crate) use special::student_quantile;
+pub(crate) use special::{crossing, student_quantile};
 
 /// A closed interval of the numbers that the data do not rule out.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foldglass::proof::check::verdict::{self, Effort, Settings, VerdictError};
 use foldglass::proof::check::{self, CheckError};
-use foldglass::proof::claim::{StandingWord, Verdict};
+use foldglass::proof::claim::Verdict;
 use foldglass::support::memory::TooLarge;
 use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct Line {
     sampled: bool,
     /// How the barrier is known, where one is stated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    barrier_is: Option<StandingWord>,
+    barrier_is: Option<&'static str>,
     /// Codes that were flooded again for it.
     #[serde(skip_serializing_if = "is_zero")]
     flooded: usize,
@@ -71,7 +71,7 @@ pub fn check(
                     sampled: means.effort != Effort::All
                         && verdict.finding.name() == "bounded"
                         && looked_at < codes(verdict),
-                    barrier_is: verdict.way_out.as_ref().map(|way| way.standing.word()),
+                    barrier_is: verdict.way_out.as_ref().map(|way| way.standing.name()),
                     flooded,
                 });
             }
@@ -155,7 +155,7 @@ fn barriers(lines: &[Line]) -> Option<String> {
         let own = lines.iter().filter(|line| line.barrier_is == Some(word));
         own.count()
     };
-    let (exact, bounds) = (known(StandingWord::Exact), known(StandingWord::Bound));
+    let (exact, bounds) = (known("exact"), known("bound"));
     let flooded: usize = lines.iter().map(|line| line.flooded).sum();
     (exact + bounds > 0).then(|| {
         format!(

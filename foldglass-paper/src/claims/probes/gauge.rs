@@ -137,15 +137,6 @@ fn shared(a: &Code, b: &Code) -> u64 {
     pairs.filter(|(a, b)| a == b).count() as u64
 }
 
-/// The code that folds.
-fn fold(class: &Class) -> Code {
-    Code::from_fn(class, |cell| {
-        let key = class.key(cell);
-        let x = key.x[0].expect("the step's own symbol");
-        key.y[0].map_or(x, |y| class.task().square().multiply(y, x))
-    })
-}
-
 /// The folding code of Z_5, its tokens shifted by t at step t but the last.
 fn shifted() -> Result<Shifted, Error> {
     let length = 5;
@@ -154,7 +145,7 @@ fn shifted() -> Result<Shifted, Error> {
     let steps = by.map(|by| (0..5).map(|token| (token + by) % 5).collect());
     let steps: Vec<Vec<i64>> = steps.collect();
     let g = Relabelling::new(&class, &steps).map_err(|error| Error::Failed(error.to_string()))?;
-    let code = fold(&class);
+    let code = Code::fold(&class);
     let other = g.apply(&code);
     let found = agreement(&code, &other, Allowance::default())?;
     Ok(Shifted {
@@ -193,7 +184,7 @@ fn relabellings(class: &Class) -> Vec<Relabelling> {
 /// The images of the folding code, which no relabelling but the identity leaves as it is.
 fn order(task: &str, length: usize) -> Order {
     let class = class(task, &InputLaw::Uniform, &[length], Shape::untied(0, 0));
-    let code = fold(&class);
+    let code = Code::fold(&class);
     let images = relabellings(&class).into_iter().map(|g| g.apply(&code));
     let images: Vec<Code> = images.collect();
     let different: BTreeSet<&[Symbol]> = images.iter().map(Code::actions).collect();
@@ -301,7 +292,7 @@ pub fn resets(bench: &Bench) -> Result<Option<Resets>, Error> {
         let step = 2 + stream.below(length as u32 - 2) as usize;
         let mut code = random_code(&class, &mut stream);
         // Later steps permute, so that what the step emits reaches the answer.
-        let folding = fold(&class);
+        let folding = Code::fold(&class);
         let constants: Vec<Symbol> = (0..5).map(|_| stream.below(5) as Symbol).collect();
         for cell in 0..class.cells() {
             let key = class.key(cell);

@@ -322,11 +322,7 @@ pub struct Dictionary {
 /// The two codes and two inputs of the figure.
 pub fn dictionary(_: &Bench) -> Result<Option<Dictionary>, Error> {
     let class = class("parity", &InputLaw::Uniform, &[5], Shape::untied(0, 0));
-    let fold = Code::from_fn(&class, |cell| {
-        let key = class.key(cell);
-        let x = key.x[0].expect("the step's own symbol");
-        key.y[0].map_or(x, |y| x ^ y)
-    });
+    let fold = Code::fold(&class);
     let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].expect("its own symbol"));
     let right = |code: &Code, x: &[Symbol]| {
         let mut y: Vec<Symbol> = Vec::new();

@@ -632,12 +632,7 @@ pub fn visits(bench: &Bench) -> Result<Option<Visits>, Error> {
                 &mut twice
             }) += again;
         }
-        let fold = Code::from_fn(&class, |cell| {
-            let key = class.key(cell);
-            let x = key.x[shape.window.past].expect("the step's own symbol");
-            let before = key.y.last().copied().flatten();
-            before.map_or(x, |y| class.task().square().multiply(y, x))
-        });
+        let fold = Code::fold(&class);
         folds += u64::from(count::reward(&fold).is_one());
         folds_of += 1;
     }
@@ -672,7 +667,8 @@ pub fn visits(bench: &Bench) -> Result<Option<Visits>, Error> {
         ],
         steps: passes.map(|(steps, _)| steps).to_vec(),
         states: passes.map(|(_, states)| states).to_vec(),
-        columns_generate: LatinSquare::paper().facts().column_group_order.to_string(),
+        columns_generate: (LatinSquare::paper().facts().column_group_order)
+            .map_or("unknown".to_owned(), |order| order.to_string()),
     }))
 }
 

@@ -40,9 +40,6 @@ use crate::model::policy::Policy;
 use crate::reward::evaluate::{PolicyTable, Wants};
 use crate::reward::layout::{Layout, Place, Sizes};
 use crate::support::memory::{Allowance, TooLarge};
-use crate::support::names;
-use std::fmt;
-use std::str::FromStr;
 use thiserror::Error;
 
 /// How much the entropy of each cell counts.
@@ -55,27 +52,7 @@ pub enum Convention {
     Occupancy,
 }
 
-impl Convention {
-    /// Both, with the names that users type.
-    pub const NAMES: [(&str, Convention); 2] = [
-        ("uniform", Convention::Uniform),
-        ("occupancy", Convention::Occupancy),
-    ];
-}
-
-impl fmt::Display for Convention {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(names::of(&Convention::NAMES, *self))
-    }
-}
-
-impl FromStr for Convention {
-    type Err = names::UnknownName;
-
-    fn from_str(text: &str) -> Result<Convention, names::UnknownName> {
-        names::find(&Convention::NAMES, text)
-    }
-}
+crate::named_enum!(Convention { "uniform" => Uniform, "occupancy" => Occupancy });
 
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Convention);

@@ -7,7 +7,7 @@
 use super::{Alike, Observables, Value};
 use crate::landscape::gauge::{Overlap, OverlapError, Overlaps, Part};
 use crate::model::class::Class;
-use crate::model::quasigroup::Symbol;
+use crate::model::quasigroup::{Symbol, digits};
 use crate::support::context::Context;
 use crate::support::watch::{Asking, Progress, Stopped};
 use std::collections::HashMap;
@@ -276,10 +276,10 @@ fn inputs(class: &Class) -> Vec<Input> {
     for &length in task.lengths() {
         let lift = u128::try_from(task.lift(length)).expect("overlaps are counted");
         for number in 0..q.pow(length as u32) {
-            let digit = |i: usize| (number / q.pow(i as u32) % q) as Symbol;
-            let x: Vec<Symbol> = (0..length).map(digit).collect();
-            let chance = |i: usize| task.inputs().weight(i + 1, x[i.max(1) - 1], x[i]);
-            let weight = (0..length).map(|i| u128::from(chance(i))).product::<u128>() * lift;
+            // The first symbol is the lowest digit.
+            let x: Vec<Symbol> = digits(number, q, length).into_iter().rev().collect();
+            let weights = task.inputs().weights(&x);
+            let weight = weights.map(u128::from).product::<u128>() * lift;
             if weight > 0 {
                 list.push(Input::new(class, &x, weight));
             }
@@ -293,13 +293,8 @@ impl Input {
         let (q, memory) = (class.q(), class.shape().memory);
         let tokens = |t: usize, h: usize| -> Vec<Symbol> {
             let remembered = memory.min(t - 1);
-            let digit = |i: usize| (h / q.pow((remembered - 1 - i) as u32) % q) as Symbol;
-            let known = (0..remembered).map(digit);
             // What is forgotten may be anything.
-            vec![0; t - 1 - remembered]
-                .into_iter()
-                .chain(known)
-                .collect()
+            [vec![0; t - 1 - remembered], digits(h, q, remembered)].concat()
         };
         let cells = |t: usize| {
             let histories = 0..q.pow(memory.min(t - 1) as u32);

@@ -14,7 +14,7 @@
 //! L = -1/2 - P(a) / 2 - tau (4T-2) ln 2 + tau E(a),  E = 2 g(mu_1) + 4 (T-1) g(mu).
 
 use super::Parity;
-use super::transition::bisect;
+use crate::support::stats::crossing;
 use std::f64::consts::LN_2;
 
 /// The best factorised policy at a temperature.
@@ -52,7 +52,7 @@ impl Member {
     fn new(field: f64) -> Member {
         // mu atanh mu = 2 f rises from 0 with atanh mu; where mu is near 1 that is atanh mu itself.
         let slope = 2.0 * field * field.tanh();
-        let first_field = bisect(field, 2.0 * field + 1.0, |a| a * a.tanh() < slope);
+        let first_field = crossing(field, 2.0 * field + 1.0, |a| a * a.tanh() < slope);
         Member { field, first_field }
     }
 
@@ -123,7 +123,7 @@ impl Parity {
         }
         // E < (4T-2) ln 2 while the slope has no bound, and 2 E / P falls while E is above it.
         let above = 2.0 * length as f64;
-        let field = bisect(1e-9, above, |a| {
+        let field = crossing(1e-9, above, |a| {
             let member = Member::new(a);
             member.lack(length) > member.slope()
         });
@@ -162,7 +162,7 @@ impl Parity {
         if excess(highest) <= 0.0 {
             return uniform;
         }
-        let field = bisect(highest, beta.max(1.0), |a| excess(a) > 0.0);
+        let field = crossing(highest, beta.max(1.0), |a| excess(a) > 0.0);
         let member = Member::new(field);
         let product = member.log_product(length).exp();
         let loss = uniform.loss - product / 2.0 + member.lack(length) / beta;

@@ -1,6 +1,7 @@
 //! Finds the transition of parity by every definition in use (paper, App. F).
 
 use super::{Parity, log_dead};
+use crate::support::stats::crossing;
 use std::f64::consts::LN_2;
 
 /// The inverse temperature of the transition, by each definition.
@@ -88,7 +89,7 @@ impl Parity {
         while short(above) {
             above *= 2.0;
         }
-        bisect(0.0, above, short)
+        crossing(0.0, above, short)
     }
 
     /// Between which inverse temperatures the mean reward climbs from `low` to `high`.
@@ -115,23 +116,8 @@ impl Parity {
         let highest = (0..=CUTS)
             .max_by(|&i, &j| heights[i].total_cmp(&heights[j]))
             .expect("there are cuts");
-        bisect(cut(highest.saturating_sub(1)), cut(highest + 1), |beta| {
+        crossing(cut(highest.saturating_sub(1)), cut(highest + 1), |beta| {
             slope(&self.at(beta)) > 0.0
         })
-    }
-}
-
-/// The end of an interval on whose left part `holds` is true, to the last bit of f64.
-pub(super) fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    loop {
-        let middle = low + (high - low) / 2.0;
-        if middle <= low || middle >= high {
-            return middle;
-        }
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
     }
 }

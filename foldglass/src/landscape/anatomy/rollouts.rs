@@ -75,16 +75,6 @@ pub struct Wrong {
 /// Wrong inputs that are kept.
 const LISTED: usize = 1000;
 
-/// The tokens that a code emits.
-fn roll_out(code: &Code, x: &[Symbol]) -> Vec<Symbol> {
-    let class = code.class();
-    let mut y = Vec::with_capacity(x.len());
-    for t in 1..=x.len() {
-        y.push(code.action(class.route(x, t, &y)));
-    }
-    y
-}
-
 /// The symbols that may follow at position t (from 1).
 fn following(inputs: &Inputs, q: usize, x: &[Symbol]) -> impl Iterator<Item = Symbol> {
     let (t, before) = (x.len() + 1, x.last().copied().unwrap_or(0));
@@ -201,7 +191,7 @@ struct Seen {
 impl Looked<'_> {
     fn look(&mut self, x: &[Symbol], aliasing: &[&Aliased], weigh: bool) {
         let class = self.code.class();
-        let y = roll_out(self.code, x);
+        let y = self.code.roll_out(x);
         let target = class.task().fold(x);
         self.inputs += 1;
         if y[x.len() - 1] == target {

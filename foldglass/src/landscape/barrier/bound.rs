@@ -6,7 +6,6 @@
 //!   every class. This always leads out.
 
 use super::{Change, Stepped};
-use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::Counter;
@@ -129,17 +128,6 @@ fn hold(
     Ok(path)
 }
 
-/// The code that emits x_1, then B[y, x].
-fn folding(class: &Class) -> Code {
-    let past = class.shape().window.past;
-    Code::from_fn(class, |cell| {
-        let key = class.key(cell);
-        let x = key.x[past].expect("the step's own symbol");
-        let y = key.y.last().copied().flatten();
-        y.map_or(x, |y| class.task().square().multiply(y, x))
-    })
-}
-
 /// Goes to the folding code: all changes that do not lower J, and where there is none the one that
 /// lowers it least, until J is above the top.
 fn fold(
@@ -147,7 +135,7 @@ fn fold(
     top: u128,
     asking: &mut Asking<'_>,
 ) -> Result<Vec<Stepped>, Stopped> {
-    let target = folding(counter.class());
+    let target = Code::fold(counter.class());
     let mut rewards = vec![0; counter.class().q()];
     let mut path = Vec::new();
     let cells = 0..target.actions().len();

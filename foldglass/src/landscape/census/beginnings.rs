@@ -13,6 +13,7 @@ use super::prefixes::Prefixes;
 use crate::landscape::rungs::Rungs;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::weight::Whole;
+use crate::support::exact::gcd;
 use dashu_int::UBig;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -163,8 +164,4 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
             &[],
         )
     }
-}
-
-fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

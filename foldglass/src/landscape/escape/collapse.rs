@@ -149,8 +149,7 @@ fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64)
         return Standing::Level;
     }
     let rewards = (0..DRAWN).map(|number| {
-        let mut stream = Stream::new(0, number);
-        let code = Code::from_fn(class, |cell| drawn(policy.row(cell), &mut stream));
+        let code = policy.draw(&mut Stream::new(0, number));
         count::reward(&code).to_f64()
     });
     let differs = |other: &f64| (other - reward).abs() > tolerance.max(ROUNDING);
@@ -158,21 +157,6 @@ fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64)
         .filter(differs)
         .max_by(f64::total_cmp)
         .map_or(Standing::Level, Standing::Saddle)
-}
-
-/// An action drawn from a row, never one without probability.
-fn drawn(row: &[f64], stream: &mut Stream) -> Symbol {
-    let mut left = stream.uniform() * row.iter().sum::<f64>();
-    let supported = (0..).zip(row).filter(|(_, p)| **p > 0.0);
-    let mut action = 0;
-    for (next, p) in supported {
-        action = next;
-        left -= p;
-        if left < 0.0 {
-            break;
-        }
-    }
-    action
 }
 
 /// What J gains when a row becomes a point mass.

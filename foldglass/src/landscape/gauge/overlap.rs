@@ -14,9 +14,9 @@
 //! lengths the inputs of a step are those of all lengths that reach it, alike.
 
 use super::Freedom;
-use crate::model::class::Class;
+use crate::landscape::walk::{Visit, walk};
+use crate::model::class::{Class, Group};
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::ops::BitTest;
 use thiserror::Error;
@@ -103,7 +103,7 @@ impl Overlaps {
         if bits > MOST_BITS {
             return Err(OverlapError::TooFine { bits });
         }
-        let pairs = |group: &crate::model::class::Group| {
+        let pairs = |group: &Group| {
             let pairs = (group.cells as u128).checked_mul(group.histories as u128)?;
             pairs.checked_mul(2 * 16 * class.q() as u128)
         };
@@ -137,11 +137,14 @@ impl Overlaps {
             all: self.lifts[0] * lengths.len() as u128,
         };
         for (which, &length) in lengths.iter().enumerate() {
-            let walk = self.walk(which, a, b);
-            for (sum, pairs) in joint.iter_mut().zip(&walk) {
-                sum.iter_mut().zip(pairs).for_each(|(sum, n)| *sum += n);
-            }
-            answers.some += (0..q).map(|y| walk[length - 1][y * q + y]).sum::<u128>();
+            walk([a, b], which, false, |visit: Visit<'_, 2, u128>| {
+                let [ta, tb] = visit.tokens.map(usize::from);
+                let weight = visit.weight * self.lifts[visit.drawn];
+                joint[visit.t - 1][ta * q + tb] += weight;
+                if visit.t == length && ta == tb {
+                    answers.some += weight;
+                }
+            });
         }
         Overlap {
             steps: (0..joint.len()).map(|t| self.step(t, &joint[t])).collect(),
@@ -166,129 +169,6 @@ impl Overlaps {
     /// Whether tokens of a step, counted from 0, keep their names.
     pub(crate) fn is_fixed(&self, t: usize) -> bool {
         self.fixed[t]
-    }
-
-    /// By step, the weight of each pair of tokens on inputs of one length, over the weight of all.
-    fn walk(&self, which: usize, a: &Code, b: &Code) -> Vec<Vec<u128>> {
-        let class = &self.class;
-        let (q, length, shape) = (class.q(), class.task().lengths()[which], class.shape());
-        let count = |digits: usize| q.pow(digits as u32);
-        let mut pairs = Pairs::start(class);
-        let ahead = shape.window.future.min(length - 1);
-        for position in 1..=ahead {
-            pairs = pairs.draw(class, position);
-        }
-        let mut joint = Vec::with_capacity(length);
-        for (t, node) in (1..).zip(class.path(which)) {
-            if t + ahead <= length {
-                pairs = pairs.draw(class, t + ahead);
-            }
-            let lift = self.lifts[(t + ahead).min(length)];
-            let node = &class.nodes()[node];
-            let group = &class.groups()[node.group];
-            let forgets = node.before == shape.window.past;
-            let windows = count(node.before + 1 + node.after - usize::from(forgets));
-            let remembered = count(node.tokens.min(shape.memory - 1));
-            let mut next = Pairs::zeros(windows, remembered * q, pairs.lasts);
-            let mut here = vec![0; q * q];
-            for (place, weight) in pairs.iter() {
-                let token = |code: &Code, y| code.action(group.cell(place.window, y)) as usize;
-                let (ta, tb) = (token(a, place.ya), token(b, place.yb));
-                here[ta * q + tb] += weight * lift;
-                let to = Place {
-                    window: place.window % windows,
-                    ya: place.ya % remembered * q + ta,
-                    yb: place.yb % remembered * q + tb,
-                    last: place.last,
-                };
-                next.add(to, weight);
-            }
-            joint.push(here);
-            pairs = next;
-        }
-        joint
-    }
-}
-
-/// The weights of the rollouts of two codes on one input, dense.
-struct Pairs {
-    weights: Vec<u128>,
-    histories: usize,
-    /// Values of the last symbol drawn: q where the next depends on it, else 1.
-    lasts: usize,
-}
-
-/// The window drawn so far, the tokens that each code remembers, and the last symbol.
-#[derive(Clone, Copy)]
-struct Place {
-    window: usize,
-    ya: usize,
-    yb: usize,
-    last: usize,
-}
-
-impl Pairs {
-    fn zeros(windows: usize, histories: usize, lasts: usize) -> Pairs {
-        Pairs {
-            weights: vec![0; windows * histories * histories * lasts],
-            histories,
-            lasts,
-        }
-    }
-
-    /// Before anything is drawn.
-    fn start(class: &Class) -> Pairs {
-        let correlated = class.task().inputs().is_correlated();
-        let mut pairs = Pairs::zeros(1, 1, if correlated { class.q() } else { 1 });
-        pairs.weights[0] = 1;
-        pairs
-    }
-
-    fn add(&mut self, place: Place, weight: u128) {
-        let Place {
-            window,
-            ya,
-            yb,
-            last,
-        } = place;
-        let history = (window * self.histories + ya) * self.histories + yb;
-        self.weights[history * self.lasts + last] += weight;
-    }
-
-    /// What has a weight.
-    fn iter(&self) -> impl Iterator<Item = (Place, u128)> + '_ {
-        let weights = self.weights.iter().enumerate();
-        weights
-            .filter(|(_, weight)| **weight > 0)
-            .map(|(n, &weight)| {
-                let (last, history) = (n % self.lasts, n / self.lasts);
-                let place = Place {
-                    window: history / (self.histories * self.histories),
-                    ya: history / self.histories % self.histories,
-                    yb: history % self.histories,
-                    last,
-                };
-                (place, weight)
-            })
-    }
-
-    /// Lets the symbol of a position follow in every pair.
-    fn draw(&self, class: &Class, position: usize) -> Pairs {
-        let (q, inputs) = (class.q(), class.task().inputs());
-        let windows = self.weights.len() / (self.histories * self.histories * self.lasts);
-        let mut drawn = Pairs::zeros(windows * q, self.histories, self.lasts);
-        for (place, weight) in self.iter() {
-            for symbol in 0..q {
-                let chance = inputs.weight(position, place.last as Symbol, symbol as Symbol);
-                let to = Place {
-                    window: place.window * q + symbol,
-                    last: symbol % self.lasts,
-                    ..place
-                };
-                drawn.add(to, weight * u128::from(chance));
-            }
-        }
-        drawn
     }
 }
 

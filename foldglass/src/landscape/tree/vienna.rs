@@ -16,6 +16,7 @@
 use super::levels::Levels;
 use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
+use crate::support::exact::gcd;
 use std::io::{self, Write};
 
 /// A landscape as `barriers` reads it.
@@ -45,7 +46,11 @@ impl Levels {
             2 => b"-+".to_vec(),
             _ => (b'A'..=b'Z').take(q).collect(),
         };
-        let unit = self.rewards.iter().copied().fold(0, gcd).max(1);
+        let unit = self
+            .rewards
+            .iter()
+            .fold(0, |unit, &reward| gcd(unit, reward.into()));
+        let unit = unit.max(1) as u64;
         (q <= LETTERS && !named).then_some(Vienna {
             levels: self,
             letters,
@@ -111,8 +116,4 @@ impl Vienna<'_> {
     fn letter(&self, action: Symbol) -> u8 {
         self.letters[action as usize]
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -2,7 +2,7 @@
 //!
 //! A reader knows all of a file or refuses it.
 
-use super::{Finding, Move, Node, Path, Standing, StandingWord, Verdict, WayOut};
+use super::{Finding, Move, Node, Path, Standing, Verdict, WayOut};
 use crate::model::class::{Class, ClassSpec, SpecError};
 use crate::model::policy::{Code, TableError};
 use crate::model::quasigroup::Symbol;
@@ -34,22 +34,22 @@ pub enum ClaimError {
         /// What is wrong.
         problem: TableError,
     },
-    /// A cell that is none.
+    /// A cell that the class does not have.
     #[error("{place}: there is no cell {cell}: cells are 0 to {last}")]
     NoCell {
         /// Where it is named.
         place: String,
-        /// It.
+        /// The cell.
         cell: usize,
         /// The last there is.
         last: usize,
     },
-    /// An action that is none.
+    /// An action that is not a symbol.
     #[error("{place}: there is no action {action}: actions are 0 to {last}")]
     NoAction {
         /// Where it is named.
         place: String,
-        /// It.
+        /// The action.
         action: Symbol,
         /// The last there is.
         last: usize,
@@ -94,7 +94,7 @@ pub struct VerdictForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     barrier: Option<Reward>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    barrier_is: Option<StandingWord>,
+    barrier_is: Option<Known>,
     #[serde(skip_serializing_if = "Option::is_none")]
     flooded: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,6 +108,14 @@ enum Word {
     Certified,
     Bounded,
     Escapes,
+}
+
+/// How a barrier is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Known {
+    Exact,
+    Bound,
 }
 
 /// The content of a verdict file: verdicts on codes of one class, at least one.
@@ -209,11 +217,11 @@ impl From<&Verdict> for VerdictForm {
         };
         if let Some(way) = &verdict.way_out {
             form.barrier = Some(way.height.clone());
-            form.barrier_is = Some(way.standing.word());
             form.way_out = Some(way.moves.clone());
-            if let Standing::Exact { codes } = way.standing {
-                form.flooded = Some(codes);
-            }
+            (form.barrier_is, form.flooded) = match way.standing {
+                Standing::Exact { codes } => (Some(Known::Exact), Some(codes)),
+                Standing::Bound => (Some(Known::Bound), None),
+            };
         }
         match &verdict.finding {
             Finding::Optimal => {}
@@ -283,10 +291,10 @@ impl VerdictForm {
                     "an optimal verdict has no barrier",
                 ));
             }
-            (Some(height), Some(StandingWord::Exact), Some(codes), Some(moves)) => {
+            (Some(height), Some(Known::Exact), Some(codes), Some(moves)) => {
                 (height, Standing::Exact { codes }, moves)
             }
-            (Some(height), Some(StandingWord::Bound), None, Some(moves)) => {
+            (Some(height), Some(Known::Bound), None, Some(moves)) => {
                 (height, Standing::Bound, moves)
             }
             _ => return Err(ClaimError::Keys(number, BARRIER_KEYS)),

@@ -2,9 +2,6 @@
 
 use super::Move;
 use crate::support::exact::Reward;
-use crate::support::names;
-use std::fmt;
-use std::str::FromStr;
 
 /// A claim: a path from a code to a higher reward, and how far below the code's reward it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,46 +27,12 @@ pub enum Standing {
     Bound,
 }
 
-/// The word for a standing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StandingWord {
-    /// [`Standing::Exact`].
-    Exact,
-    /// [`Standing::Bound`].
-    Bound,
-}
-
-impl StandingWord {
-    /// All, with the names that files have.
-    pub const NAMES: [(&str, StandingWord); 2] = [
-        ("exact", StandingWord::Exact),
-        ("bound", StandingWord::Bound),
-    ];
-}
-
 impl Standing {
-    /// The word for it.
-    pub fn word(self) -> StandingWord {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
         match self {
-            Standing::Exact { .. } => StandingWord::Exact,
-            Standing::Bound => StandingWord::Bound,
+            Standing::Exact { .. } => "exact",
+            Standing::Bound => "bound",
         }
     }
 }
-
-impl fmt::Display for StandingWord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(names::of(&StandingWord::NAMES, *self))
-    }
-}
-
-impl FromStr for StandingWord {
-    type Err = names::UnknownName;
-
-    fn from_str(text: &str) -> Result<StandingWord, names::UnknownName> {
-        names::find(&StandingWord::NAMES, text)
-    }
-}
-
-#[cfg(feature = "serde")]
-crate::serde_as_text!(StandingWord);

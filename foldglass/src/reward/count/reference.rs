@@ -40,9 +40,7 @@ fn sequences(q: usize, length: usize) -> impl Iterator<Item = Vec<Symbol>> {
 }
 
 fn weight(class: &Class, x: &[Symbol]) -> UBig {
-    let inputs = class.task().inputs();
-    let position = |i: usize| UBig::from(inputs.weight(i + 1, x[i.max(1) - 1], x[i]));
-    (0..x.len()).map(position).product()
+    class.task().inputs().weights(x).map(UBig::from).product()
 }
 
 fn last_token(class: &Class, code: &Code, x: &[Symbol]) -> Symbol {

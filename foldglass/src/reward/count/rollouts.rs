@@ -9,11 +9,10 @@
 //! The integers chosen by the denominator hold every sum of weights of inputs.
 
 use super::Engine;
-use super::steps::digits;
 use super::weight::Whole;
 use crate::model::class::{Class, Node};
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
+use crate::model::quasigroup::{Symbol, digits};
 use dashu_int::UBig;
 
 /// Stands for the cell of a window that cannot occur.
@@ -105,9 +104,8 @@ pub(super) fn branches(class: &Class) -> Option<u128> {
 
 /// The target and the weight of an input.
 fn end<W: Whole>(class: &Class, x: &[Symbol]) -> (Symbol, W) {
-    let (task, inputs) = (class.task(), class.task().inputs());
-    let position = |i: usize| UBig::from(inputs.weight(i + 1, x[i.max(1) - 1], x[i]));
-    let weight: UBig = (0..x.len()).map(position).product();
+    let task = class.task();
+    let weight: UBig = task.inputs().weights(x).map(UBig::from).product();
     (task.fold(x), W::of(&(weight * task.lift(x.len()))))
 }
 

@@ -12,7 +12,7 @@
 
 use super::weight::Weight;
 use crate::model::class::{Class, Node};
-use crate::model::quasigroup::Symbol;
+use crate::model::quasigroup::{Symbol, digits};
 use dashu_int::UBig;
 
 /// Where a message stands among all others.
@@ -275,14 +275,6 @@ impl<W: Weight> Steps<W> {
         }
         places
     }
-}
-
-/// The digits of a base-q number, the highest first.
-pub(crate) fn digits(n: usize, q: usize, count: usize) -> Vec<Symbol> {
-    (0..count)
-        .rev()
-        .map(|i| (n / q.pow(i as u32) % q) as Symbol)
-        .collect()
 }
 
 /// The product of the position weights of the symbols of window `w` after the first `before`.

@@ -80,7 +80,7 @@ fn quantile(miss: f64, tail: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Where `before` turns from true to false between two numbers, to the last bit, by bisection.
-pub(super) fn crossing(mut low: f64, mut high: f64, before: impl Fn(f64) -> bool) -> f64 {
+pub(crate) fn crossing(mut low: f64, mut high: f64, before: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = low + (high - low) / 2.0;
         if middle <= low || middle >= high {
