@@ -11,6 +11,17 @@ use foldglass::support::watch::Stop;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+/// How a fleet computes its MLPs on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precision {
+    /// Activations in bf16, weights and sums in single precision; needs compute capability 9.
+    #[default]
+    Bf16,
+    /// Single precision, products in TF32: a control, and for other widths.
+    Tf32,
+}
+
 /// Everything of a model that training changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelState {

@@ -15,12 +15,12 @@ mod source;
 mod steps;
 
 use crate::backend::BackendError;
+pub use crate::backend::Precision;
 use crate::settings::{Method, ModelSettings, Settings};
 use crate::shape::ROTARY_BASE;
 use device::{Address, Device, Driver, Launch};
 use foldglass::model::inputs::InputLaw;
 use memory::{Call, Memory, Options};
-pub use source::Precision;
 use source::Sizes;
 
 /// A fleet on a GPU.

@@ -1,9 +1,10 @@
 //! Chooses where a fleet is computed: a GPU where one can be used, else the processor.
 
+pub use crate::backend::Precision;
 use crate::backend::{Backend, BackendError};
 use crate::cpu::Cpu;
 #[cfg(feature = "cuda")]
-use crate::cuda::{Cuda, Precision};
+use crate::cuda::Cuda;
 use crate::settings::{ModelSettings, Settings};
 use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use thiserror::Error;
 
-/// Where a person asks for it.
+/// The back end that a person asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
@@ -23,16 +24,6 @@ pub enum Place {
     Cpu,
     /// A GPU.
     Cuda,
-}
-
-/// The arithmetic of a GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Numbers {
-    /// Activations in bf16, weights in single precision.
-    Bf16,
-    /// Single precision, products in TF32.
-    Tf32,
 }
 
 /// A back end that computes: what a run must be taken up on to go on as it was.
@@ -119,16 +110,16 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// Of back ends at a place, in a precision where one is asked for, in so much memory.
+    /// Makers of the back end asked for, in a precision where one is asked for, in so much memory.
     pub fn new(
         place: Place,
-        numbers: Option<Numbers>,
+        precision: Option<Precision>,
         allowance: Allowance,
     ) -> Result<Maker, PrecisionOfCpu> {
-        let gpu = match numbers {
+        let gpu = match precision {
             Some(_) if place == Place::Cpu => return Err(PrecisionOfCpu),
-            Some(Numbers::Bf16) => vec![Machine::Bf16],
-            Some(Numbers::Tf32) => vec![Machine::Tf32],
+            Some(Precision::Bf16) => vec![Machine::Bf16],
+            Some(Precision::Tf32) => vec![Machine::Tf32],
             None => vec![Machine::Bf16, Machine::Tf32],
         };
         Ok(Maker {
@@ -224,7 +215,7 @@ mod tests {
         assert_eq!(only.candidates, [Machine::Tf32]);
         let cpu = maker(Place::Cpu, None).unwrap();
         assert!(cpu.only(Machine::Bf16).is_none());
-        let mixed = maker(Place::Cpu, Some(Numbers::Tf32));
+        let mixed = maker(Place::Cpu, Some(Precision::Tf32));
         assert_eq!(mixed.err(), Some(PrecisionOfCpu));
     }
 }

@@ -93,9 +93,9 @@ impl<'a> View<'a> {
 
 /// Whether a product replaces what is there or is added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Into {
-    Place,
-    Sum,
+pub(crate) enum Output {
+    Overwrite,
+    Add,
 }
 
 /// Rows of a part: an eighth, but enough for the inner kernel to be worth a call.
@@ -121,7 +121,7 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// `out = a b` or `out += a b`, `out` row-major with `stride` numbers a row.
-pub(crate) fn multiply(out: &mut [f32], stride: usize, how: Into, a: View, b: View) {
+pub(crate) fn multiply(out: &mut [f32], stride: usize, how: Output, a: View, b: View) {
     multiply_unless(&Undone::default(), out, stride, how, a, b);
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn multiply_unless(
     undone: &Undone,
     out: &mut [f32],
     stride: usize,
-    how: Into,
+    how: Output,
     a: View,
     b: View,
 ) {
@@ -161,12 +161,12 @@ pub(crate) fn multiply_unless(
         });
 }
 
-fn part(out: &mut [f32], stride: usize, how: Into, a: View, b: View) {
+fn part(out: &mut [f32], stride: usize, how: Output, a: View, b: View) {
     let last = |v: &View| (v.rows - 1) * v.row + (v.columns - 1) * v.column;
     let inner = a.columns;
     assert!(out.len() > (a.rows - 1) * stride + b.columns - 1);
     if inner == 0 {
-        if how == Into::Place {
+        if how == Output::Overwrite {
             let rows = out.chunks_mut(stride).take(a.rows);
             rows.for_each(|row| row[..b.columns].fill(0.0));
         }
@@ -183,7 +183,7 @@ fn part(out: &mut [f32], stride: usize, how: Into, a: View, b: View) {
             out.as_mut_ptr(),
             1,
             stride as isize,
-            how == Into::Sum,
+            how == Output::Add,
             a.values.as_ptr(),
             a.column as isize,
             a.row as isize,
@@ -221,7 +221,7 @@ mod tests {
             }
             let mut out = vec![1.0; m * (n + 2)];
             let (left, right) = (View::new(&a, m, k, k), View::new(&b, k, n, n));
-            multiply(&mut out, n + 2, Into::Sum, left, right);
+            multiply(&mut out, n + 2, Output::Add, left, right);
             assert_eq!(out, expected, "small integers are exact");
             // The same product from transposed copies.
             let across = |v: &[f32], rows: usize, columns: usize| -> Vec<f32> {
@@ -233,7 +233,7 @@ mod tests {
             let left = View::new(&at, k, m, m).transposed();
             let right = View::new(&bt, n, k, k).transposed();
             let mut out = vec![1.0; m * (n + 2)];
-            multiply(&mut out, n + 2, Into::Place, left, right);
+            multiply(&mut out, n + 2, Output::Overwrite, left, right);
             for (i, row) in out.chunks(n + 2).enumerate() {
                 for j in 0..n {
                     assert_eq!(row[j], expected[i * (n + 2) + j] - 1.0);

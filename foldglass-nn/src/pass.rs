@@ -6,7 +6,7 @@
 use crate::activate::activate;
 use crate::batch::Batch;
 use crate::layout::{Layout, Query};
-use crate::matmul::{Into, Undone, View, dot, multiply_unless};
+use crate::matmul::{Output, Undone, View, dot, multiply_unless};
 use crate::shape::Norm;
 use crate::table::{TableGradient, Tables, centre_and_scale, norm_backward};
 use rayon::prelude::*;
@@ -31,13 +31,13 @@ pub(crate) struct Activations {
 }
 
 /// Where a step of a sample looks: the query's token and the keys.
-struct Gaze<'a> {
+struct AttentionKeys<'a> {
     tables: &'a Tables,
     layout: Layout,
     batch: &'a Batch,
 }
 
-impl Gaze<'_> {
+impl AttentionKeys<'_> {
     fn query(&self, sample: usize, t: usize) -> usize {
         let lines = self
             .layout
@@ -128,7 +128,7 @@ impl Activations {
         q: usize,
     ) {
         let (first, count) = (batch.start(t), batch.live(t));
-        let gaze = Gaze {
+        let sight = AttentionKeys {
             tables,
             layout,
             batch,
@@ -140,7 +140,7 @@ impl Activations {
             .for_each(|(part, rows)| {
                 let (mut keys, mut attention) = (Vec::new(), Vec::new());
                 for (i, row) in rows.chunks_exact_mut(k).enumerate() {
-                    features(&gaze, part * 16 + i, t, &mut keys, &mut attention, row);
+                    features(&sight, part * 16 + i, t, &mut keys, &mut attention, row);
                 }
             });
         self.mlp(tables, weights, first, count, q);
@@ -152,7 +152,14 @@ impl Activations {
         let features = View::new(&self.features[first * k..], count, k, k);
         let joint = &mut self.joint[all.start * (f + d)..all.end * (f + d)];
         let table = View::new(&tables.joint, k, f + d, f + d);
-        multiply_unless(&self.undone, joint, f + d, Into::Place, features, table);
+        multiply_unless(
+            &self.undone,
+            joint,
+            f + d,
+            Output::Overwrite,
+            features,
+            table,
+        );
         let norm = tables.shape.norm;
         let rows = (joint.par_chunks_mut(f + d))
             .zip(self.hidden[all.start * f..all.end * f].par_chunks_mut(f))
@@ -169,7 +176,7 @@ impl Activations {
         let hidden = View::new(&self.hidden[first * f..], count, f, f);
         let down = View::new(&weights[tables.places.blocks[0].down.clone()], f, d, d);
         let out = &mut self.out[all.start * d..all.end * d];
-        multiply_unless(&self.undone, out, d, Into::Sum, hidden, down);
+        multiply_unless(&self.undone, out, d, Output::Add, hidden, down);
         let norm3 = &weights[tables.places.norm3.clone()];
         let head = &weights[tables.places.head.clone()];
         let rows = (out.par_chunks_mut(d))
@@ -209,7 +216,7 @@ impl Activations {
             &self.undone,
             &mut gradient[block.down.clone()],
             d,
-            Into::Sum,
+            Output::Add,
             hidden.transposed(),
             d_rows,
         );
@@ -223,7 +230,7 @@ impl Activations {
             &self.undone,
             &mut d_up,
             f,
-            Into::Place,
+            Output::Overwrite,
             d_rows,
             down.transposed(),
         );
@@ -242,7 +249,7 @@ impl Activations {
             &self.undone,
             to,
             f,
-            Into::Place,
+            Output::Overwrite,
             features.transposed(),
             d_up,
         );
@@ -255,7 +262,7 @@ impl Activations {
             &self.undone,
             &mut d_features,
             k,
-            Into::Place,
+            Output::Overwrite,
             d_up,
             up.transposed(),
         );
@@ -277,16 +284,23 @@ impl Activations {
             &self.undone,
             to,
             d,
-            Into::Place,
+            Output::Overwrite,
             features.transposed(),
             d_rows,
         );
         let d_z = View::new(&d_centred, n, d, d);
         let to = &mut tables_gradient.centred;
-        multiply_unless(&self.undone, to, d, Into::Place, features.transposed(), d_z);
+        multiply_unless(
+            &self.undone,
+            to,
+            d,
+            Output::Overwrite,
+            features.transposed(),
+            d_z,
+        );
         for (rows, table) in [(d_rows, &tables.stream), (d_z, &tables.centred)] {
             let table = View::new(table, k, d, d).transposed();
-            multiply_unless(&self.undone, &mut d_features, k, Into::Sum, rows, table);
+            multiply_unless(&self.undone, &mut d_features, k, Output::Add, rows, table);
         }
         self.attention_backward(tables, layout, batch, &d_features, &mut tables_gradient);
         tables.backward(weights, &tables_gradient, gradient);
@@ -316,7 +330,7 @@ impl Activations {
             &self.undone,
             &mut product,
             v,
-            Into::Place,
+            Output::Overwrite,
             out,
             View::new(&scaled, n, v, v),
         );
@@ -332,7 +346,14 @@ impl Activations {
         let mut d_normed = vec![0.0; n * d];
         let logits = View::new(d_logits, n, v, v);
         let table = View::new(&weighted, d, v, v).transposed();
-        multiply_unless(&self.undone, &mut d_normed, d, Into::Place, logits, table);
+        multiply_unless(
+            &self.undone,
+            &mut d_normed,
+            d,
+            Output::Overwrite,
+            logits,
+            table,
+        );
         let mut d_out = vec![0.0; n * d];
         (d_out.par_chunks_mut(d))
             .zip(d_normed.par_chunks(d))
@@ -353,7 +374,7 @@ impl Activations {
         d_features: &[f32],
         gradient: &mut TableGradient,
     ) {
-        let gaze = Gaze {
+        let sight = AttentionKeys {
             tables,
             layout,
             batch,
@@ -372,8 +393,8 @@ impl Activations {
                 let row = batch.start(t) + sample;
                 let f_row = &self.features[row * k + v..][..heads * v];
                 let d_row = &d_features[row * k + v..][..heads * v];
-                gaze.attention(sample, t, &mut keys, &mut attention);
-                let a = gaze.query(sample, t);
+                sight.attention(sample, t, &mut keys, &mut attention);
+                let a = sight.query(sample, t);
                 for head in 0..heads {
                     let tokens = head * v..(head + 1) * v;
                     let pairs = f_row[tokens.clone()].iter().zip(&d_row[tokens]);
@@ -390,17 +411,17 @@ impl Activations {
 
 /// f of one step of one sample.
 fn features(
-    gaze: &Gaze,
+    sight: &AttentionKeys,
     sample: usize,
     t: usize,
     keys: &mut Vec<(usize, usize)>,
     attention: &mut Vec<f32>,
     row: &mut [f32],
 ) {
-    let (v, heads) = (gaze.tables.shape.vocabulary, gaze.tables.shape.heads);
-    gaze.attention(sample, t, keys, attention);
+    let (v, heads) = (sight.tables.shape.vocabulary, sight.tables.shape.heads);
+    sight.attention(sample, t, keys, attention);
     row.fill(0.0);
-    row[gaze.query(sample, t)] = 1.0;
+    row[sight.query(sample, t)] = 1.0;
     for (key, &(b, _)) in keys.iter().enumerate() {
         for head in 0..heads {
             row[(1 + head) * v + b] += attention[key * heads + head];

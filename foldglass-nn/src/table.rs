@@ -8,7 +8,7 @@
 //! f (M g2 U), divided by the norm of z afterwards. Input positions need no MLP at all.
 
 use crate::layout::Layout;
-use crate::matmul::{Into, View, dot, multiply};
+use crate::matmul::{Output, View, dot, multiply};
 use crate::shape::{BlockPlaces, NORM_EPSILON, Norm, Places, ROTARY_BASE, Shape};
 
 /// The tables of one model. Letters as in [`Shape`]; K is the number of features.
@@ -111,7 +111,7 @@ impl Tables {
             multiply(
                 out,
                 d,
-                Into::Place,
+                Output::Overwrite,
                 View::new(&self.normed, v, d, d),
                 matrix,
             );
@@ -123,7 +123,7 @@ impl Tables {
             let values = View::new(&self.value[head * w..], v, w, d);
             let output = View::new(&weights[block.output.clone()][head * w * d..], w, d, d);
             let rows = &mut self.stream[(1 + head) * v * d..];
-            multiply(rows, d, Into::Place, values, output);
+            multiply(rows, d, Output::Overwrite, values, output);
         }
         self.centred.copy_from_slice(&self.stream);
         if self.shape.norm == Norm::Layer {
@@ -141,7 +141,7 @@ impl Tables {
         }
         let up = View::new(&weights[block.up.clone()], d, f, f);
         let weighted = View::new(&self.weighted, k, d, d);
-        multiply(&mut self.joint, f + d, Into::Place, weighted, up);
+        multiply(&mut self.joint, f + d, Output::Overwrite, weighted, up);
         for (row, from) in self
             .joint
             .chunks_exact_mut(f + d)
@@ -211,10 +211,10 @@ impl Tables {
         let d_up = View::new(&tables.up, k, f, f);
         let weighted = View::new(&self.weighted, k, d, d);
         let to = &mut gradient[block.up.clone()];
-        multiply(to, f, Into::Sum, weighted.transposed(), d_up);
+        multiply(to, f, Output::Add, weighted.transposed(), d_up);
         let up = View::new(&weights[block.up.clone()], d, f, f);
         let mut d_weighted = vec![0.0; k * d];
-        multiply(&mut d_weighted, d, Into::Place, d_up, up.transposed());
+        multiply(&mut d_weighted, d, Output::Overwrite, d_up, up.transposed());
         let mut d_centred = tables.centred.clone();
         let norm2 = &weights[block.norm2.clone()];
         let d_norm2 = &mut gradient[block.norm2.clone()];
@@ -244,12 +244,12 @@ impl Tables {
             multiply(
                 &mut gradient[place],
                 d,
-                Into::Sum,
+                Output::Add,
                 values.transposed(),
                 d_rows,
             );
             let to = &mut d_value[head * w..];
-            multiply(to, d, Into::Place, d_rows, output.transposed());
+            multiply(to, d, Output::Overwrite, d_rows, output.transposed());
         }
         let (d_query, d_key) = self.scores_backward(&tables.scores);
         let parts = [
@@ -261,9 +261,9 @@ impl Tables {
         for (place, d_part) in parts {
             let d_part = View::new(d_part, v, d, d);
             let normed = View::new(&self.normed, v, d, d).transposed();
-            multiply(&mut gradient[place.clone()], d, Into::Sum, normed, d_part);
+            multiply(&mut gradient[place.clone()], d, Output::Add, normed, d_part);
             let matrix = View::new(&weights[place.clone()], d, d, d).transposed();
-            multiply(&mut d_normed, d, Into::Sum, d_part, matrix);
+            multiply(&mut d_normed, d, Output::Add, d_part, matrix);
         }
         self.embedding_backward(weights, &d_normed, gradient);
     }

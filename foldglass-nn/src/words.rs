@@ -1,7 +1,7 @@
-//! Reads settings in the words of the command line, and says which word an error is about.
+//! Reads settings in the words of the command line.
 
 use crate::schedule::{DecayKind, EntropyDecay};
-use crate::settings::{Adam, Adaptive, Method, Permutation, Relabelling, SettingsError};
+use crate::settings::{Adam, Adaptive, Method, Permutation, Relabelling};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -124,45 +124,6 @@ impl FromStr for Adam {
             _ => Err(WordsError(
                 "write BETA1,BETA2,EPSILON, such as 0.9,0.999,1e-8",
             )),
-        }
-    }
-}
-
-impl SettingsError {
-    /// The words by which a person sets what is wrong: flags without their dashes, keys of studies
-    /// with hyphens for underscores. None where there is no such word.
-    pub fn words(&self) -> &'static [&'static str] {
-        let what = match self {
-            SettingsError::Inputs(_) => return &["inputs"],
-            SettingsError::Shape(_) => return &["width", "heads", "mlp", "vocabulary"],
-            SettingsError::Range { what, .. } => *what,
-            _ => return &[],
-        };
-        match what {
-            "batch" => &["batch"],
-            "cap" => &["cap"],
-            "lengths" => &["lengths", "start"],
-            "length weights" => &["length-weights"],
-            "gate period" => &["gate-every"],
-            "gate samples" => &["gate-samples"],
-            "gate above" => &["gate-above"],
-            "evaluation length" => &["test-length"],
-            "entropy" => &["entropy"],
-            "learning rate" => &["learning-rate"],
-            "exploration" => &["epsilon"],
-            "clip norm" => &["clip-norm"],
-            "weight decay" => &["weight-decay"],
-            "warm-up" => &["warm-up"],
-            "rate floor" => &["cosine"],
-            "baseline" => &["baseline", "method"],
-            "standardise" => &["standardise", "method"],
-            what if what.starts_with("entropy decay") => &["entropy-decay"],
-            "entropy form with grpo" => &["convention", "method"],
-            what if what.starts_with("adam") => &["adam"],
-            what if what.starts_with("grpo") => &["method"],
-            what if what.starts_with("relabelling") => &["noise"],
-            what if what.starts_with("adaptive") => &["adaptive"],
-            _ => &[],
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Reads a class in the words that flags and studies share: a task by its name or file, a law of
 //! the inputs, lengths, window, tying, memory.
 
+#[cfg(feature = "networks")]
+use foldglass_nn::settings::SettingsError;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -281,6 +283,44 @@ fn product(file: &Input) -> Result<InputLaw, Error> {
     };
     let rows: Result<_, Error> = rows.iter().enumerate().map(row).collect();
     Ok(InputLaw::Product(rows?))
+}
+
+/// The words by which a person sets what is wrong with the settings of networks: flags without their dashes, keys of studies
+/// with hyphens for underscores. None where there is no such word.
+#[cfg(feature = "networks")]
+pub fn of_setting(error: &SettingsError) -> &'static [&'static str] {
+    let what = match error {
+        SettingsError::Inputs(_) => return &["inputs"],
+        SettingsError::Shape(_) => return &["width", "heads", "mlp", "vocabulary"],
+        SettingsError::Range { what, .. } => *what,
+        _ => return &[],
+    };
+    match what {
+        "batch" => &["batch"],
+        "cap" => &["cap"],
+        "lengths" => &["lengths", "start"],
+        "length weights" => &["length-weights"],
+        "gate period" => &["gate-every"],
+        "gate samples" => &["gate-samples"],
+        "gate above" => &["gate-above"],
+        "evaluation length" => &["test-length"],
+        "entropy" => &["entropy"],
+        "learning rate" => &["learning-rate"],
+        "exploration" => &["epsilon"],
+        "clip norm" => &["clip-norm"],
+        "weight decay" => &["weight-decay"],
+        "warm-up" => &["warm-up"],
+        "rate floor" => &["cosine"],
+        "baseline" => &["baseline", "method"],
+        "standardise" => &["standardise", "method"],
+        what if what.starts_with("entropy decay") => &["entropy-decay"],
+        "entropy form with grpo" => &["convention", "method"],
+        what if what.starts_with("adam") => &["adam"],
+        what if what.starts_with("grpo") => &["method"],
+        what if what.starts_with("relabelling") => &["noise"],
+        what if what.starts_with("adaptive") => &["adaptive"],
+        _ => &[],
+    }
 }
 
 #[cfg(test)]

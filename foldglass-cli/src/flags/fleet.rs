@@ -5,7 +5,7 @@ use foldglass_nn::backend::BackendError;
 use foldglass_nn::fleet::FleetError;
 use foldglass_nn::layout::Layout;
 pub use foldglass_nn::machine::{Machine, Maker};
-use foldglass_nn::machine::{Numbers, Place};
+use foldglass_nn::machine::{Place, Precision};
 use foldglass_nn::settings::SettingsError;
 use foldglass_nn::shape::{Norm, Shape};
 use foldglass_nn::weights::InitialLaw;
@@ -99,8 +99,8 @@ pub struct BackendArgs {
     backend: Place,
     /// The GPU's arithmetic: bf16 (compute capability 9.0, width 256) or tf32 (8.0 or later)
     /// [default: bf16 where it can be]
-    #[arg(long, value_name = "NUMBERS", value_parser = word::<Numbers>)]
-    precision: Option<Numbers>,
+    #[arg(long, value_name = "NUMBERS", value_parser = word::<Precision>)]
+    precision: Option<Precision>,
 }
 
 impl BackendArgs {
@@ -155,7 +155,7 @@ pub fn backend_named(error: &BackendError) -> Error {
 }
 
 fn settings_named(error: &SettingsError) -> Error {
-    let flags: Vec<String> = (error.words().iter())
+    let flags: Vec<String> = (foldglass_study::words::of_setting(error).iter())
         .map(|word| format!("--{word}"))
         .collect();
     if flags.is_empty() {
@@ -182,7 +182,7 @@ mod tests {
         let cpu = args(Place::Cpu, None).maker(None).unwrap();
         let refused = only(&cpu, Machine::Bf16).err().unwrap().to_string();
         assert!(refused.contains("--precision bf16"), "{refused}");
-        let mixed = args(Place::Cpu, Some(Numbers::Tf32)).maker(None);
+        let mixed = args(Place::Cpu, Some(Precision::Tf32)).maker(None);
         assert!(mixed.err().unwrap().to_string().contains("--precision"));
     }
 }

@@ -1,21 +1,16 @@
-//! Checks and measures fleets from a command line, on a CPU or a GPU, and runs the paper's items as single
-//! GPU jobs of a given time; everything else is `foldglass train`, `distill`, `barrier`, `read-back`:
+//! Checks and measures fleets from a command line, on a CPU or a GPU; training is `foldglass train`, `distill`
+//! and `barrier`:
 //!
 //! ```text
 //! fleet check                      every tensor's gradient and more against the reference
 //! fleet bench cpu|tf32|bf16 R L SECONDS [BATCH]
 //! fleet profile tf32|bf16 R L      the time of every kernel
 //! fleet export FOLDER              weights, tokens and logits, for another program to compare
-//! fleet containment BACKEND OUT.jsonl SECONDS STEPS SEEDS    random codes of eight classes, distilled
-//! fleet paths LENGTH CODES FILE    three classes' escape paths, three stretches of each
-//! fleet escape BACKEND PATHS OUT.jsonl SECONDS POINTS        escape paths, followed
-//! fleet train BACKEND SETTINGS.toml OUT.jsonl SECONDS TASK:C:SEEDS ..
 //! ```
 
 mod bench;
 mod check;
 mod export;
-mod jobs;
 
 use foldglass::model::quasigroup::LatinSquare;
 use foldglass_nn::backend::Backend;
@@ -42,23 +37,7 @@ fn main() -> Outcome<()> {
         }
         ["profile", precision, r, l] => bench::profile(precision, r.parse()?, l.parse()?),
         ["export", folder] => export::export(folder),
-        ["containment", backend, out, seconds, steps, seeds] => jobs::containment(
-            backend,
-            out,
-            seconds.parse()?,
-            steps.parse()?,
-            seeds.parse()?,
-        ),
-        ["paths", length, codes, file] => jobs::paths(length.parse()?, codes.parse()?, file),
-        ["escape", backend, paths, out, seconds, points] => {
-            jobs::escape(backend, paths, out, seconds.parse()?, points.parse()?)
-        }
-        ["train", backend, settings, out, seconds, models @ ..] => {
-            jobs::train(backend, settings, out, seconds.parse()?, models)
-        }
-        _ => {
-            Err("usage: check | bench | profile | export | containment | paths | escape | train; see the top of the source".into())
-        }
+        _ => Err("usage: check | bench | profile | export; see the top of the source".into()),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::device::Address;
 use super::memory::Call;
-use super::source::{LESSON, Precision};
+use super::source::LESSON;
 use super::{Choice, Cuda};
+use crate::backend::Precision;
 use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
 use crate::batch::Batch;
 use crate::law::LengthLaw;

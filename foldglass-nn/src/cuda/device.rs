@@ -1,8 +1,9 @@
 //! Talks to a CUDA device: memory, kernels, errors a person can act on.
 
 use super::memory::{Call, Memory};
-use super::source::{Instructions, Precision, Sizes};
+use super::source::{Instructions, Sizes};
 use crate::backend::BackendError;
+use crate::backend::Precision;
 use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaModule, CudaStream, result, sys};
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 use std::collections::HashMap;

@@ -2,8 +2,9 @@
 
 use super::device::{Address, Device, Launch};
 use super::memory::{Call, Memory};
-use super::source::{Instructions, Precision, Sizes};
+use super::source::{Instructions, Sizes};
 use super::{Cuda, sizes};
+use crate::backend::Precision;
 use crate::backend::{Backend, BackendError, ModelState, Test};
 use crate::batch::{Batch, BatchLaw};
 use crate::cpu::Cpu;

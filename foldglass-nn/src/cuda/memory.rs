@@ -1,10 +1,9 @@
 //! Lays a fleet out in a device's memory.
 
 use super::device::{Address, Device};
-use super::source::{
-    ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, LESSON, Precision, Sizes, WEIGHTED_PARTS,
-};
+use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, LESSON, Sizes, WEIGHTED_PARTS};
 use crate::backend::BackendError;
+use crate::backend::Precision;
 use foldglass::support::memory::Bytes;
 
 /// `Fleet` of common.cu: the same fields in the same order, each an address.

@@ -3,8 +3,9 @@
 use super::Cuda;
 use super::device::Address;
 use super::memory::Call;
-use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, Precision, WEIGHTED_PARTS};
+use super::source::{ATTENTION_PARTS, FEATURE_PARTS, HEAD_PARTS, WEIGHTED_PARTS};
 use crate::backend::BackendError;
+use crate::backend::Precision;
 
 impl Cuda {
     /// Computes all tables from the weights.

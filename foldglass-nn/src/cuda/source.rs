@@ -1,18 +1,9 @@
 //! Writes the CUDA source of a fleet: sizes as constants, then the kernels.
 
+use crate::backend::Precision;
 use crate::layout::{Layout, Query};
 use crate::shape::{Norm, Shape};
 use std::fmt::Write;
-
-/// How a fleet computes its MLPs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Precision {
-    /// Activations in bf16, weights and sums in single precision; needs compute capability 9.
-    #[default]
-    Bf16,
-    /// Single precision, products in TF32: a control, and for other widths.
-    Tf32,
-}
 
 /// The sizes that the kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

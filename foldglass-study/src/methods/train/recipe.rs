@@ -2,7 +2,7 @@
 
 use foldglass::{Allowance, Class};
 use foldglass_nn::layout::Layout;
-use foldglass_nn::machine::{Maker, Numbers, Place, bytes};
+use foldglass_nn::machine::{Maker, Place, Precision, bytes};
 use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
     Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
@@ -36,7 +36,7 @@ pub(super) struct Plan {
     /// Networks of a fleet.
     fleet: u64,
     place: Place,
-    numbers: Option<Numbers>,
+    precision: Option<Precision>,
 }
 
 /// Networks that are trained together where the study says no other.
@@ -68,7 +68,7 @@ impl Method for Train {
             learning_rate: settings.or("learning_rate", 3e-4)?,
             fleet: settings.or("fleet", FLEET)?,
             place: settings.or("backend", Place::Auto)?,
-            numbers: settings.get("precision")?,
+            precision: settings.get("precision")?,
         };
         settings.check(plan.fleet > 0, "fleet", plan.fleet, "a whole number from 1")?;
         let every = plan.trace_every.unwrap_or(1);
@@ -217,7 +217,7 @@ impl Plan {
             numbers: 0..1,
         });
         self.settings.check(&models).map_err(setting_named)?;
-        let made = Maker::new(self.place, self.numbers, Allowance::default());
+        let made = Maker::new(self.place, self.precision, Allowance::default());
         made.map(drop).map_err(|error| SettingError {
             key: "precision".to_owned(),
             problem: format!("precision with backend = \"cpu\": {error}"),
@@ -238,13 +238,13 @@ impl Plan {
 
     /// Makes back ends in so much memory.
     fn maker(&self, allowance: Allowance) -> Maker {
-        Maker::new(self.place, self.numbers, allowance).expect("it was checked")
+        Maker::new(self.place, self.precision, allowance).expect("it was checked")
     }
 }
 
 /// What a fleet says, with the key that is meant.
 fn setting_named(error: SettingsError) -> SettingError {
-    let keys: Vec<String> = (error.words().iter())
+    let keys: Vec<String> = (crate::words::of_setting(&error).iter())
         .map(|word| match *word {
             "entropy" => "c".to_owned(),
             // They are the class's.
@@ -268,7 +268,7 @@ impl Recipe for Plan {
         put(&mut fields, "learning_rate", self.learning_rate);
         put(&mut fields, "fleet", self.fleet);
         put(&mut fields, "backend", self.place);
-        put_some(&mut fields, "precision", self.numbers);
+        put_some(&mut fields, "precision", self.precision);
         fields
     }
 
