@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::report::Table;
 
 pub use crate::report::words::{counted, number};
-pub use crate::report::{Report, Stream};
+pub use crate::report::Report;
 
 /// What every JSON object carries beside its report.
 #[derive(Serialize)]

@@ -30,7 +30,7 @@ mod tone;
 pub mod tree;
 pub mod words;
 
-pub use report::{Report, Stream};
+pub use report::Report;
 pub use table::{Align, Cell, Column, Digits, Format, Lines, Table, short_fraction};
 
 /// The probability with which every interval that is printed or drawn covers the truth.

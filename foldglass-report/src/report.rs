@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use foldglass::ClassSpec;
 use foldglass_study::Fields;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::table::{Format, Table};
 
@@ -41,29 +41,5 @@ pub trait Report: Serialize {
     /// Whether the user stopped what it reports, so that it holds only a part.
     fn interrupted(&self) -> bool {
         false
-    }
-}
-
-/// Serialises as the list an iterator yields, one element at a time.
-pub struct Stream<F>(pub F);
-
-impl<F, I> Serialize for Stream<F>
-where
-    F: Fn() -> I,
-    I: IntoIterator<Item: Serialize>,
-{
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq((self.0)())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stream_serialises_as_a_list() {
-        let list = Stream(|| (0..3).map(|n| n * n));
-        assert_eq!(serde_json::to_string(&list).unwrap(), "[0,1,4]");
     }
 }

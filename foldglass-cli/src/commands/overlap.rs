@@ -14,7 +14,6 @@ use foldglass::gibbs::overlap::{
     Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
 };
 use foldglass::support::stats::Autocorrelation;
-use foldglass::support::watch::Stopped;
 use foldglass::{Class, ClassSpec, Context};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
@@ -93,7 +92,7 @@ impl OverlapArgs {
         };
         let points = self.points(&class, settings, exact.as_ref(), &observer)?;
         let found = Found {
-            class,
+            class: class.spec(),
             points,
             functions: exact.as_ref().map(EveryCode::functions),
             no_exact,
@@ -131,11 +130,10 @@ impl OverlapArgs {
                 first: number as u64 * each,
             };
             match sample(class, sampling, context) {
-                Ok(sampled) => Ok(exact_at(exact, tau, context).ok().map(|exact| Point {
-                    tau,
-                    exact,
-                    sampled,
-                })),
+                Ok(sampled) => {
+                    let alike = exact.map(|every| every.alike(tau, context)).transpose();
+                    Ok((alike.ok()).map(|alike| Point::new(tau, sampled, exact, alike)))
+                }
                 Err(SampleError::Stopped(_)) => Ok(None),
                 Err(error) => {
                     *refused.lock().expect("no panic while it is held") = Some(error);
@@ -158,20 +156,6 @@ impl OverlapArgs {
     }
 }
 
-fn exact_at(
-    every: Option<&EveryCode>,
-    tau: f64,
-    context: Context<'_>,
-) -> Result<Option<Exact>, Stopped> {
-    let exact = |every: &EveryCode| {
-        Ok(Exact {
-            mean_reward: every.mean_reward(tau),
-            alike: every.alike(tau, context)?,
-        })
-    };
-    every.map(exact).transpose()
-}
-
 fn stopped() -> Error {
     Error::Stopped(
         "interrupted: a distribution needs all sweeps, so nothing is reported".to_owned(),
@@ -185,61 +169,28 @@ fn refuse(error: SampleError) -> Error {
     }
 }
 
-/// What was found at one temperature.
-struct Point {
-    tau: f64,
-    sampled: Sampled,
-    exact: Option<Exact>,
-}
-
-/// What the sum over all pairs of codes is.
-struct Exact {
-    mean_reward: f64,
-    alike: Alike,
-}
-
 /// What was found.
+#[derive(Serialize)]
 pub struct Found {
-    class: Class,
+    #[serde(skip)]
+    class: ClassSpec,
     points: Vec<Point>,
     /// The functions that all codes compute, where they were visited.
+    #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<usize>,
     /// Why there is no exact value.
+    #[serde(skip_serializing_if = "Option::is_none")]
     no_exact: Option<String>,
 }
 
+/// What was found at one temperature.
 #[derive(Serialize)]
-struct ValueForm {
-    mean: f64,
-    error: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exact: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct BinForm {
-    from: f64,
-    to: f64,
-    probability: f64,
-    error: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exact: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct DistributionForm {
-    #[serde(flatten)]
-    mean: ValueForm,
-    distribution: Vec<BinForm>,
-}
-
-#[derive(Serialize)]
-struct PointForm {
+struct Point {
     tau: f64,
-    answers: DistributionForm,
-    all_steps: DistributionForm,
-    steps: Vec<ValueForm>,
-    mean_reward: ValueForm,
+    answers: Histogram,
+    all_steps: Histogram,
+    steps: Vec<Measured>,
+    mean_reward: Measured,
     /// The integrated autocorrelation time of J in sweeps; none where it is not known.
     autocorrelation_time: Option<f64>,
     /// `known`, `frozen` or `too short`.
@@ -248,78 +199,86 @@ struct PointForm {
     replicas_agree: bool,
 }
 
-fn value_form(value: Value, exact: Option<f64>) -> ValueForm {
-    ValueForm {
-        mean: value.mean,
-        error: value.error,
-        exact,
+/// The distribution of an overlap.
+#[derive(Serialize)]
+struct Histogram {
+    #[serde(flatten)]
+    mean: Measured,
+    #[serde(rename = "distribution")]
+    bins: Vec<Bin>,
+}
+
+#[derive(Serialize)]
+struct Bin {
+    from: f64,
+    to: f64,
+    probability: f64,
+    error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<f64>,
+}
+
+/// A mean over pairs of chains, and over all pairs of codes where these were summed.
+#[derive(Serialize)]
+struct Measured {
+    mean: f64,
+    error: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<f64>,
+}
+
+impl Measured {
+    fn new(value: Value, exact: Option<f64>) -> Measured {
+        Measured {
+            mean: value.mean,
+            error: value.error,
+            exact,
+        }
     }
 }
 
-fn distribution_form(sampled: &Distribution, exact: Option<&Distribution>) -> DistributionForm {
-    let edge = |n: usize| n as f64 / BINS as f64;
-    let bins = sampled.bins.iter().enumerate().map(|(n, bin)| BinForm {
-        from: edge(n),
-        to: edge(n + 1),
-        probability: bin.mean,
-        error: bin.error,
-        exact: exact.map(|exact| exact.bins[n].mean),
-    });
-    DistributionForm {
-        mean: value_form(sampled.mean, exact.map(|exact| exact.mean.mean)),
-        distribution: bins.collect(),
+impl Histogram {
+    fn new(sampled: &Distribution, exact: Option<&Distribution>) -> Histogram {
+        let edge = |n: usize| n as f64 / BINS as f64;
+        let bins = sampled.bins.iter().enumerate().map(|(n, bin)| Bin {
+            from: edge(n),
+            to: edge(n + 1),
+            probability: bin.mean,
+            error: bin.error,
+            exact: exact.map(|exact| exact.bins[n].mean),
+        });
+        Histogram {
+            mean: Measured::new(sampled.mean, exact.map(|exact| exact.mean.mean)),
+            bins: bins.collect(),
+        }
     }
 }
 
 impl Point {
-    fn form(&self) -> PointForm {
-        let (sampled, exact) = (&self.sampled, self.exact.as_ref());
-        let alike = exact.map(|exact| &exact.alike);
+    fn new(tau: f64, sampled: Sampled, every: Option<&EveryCode>, exact: Option<Alike>) -> Point {
+        let exact = exact.as_ref();
         let steps = sampled.alike.steps.iter().enumerate();
-        PointForm {
-            tau: self.tau,
-            answers: distribution_form(&sampled.alike.answers, alike.map(|a| &a.answers)),
-            all_steps: distribution_form(&sampled.alike.all, alike.map(|a| &a.all)),
+        let (autocorrelation_time, autocorrelation) = match sampled.memory {
+            Autocorrelation::Time { tau, .. } => (Some(tau), "known"),
+            Autocorrelation::Frozen => (None, "frozen"),
+            Autocorrelation::TooShort { .. } => (None, "too short"),
+        };
+        Point {
+            tau,
+            answers: Histogram::new(&sampled.alike.answers, exact.map(|alike| &alike.answers)),
+            all_steps: Histogram::new(&sampled.alike.all, exact.map(|alike| &alike.all)),
             steps: steps
-                .map(|(t, &value)| value_form(value, alike.map(|a| a.steps[t].mean)))
+                .map(|(t, &value)| Measured::new(value, exact.map(|alike| alike.steps[t].mean)))
                 .collect(),
-            mean_reward: value_form(sampled.mean_reward, exact.map(|e| e.mean_reward)),
-            autocorrelation_time: match sampled.memory {
-                Autocorrelation::Time { tau, .. } => Some(tau),
-                _ => None,
-            },
-            autocorrelation: match sampled.memory {
-                Autocorrelation::Time { .. } => "known",
-                Autocorrelation::Frozen => "frozen",
-                Autocorrelation::TooShort { .. } => "too short",
-            },
+            mean_reward: Measured::new(
+                sampled.mean_reward,
+                every.map(|every| every.mean_reward(tau)),
+            ),
+            autocorrelation_time,
+            autocorrelation,
             stride: sampled.stride,
             replicas_agree: sampled.replicas_agree,
         }
-    }
-}
-
-fn memory(time: Autocorrelation) -> String {
-    match time {
-        Autocorrelation::Frozen => "frozen".to_owned(),
-        Autocorrelation::Time { tau, .. } => format!("{tau:.1}"),
-        Autocorrelation::TooShort { .. } => "too short".to_owned(),
-    }
-}
-
-impl Serialize for Found {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap;
-        let mut map = serializer.serialize_map(None)?;
-        let points: Vec<PointForm> = self.points.iter().map(Point::form).collect();
-        map.serialize_entry("points", &points)?;
-        if let Some(functions) = self.functions {
-            map.serialize_entry("functions", &functions)?;
-        }
-        if let Some(reason) = &self.no_exact {
-            map.serialize_entry("no_exact", reason)?;
-        }
-        map.end()
     }
 }
 
@@ -334,38 +293,22 @@ impl Found {
         ];
         let mut table = Table::new(columns);
         for point in &self.points {
-            let exact = point.exact.as_ref();
-            let mut row = |what: String, value: Value, exact: Option<f64>| {
+            let mut row = |what: String, value: &Measured| {
                 let digits = |x: f64| Cell::Real(Digits::Decimals(4).of(x));
                 table.push([
                     point.tau.into(),
                     what.into(),
                     digits(value.mean),
                     digits(value.error),
-                    exact.map_or(Cell::Missing, digits),
+                    value.exact.map_or(Cell::Missing, digits),
                 ]);
             };
-            let alike = &point.sampled.alike;
-            let of = |part: fn(&Alike) -> f64| exact.map(|exact| part(&exact.alike));
-            row(
-                "same answer".to_owned(),
-                alike.answers.mean,
-                of(|a| a.answers.mean.mean),
-            );
-            row(
-                "mean of steps".to_owned(),
-                alike.all.mean,
-                of(|a| a.all.mean.mean),
-            );
-            for (t, &value) in alike.steps.iter().enumerate() {
-                let exact = exact.map(|exact| exact.alike.steps[t].mean);
-                row(format!("step {}", t + 1), value, exact);
+            row("same answer".to_owned(), &point.answers.mean);
+            row("mean of steps".to_owned(), &point.all_steps.mean);
+            for (t, value) in (1..).zip(&point.steps) {
+                row(format!("step {t}"), value);
             }
-            row(
-                "mean reward".to_owned(),
-                point.sampled.mean_reward,
-                exact.map(|exact| exact.mean_reward),
-            );
+            row("mean reward".to_owned(), &point.mean_reward);
         }
         table
     }
@@ -379,11 +322,12 @@ impl Found {
             Column::words("replicas agree"),
         ];
         Table::new(columns).rows(self.points.iter().map(|point| {
+            let time = point.autocorrelation_time.map(|time| format!("{time:.1}"));
             [
                 point.tau.into(),
-                memory(point.sampled.memory).into(),
-                point.sampled.stride.into(),
-                point.sampled.replicas_agree.into(),
+                time.unwrap_or(point.autocorrelation.to_owned()).into(),
+                point.stride.into(),
+                point.replicas_agree.into(),
             ]
         }))
     }
@@ -391,7 +335,7 @@ impl Found {
 
 impl Report for Found {
     fn class(&self) -> Option<ClassSpec> {
-        Some(self.class.spec())
+        Some(self.class.clone())
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {

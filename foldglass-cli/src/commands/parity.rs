@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::gibbs::bands::Point;
-use foldglass::gibbs::parity::{Climb, Melting, Parity, Transition};
+use foldglass::gibbs::parity::Parity;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::{ClassWords, Error as StudyError};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{max_memory, positive};
-use crate::output::{Report, Stream, number};
+use crate::output::{Report, number};
 use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `parity`.
@@ -60,28 +60,37 @@ impl ParityArgs {
             replace(path, LABEL, figure::draw(self.length).as_bytes())
                 .map_err(|source| StudyError::write(path, source))?;
         }
-        let parity = Parity::new(self.length);
-        Ok(Solved {
-            points: self.tau.iter().map(|tau| parity.at(1.0 / tau)).collect(),
-            tau: self.tau.clone(),
-            transition: parity.transition(),
-            melting: parity.melting(),
-            climb: parity.climb(0.6, 0.9),
-            density: self.density,
-            parity,
-        })
+        Ok(Solved::new(
+            &self.tau,
+            Parity::new(self.length),
+            self.density,
+        ))
     }
 }
 
 /// The closed form at some temperatures.
+#[derive(Serialize)]
 pub struct Solved {
-    parity: Parity,
+    length: usize,
     tau: Vec<f64>,
-    points: Vec<Point>,
-    transition: Transition,
-    melting: Melting,
-    climb: Climb,
-    density: bool,
+    log_z: Vec<f64>,
+    mean_reward: Vec<f64>,
+    free_energy: Vec<f64>,
+    entropy: Vec<f64>,
+    heat_capacity: Vec<f64>,
+    /// The mean reward of the two leading bands alone, crossing at the asymptotic transition.
+    two_level: Vec<f64>,
+    /// The least RLVR loss of all factorised policies, and their reward.
+    rlvr_loss: Vec<f64>,
+    rlvr_reward: Vec<f64>,
+    beta: Betas,
+    /// How many times colder RLVR melts than the two leading bands cross.
+    mean_field_colder: f64,
+    /// The reward from which RLVR falls to 1/2 there.
+    mean_field_reward: f64,
+    climb: ClimbFields,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bands")]
+    density_of_states: Option<Parity>,
 }
 
 /// The inverse temperatures of the transition, by definition.
@@ -104,99 +113,66 @@ struct ClimbFields {
 }
 
 #[derive(Serialize)]
-struct Band {
+struct BandEntry {
     reward: Reward,
     count: String,
 }
 
-#[derive(Serialize)]
-struct Fields<D: Serialize> {
-    length: usize,
-    tau: Vec<f64>,
-    log_z: Vec<f64>,
-    mean_reward: Vec<f64>,
-    free_energy: Vec<Option<f64>>,
-    entropy: Vec<f64>,
-    heat_capacity: Vec<f64>,
-    /// The mean reward of the two leading bands alone, crossing at the asymptotic transition.
-    two_level: Vec<f64>,
-    /// The least RLVR loss of all factorised policies, and their reward.
-    rlvr_loss: Vec<f64>,
-    rlvr_reward: Vec<f64>,
-    beta: Betas,
-    /// How many times colder RLVR melts than the two leading bands cross.
-    mean_field_colder: f64,
-    /// The reward from which RLVR falls to 1/2 there.
-    mean_field_reward: f64,
-    climb: ClimbFields,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    density_of_states: Option<D>,
+/// Serialises the density of states one band at a time: the counts of all bands together may not fit in memory.
+fn bands<S: Serializer>(parity: &Option<Parity>, serializer: S) -> Result<S::Ok, S::Error> {
+    let bands = parity.iter().flat_map(Parity::density);
+    serializer.collect_seq(bands.map(|band| BandEntry {
+        reward: Reward::new(band.numerator, band.denominator),
+        count: band.count.to_string(),
+    }))
 }
 
 impl Solved {
-    fn list<T>(&self, of: impl Fn(&Point) -> T) -> Vec<T> {
-        self.points.iter().map(of).collect()
-    }
-
-    fn two_level(&self, point: &Point) -> f64 {
-        Parity::two_level(point.beta, self.transition.asymptotic)
-    }
-
-    /// How many times colder RLVR melts than the codes.
-    fn colder(&self) -> f64 {
-        self.melting.beta / self.transition.crossing
-    }
-}
-
-impl Serialize for Solved {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let band = |band: foldglass::gibbs::parity::Band| Band {
-            reward: Reward::new(band.numerator, band.denominator),
-            count: band.count.to_string(),
-        };
-        let bands = Stream(|| self.parity.density().map(band));
-        let best = self.list(|point| self.parity.mean_field(point.beta));
-        Fields {
-            length: self.parity.length(),
-            tau: self.tau.clone(),
-            log_z: self.list(|point| point.log_z),
-            mean_reward: self.list(|point| point.mean_reward),
-            free_energy: self.list(|point| point.free_energy),
-            entropy: self.list(|point| point.entropy),
-            heat_capacity: self.list(|point| point.heat_capacity),
-            two_level: self.list(|point| self.two_level(point)),
-            rlvr_loss: best.iter().map(|best| best.loss).collect(),
-            rlvr_reward: best.iter().map(|best| best.reward).collect(),
-            beta: Betas {
-                asymptotic: self.transition.asymptotic,
-                crossing: self.transition.crossing,
-                three_quarters: self.transition.three_quarters,
-                variance_peak: self.transition.variance_peak,
-                heat_peak: self.transition.heat_peak,
-                mean_field: self.melting.beta,
-            },
-            mean_field_colder: self.colder(),
-            mean_field_reward: self.melting.reward,
+    fn new(tau: &[f64], parity: Parity, density: bool) -> Solved {
+        let (transition, melting) = (parity.transition(), parity.melting());
+        let climb = parity.climb(0.6, 0.9);
+        let points: Vec<Point> = tau.iter().map(|tau| parity.at(1.0 / tau)).collect();
+        let list = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).collect();
+        Solved {
+            length: parity.length(),
+            tau: tau.to_vec(),
+            log_z: list(&|point| point.log_z),
+            mean_reward: list(&|point| point.mean_reward),
+            free_energy: list(&|point| point.free_energy.expect("tau is finite")),
+            entropy: list(&|point| point.entropy),
+            heat_capacity: list(&|point| point.heat_capacity),
+            two_level: list(&|point| Parity::two_level(point.beta, transition.asymptotic)),
+            rlvr_loss: list(&|point| parity.mean_field(point.beta).loss),
+            rlvr_reward: list(&|point| parity.mean_field(point.beta).reward),
+            mean_field_colder: melting.beta / transition.crossing,
+            mean_field_reward: melting.reward,
             climb: ClimbFields {
-                from: self.climb.from,
-                to: self.climb.to,
-                width: self.climb.width(),
+                from: climb.from,
+                to: climb.to,
+                width: climb.width(),
             },
-            density_of_states: self.density.then_some(bands),
+            beta: Betas {
+                asymptotic: transition.asymptotic,
+                crossing: transition.crossing,
+                three_quarters: transition.three_quarters,
+                variance_peak: transition.variance_peak,
+                heat_peak: transition.heat_peak,
+                mean_field: melting.beta,
+            },
+            density_of_states: density.then_some(parity),
         }
-        .serialize(serializer)
     }
 }
 
 impl Report for Solved {
     fn class(&self) -> Option<ClassSpec> {
-        let words = ClassWords::new("parity", &[self.parity.length()]);
+        let words = ClassWords::new("parity", &[self.length]);
         words.spec(Path::new("")).ok()
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
         let mut tables = Vec::new();
-        if !self.points.is_empty() {
+        if !self.tau.is_empty() {
             tables.push(self.points_table());
         }
         tables.push(self.transitions_table());
@@ -204,7 +180,7 @@ impl Report for Solved {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        if !self.points.is_empty() {
+        if !self.tau.is_empty() {
             self.points_table().write_text(out)?;
             writeln!(out)?;
         }
@@ -213,13 +189,13 @@ impl Report for Solved {
             out,
             "\nthe mean reward climbs from 0.6 to 0.9 over {} in beta; RLVR melts {} times colder \
              than the leading bands cross, from a reward of {}",
-            number(self.climb.width()),
-            number(self.colder()),
-            number(self.melting.reward)
+            number(self.climb.width),
+            number(self.mean_field_colder),
+            number(self.mean_field_reward)
         )?;
-        if self.density {
+        if let Some(parity) = &self.density_of_states {
             writeln!(out, "\nreward  codes")?;
-            for band in self.parity.density() {
+            for band in parity.density() {
                 let reward = Reward::new(band.numerator, band.denominator);
                 writeln!(out, "{reward}  {}", band.count)?;
             }
@@ -241,27 +217,23 @@ impl Solved {
             "least L",
             "its J",
         ];
-        let row = |(tau, point): (&f64, &Point)| {
-            let best = self.parity.mean_field(point.beta);
-            let free_energy = point.free_energy.expect("tau is finite");
-            [
-                *tau,
-                point.log_z,
-                point.mean_reward,
-                self.two_level(point),
-                free_energy,
-                point.entropy,
-                point.heat_capacity,
-                best.loss,
-                best.reward,
-            ]
-            .map(Cell::from)
-        };
-        Table::of_numbers(heads).rows(self.tau.iter().zip(&self.points).map(row))
+        let columns = [
+            &self.tau,
+            &self.log_z,
+            &self.mean_reward,
+            &self.two_level,
+            &self.free_energy,
+            &self.entropy,
+            &self.heat_capacity,
+            &self.rlvr_loss,
+            &self.rlvr_reward,
+        ];
+        let row = |n: usize| columns.map(|column| Cell::from(column[n]));
+        Table::of_numbers(heads).rows((0..self.tau.len()).map(row))
     }
 
     fn transitions_table(&self) -> Table {
-        let transition = &self.transition;
+        let beta = &self.beta;
         let row = |(name, beta, meaning): (&str, f64, &str)| {
             let tau = (beta > 0.0).then(|| 1.0 / beta);
             [
@@ -272,30 +244,26 @@ impl Solved {
             ]
         };
         let rows = [
-            ("asymptotic", transition.asymptotic, "(6T-2) ln 2"),
+            ("asymptotic", beta.asymptotic, "(6T-2) ln 2"),
             (
                 "crossing",
-                transition.crossing,
+                beta.crossing,
                 "J = 1/2 and J = 1 weigh the same",
             ),
             (
                 "three_quarters",
-                transition.three_quarters,
+                beta.three_quarters,
                 "the mean reward is 3/4",
             ),
             (
                 "variance_peak",
-                transition.variance_peak,
+                beta.variance_peak,
                 "the variance of J is largest",
             ),
-            (
-                "heat_peak",
-                transition.heat_peak,
-                "the heat capacity is largest",
-            ),
+            ("heat_peak", beta.heat_peak, "the heat capacity is largest"),
             (
                 "mean_field",
-                self.melting.beta,
+                beta.mean_field,
                 "the best factorised policy ties with the uniform one",
             ),
         ];

@@ -2,24 +2,25 @@
 //!
 //! A leaf is a shelf of optima or of traps, a saddle the reward at which the ways between them meet.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
-use foldglass::{ClassSpec, Reward};
+use foldglass::{ClassSpec, Code, Reward};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::parallel::threads;
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
-use crate::output::{Report, Stream};
+use crate::output::Report;
 use crate::progress::Terminal;
 use crate::report::tree::{Drawing, refuse, title};
 use crate::report::{Cell, Table};
@@ -83,11 +84,7 @@ impl TreeArgs {
                 .and_then(|()| file.finish())
                 .map_err(|source| StudyError::write(&path, source))?;
         }
-        Ok(Flooded {
-            tree,
-            orbits: self.orbits,
-            exported,
-        })
+        Ok(Flooded::new(tree, self.orbits, exported))
     }
 }
 
@@ -120,94 +117,114 @@ fn export(levels: &Levels, path: &Path, mut file: Whole) -> Result<Exported, Err
     })
 }
 
-/// A tree, and what was written of it.
+/// A tree, and what was written of it. Counts may pass 2^53 and are texts in JSON.
+#[derive(Serialize)]
 pub struct Flooded {
-    tree: Tree,
+    #[serde(skip)]
+    class: ClassSpec,
+    #[serde(skip)]
     orbits: bool,
-    exported: Option<Exported>,
+    #[serde(serialize_with = "as_text")]
+    codes: u128,
+    /// Codes or orbits.
+    #[serde(serialize_with = "as_text")]
+    nodes: u32,
+    leaves: Vec<Leaf>,
+    saddles: Vec<Saddle>,
+    stuck: Stuck,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vienna: Option<Exported>,
 }
 
 #[derive(Serialize)]
-struct LeafEntry<'a> {
+struct Leaf {
     id: usize,
     reward: Reward,
-    /// Not `shelf`, which `certify` has as a number: this count may pass 2^53.
-    shelf_size: String,
-    actions: &'a [foldglass::model::quasigroup::Symbol],
+    /// Not `shelf`, which `certify` has as a number.
+    #[serde(serialize_with = "as_text")]
+    shelf_size: u128,
+    #[serde(rename = "actions", serialize_with = "actions")]
+    code: Code,
     barrier: Option<Reward>,
-    steepest: String,
+    #[serde(serialize_with = "as_text")]
+    steepest: u128,
     random: f64,
 }
 
 #[derive(Serialize)]
-struct SaddleEntry<'a> {
+struct Saddle {
     id: usize,
     reward: Reward,
-    children: &'a [usize],
+    children: Vec<usize>,
 }
 
 #[derive(Serialize)]
-struct StuckEntry {
-    maxima: String,
-    steepest: String,
+struct Stuck {
+    #[serde(serialize_with = "as_text")]
+    maxima: u128,
+    #[serde(serialize_with = "as_text")]
+    steepest: u128,
     random: f64,
 }
 
-impl Serialize for Flooded {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tree = &self.tree;
-        let leaves = Stream(|| {
-            (0..).zip(&tree.leaves).map(|(id, leaf)| LeafEntry {
-                id,
-                reward: tree.reward(leaf.reward),
-                shelf_size: leaf.shelf.to_string(),
-                actions: leaf.code.actions(),
-                barrier: leaf.barrier.map(|barrier| tree.reward(barrier)),
-                steepest: leaf.steepest.to_string(),
-                random: leaf.random,
-            })
+fn as_text<S: Serializer>(count: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(count)
+}
+
+fn actions<S: Serializer>(code: &Code, serializer: S) -> Result<S::Ok, S::Error> {
+    code.actions().serialize(serializer)
+}
+
+impl Flooded {
+    fn new(tree: Tree, orbits: bool, vienna: Option<Exported>) -> Flooded {
+        let denominator = tree.class().task().denominator().clone();
+        let exact = |numerator: u64| Reward::new(numerator, denominator.clone());
+        let (class, first_saddle) = (tree.class().spec(), tree.leaves.len());
+        let leaves = (0..).zip(tree.leaves).map(|(id, leaf)| Leaf {
+            id,
+            reward: exact(leaf.reward),
+            shelf_size: leaf.shelf,
+            code: leaf.code,
+            barrier: leaf.barrier.map(exact),
+            steepest: leaf.steepest,
+            random: leaf.random,
         });
-        let saddles = Stream(|| {
-            (tree.leaves.len()..)
-                .zip(&tree.saddles)
-                .map(|(id, saddle)| SaddleEntry {
-                    id,
-                    reward: tree.reward(saddle.reward),
-                    children: &saddle.children,
-                })
+        let saddles = (first_saddle..).zip(tree.saddles);
+        let saddles = saddles.map(|(id, saddle)| Saddle {
+            id,
+            reward: exact(saddle.reward),
+            children: saddle.children,
         });
-        let stuck = StuckEntry {
-            maxima: tree.stuck.maxima.to_string(),
-            steepest: tree.stuck.steepest.to_string(),
-            random: tree.stuck.random,
-        };
-        let mut object = serializer.serialize_struct("Flooded", 6)?;
-        object.serialize_field("codes", &tree.codes.to_string())?;
-        object.serialize_field("nodes", &tree.nodes.to_string())?;
-        object.serialize_field("leaves", &leaves)?;
-        object.serialize_field("saddles", &saddles)?;
-        object.serialize_field("stuck", &stuck)?;
-        if let Some(exported) = &self.exported {
-            object.serialize_field("vienna", exported)?;
+        Flooded {
+            class,
+            orbits,
+            codes: tree.codes,
+            nodes: tree.nodes,
+            leaves: leaves.collect(),
+            saddles: saddles.collect(),
+            stuck: Stuck {
+                maxima: tree.stuck.maxima,
+                steepest: tree.stuck.steepest,
+                random: tree.stuck.random,
+            },
+            vienna,
         }
-        object.end()
     }
 }
 
 impl Report for Flooded {
     fn class(&self) -> Option<ClassSpec> {
-        Some(self.tree.class().spec())
+        Some(self.class.clone())
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let tree = &self.tree;
         let orbits = match self.orbits {
-            true => format!(" in {} orbits", tree.nodes),
+            true => format!(" in {} orbits", self.nodes),
             false => String::new(),
         };
-        writeln!(out, "{} codes{orbits}\n", tree.codes)?;
+        writeln!(out, "{} codes{orbits}\n", self.codes)?;
         self.write_leaves(out)?;
-        if !tree.saddles.is_empty() {
+        if !self.saddles.is_empty() {
             writeln!(out)?;
             self.write_saddles(out)?;
         }
@@ -216,7 +233,7 @@ impl Report for Flooded {
             unit,
             path,
             exact,
-        }) = &self.exported
+        }) = &self.vienna
         {
             writeln!(
                 out,
@@ -237,35 +254,31 @@ impl Report for Flooded {
 impl Flooded {
     /// The leaves, those alike in one line, and where ascents end.
     fn write_leaves(&self, out: &mut dyn Write) -> io::Result<()> {
-        let tree = &self.tree;
         // By reward, the highest first, then the highest barrier, then the largest shelf.
         let mut kinds: BTreeMap<_, (usize, u128, f64)> = BTreeMap::new();
-        for leaf in &tree.leaves {
-            let barrier = leaf.barrier.unwrap_or(u64::MAX);
-            let key = std::cmp::Reverse((leaf.reward, barrier, leaf.shelf));
+        for leaf in &self.leaves {
+            let optimal = leaf.barrier.is_none();
+            let key = Reverse((&leaf.reward, optimal, &leaf.barrier, leaf.shelf_size));
             let kind = kinds.entry(key).or_default();
             kind.0 += 1;
             kind.1 += leaf.steepest;
             kind.2 += leaf.random;
         }
-        let share = |codes: f64| Cell::real(codes / tree.codes as f64);
+        let share = |codes: f64| Cell::real(codes / self.codes as f64);
         let heads = ["leaves", "reward", "barrier", "shelf", "steepest", "random"];
         let mut table = Table::of_numbers(heads);
-        for (std::cmp::Reverse((reward, barrier, shelf)), (count, steepest, random)) in kinds {
-            let barrier = match barrier {
-                u64::MAX => Cell::Missing,
-                barrier => Cell::Exact(tree.reward(barrier).to_string()),
-            };
+        let exact = |reward: &Reward| Cell::Exact(reward.to_string());
+        for (Reverse((reward, _, barrier, shelf)), (count, steepest, random)) in kinds {
             table.push([
                 count.into(),
-                Cell::Exact(tree.reward(reward).to_string()),
-                barrier,
+                exact(reward),
+                barrier.as_ref().map_or(Cell::Missing, exact),
                 Cell::Large(shelf.into()),
                 share(steepest as f64),
                 share(random),
             ]);
         }
-        let stuck = &tree.stuck;
+        let stuck = &self.stuck;
         table.push([
             "stuck".into(),
             Cell::Missing,
@@ -284,17 +297,12 @@ impl Flooded {
 
     fn write_saddles(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut kinds: BTreeMap<_, usize> = BTreeMap::new();
-        for saddle in &self.tree.saddles {
-            let key = std::cmp::Reverse((saddle.reward, saddle.children.len()));
+        for saddle in &self.saddles {
+            let key = Reverse((&saddle.reward, saddle.children.len()));
             *kinds.entry(key).or_default() += 1;
         }
-        let row = |(std::cmp::Reverse((reward, joins)), count): (_, usize)| {
-            let joins: usize = joins;
-            [
-                count.into(),
-                Cell::Exact(self.tree.reward(reward).to_string()),
-                joins.into(),
-            ]
+        let row = |(Reverse((reward, joins)), count): (Reverse<(&Reward, usize)>, usize)| {
+            [count.into(), Cell::Exact(reward.to_string()), joins.into()]
         };
         let table = Table::of_numbers(["saddles", "reward", "joins"]);
         table.rows(kinds.into_iter().map(row)).write_text(out)

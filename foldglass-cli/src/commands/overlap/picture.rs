@@ -1,10 +1,10 @@
 //! Draws distributions of overlaps: a row of panels a temperature, sampled as bars, exact as dots.
 
-use foldglass::gibbs::overlap::{Alike, BINS, Distribution};
+use foldglass::gibbs::overlap::BINS;
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::{Found, Point};
+use super::{Bin, Found, Histogram, Point};
 use crate::output::number;
 use crate::report::figure::{
     BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, round_step, text,
@@ -76,13 +76,10 @@ impl Axes {
         }
     }
 
-    fn write_bars(&self, scene: &mut Scene, sampled: &Distribution) {
-        for (n, bin) in sampled.bins.iter().enumerate() {
-            if bin.mean == 0.0 {
-                continue;
-            }
-            let (left, width) = (self.x(n as f64 / BINS as f64), WIDE / BINS as f64);
-            let top = self.y(bin.mean);
+    fn write_bars(&self, scene: &mut Scene, bins: &[Bin]) {
+        for bin in bins.iter().filter(|bin| bin.probability > 0.0) {
+            let (left, width) = (self.x(bin.from), WIDE / BINS as f64);
+            let top = self.y(bin.probability);
             scene.add(Primitive::Rect {
                 x: left,
                 y: top,
@@ -94,20 +91,21 @@ impl Axes {
                 opacity: Some(0.75),
             });
             let x = left + width / 2.0;
-            let high = self.y((bin.mean + bin.error).min(self.most));
-            let low = self.y((bin.mean - bin.error).max(0.0));
+            let high = self.y((bin.probability + bin.error).min(self.most));
+            let low = self.y((bin.probability - bin.error).max(0.0));
             line(scene, [x, low], [x, high], GREY, 1.2);
         }
     }
 
-    fn write_dots(&self, scene: &mut Scene, exact: &Distribution) {
-        for (n, bin) in exact.bins.iter().enumerate() {
-            if bin.mean < 5e-4 * self.most {
+    fn write_dots(&self, scene: &mut Scene, bins: &[Bin]) {
+        let visible = |exact: &f64| *exact >= 5e-4 * self.most;
+        for (n, bin) in bins.iter().enumerate() {
+            let Some(exact) = bin.exact.filter(visible) else {
                 continue;
-            }
+            };
             scene.add(Primitive::Circle {
                 cx: self.x((n as f64 + 0.5) / BINS as f64),
-                cy: self.y(bin.mean),
+                cy: self.y(exact),
                 r: 3.4,
                 fill: VERMILION.into(),
                 fill_opacity: None,
@@ -128,14 +126,9 @@ impl Picture<'_> {
         self.write_head(&mut scene);
         for (n, point) in points.iter().enumerate() {
             let top = TOP + n as f64 * (HIGH + BELOW);
-            write_panel(&mut scene, point, |alike| &alike.answers, LEFT, top);
-            write_panel(
-                &mut scene,
-                point,
-                |alike| &alike.all,
-                LEFT + WIDE + GAP,
-                top,
-            );
+            write_panel(&mut scene, point, &point.answers, LEFT, top);
+            let left = LEFT + WIDE + GAP;
+            write_panel(&mut scene, point, &point.all_steps, left, top);
         }
         for panel in 0..2 {
             let middle = LEFT + WIDE / 2.0 + f64::from(panel) * (WIDE + GAP);
@@ -150,7 +143,7 @@ impl Picture<'_> {
     }
 
     fn write_head(&self, scene: &mut Scene) {
-        let title = format!("P(q) of {}", self.found.class.spec());
+        let title = format!("P(q) of {}", self.found.class);
         let style = Style {
             size: LABEL,
             bold: true,
@@ -183,41 +176,23 @@ impl Picture<'_> {
 }
 
 /// The distribution of one overlap at one temperature.
-fn write_panel(
-    scene: &mut Scene,
-    point: &Point,
-    part: impl Fn(&Alike) -> &Distribution,
-    left: f64,
-    top: f64,
-) {
-    let sampled = part(&point.sampled.alike);
-    let exact = point.exact.as_ref().map(|exact| part(&exact.alike));
-    let tops = sampled.bins.iter().map(|bin| bin.mean + bin.error);
-    let exact_tops = exact
-        .iter()
-        .flat_map(|exact| exact.bins.iter().map(|bin| bin.mean));
-    let highest = tops.chain(exact_tops).fold(0.0, f64::max);
+fn write_panel(scene: &mut Scene, point: &Point, overlap: &Histogram, left: f64, top: f64) {
+    let tops = |bin: &Bin| (bin.probability + bin.error).max(bin.exact.unwrap_or(0.0));
+    let highest = overlap.bins.iter().map(tops).fold(0.0, f64::max);
     let axes = Axes {
         left,
         top,
         most: round_step(highest.max(1e-6)).min(1.0),
     };
-    axes.write_bars(scene, sampled);
+    axes.write_bars(scene, &overlap.bins);
     axes.write(scene);
-    if let Some(exact) = exact {
-        axes.write_dots(scene, exact);
-    }
-    let agree = if point.sampled.replicas_agree {
+    axes.write_dots(scene, &overlap.bins);
+    let agree = if point.replicas_agree {
         ""
     } else {
         ", replicas disagree"
     };
-    let said = format!("tau = {}{agree}", number(point.tau));
-    text(
-        scene,
-        [left + 10.0, top + 14.0],
-        TextAnchor::Start,
-        BOLD,
-        said,
-    );
+    let label = format!("tau = {}{agree}", number(point.tau));
+    let place = [left + 10.0, top + 14.0];
+    text(scene, place, TextAnchor::Start, BOLD, label);
 }
