@@ -1,4 +1,4 @@
-//! Writes the table of all statements: `results/claims.json` from a reproduction, `docs/claims.md` from that.
+//! Writes documentation that is made of data: the table of all statements, and the numbers of the errata.
 //!
 //! The full table takes a reproduction at the default scale, which CI does not make: what `claims` found in one
 //! is committed as data, and the documentation is made of it. A test of the command line compares the two.
@@ -54,6 +54,18 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
     };
     let tally = tally(&json);
     write(&docs, &format!("{head}{BEGIN}\n\n{tally}\n\n{table}"))
+}
+
+/// Runs `cargo xtask errata`: the test that compares the errata with their sources writes them.
+pub fn errata() -> Result<(), Failure> {
+    let mut test = crate::cargo(&["test", "--package", "foldglass-cli", "--test", "cli"]);
+    test.args(["the_numbers_of_the_errata", "--", "--nocapture"]);
+    let status = test.env("FOLDGLASS_ERRATA", "write").status();
+    let status = status.map_err(|error| Failure::Failed(format!("errata: {error}")))?;
+    if !status.success() {
+        return Err(Failure::Failed("errata: see above".to_owned()));
+    }
+    Ok(())
 }
 
 /// The statements of a report, without what differs from machine to machine.

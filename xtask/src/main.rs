@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `bench`, `attack`, `page`, `features`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `features`.
 
 mod architecture;
 mod attack;
@@ -40,7 +40,9 @@ usage: cargo xtask <command>
   page                           checks the types of the explorer's page with TypeScript
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
-  architecture                   writes the tables of modules in docs/architecture.md";
+  architecture                   writes the tables of modules in docs/architecture.md
+  errata                         writes results/errata.json and docs/errata.md: the numbers of docs/templates/errata.md from
+                                 commands, records and results/claims.json; two minutes of processor time";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]
@@ -66,9 +68,12 @@ fn main() -> ExitCode {
         Some(("book", [])) => book::run(),
         Some(("page", [])) => page::run(),
         Some(("features", [])) => features::run(),
-        Some((name @ ("architecture" | "book" | "features" | "page"), [extra, ..])) => Err(
-            Failure::Usage(format!("{name} takes no argument, got {extra:?}")),
-        ),
+        Some(("errata", [])) => claims::errata(),
+        Some((name @ ("architecture" | "book" | "errata" | "features" | "page"), [extra, ..])) => {
+            Err(Failure::Usage(format!(
+                "{name} takes no argument, got {extra:?}"
+            )))
+        }
         Some(("claims", rest)) => claims::run(rest),
         Some(("help" | "--help" | "-h", _)) => {
             println!("{USAGE}");

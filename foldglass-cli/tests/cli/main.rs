@@ -10,6 +10,7 @@ mod contract;
 mod damage;
 mod draw;
 mod enumerate;
+mod errata;
 mod escape;
 mod eval;
 mod explore;
