@@ -22,7 +22,6 @@ pub mod inspect;
 mod kept;
 pub mod list;
 pub mod overlap;
-mod pace;
 pub mod parity;
 pub mod plot;
 pub mod read_back;

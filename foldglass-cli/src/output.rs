@@ -10,8 +10,8 @@ use crate::cli::{Invocation, Settings};
 use crate::error::Error;
 use crate::report::Table;
 
-pub use crate::report::words::{counted, number};
 pub use crate::report::Report;
+pub use crate::report::words::{counted, number};
 
 /// What every JSON object carries beside its report.
 #[derive(Serialize)]

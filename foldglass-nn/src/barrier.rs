@@ -5,12 +5,12 @@
 //! greedy reward is counted on every input; the barrier is what it falls below the lower end, in
 //! whole quanta of q^-T.
 
-use crate::backend::{Backend, BackendError, ModelState, unless_stopped};
+use crate::backend::{Backend, BackendError, ModelState};
 use crate::batch::Batch;
-use crate::checkpoint::{other_networks, read, restore, states};
 use crate::distill::{Distillation, Pupil};
-use crate::fleet::{FleetError, MakeBackend, Piece};
+use crate::fleet::{FleetError, MakeBackend};
 use crate::lesson::{Lesson, all_inputs};
+use crate::session::{Course, Session, other_networks};
 use crate::settings::ModelSettings;
 use foldglass::model::quasigroup::LatinSquare;
 use serde::{Deserialize, Serialize};
@@ -34,27 +34,17 @@ impl Trail {
 /// Follows stretches of lessons, all at once: a network for every lesson, fine-tuned from the one
 /// before, exact on every input before it is kept. Exactness is asked every `every` updates of the
 /// distillation. What is not exact after its most steps ends the run, with the trail so far.
-pub struct Following {
+pub type Following = Session<Route>;
+
+/// Imitation of consecutive codes, looked at whenever exactness is asked.
+pub struct Route {
     distillation: Distillation,
     square: LatinSquare,
     stretches: Vec<Vec<Lesson>>,
-    backend: Box<dyn Backend>,
     trail: Trail,
     /// Updates since the last network of each stretch was kept.
     spent: Vec<u64>,
-    step: u64,
 }
-
-#[derive(Serialize, Deserialize)]
-struct Checkpoint {
-    format: String,
-    trail: Trail,
-    spent: Vec<u64>,
-    step: u64,
-    states: Vec<ModelState>,
-}
-
-const FORMAT: &str = "foldglass-following/1";
 
 impl Following {
     /// Draws the first weights of a network for every stretch.
@@ -72,8 +62,8 @@ impl Following {
                 seed: seed.wrapping_add(number),
             })
             .collect();
-        Ok(Following {
-            backend: distillation.start(&pupils, make)?,
+        let backend = distillation.start(&pupils, make)?;
+        let course = Route {
             distillation,
             square: square.clone(),
             trail: Trail {
@@ -82,28 +72,25 @@ impl Following {
             },
             spent: vec![0; stretches.len()],
             stretches,
-            step: 0,
-        })
+        };
+        Ok(Session::begin(course, backend))
     }
 
     /// The networks so far.
     pub fn trail(&self) -> &Trail {
-        &self.trail
-    }
-
-    /// Updates made so far.
-    pub fn step(&self) -> u64 {
-        self.step
+        &self.course.trail
     }
 
     /// Whether every lesson has its network, or one took too long.
     pub fn is_finished(&self) -> bool {
-        let open = self.open();
-        let most = self.distillation.steps;
-        let late = (self.spent.iter().zip(&open)).any(|(&spent, open)| *open && spent >= most);
+        let (open, course) = (self.course.open(), &self.course);
+        let most = course.distillation.steps;
+        let late = (course.spent.iter().zip(&open)).any(|(&spent, open)| *open && spent >= most);
         late || !open.contains(&true)
     }
+}
 
+impl Route {
     /// Which stretches have lessons left.
     fn open(&self) -> Vec<bool> {
         (self.trail.weights.iter().zip(&self.stretches))
@@ -117,74 +104,63 @@ impl Following {
             .map(|(kept, lessons)| lessons[kept.len().min(lessons.len() - 1)].clone())
             .collect()
     }
+}
 
-    /// Goes on until exactness is asked again, in pieces as long as `next_piece` says before each;
-    /// false when that stops it, or the back end was told to stop: then the last piece is not done.
-    /// Neither shows in what is learned.
-    pub fn advance_in_pieces(
-        &mut self,
-        mut next_piece: impl FnMut() -> Piece,
-    ) -> Result<bool, FleetError> {
+impl Course for Route {
+    const FORMAT: &'static str = "foldglass-following/2";
+    type Saved = (Trail, Vec<u64>);
+    type Trained = ();
+    type News = ();
+
+    fn next_look(&self, step: u64) -> u64 {
         let every = self.distillation.every;
-        let end = (self.step / every + 1) * every;
+        (step / every + 1) * every
+    }
+
+    fn train(
+        &mut self,
+        backend: &mut dyn Backend,
+        step: u64,
+        count: u64,
+    ) -> Result<(), BackendError> {
+        backend.imitate(step, count, &self.open()).map(drop)
+    }
+
+    /// Keeps the networks that are exact.
+    fn look(&mut self, backend: &mut dyn Backend, _: u64, (): ()) -> Result<(), FleetError> {
         let open = self.open();
-        let mut before = self.step;
-        while self.step < end {
-            let Piece::Steps(most) = next_piece() else {
-                return Ok(false);
-            };
-            let count = most.clamp(1, end - self.step);
-            let learned = self.backend.imitate(self.step, count, &open);
-            if unless_stopped(learned)?.is_none() {
-                return Ok(false);
-            }
-            before = self.step;
-            self.step += count;
-        }
-        let current = self.current();
-        let exact = exact(self.backend.as_mut(), &self.square, &current, &open);
-        let Some(exact) = unless_stopped(exact)? else {
-            self.backend.take_back();
-            self.step = before;
-            return Ok(false);
-        };
+        let exact = exact(backend, &self.square, &self.current(), &open)?;
         for (number, &exact) in exact.iter().enumerate() {
-            self.spent[number] += every;
+            self.spent[number] += self.distillation.every;
             if open[number] && exact {
-                let weights = self.backend.state(number)?.weights;
+                let weights = backend.state(number)?.weights;
                 self.trail.weights[number].push(weights);
                 self.trail.steps[number].push(self.spent[number]);
                 self.spent[number] = 0;
             }
         }
         if exact.contains(&true) {
-            self.backend.teach(&self.current())?;
+            backend.teach(&self.current())?;
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Writes everything that a later run needs to go on as if nothing had happened.
-    pub fn save(&mut self) -> Result<Vec<u8>, FleetError> {
-        let checkpoint = Checkpoint {
-            format: FORMAT.into(),
-            trail: self.trail.clone(),
-            spent: self.spent.clone(),
-            step: self.step,
-            states: states(self.backend.as_mut())?,
-        };
-        Ok(postcard::to_stdvec(&checkpoint).expect("plain data"))
+    fn saved(&self) -> Self::Saved {
+        (self.trail.clone(), self.spent.clone())
     }
 
-    /// Takes up what [`Following::save`] left of the same stretches.
-    pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let (saved, _): (Checkpoint, _) = read(bytes)?;
+    fn resume(
+        &mut self,
+        backend: &mut dyn Backend,
+        _: u64,
+        (trail, spent): Self::Saved,
+    ) -> Result<(), FleetError> {
         let parameters = self.distillation.shape.parameters();
-        let kept = saved.trail.weights.iter().zip(&saved.trail.steps);
+        let kept = trail.weights.iter().zip(&trail.steps);
         let mut kept = kept.zip(&self.stretches);
         let stretches = self.stretches.len();
-        let fits = saved.format == FORMAT
-            && saved.trail.weights.len() == stretches
-            && saved.spent.len() == stretches
+        let fits = trail.weights.len() == stretches
+            && spent.len() == stretches
             && kept.all(|((weights, steps), lessons)| {
                 weights.len() == steps.len()
                     && weights.len() <= lessons.len()
@@ -193,11 +169,8 @@ impl Following {
         if !fits {
             return Err(other_networks());
         }
-        restore(self.backend.as_mut(), &saved.states)?;
-        self.trail = saved.trail;
-        self.spent = saved.spent;
-        self.step = saved.step;
-        Ok(self.backend.teach(&self.current())?)
+        (self.trail, self.spent) = (trail, spent);
+        Ok(backend.teach(&self.current())?)
     }
 }
 

@@ -4,13 +4,13 @@
 //! fraction of emitted tokens that match the teacher's on held-out inputs, the network generating
 //! from its own emissions.
 
-use crate::backend::{Backend, BackendError, ModelState, Test, unless_stopped};
-use crate::checkpoint::{other_networks, read, restore, states};
-use crate::fleet::{FleetError, MakeBackend, Piece};
+use crate::backend::{Backend, BackendError, ModelState, Test};
+use crate::fleet::{FleetError, MakeBackend};
 use crate::law::LengthLaw;
 use crate::layout::Layout;
 use crate::lesson::Lesson;
 use crate::philox::Purpose;
+use crate::session::{Course, Session, other_networks};
 use crate::settings::{Decoding, Evaluation, Gate, Lengths, ModelSettings, Settings};
 use crate::shape::Shape;
 use crate::weights::{InitialLaw, Weights};
@@ -121,7 +121,7 @@ impl Distillation {
     ) -> Result<(Vec<Progress>, Vec<Weights>), FleetError> {
         let mut distilling = Distilling::new(self.clone(), pupils.to_vec(), make)?;
         while !distilling.is_finished() {
-            distilling.advance_in_pieces(|| Piece::Steps(u64::MAX))?;
+            distilling.advance_by(u64::MAX)?;
             if observer(distilling.progress()).is_break() {
                 break;
             }
@@ -129,7 +129,7 @@ impl Distillation {
         let weights = (0..pupils.len())
             .map(|pupil| distilling.weights(pupil))
             .collect::<Result<_, _>>()?;
-        Ok((distilling.progress, weights))
+        Ok((distilling.course.progress, weights))
     }
 
     /// A back end with the pupils' first weights and their lessons.
@@ -162,13 +162,14 @@ impl Distillation {
 }
 
 /// Networks that are being distilled.
-pub struct Distilling {
+pub type Distilling = Session<Pupils>;
+
+/// Imitation of codes, looked at whenever agreement is measured.
+pub struct Pupils {
     distillation: Distillation,
     pupils: Vec<Pupil>,
-    backend: Box<dyn Backend>,
     progress: Vec<Progress>,
     curves: Vec<Vec<Measured>>,
-    step: u64,
 }
 
 /// A measurement of a network under way.
@@ -181,17 +182,6 @@ pub struct Measured {
     /// Cross-entropy of the update before it, in nats a token.
     pub loss: f64,
 }
-
-#[derive(Serialize, Deserialize)]
-struct Checkpoint {
-    format: String,
-    progress: Vec<Progress>,
-    curves: Vec<Vec<Measured>>,
-    step: u64,
-    states: Vec<ModelState>,
-}
-
-const FORMAT: &str = "foldglass-distilling/1";
 
 impl Distilling {
     /// Draws the pupils' first weights.
@@ -208,127 +198,122 @@ impl Distilling {
             agreement: 0.0,
             done: false,
         };
-        Ok(Distilling {
+        let course = Pupils {
             distillation,
-            backend,
             progress: (0..pupils.len()).map(begun).collect(),
             curves: vec![Vec::new(); pupils.len()],
             pupils,
-            step: 0,
-        })
-    }
-
-    /// Updates made so far, of those that were not done before.
-    pub fn step(&self) -> u64 {
-        self.step
+        };
+        Ok(Session::begin(course, backend))
     }
 
     /// Whether all are done, or the steps over.
     pub fn is_finished(&self) -> bool {
-        self.step >= self.distillation.steps || self.progress.iter().all(|p| p.done)
+        self.step() >= self.course.distillation.steps || self.course.is_done()
     }
 
     /// The networks and what they imitate.
     pub fn pupils(&self) -> &[Pupil] {
-        &self.pupils
+        &self.course.pupils
     }
 
     /// What became of the networks so far.
     pub fn progress(&self) -> &[Progress] {
-        &self.progress
+        &self.course.progress
     }
 
     /// All measurements of a network.
     pub fn curve(&self, pupil: usize) -> &[Measured] {
-        &self.curves[pupil]
+        &self.course.curves[pupil]
     }
 
     /// The weights of a network.
     pub fn weights(&mut self, pupil: usize) -> Result<Weights, FleetError> {
         Ok(Weights {
-            shape: self.distillation.shape,
+            shape: self.course.distillation.shape,
             values: self.backend.state(pupil)?.weights,
         })
     }
+}
 
-    /// Goes on to the next measurement, in pieces as long as `next_piece` says before each; false
-    /// when that stops it, perhaps between two measurements, or the back end was told to stop: then the
-    /// last piece is not done. Neither shows in what is learned.
-    pub fn advance_in_pieces(
-        &mut self,
-        mut next_piece: impl FnMut() -> Piece,
-    ) -> Result<bool, FleetError> {
+impl Pupils {
+    fn is_done(&self) -> bool {
+        self.progress.iter().all(|progress| progress.done)
+    }
+
+    /// The networks that have not reached the target.
+    fn active(&self) -> Vec<bool> {
+        self.progress
+            .iter()
+            .map(|progress| !progress.done)
+            .collect()
+    }
+}
+
+impl Course for Pupils {
+    const FORMAT: &'static str = "foldglass-distilling/2";
+    type Saved = (Vec<Progress>, Vec<Vec<Measured>>);
+    type Trained = Vec<f64>;
+    type News = ();
+
+    fn next_look(&self, step: u64) -> u64 {
         let every = self.distillation.every;
-        let end = ((self.step / every + 1) * every).min(self.distillation.steps);
-        let active: Vec<bool> = self.progress.iter().map(|p| !p.done).collect();
-        let mut losses = Vec::new();
-        let mut before = self.step;
-        while self.step < end {
-            let Piece::Steps(most) = next_piece() else {
-                return Ok(false);
-            };
-            let count = most.clamp(1, end - self.step);
-            let learned = self.backend.imitate(self.step, count, &active);
-            let Some(learned) = unless_stopped(learned)? else {
-                return Ok(false);
-            };
-            losses = learned;
-            before = self.step;
-            self.step += count;
-        }
-        let held_out = self.distillation.held_out;
-        let agreements = agreements(self.backend.as_mut(), &self.pupils, held_out, &active);
-        let Some(agreements) = unless_stopped(agreements)? else {
-            self.backend.take_back();
-            self.step = before;
-            return Ok(false);
-        };
-        for (number, (&loss, agreement)) in losses.iter().zip(agreements).enumerate() {
-            let progress = &mut self.progress[number];
-            if !progress.done {
-                *progress = Progress {
-                    pupil: number,
-                    steps: self.step,
-                    loss,
-                    agreement,
-                    done: agreement >= self.distillation.target,
-                };
-                self.curves[number].push(Measured {
-                    steps: self.step,
-                    agreement,
-                    loss,
-                });
+        ((step / every + 1) * every).min(self.distillation.steps)
+    }
+
+    fn train(
+        &mut self,
+        backend: &mut dyn Backend,
+        step: u64,
+        count: u64,
+    ) -> Result<Vec<f64>, BackendError> {
+        backend.imitate(step, count, &self.active())
+    }
+
+    fn look(
+        &mut self,
+        backend: &mut dyn Backend,
+        step: u64,
+        losses: Vec<f64>,
+    ) -> Result<(), FleetError> {
+        let inputs = self.distillation.held_out;
+        let agreements = agreements(backend, &self.pupils, inputs, &self.active())?;
+        for (pupil, (loss, agreement)) in losses.into_iter().zip(agreements).enumerate() {
+            let progress = &mut self.progress[pupil];
+            if progress.done {
+                continue;
             }
+            *progress = Progress {
+                pupil,
+                steps: step,
+                loss,
+                agreement,
+                done: agreement >= self.distillation.target,
+            };
+            self.curves[pupil].push(Measured {
+                steps: step,
+                agreement,
+                loss,
+            });
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Writes everything that a later run needs to go on as if nothing had happened.
-    pub fn save(&mut self) -> Result<Vec<u8>, FleetError> {
-        let checkpoint = Checkpoint {
-            format: FORMAT.into(),
-            progress: self.progress.clone(),
-            curves: self.curves.clone(),
-            step: self.step,
-            states: states(self.backend.as_mut())?,
-        };
-        Ok(postcard::to_stdvec(&checkpoint).expect("plain data"))
+    fn saved(&self) -> Self::Saved {
+        (self.progress.clone(), self.curves.clone())
     }
 
-    /// Takes up what [`Distilling::save`] left of the same pupils.
-    pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let (saved, _): (Checkpoint, _) = read(bytes)?;
+    fn resume(
+        &mut self,
+        _: &mut dyn Backend,
+        _: u64,
+        (progress, curves): Self::Saved,
+    ) -> Result<(), FleetError> {
         let pupils = self.pupils.len();
-        let fits = saved.format == FORMAT
-            && saved.progress.len() == pupils
-            && saved.curves.len() == pupils;
-        if !fits {
+        if progress.len() != pupils || curves.len() != pupils {
             return Err(other_networks());
         }
-        restore(self.backend.as_mut(), &saved.states)?;
-        self.progress = saved.progress;
-        self.curves = saved.curves;
-        self.step = saved.step;
+        (self.progress, self.curves) = (progress, curves);
         Ok(())
     }
 }

@@ -1,13 +1,12 @@
 //! Trains many models at once by REINFORCE under a gated curriculum (paper, section 5, app. G.5).
 
-use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test, unless_stopped};
-use crate::checkpoint::{other_networks, read, restore, states};
+use crate::backend::{Backend, BackendError, ModelState, StepRecord, Test};
 use crate::law::LengthLaw;
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
+use crate::session::{Course, Session, other_networks, restore, states};
 use crate::settings::{Decoding, GateLengths, Keep, Lengths, ModelSettings, Settings};
 use crate::weights::Weights;
-use foldglass::support::watch::Stop;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -46,23 +45,25 @@ pub struct Best {
 }
 
 /// R models, their back end and how far they have come.
-pub struct Fleet {
+pub type Fleet = Session<Curriculum>;
+
+/// Training by REINFORCE, looked at whenever the gate is asked.
+pub struct Curriculum {
     settings: Settings,
     models: Vec<ModelSettings>,
-    backend: Box<dyn Backend>,
-    step: u64,
     lengths: Vec<usize>,
     /// By model; empty before the first gate, and where the last weights alone are kept.
     best: Vec<Best>,
 }
 
-/// How far a fleet trains before it asks again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
-    /// At most so many steps.
-    Steps(u64),
-    /// No further.
-    Stop,
+/// What is saved of a fleet.
+#[derive(Serialize, Deserialize)]
+pub struct SavedCurriculum {
+    /// As TOML: tagged settings need a format that names its fields.
+    settings: String,
+    models: Vec<StoredModel>,
+    lengths: Vec<usize>,
+    best: Vec<Best>,
 }
 
 /// Makes a back end for settings and models.
@@ -82,60 +83,48 @@ impl Fleet {
             let weights = Weights::draw(settings.shape, settings.initial, model.seed);
             backend.restore(number, &ModelState::new(weights.values))?;
         }
-        let lengths = vec![settings.lengths.start(); models.len()];
-        Ok(Fleet {
+        let course = Curriculum {
+            lengths: vec![settings.lengths.start(); models.len()],
             settings,
             models,
-            backend,
-            step: 0,
-            lengths,
             best: Vec::new(),
-        })
+        };
+        Ok(Session::begin(course, backend))
     }
 
     /// The settings that all models share.
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.course.settings
     }
 
     /// What is the models' own.
     pub fn models(&self) -> &[ModelSettings] {
-        &self.models
-    }
-
-    /// Steps made so far.
-    pub fn step(&self) -> u64 {
-        self.step
+        &self.course.models
     }
 
     /// The curriculum's lengths.
     pub fn lengths(&self) -> &[usize] {
-        &self.lengths
-    }
-
-    /// The back end.
-    pub fn backend(&mut self) -> &mut dyn Backend {
-        self.backend.as_mut()
+        &self.course.lengths
     }
 
     /// The weights of a model.
     pub fn weights(&mut self, model: usize) -> Result<Weights, FleetError> {
         Ok(Weights {
-            shape: self.settings.shape,
+            shape: self.course.settings.shape,
             values: self.backend.weights(model)?,
         })
     }
 
     /// Every model at its best gate; empty before the first gate, and under [`Keep::Last`].
     pub fn best(&self) -> &[Best] {
-        &self.best
+        &self.course.best
     }
 
     /// Looks at the models with their best weights in place, which [`Fleet::best`] has; training goes on
     /// from the last ones.
     pub fn look_at_best<T>(&mut self, look: impl FnOnce(&mut Fleet) -> T) -> Result<T, FleetError> {
         let last = states(self.backend.as_mut())?;
-        for (model, best) in self.best.iter().enumerate() {
+        for (model, best) in self.course.best.iter().enumerate() {
             let state = ModelState::new(best.weights.clone());
             self.backend.restore(model, &state)?;
         }
@@ -150,7 +139,7 @@ impl Fleet {
         &mut self,
         mut observer: impl FnMut(&[CurvePoint]) -> ControlFlow<()>,
     ) -> Result<(), FleetError> {
-        while self.step < self.settings.steps {
+        while self.step() < self.course.settings.steps {
             let points = self.advance()?;
             if observer(&points).is_break() {
                 break;
@@ -159,62 +148,63 @@ impl Fleet {
         Ok(())
     }
 
-    /// Trains to the next gate, or to the end, and asks the gate.
+    /// Trains to the next gate, or to the end, and asks the gate; no points where the back end was told to stop.
     pub fn advance(&mut self) -> Result<Vec<CurvePoint>, FleetError> {
-        let points = self.advance_in_pieces(|| Piece::Steps(u64::MAX))?;
-        Ok(points.expect("it was not stopped"))
+        Ok(self.advance_by(u64::MAX)?.unwrap_or_default())
     }
 
-    /// From now on a back end whose single steps may take long asks this within them; see
-    /// [`Fleet::advance_in_pieces`].
-    pub fn heed(&mut self, stop: Stop) {
-        self.backend.heed(stop);
-    }
-
-    /// The same in pieces, each as long as `next_piece` says before it; none when that stops it,
-    /// perhaps between two gates, or the back end was told to stop: then the last piece is not done.
-    /// Neither shows in what is trained.
-    pub fn advance_in_pieces(
-        &mut self,
-        mut next_piece: impl FnMut() -> Piece,
-    ) -> Result<Option<Vec<CurvePoint>>, FleetError> {
-        let period = self.settings.gate.period;
-        let next = (self.step / period + 1) * period;
-        let end = next.min(self.settings.steps);
-        let mut records = Vec::new();
-        let mut before = self.step;
-        while self.step < end {
-            let Piece::Steps(most) = next_piece() else {
-                return Ok(None);
+    /// Greedy accuracy of every model on fresh inputs of one length.
+    pub fn accuracies(&mut self, length: usize, inputs: usize) -> Result<Vec<f64>, FleetError> {
+        let mut right = vec![0; self.course.models.len()];
+        let most = self.backend.room().min(self.course.settings.batch.max(64));
+        for (part, first) in (0..inputs).step_by(most).enumerate() {
+            let test = Test {
+                purpose: Purpose::Evaluation,
+                // Every length and part of a test has numbers of its own.
+                step: (length as u64) << 16 | part as u64,
+                samples: most.min(inputs - first),
+                decoding: Decoding::Greedy,
+                lengths: vec![LengthLaw::equal(vec![length]); self.course.models.len()],
             };
-            let count = most.clamp(1, end - self.step);
-            let trained = self.backend.train(self.step, count, &self.lengths);
-            let Some(trained) = unless_stopped(trained)? else {
-                return Ok(None);
-            };
-            records = trained;
-            before = self.step;
-            self.step += count;
+            let more = self.backend.right(&test)?;
+            right.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
         }
-        let Some(accuracies) = unless_stopped(self.ask_gate())? else {
-            // A step at which the gate is due is saved only when it was asked.
-            self.backend.take_back();
-            self.step = before;
-            return Ok(None);
-        };
-        self.pass_gate(next, records, accuracies).map(Some)
+        let share = 1.0 / inputs as f64;
+        Ok(right.into_iter().map(|n| f64::from(n) * share).collect())
+    }
+}
+
+impl Course for Curriculum {
+    const FORMAT: &'static str = "foldglass-fleet/2";
+    type Saved = SavedCurriculum;
+    type Trained = Vec<StepRecord>;
+    type News = Vec<CurvePoint>;
+
+    fn next_look(&self, step: u64) -> u64 {
+        let period = self.settings.gate.period;
+        ((step / period + 1) * period).min(self.settings.steps)
     }
 
-    /// Passes the gate after the step of these records.
-    fn pass_gate(
+    fn train(
         &mut self,
-        next: u64,
+        backend: &mut dyn Backend,
+        step: u64,
+        count: u64,
+    ) -> Result<Vec<StepRecord>, BackendError> {
+        backend.train(step, count, &self.lengths)
+    }
+
+    /// Asks the gate, and passes it.
+    fn look(
+        &mut self,
+        backend: &mut dyn Backend,
+        step: u64,
         records: Vec<StepRecord>,
-        accuracies: Vec<f64>,
     ) -> Result<Vec<CurvePoint>, FleetError> {
+        let accuracies = self.gate(backend, step)?;
         let trained = self.lengths.clone();
         if let Lengths::Curriculum { .. } = self.settings.lengths
-            && self.step == next
+            && step.is_multiple_of(self.settings.gate.period)
         {
             for (length, &accuracy) in self.lengths.iter_mut().zip(&accuracies) {
                 if accuracy > self.settings.gate.above && *length < self.settings.cap {
@@ -226,19 +216,77 @@ impl Fleet {
         let points: Vec<CurvePoint> = points
             .map(|(model, ((last, length), gate))| CurvePoint {
                 model,
-                step: self.step,
+                step,
                 length,
                 gate,
                 last,
             })
             .collect();
         if self.settings.keep == Keep::Best {
-            self.keep_best(&points)?;
+            self.keep_best(backend, &points)?;
         }
         Ok(points)
     }
 
-    fn keep_best(&mut self, points: &[CurvePoint]) -> Result<(), FleetError> {
+    fn saved(&self) -> SavedCurriculum {
+        SavedCurriculum {
+            settings: toml::to_string(&self.settings).expect("settings can be written"),
+            models: self.models.iter().map(StoredModel::from).collect(),
+            lengths: self.lengths.clone(),
+            best: self.best.clone(),
+        }
+    }
+
+    fn resume(
+        &mut self,
+        _: &mut dyn Backend,
+        step: u64,
+        saved: SavedCurriculum,
+    ) -> Result<(), FleetError> {
+        let settings: Option<Settings> = toml::from_str(&saved.settings).ok();
+        let models = saved.models.iter().map(StoredModel::take);
+        let models: Vec<ModelSettings> = models.collect::<Result<_, _>>()?;
+        let (parameters, best) = (self.settings.shape.parameters(), &saved.best);
+        let fits = settings.as_ref() == Some(&self.settings)
+            && models == self.models
+            && saved.lengths.len() == models.len()
+            && step <= self.settings.steps
+            && (best.is_empty() || best.len() == models.len())
+            && best.iter().all(|best| best.weights.len() == parameters);
+        if !fits {
+            return Err(other_networks());
+        }
+        self.lengths = saved.lengths;
+        self.best = saved.best;
+        Ok(())
+    }
+}
+
+impl Curriculum {
+    /// The accuracy of every model at the gate.
+    fn gate(&self, backend: &mut dyn Backend, step: u64) -> Result<Vec<f64>, BackendError> {
+        let gate = &self.settings.gate;
+        let lengths = |&n: &usize| match gate.lengths {
+            GateLengths::Training => self.settings.lengths.law(n),
+            GateLengths::Current => LengthLaw::equal(vec![n]),
+        };
+        let test = Test {
+            purpose: Purpose::Gate,
+            step,
+            samples: gate.samples,
+            decoding: gate.decoding,
+            lengths: self.lengths.iter().map(lengths).collect(),
+        };
+        let right = backend.right(&test)?;
+        let share = 1.0 / gate.samples as f64;
+        Ok(right.into_iter().map(|n| f64::from(n) * share).collect())
+    }
+
+    fn keep_best(
+        &mut self,
+        backend: &mut dyn Backend,
+        points: &[CurvePoint],
+    ) -> Result<(), FleetError> {
         for point in points {
             let before = self.best.get(point.model);
             if before.is_some_and(|b| (b.length, b.gate) >= (point.length, point.gate)) {
@@ -249,7 +297,7 @@ impl Fleet {
                 length: point.length,
                 gate: point.gate,
                 last: point.last,
-                weights: self.backend.weights(point.model)?,
+                weights: backend.weights(point.model)?,
             };
             match self.best.get_mut(point.model) {
                 Some(before) => *before = best,
@@ -258,109 +306,4 @@ impl Fleet {
         }
         Ok(())
     }
-
-    fn ask_gate(&mut self) -> Result<Vec<f64>, BackendError> {
-        let gate = &self.settings.gate;
-        let lengths = |&n: &usize| match gate.lengths {
-            GateLengths::Training => self.settings.lengths.law(n),
-            GateLengths::Current => LengthLaw::equal(vec![n]),
-        };
-        let test = Test {
-            purpose: Purpose::Gate,
-            step: self.step,
-            samples: gate.samples,
-            decoding: gate.decoding,
-            lengths: self.lengths.iter().map(lengths).collect(),
-        };
-        let right = self.backend.right(&test)?;
-        let share = 1.0 / gate.samples as f64;
-        Ok(right.into_iter().map(|n| f64::from(n) * share).collect())
-    }
-
-    /// Greedy accuracy of every model on fresh inputs of one length.
-    pub fn accuracies(&mut self, length: usize, inputs: usize) -> Result<Vec<f64>, FleetError> {
-        let mut right = vec![0; self.models.len()];
-        let most = self.backend.room().min(self.settings.batch.max(64));
-        for (part, first) in (0..inputs).step_by(most).enumerate() {
-            let test = Test {
-                purpose: Purpose::Evaluation,
-                // Every length and part of a test has numbers of its own.
-                step: (length as u64) << 16 | part as u64,
-                samples: most.min(inputs - first),
-                decoding: Decoding::Greedy,
-                lengths: vec![LengthLaw::equal(vec![length]); self.models.len()],
-            };
-            let more = self.backend.right(&test)?;
-            right.iter_mut().zip(more).for_each(|(sum, n)| *sum += n);
-        }
-        let share = 1.0 / inputs as f64;
-        Ok(right.into_iter().map(|n| f64::from(n) * share).collect())
-    }
-
-    /// Writes everything that a later run needs to go on as if nothing had happened.
-    pub fn save(&mut self) -> Result<Vec<u8>, FleetError> {
-        let checkpoint = Checkpoint {
-            format: FORMAT.into(),
-            settings: toml::to_string(&self.settings).expect("settings can be written"),
-            models: self.models.iter().map(StoredModel::from).collect(),
-            step: self.step,
-            lengths: self.lengths.clone(),
-            states: states(self.backend.as_mut())?,
-        };
-        let mut bytes = postcard::to_stdvec(&checkpoint).expect("plain data");
-        if self.settings.keep == Keep::Best {
-            bytes = postcard::to_extend(&self.best, bytes).expect("plain data");
-        }
-        Ok(bytes)
-    }
-
-    /// Takes up what [`Fleet::save`] left of the same models under the same settings.
-    pub fn take_up(&mut self, bytes: &[u8]) -> Result<(), FleetError> {
-        let (saved, rest): (Checkpoint, &[u8]) = read(bytes)?;
-        if saved.format != FORMAT {
-            return Err(FleetError::Checkpoint(format!(
-                "format '{}'; this version reads '{FORMAT}'",
-                saved.format
-            )));
-        }
-        let settings: Option<Settings> = toml::from_str(&saved.settings).ok();
-        let models = saved.models.iter().map(StoredModel::take);
-        let models: Vec<ModelSettings> = models.collect::<Result<_, _>>()?;
-        let fits = settings.as_ref() == Some(&self.settings)
-            && models == self.models
-            && saved.lengths.len() == models.len()
-            && saved.step <= self.settings.steps;
-        if !fits {
-            return Err(other_networks());
-        }
-        let best: Vec<Best> = match self.settings.keep {
-            Keep::Last => Vec::new(),
-            Keep::Best => read(rest)?.0,
-        };
-        let parameters = self.settings.shape.parameters();
-        let fits = (best.is_empty() || best.len() == self.models.len())
-            && best.iter().all(|b| b.weights.len() == parameters);
-        if !fits {
-            return Err(other_networks());
-        }
-        restore(self.backend.as_mut(), &saved.states)?;
-        self.best = best;
-        self.step = saved.step;
-        self.lengths = saved.lengths;
-        Ok(())
-    }
-}
-
-const FORMAT: &str = "foldglass-fleet/1";
-
-#[derive(Serialize, Deserialize)]
-struct Checkpoint {
-    format: String,
-    /// As TOML: tagged settings need a format that names its fields.
-    settings: String,
-    models: Vec<StoredModel>,
-    step: u64,
-    lengths: Vec<usize>,
-    states: Vec<ModelState>,
-    // Where the best weights are kept they follow, as a list of `Best`.
 }

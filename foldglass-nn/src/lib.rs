@@ -9,7 +9,6 @@ pub mod backend;
 pub mod barrier;
 pub mod batch;
 pub mod bridge;
-mod checkpoint;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -29,6 +28,7 @@ pub mod path;
 pub mod philox;
 pub mod reference;
 pub mod schedule;
+pub mod session;
 pub mod settings;
 pub mod shape;
 mod table;

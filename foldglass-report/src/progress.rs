@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use foldglass::support::watch::{Observer, Progress, Stop};
+use foldglass_study::estimate::Estimate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use crate::words::{about, span};
@@ -25,9 +26,9 @@ const FIRST_LINE: Duration = Duration::from_secs(10);
 /// The longest time between two lines.
 const LINES: Duration = Duration::from_secs(120);
 
-/// The share of the work, and the time, from which the time left is told: before it would jump.
+/// The share of the work, and the seconds, from which on the remaining time is shown: before it would jump.
 const KNOWN_SHARE: f64 = 0.02;
-const KNOWN_TIME: Duration = Duration::from_secs(4);
+const KNOWN_SECONDS: f64 = 4.0;
 
 /// Signals within this time are one.
 const AT_ONCE: Duration = Duration::from_millis(500);
@@ -160,61 +161,72 @@ struct State {
     /// The seconds left as last told, smoothed.
     left: Option<f64>,
     last: Instant,
-    /// When the present unit began, and the share that was done then, for its pace.
+    /// The unit that is counted, where the work has no parts.
     unit: String,
-    unit_begun: Instant,
-    begun_at: f64,
 }
 
-/// Parts of the work, done one after the other.
-#[derive(Debug, Default)]
+/// Parts of the work, done one after the other. Work without parts is one part for each unit that is counted.
+#[derive(Debug)]
 struct Parts {
-    /// The relative cost of each; 0 once it is found complete.
-    weights: Vec<f64>,
-    /// The one that is being done.
+    /// How many there are; 0 for work without parts.
+    count: usize,
+    work: Estimate,
+    /// The one that is being done, and its name.
     now: usize,
-    /// Its name.
     name: String,
-    /// Whether it was heard of.
-    is_heard: bool,
-    /// Whether any was, since when the pace is measured.
-    is_paced: bool,
+    /// What is left of it in this call, and how much of that was reached when; none before it was heard of.
+    heard: Option<(f64, f64, Instant)>,
     /// Which of its steps is being done, and how many there are.
     step: [usize; 2],
 }
 
 impl Parts {
+    /// Parts of these relative costs.
+    fn new(count: usize, weights: &[f64]) -> Parts {
+        Parts {
+            count,
+            work: Estimate::new(weights.iter().map(|&weight| (1.0, weight))),
+            now: 0,
+            name: String::new(),
+            heard: None,
+            step: [0, 1],
+        }
+    }
+
+    /// A part that is over, or of which nothing was heard because it was done before, has nothing left.
     fn begin(&mut self, number: usize, name: String) {
-        self.pass(number);
+        (self.now..number).for_each(|part| self.work.skip(part, f64::INFINITY));
         (self.now, self.name) = (number, name);
-        (self.is_heard, self.step) = (false, [0, 1]);
+        (self.heard, self.step) = (None, [0, 1]);
     }
 
-    /// A part of which nothing was heard took no time: it was done before.
-    fn pass(&mut self, next: usize) {
-        let first = self.now + usize::from(self.is_heard);
-        if let Some(silent) = self.weights.get_mut(first..next) {
-            silent.fill(0.0);
-        }
-    }
-
-    /// The share of all parts that is done, when one of the present step is.
-    fn share(&mut self, progress: Progress<'_>, share: f64) -> f64 {
+    /// Takes note of the share that is done of the present step. The first news of a part is not a pace: what was
+    /// done until then may be from an earlier call, or its first step far longer than others.
+    fn note(&mut self, progress: Progress<'_>, share: f64, now: Instant) {
         let [step, steps] = self.step;
-        if !self.is_heard {
-            let before = match progress.all {
-                Some(all) if all > 0 && progress.share.is_some() => {
-                    progress.done as f64 / all as f64
-                }
-                _ => step as f64 / steps as f64,
-            };
-            self.weights[self.now] *= 1.0 - before.clamp(0.0, 1.0);
-            self.is_heard = true;
-        }
         let within = (step as f64 + share) / steps as f64;
-        let before: f64 = self.weights[..self.now].iter().sum();
-        let all: f64 = self.weights.iter().sum();
-        (before + within * self.weights[self.now]) / all.max(f64::MIN_POSITIVE)
+        let Some((rest, reached, before)) = self.heard else {
+            let done = match progress.all {
+                Some(all) if all > 0 && progress.share.is_some() => {
+                    (progress.done as f64 / all as f64).clamp(0.0, 1.0)
+                }
+                _ => 0.0,
+            };
+            let rest = 1.0 - done;
+            self.work.skip(self.now, done + rest * within);
+            self.heard = Some((rest, rest * within, now));
+            return;
+        };
+        let next = reached.max(rest * within);
+        let seconds = (now - before).as_secs_f64();
+        self.work.note(self.now, next - reached, seconds);
+        self.heard = Some((rest, next, now));
+    }
+
+    /// The seconds left; none while they would jump.
+    fn left(&self) -> Option<f64> {
+        let known = self.work.spent() >= KNOWN_SECONDS && self.work.share()? >= KNOWN_SHARE;
+        known.then(|| self.work.left())?
     }
 }
 
@@ -240,7 +252,7 @@ impl Terminal {
             bar: bar.with_style(style),
             begun,
             state: Mutex::new(State {
-                parts: Parts::default(),
+                parts: Parts::new(0, &[1.0]),
                 stage: String::new(),
                 shown: false,
                 next_line: FIRST_LINE,
@@ -248,8 +260,6 @@ impl Terminal {
                 left: None,
                 last: begun,
                 unit: String::new(),
-                unit_begun: begun,
-                begun_at: 0.0,
             }),
         }
     }
@@ -257,10 +267,7 @@ impl Terminal {
     /// The work that begins now has parts of these relative costs. One bar goes over all of them.
     pub fn parts(&self, weights: Vec<f64>) {
         let mut state = self.state.lock().expect("no panic while it is held");
-        state.parts = Parts {
-            weights,
-            ..Parts::default()
-        };
+        state.parts = Parts::new(weights.len(), &weights);
     }
 
     /// Begins a part.
@@ -317,31 +324,26 @@ impl Terminal {
             .share
             .or(counted)
             .map(|share| share.clamp(0.0, 1.0));
-        let (share, since) = if state.parts.weights.is_empty() {
+        let share = if state.parts.count == 0 {
             if state.unit != progress.unit {
-                (state.unit, state.unit_begun) = (progress.unit.to_owned(), now);
-                (state.begun_at, state.left) = (share.unwrap_or(0.0), None);
+                state.unit = progress.unit.to_owned();
+                (state.parts, state.left) = (Parts::new(0, &[1.0]), None);
             }
-            (share, state.unit_begun)
+            if let Some(share) = share {
+                state.parts.note(progress, share, now);
+            }
+            share
         } else {
-            let of_all = state.parts.share(progress, share.unwrap_or(0.0));
-            // The pace is that after the first news: the first step may take far longer than others.
-            if !state.parts.is_paced {
-                (state.parts.is_paced, state.unit_begun) = (true, now);
-                (state.begun_at, state.left) = (of_all, None);
-            }
-            (Some(of_all), state.unit_begun)
+            state.parts.note(progress, share.unwrap_or(0.0), now);
+            state.parts.work.share()
         };
-        let passed = now - since;
         let told = now - self.begun >= PATIENCE;
         if is_quiet() || !told || now - state.last < Duration::from_millis(80) && state.shown {
             return;
         }
         state.last = now;
-        let left = share.filter(|_| passed >= KNOWN_TIME);
-        let left = left.and_then(|share| time_left(passed, state.begun_at, share));
-        // A slow average: the time left does not jump with every unit that ends.
-        state.left = match (left, state.left) {
+        // A slow average: the remaining time does not jump with every unit that ends.
+        state.left = match (state.parts.left(), state.left) {
             (Some(new), Some(old)) => Some(old + 0.05 * (new - old)),
             (new, _) => new,
         };
@@ -362,27 +364,17 @@ impl Terminal {
     }
 }
 
-/// The seconds left, when a share was done at the beginning and another is now; none while it
-/// would jump.
-fn time_left(passed: Duration, first: f64, share: f64) -> Option<f64> {
-    let now_done = (share - first) / (1.0 - first);
-    let known = now_done >= KNOWN_SHARE;
-    known.then(|| passed.as_secs_f64() * (1.0 - now_done) / now_done)
-}
-
 /// `12 of 60 runs, about 3 min left`.
 fn text(state: &State, progress: Progress<'_>) -> String {
     let count = match progress.all {
         Some(all) => format!("{} of {all} {}", progress.done, progress.unit),
         None => format!("{} {}", progress.done, progress.unit),
     };
-    let Parts {
-        weights, now, name, ..
-    } = &state.parts;
-    let part = if weights.is_empty() {
+    let parts = &state.parts;
+    let part = if parts.count == 0 {
         String::new()
     } else {
-        format!("part {} of {}, {name}", now + 1, weights.len())
+        format!("part {} of {}, {}", parts.now + 1, parts.count, parts.name)
     };
     let stages = [part, state.stage.clone()];
     let stages: Vec<String> = stages.into_iter().filter(|part| !part.is_empty()).collect();
@@ -439,15 +431,6 @@ pub fn say(line: &str) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_was_done_before_does_not_shorten_the_time_left() {
-        let second = Duration::from_secs(1);
-        assert_eq!(time_left(second, 0.0, 0.25), Some(3.0));
-        assert_eq!(time_left(second, 0.5, 0.75), Some(1.0));
-        assert_eq!(time_left(second, 0.9, 0.901), None);
-        assert_eq!(time_left(second, 1.0, 1.0), None);
-    }
-
     fn heard(done: u64, all: u64, share: f64) -> Progress<'static> {
         Progress {
             unit: "runs",
@@ -457,32 +440,48 @@ mod tests {
         }
     }
 
-    #[test]
-    fn one_bar_goes_over_all_parts() {
-        let mut parts = Parts {
-            weights: vec![10.0, 20.0, 10.0],
-            ..Parts::default()
-        };
-        parts.begin(0, "first".into());
-        assert_eq!(parts.share(heard(0, 8, 0.0), 0.0), 0.0);
-        assert_eq!(parts.share(heard(4, 8, 0.5), 0.5), 5.0 / 40.0);
-        parts.begin(1, "second".into());
-        parts.step = [1, 2];
-        assert_eq!(parts.share(heard(0, 8, 0.5), 0.5), (10.0 + 15.0) / 40.0);
+    /// Hears shares, one every ten seconds.
+    fn hear(parts: &mut Parts, shares: &[f64]) {
+        let begun = Instant::now();
+        for (n, &share) in (0..).zip(shares) {
+            let now = begun + n * Duration::from_secs(10);
+            parts.note(heard(0, 8, share), share, now);
+        }
     }
 
     #[test]
-    fn what_was_done_before_has_no_weight() {
-        let mut parts = Parts {
-            weights: vec![10.0, 20.0, 10.0, 5.0],
-            ..Parts::default()
-        };
-        // Nothing is heard of the first two; three of four runs of the third were done.
+    fn the_share_of_the_first_news_does_not_shorten_the_remaining_time() {
+        let mut one = Parts::new(0, &[1.0]);
+        hear(&mut one, &[0.5, 0.75]);
+        assert_eq!(one.left(), Some(10.0));
+        let mut unknown = Parts::new(0, &[1.0]);
+        hear(&mut unknown, &[0.9, 0.901]);
+        assert_eq!(unknown.left(), None);
+    }
+
+    #[test]
+    fn one_estimate_goes_over_all_parts() {
+        let mut parts = Parts::new(3, &[10.0, 20.0, 10.0]);
         parts.begin(0, "first".into());
+        hear(&mut parts, &[0.0, 0.5, 1.0]);
+        assert_eq!(parts.left(), Some(40.0 + 20.0));
         parts.begin(1, "second".into());
-        parts.begin(2, "third".into());
-        assert_eq!(parts.share(heard(3, 4, 0.0), 0.0), 0.0);
-        assert_eq!(parts.weights, [0.0, 0.0, 2.5, 5.0]);
-        assert_eq!(parts.share(heard(4, 4, 1.0), 1.0), 2.5 / 7.5);
+        parts.step = [0, 2];
+        hear(&mut parts, &[0.0, 0.5]);
+        // A quarter of the second part took 10 seconds; the third goes at the pace of both.
+        let third = 10.0 * (20.0 + 10.0) / (10.0 + 5.0);
+        assert_eq!(parts.left(), Some(30.0 + third));
+    }
+
+    #[test]
+    fn what_was_done_before_has_nothing_left() {
+        let mut parts = Parts::new(4, &[10.0, 20.0, 10.0, 5.0]);
+        // Nothing is heard of the first two; three of four runs of the third were done.
+        (0..3).for_each(|part| parts.begin(part, String::new()));
+        let begun = Instant::now();
+        parts.note(heard(3, 4, 0.0), 0.0, begun);
+        parts.note(heard(3, 4, 0.5), 0.5, begun + Duration::from_secs(10));
+        // An eighth of the third took 10 seconds, as much is left of it, and the fourth has half its weight.
+        assert_eq!(parts.left(), Some(10.0 + 5.0 * 10.0 / (10.0 / 8.0)));
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::{Observer, Progress};
@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::checkpoint::{Checkpoints, Found};
 use crate::disk::remove_unfinished;
+use crate::drive::{End, Job, drive};
 use crate::error::Error;
 use crate::journal::{self, Journal};
 use crate::manifest::Key;
@@ -56,15 +57,6 @@ pub struct Executed {
     /// How it ended.
     #[serde(skip)]
     pub end: End,
-}
-
-/// How an execution ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// All runs of the shard are done.
-    Finished,
-    /// It was stopped; the same call goes on.
-    Stopped,
 }
 
 /// The runs of a study that its directory has records of.
@@ -398,9 +390,6 @@ struct Execution<'a> {
     stopped: Arc<AtomicBool>,
 }
 
-/// Between two looks at the clock, unless units are saved more often.
-const SLICE: Duration = Duration::from_millis(50);
-
 impl<'a> Execution<'a> {
     fn new(
         plan: &'a Plan,
@@ -486,39 +475,25 @@ impl<'a> Execution<'a> {
         let (unit, mut job) = self.begin(left)?;
         let stopped = Arc::clone(&self.stopped);
         job.heed(Arc::new(move || stopped.load(Ordering::Relaxed)));
-        let refuse = |problem: String| self.plan.problem(&unit, problem);
         self.pace.skip(unit.series, job.done());
-        let mut saved = Instant::now();
-        let mut steps = 1;
-        let slice = SLICE.min(self.options.checkpoint_every);
-        while !job.is_finished() {
-            if self.is_stopped() {
-                self.kept.save(&unit, job.save().map_err(refuse)?)?;
-                return Ok(End::Stopped);
-            }
-            if saved.elapsed() >= self.options.checkpoint_every {
-                self.kept.save(&unit, job.save().map_err(refuse)?)?;
-                saved = Instant::now();
-            }
-            let (begun, before) = (Instant::now(), job.done());
-            job.advance(steps).map_err(refuse)?;
-            let took = begun.elapsed();
-            self.heed(self.pace.note(unit.series, job.done() - before, took));
-            steps = match took {
-                took if took < slice / 2 => steps * 2,
-                took if took > slice * 2 => (steps / 2).max(1),
-                _ => steps,
-            };
+        let mut running = Running {
+            execution: self,
+            unit: &unit,
+            job,
+        };
+        if drive(&mut running, self.options.checkpoint_every)? == End::Stopped {
+            return Ok(End::Stopped);
         }
         let all = self.plan.of(&unit).1.recipe.steps();
-        self.pace.skip(unit.series, all.saturating_sub(job.done()));
-        let outcomes = match job.outcomes() {
+        self.pace
+            .skip(unit.series, all.saturating_sub(running.done()));
+        let outcomes = match running.job.outcomes() {
             // It is at its end, and what it came to is asked again by the next call.
             Err(_) if self.is_stopped() => {
-                self.kept.save(&unit, job.save().map_err(refuse)?)?;
+                running.keep()?;
                 return Ok(End::Stopped);
             }
-            outcomes => outcomes.map_err(refuse)?,
+            outcomes => outcomes.map_err(|problem| self.plan.problem(&unit, problem))?,
         };
         let new = self.kept.record(&unit, outcomes)?;
         self.heed(self.pace.finish(new));
@@ -541,5 +516,44 @@ impl<'a> Execution<'a> {
         let job = point.recipe.begin(self.plan.streams(left), allowance);
         let job = job.map_err(|problem| self.plan.problem(left, problem))?;
         Ok((left.clone(), job))
+    }
+}
+
+/// A unit that is being done.
+struct Running<'a> {
+    execution: &'a Execution<'a>,
+    unit: &'a Unit,
+    job: Box<dyn method::Unit>,
+}
+
+impl Job for Running<'_> {
+    type Error = Error;
+
+    fn done(&self) -> u64 {
+        self.job.done()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.job.is_finished()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.execution.is_stopped()
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), Error> {
+        let advanced = self.job.advance(steps);
+        advanced.map_err(|problem| self.execution.plan.problem(self.unit, problem))
+    }
+
+    fn note(&mut self, steps: u64, time: Duration) {
+        let execution = self.execution;
+        execution.heed(execution.pace.note(self.unit.series, steps, time));
+    }
+
+    fn keep(&mut self) -> Result<(), Error> {
+        let state = self.job.save();
+        let state = state.map_err(|problem| self.execution.plan.problem(self.unit, problem))?;
+        self.execution.kept.save(self.unit, state)
     }
 }

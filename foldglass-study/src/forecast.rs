@@ -1,4 +1,4 @@
-//! Says what an execution would do, and about how long it would take.
+//! Forecasts what an execution would do and how long it would take.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use foldglass::support::watch::{Observer, Tally};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::estimate::Estimate;
 use crate::execute::{Options, Work, done, threads};
 use crate::method::Registry;
 use crate::parallel::while_asking;
@@ -71,22 +72,27 @@ pub fn forecast(
         return Ok(None);
     };
     let tally = Tally::new(observer, "dynamics tried out", None);
+    let mut units = vec![0; plan.series.len()];
+    work.units.iter().for_each(|unit| units[unit.series] += 1);
+    let mut estimate = Estimate::new(units.iter().map(|&units| (f64::from(units), 1.0)));
     let mut list = Vec::new();
     let mut longest: f64 = 0.0;
     for (number, series) in plan.series.iter().enumerate() {
         if tally.add(1).is_break() {
             return Ok(None);
         }
-        let own = |unit: &&Unit| unit.series == number;
-        let units = work.units.iter().filter(own).count();
-        let each = match work.units.iter().find(own) {
-            Some(unit) => trial(&plan, unit, options, || tally.add(0))?,
-            None => Some(0.0),
+        if let Some(unit) = work.units.iter().find(|unit| unit.series == number) {
+            let Some((done, seconds)) = trial(&plan, unit, options, || tally.add(0))? else {
+                return Ok(None);
+            };
+            estimate.note(number, done, seconds);
+            longest = longest.max(seconds / done);
+        }
+        let seconds = if units[number] == 0 {
+            0.0
+        } else {
+            estimate.share_seconds(number, 1.0).unwrap_or(0.0)
         };
-        let Some(each) = each else {
-            return Ok(None);
-        };
-        longest = longest.max(each);
         list.push(SeriesForecast {
             class: series.class_id.clone(),
             cells: series.class.cells(),
@@ -94,8 +100,8 @@ pub fn forecast(
             kind: series.kind,
             points: series.points.len(),
             runs: u128::from(series.runs) * series.points.len() as u128,
-            units,
-            seconds: each * units as f64,
+            units: units[number] as usize,
+            seconds,
         });
     }
     let threads = threads(&plan, &work.units, options);
@@ -116,13 +122,13 @@ pub fn forecast(
     }))
 }
 
-/// The seconds of a unit, from those of its first steps. None when it was stopped.
+/// Tries the first steps of a unit: the part of its steps that were done, and their seconds. None when it was stopped.
 fn trial(
     plan: &Plan,
     unit: &Unit,
     options: &Options,
     ask: impl Fn() -> ControlFlow<()> + Sync,
-) -> Result<Option<f64>, Error> {
+) -> Result<Option<(f64, f64)>, Error> {
     let point = plan.of(unit).1;
     let refuse = |problem: String| plan.problem(unit, problem);
     let begun = point.recipe.begin(plan.streams(unit), options.allowance);
@@ -141,6 +147,6 @@ fn trial(
     if stopped.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let each = begun.elapsed().as_secs_f64() / job.done().max(1) as f64;
-    Ok(Some(each * point.recipe.steps() as f64))
+    let done = job.done().max(1) as f64 / point.recipe.steps().max(1) as f64;
+    Ok(Some((done, begun.elapsed().as_secs_f64())))
 }

@@ -10,8 +10,9 @@ use foldglass::support::watch::Observer;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoints;
+use crate::drive::End;
 use crate::error::Error;
-use crate::execute::{End, Options, Work, done, open};
+use crate::execute::{Options, Work, done, open};
 use crate::journal::Journal;
 use crate::manifest::Key;
 use crate::method::Registry;

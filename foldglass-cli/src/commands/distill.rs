@@ -8,7 +8,7 @@ use foldglass::dynamics::chain::random_code;
 use foldglass::support::watch::Progress;
 use foldglass::{Class, ClassSpec, Code, Reward, Stream, reward::count as counting};
 use foldglass_nn::distill::{self, Distillation, Distilling, Pupil};
-use foldglass_nn::fleet::{FleetError, Piece};
+use foldglass_nn::fleet::FleetError;
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::machine;
 use foldglass_nn::origin::Origin;
@@ -283,9 +283,9 @@ impl Trains for UnderWay {
         self.distilling.is_finished()
     }
 
-    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<CurveLine>, Error> {
-        let measured = self.distilling.advance_in_pieces(next);
-        if !measured.map_err(pupils_named)? {
+    fn advance(&mut self, steps: u64) -> Result<Vec<CurveLine>, Error> {
+        let measured = self.distilling.advance_by(steps);
+        if measured.map_err(pupils_named)?.is_none() {
             return Ok(Vec::new());
         }
         let step = self.step();

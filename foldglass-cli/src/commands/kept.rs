@@ -1,26 +1,25 @@
-//! Keeps a run of networks on disk so that it goes on, to the same bytes, after any interruption.
+//! Keeps a run of networks on disk so that it resumes, to the same bytes, after any interruption.
 //!
-//! One file says what the run is, a journal holds its lines so far, `fleet.state` everything that
-//! training has made now and then, a last file what it came to. A run is taken up at its last state:
-//! lines after that are cut off and computed again.
+//! One file describes the run, a journal holds its lines so far, `fleet.state` is a checkpoint, a last file holds the
+//! results. A run resumes from its checkpoint: later lines are cut off and computed again. The loop is that of studies.
 
 use std::cell::RefCell;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foldglass::support::watch::{Observer, Progress};
-use foldglass_nn::fleet::{FleetError, Piece};
+use foldglass_nn::fleet::FleetError;
 use foldglass_study::claims::{self, LABEL};
 use foldglass_study::disk::{read_hashed, remove_unfinished, replace_hashed};
+use foldglass_study::drive::{Job, drive};
 use foldglass_study::files::Input;
-use foldglass_study::{Error as StudyError, Journal};
+use foldglass_study::{End, Error as StudyError, Journal};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::pace::Pace;
 use crate::error::Error;
 use crate::flags::fleet::{Machine, Maker, only};
 use crate::progress::Terminal;
@@ -56,7 +55,6 @@ pub struct Kept {
     path: PathBuf,
     names: &'static Names,
     lines: Journal,
-    saved: Instant,
 }
 
 impl Kept {
@@ -69,7 +67,6 @@ impl Kept {
             path: path.to_owned(),
             names,
             lines,
-            saved: Instant::now(),
         })
     }
 
@@ -121,21 +118,21 @@ impl Kept {
         Ok(bytes)
     }
 
-    /// A state that is not of the run beside it.
-    fn foreign_state(&self) -> Error {
+    /// A state that this run cannot resume from.
+    fn foreign_state(&self, error: &FleetError) -> Error {
         let path = self.path.join(STATE);
         Error::Usage(format!(
-            "{} is the state of another run than {} beside it says: choose another --out",
+            "{} is the state of another run than {} beside it describes, or of another version of foldglass \
+             ({error}): choose another --out, or finish the run with the version that began it",
             path.display(),
             self.names.run
         ))
     }
 
     /// Saves a state.
-    pub fn save(&mut self, state: Vec<u8>) -> Result<(), Error> {
+    fn save(&self, state: Vec<u8>) -> Result<(), Error> {
         let path = self.path.join(STATE);
         let saved = replace_hashed(&path, LABEL, state);
-        self.saved = Instant::now();
         Ok(saved.map_err(|source| StudyError::keep(&path, source))?)
     }
 
@@ -179,8 +176,8 @@ pub trait Trains {
     /// Whether they are at their end.
     fn is_finished(&self) -> bool;
 
-    /// Goes on, in pieces as long as `next` says; what is to be recorded now.
-    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<Self::Line>, Error>;
+    /// Makes up to so many steps, none where it is told to stop; what is to be recorded now.
+    fn advance(&mut self, steps: u64) -> Result<Vec<Self::Line>, Error>;
 
     /// Everything that a later call needs to go on.
     fn save(&mut self) -> Result<Vec<u8>, Error>;
@@ -212,55 +209,95 @@ pub fn begin_in<T: Trains>(
     };
     let mut run = begin(&only(maker, machine)?)?;
     if let Some(state) = kept.state(observer)? {
-        run.take_up(&state).map_err(|_| kept.foreign_state())?;
+        run.take_up(&state)
+            .map_err(|error| kept.foreign_state(&error))?;
     }
     kept.cut(run.step())?;
     Ok((run, kept))
 }
 
-/// Trains to the end; says whether it was reached. Stopped in a directory is an error that says how
-/// to go on.
+/// Trains to the end; says whether it was reached. Stopped in a directory is an error that says how to resume.
 pub fn train<T: Trains>(
     run: &mut T,
-    mut kept: Option<&mut Kept>,
+    kept: Option<&mut Kept>,
     every: Duration,
     observer: &Terminal,
 ) -> Result<bool, Error> {
     let begun = run.step();
-    let mut pace = Pace::new();
-    while !run.is_finished() {
-        let lines = run.advance(&mut || pace.next(observer))?;
-        let (progress, remark) = run.news();
-        if let Some(kept) = &mut kept
-            && !lines.is_empty()
-        {
-            kept.append(&lines)?;
+    let mut running = Running {
+        run,
+        kept,
+        observer,
+        stopped: false,
+    };
+    if drive(&mut running, every)? == End::Finished {
+        if running.run.step() > begun {
+            running.keep()?;
         }
-        observer.remark(remark);
-        let stopped = observer.hear(progress).is_break() && !run.is_finished();
-        if let Some(kept) = &mut kept
-            && (stopped || kept.saved.elapsed() >= every)
-        {
-            kept.save(run.save()?)?;
+        return Ok(true);
+    }
+    let (step, steps) = (running.run.step(), running.run.steps());
+    let Some(kept) = running.kept else {
+        return Ok(false);
+    };
+    Err(Error::Stopped(format!(
+        "stopped: step {step} of {steps} is saved in {}; the same command goes on from there",
+        kept.path.display()
+    )))
+}
+
+/// Networks in training, and where they are kept.
+struct Running<'a, T> {
+    run: &'a mut T,
+    kept: Option<&'a mut Kept>,
+    observer: &'a Terminal,
+    stopped: bool,
+}
+
+impl<T: Trains> Job for Running<'_, T> {
+    type Error = Error;
+
+    fn done(&self) -> u64 {
+        self.run.step()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.run.is_finished()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<(), Error> {
+        let end = self.done().saturating_add(steps);
+        while !self.is_finished() && self.done() < end {
+            let before = self.done();
+            let lines = self.run.advance(end - before)?;
+            if let Some(kept) = &mut self.kept
+                && !lines.is_empty()
+            {
+                kept.append(&lines)?;
+            }
+            if self.done() == before {
+                break;
+            }
         }
-        if stopped {
-            let Some(kept) = kept else {
-                return Ok(false);
-            };
-            return Err(Error::Stopped(format!(
-                "stopped: step {} of {} is saved in {}; the same command goes on from there",
-                run.step(),
-                run.steps(),
-                kept.path.display()
-            )));
+        Ok(())
+    }
+
+    fn note(&mut self, _: u64, _: Duration) {
+        let (progress, remark) = self.run.news();
+        self.observer.remark(remark);
+        self.stopped = self.observer.hear(progress).is_break();
+    }
+
+    fn keep(&mut self) -> Result<(), Error> {
+        match &mut self.kept {
+            Some(kept) => kept.save(self.run.save()?),
+            None => Ok(()),
         }
     }
-    if let Some(kept) = kept
-        && run.step() > begun
-    {
-        kept.save(run.save()?)?;
-    }
-    Ok(true)
 }
 
 /// More are not listed.

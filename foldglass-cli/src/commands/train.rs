@@ -13,7 +13,7 @@ use clap::Args;
 use foldglass::LatinSquare;
 use foldglass::support::watch::Progress;
 use foldglass_nn::backend::BackendError;
-use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError, Piece};
+use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError};
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
 use foldglass_nn::weights::Weights;
@@ -346,8 +346,8 @@ impl Trains for UnderWay<'_> {
         self.step() >= self.steps()
     }
 
-    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<CurveLine>, Error> {
-        let Some(points) = self.fleet.advance_in_pieces(next).map_err(named)? else {
+    fn advance(&mut self, steps: u64) -> Result<Vec<CurveLine>, Error> {
+        let Some(points) = self.fleet.advance_by(steps).map_err(named)? else {
             return Ok(Vec::new());
         };
         self.last = points;

@@ -6,7 +6,7 @@ use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::dense::{self, Dense};
-use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::fleet::{CurvePoint, Fleet};
 use foldglass_nn::law::{LengthLaw, SymbolLaw};
 use foldglass_nn::layout::{LAYOUTS, Layout};
 use foldglass_nn::objective::{Sampler, TokenWeight};
@@ -619,18 +619,8 @@ fn the_best_gate_is_kept_through_a_checkpoint() {
     assert!(steps.iter().any(|&step| step < 40), "{steps:?}");
     // Stopped between two gates, after the best one of some model.
     let mut begun = fleet(&settings, &models);
-    let mut pieces = 0;
     while begun.step() < 26 {
-        begun
-            .advance_in_pieces(|| {
-                pieces += 1;
-                if pieces > 13 {
-                    Piece::Stop
-                } else {
-                    Piece::Steps(2)
-                }
-            })
-            .unwrap();
+        begun.advance_by(2).unwrap();
     }
     assert_eq!(begun.step(), 26);
     let mut taken = fleet(&settings, &models);
@@ -677,16 +667,8 @@ fn pieces_do_not_show_in_what_is_trained() {
     while whole.step() < 50 {
         let expected = whole.advance().unwrap();
         let found = loop {
-            // Every fifth piece is stopped before it begins, wherever that is.
-            let found = pieces.advance_in_pieces(|| {
-                asked += 1;
-                if asked % 5 == 0 {
-                    Piece::Stop
-                } else {
-                    Piece::Steps(3)
-                }
-            });
-            if let Some(found) = found.unwrap() {
+            asked += 1;
+            if let Some(found) = pieces.advance_by(3).unwrap() {
                 break found;
             }
         };
@@ -739,7 +721,14 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
         let mut stopped = fleet(&settings, &models);
         stopped.heed(stop_at(number).0);
         let mut made = Vec::new();
-        let pieces = |fleet: &mut Fleet| fleet.advance_in_pieces(|| Piece::Steps(2)).unwrap();
+        // To the next gate in pieces of two steps; none where it was stopped.
+        let pieces = |fleet: &mut Fleet| loop {
+            let before = fleet.step();
+            let points = fleet.advance_by(2).unwrap();
+            if points.is_some() || fleet.step() == before {
+                return points;
+            }
+        };
         assert_eq!(pieces(&mut stopped), None, "question {number}");
         // At most the last piece is missing, and the gate at step 3 was not passed.
         assert!(stopped.step() < 3, "question {number}");

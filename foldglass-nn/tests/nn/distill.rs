@@ -16,7 +16,6 @@ use foldglass_nn::batch::Batch;
 use foldglass_nn::bridge::read_back;
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::distill::{Distillation, Distilling, Pupil};
-use foldglass_nn::fleet::Piece;
 use foldglass_nn::lesson::{Lesson, all_inputs};
 use foldglass_nn::path::EscapePath;
 use foldglass_nn::settings::{ModelSettings, Settings};
@@ -86,17 +85,14 @@ fn random_codes_are_learned_and_read_back() {
     // Stopped between two measurements, saved, and taken up: the same to the last bit.
     let begin = || Distilling::new(distillation.clone(), pupils.clone(), &on_cpu).unwrap();
     let mut stopped = begin();
-    let mut pieces = [Piece::Steps(30), Piece::Steps(8), Piece::Stop].into_iter();
-    let mut next = || pieces.next().unwrap();
-    while stopped.advance_in_pieces(&mut next).unwrap() {}
+    assert!(stopped.advance_by(30).unwrap().is_some());
+    assert!(stopped.advance_by(8).unwrap().is_none());
     assert_eq!(stopped.step(), 28);
     let bytes = stopped.save().unwrap();
     let mut resumed = begin();
     resumed.take_up(&bytes).unwrap();
     while !resumed.is_finished() {
-        resumed
-            .advance_in_pieces(|| Piece::Steps(u64::MAX))
-            .unwrap();
+        resumed.advance_by(u64::MAX).unwrap();
     }
     assert_eq!(resumed.progress(), progress);
     for (number, weights) in weights.iter().enumerate() {
@@ -204,21 +200,17 @@ fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
     while !following.is_finished() {
         // Stopped between two questions once, and saved there.
         asked += 1;
-        let mut pieces = [Piece::Steps(7), Piece::Stop].into_iter();
         if asked == 3 {
-            let stopped = following.advance_in_pieces(|| pieces.next().unwrap());
-            assert!(!stopped.unwrap());
+            assert!(following.advance_by(7).unwrap().is_none());
             saved = Some(following.save().unwrap());
         }
-        following
-            .advance_in_pieces(|| Piece::Steps(u64::MAX))
-            .unwrap();
+        following.advance_by(u64::MAX).unwrap();
     }
     let trail = following.trail().clone();
     let mut resumed = begin();
     resumed.take_up(&saved.unwrap()).unwrap();
     while !resumed.is_finished() {
-        resumed.advance_in_pieces(|| Piece::Steps(3)).unwrap();
+        resumed.advance_by(3).unwrap();
     }
     assert_eq!(resumed.trail(), &trail);
     assert!(begin().take_up(b"nothing").is_err());
@@ -271,7 +263,16 @@ fn an_update_or_a_measurement_that_is_stopped_is_left_undone() {
         };
         Distilling::new(distillation.clone(), pupils.to_vec(), &make).unwrap()
     };
-    let advance = |run: &mut Distilling| run.advance_in_pieces(|| Piece::Steps(2)).unwrap();
+    // To the next measurement in pieces of two updates; false where it was stopped.
+    let advance = |run: &mut Distilling| loop {
+        let before = run.step();
+        if run.advance_by(2).unwrap().is_some() {
+            return true;
+        }
+        if run.step() == before {
+            return false;
+        }
+    };
     let mut whole = begin(usize::MAX);
     assert!(advance(&mut whole));
     let questions = asked.load(Ordering::Relaxed);

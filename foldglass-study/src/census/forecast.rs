@@ -1,6 +1,6 @@
-//! Says about how long a census takes, from some of its parts.
+//! Forecasts how long a census takes, from some of its parts.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,12 @@ use foldglass::support::exact::gcd;
 use foldglass::support::watch::{Observer, Progress, Tally};
 
 use super::execute::CensusPlan;
+use crate::estimate::{Estimate, FEW};
 use crate::plan::Shard;
 
-/// How long parts are tried out, and the most that a few of each layer may take.
-const TRIAL: Duration = Duration::from_secs(2);
-const LONGEST_TRIAL: Duration = Duration::from_secs(20);
-
-/// Parts of a layer that show how its times fall.
-const FEW: usize = 3;
+/// Seconds for which parts are tried, and the most that a few of each layer may take.
+const TRIAL: f64 = 2.0;
+const LONGEST_TRIAL: f64 = 20.0;
 
 /// How long a census would take.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,9 +30,6 @@ pub struct CensusForecast {
 }
 
 /// Merges prefixes, and then counts some of the parts for some seconds. None when it was stopped.
-///
-/// The first parts take longest: behind prefixes that know little, many actions are as good as
-/// others. So parts lie in layers, each as large as all before it, and every layer is tried.
 pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Option<CensusForecast> {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let threads = plan.threads.min(cores) as f64;
@@ -45,13 +40,18 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
     let clock = Clock::new(observer);
     let tally = Tally::new(&clock, "parts", None);
     let mut visitor = census.visitor(&tally);
-    let mut visit = |number| visitor.part(number).map(drop);
-    let trial = Trial::of(census.parts(), &clock, &mut visit)?;
-    let counting = trial.said_seconds(1.0 / (shard.of as f64 * threads));
+    let trial = Trial::new(census.parts(), |part| {
+        let begun = Instant::now();
+        let finished = visitor.part(part).is_some();
+        (begun.elapsed().as_secs_f64(), finished)
+    });
+    if clock.stopped.load(Ordering::Relaxed) {
+        return None;
+    }
     Some(CensusForecast {
         parts: census.parts(),
         bytes: bytes + census.bytes(),
-        seconds: merging + counting.max(trial.longest.as_secs_f64()),
+        seconds: merging + trial.seconds(1.0 / (shard.of as f64 * threads)),
         at_least: trial.unfinished,
     })
 }
@@ -59,8 +59,8 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
 /// An observer that ends a trial when its time is over.
 struct Clock<'a> {
     observer: &'a dyn Observer,
-    until: Instant,
-    /// Whether the observer said so.
+    begun: Instant,
+    /// Whether the observer ended it.
     stopped: AtomicBool,
 }
 
@@ -68,13 +68,9 @@ impl<'a> Clock<'a> {
     fn new(observer: &'a dyn Observer) -> Clock<'a> {
         Clock {
             observer,
-            until: Instant::now() + LONGEST_TRIAL,
+            begun: Instant::now(),
             stopped: AtomicBool::new(false),
         }
-    }
-
-    fn is_over(&self) -> bool {
-        Instant::now() >= self.until
     }
 }
 
@@ -84,7 +80,7 @@ impl Observer for Clock<'_> {
             self.stopped.store(true, Ordering::Relaxed);
             return ControlFlow::Break(());
         }
-        if self.is_over() {
+        if self.begun.elapsed() >= Duration::from_secs_f64(LONGEST_TRIAL) {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
@@ -92,161 +88,100 @@ impl Observer for Clock<'_> {
     }
 }
 
-/// Parts of one layer, and what those of them took that were tried out.
-struct Layer {
-    parts: std::ops::Range<usize>,
-    tried: Vec<f64>,
-}
-
-impl Layer {
-    /// The seconds of all on one thread. What the first ones learned is remembered for the others: those that
-    /// are not tried take what the later half of the tried ones took, and where few were tried, less and less.
-    fn seconds(&self) -> f64 {
-        self.share_seconds(1.0, self.fall())
-    }
-
-    /// The least that the share of one worker takes: where few were tried, times may fall as far as any do.
-    fn least_seconds(&self, share: f64) -> f64 {
-        let few = self.tried.len() < FEW;
-        self.share_seconds(share, if few { 1.0 } else { self.fall() })
-    }
-
-    /// The seconds that a share of the parts takes a worker, who remembers what he has learned himself.
-    fn share_seconds(&self, share: f64, fall: f64) -> f64 {
-        let (tried, all) = (self.tried.len(), share * self.parts.len() as f64);
-        if all <= tried as f64 {
-            return self.tried.iter().sum::<f64>() * all / tried.max(1) as f64;
-        }
-        let later = &self.tried[tried / 2..];
-        let each = later.iter().sum::<f64>() / later.len().max(1) as f64;
-        let middle = (tried + tried / 2 + 1) as f64 / 2.0;
-        self.tried.iter().sum::<f64>() + each * left(tried, all, middle, fall)
-    }
-
-    /// The power of n with which the time of the n-th part falls, from 0 to 1: a third or more of the parts
-    /// says how it is, and so do more than a few that did not change.
-    fn fall(&self) -> f64 {
-        let tried = self.tried.len();
-        if !(FEW..4 * FEW).contains(&tried) || 3 * tried >= self.parts.len() {
-            return 0.0;
-        }
-        let points = self.tried.iter().enumerate();
-        let points = points.map(|(n, took)| ((n as f64 + 1.0).ln(), took.max(1e-9).ln()));
-        let mean = |of: fn((f64, f64)) -> f64| points.clone().map(of).sum::<f64>() / tried as f64;
-        let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-        let slope = points.clone().map(|(a, b)| (a - x) * (b - y)).sum::<f64>()
-            / points.map(|(a, _)| (a - x) * (a - x)).sum::<f64>();
-        (-slope).clamp(0.0, 1.0)
-    }
-
-    /// The part to try next.
-    fn next(&self) -> Option<usize> {
-        let number = spread(self.parts.len()).nth(self.tried.len());
-        number.map(|number| self.parts.start + number)
-    }
-}
-
-/// Parts that were tried out.
+/// Parts that were tried.
+///
+/// The first parts take longest: behind prefixes that determine little, many actions are as good as others. So parts
+/// lie in layers, each as large as all before it, and every layer is tried. Within a layer times fall, because what one
+/// part computed is remembered for the others.
 struct Trial {
-    layers: Vec<Layer>,
-    longest: Duration,
-    /// Whether the time was over in the middle of one, which counts as tried, or before one of each
-    /// layer.
+    layers: Vec<Range<usize>>,
+    estimate: Estimate,
+    longest: f64,
+    /// Whether the time was over in the middle of a part, which counts as tried, or before one of each layer.
     unfinished: bool,
 }
 
 impl Trial {
-    /// Visits a part of each layer, then others of the layers that say most about the whole, until
-    /// the time is over. None when it was stopped.
-    fn of(
-        all: usize,
-        clock: &Clock<'_>,
-        visit: &mut dyn FnMut(usize) -> Option<()>,
-    ) -> Option<Trial> {
-        let begun = Instant::now();
+    /// Visits a part of each layer, then others of the layers that tell most about the whole, until the time is over.
+    /// A visit returns its seconds, and whether it was finished.
+    fn new(parts: usize, mut visit: impl FnMut(usize) -> (f64, bool)) -> Trial {
+        let layers = layers(parts);
+        // A layer without a tried part adds nothing: the forecast is then a lower bound.
+        let groups = layers.iter().map(|layer| (layer.len() as f64, 0.0));
         let mut trial = Trial {
-            layers: layers(all),
-            longest: Duration::ZERO,
+            estimate: Estimate::falling(groups),
+            layers,
+            longest: 0.0,
             unfinished: false,
         };
-        while let Some((layer, number)) = trial.choose() {
-            if begun.elapsed() > TRIAL && !trial.is_vague(layer) {
+        while let Some(layer) = trial.choose() {
+            let spent = trial.estimate.spent();
+            if spent > LONGEST_TRIAL || spent > TRIAL && !trial.is_vague(layer) {
                 break;
             }
-            let start = Instant::now();
-            trial.unfinished = visit(number).is_none();
-            let took = start.elapsed();
-            trial.layers[layer].tried.push(took.as_secs_f64());
-            trial.longest = trial.longest.max(took);
-            if trial.unfinished || clock.is_over() {
+            let tried = trial.estimate.done(layer) as usize;
+            let range = trial.layers[layer].clone();
+            let part = spread(range.len()).nth(tried).expect("a part is left");
+            let (seconds, finished) = visit(range.start + part);
+            trial.estimate.note(layer, 1.0, seconds);
+            trial.longest = trial.longest.max(seconds);
+            if !finished {
+                trial.unfinished = true;
                 break;
             }
         }
-        trial.unfinished |= trial.layers.iter().any(|layer| layer.tried.is_empty());
-        (!clock.stopped.load(Ordering::Relaxed)).then_some(trial)
+        let mut layers = 0..trial.layers.len();
+        trial.unfinished |= layers.any(|layer| trial.estimate.done(layer) == 0.0);
+        trial
     }
 
-    /// The first layer of which nothing is known; else that whose time is the least certain.
-    fn choose(&self) -> Option<(usize, usize)> {
-        let unsure = |layer: &Layer| match layer.tried.len() {
-            0 => f64::INFINITY,
-            tried => layer.seconds() / tried as f64,
+    /// The first layer of which no part is tried; else that whose time is the least certain.
+    fn choose(&self) -> Option<usize> {
+        let uncertainty = |layer: usize| match self.estimate.done(layer) {
+            0.0 => f64::INFINITY,
+            tried => self.layer_seconds(layer) / tried,
         };
-        let left = self.layers.iter().enumerate();
-        let left = left.filter_map(|(n, layer)| Some((n, layer.next()?, unsure(layer))));
-        let best = left.reduce(|best, next| if next.2 > best.2 { next } else { best });
-        best.map(|(layer, number, _)| (layer, number))
+        let left = |&layer: &usize| (self.estimate.done(layer) as usize) < self.layers[layer].len();
+        let left = (0..self.layers.len()).filter(left);
+        left.reduce(|best, next| {
+            if uncertainty(next) > uncertainty(best) {
+                next
+            } else {
+                best
+            }
+        })
     }
 
     /// Whether too little is known of a layer that matters.
     fn is_vague(&self, layer: usize) -> bool {
-        let layer = &self.layers[layer];
-        let tried = layer.tried.len();
-        tried == 0 || tried < FEW && layer.seconds() > self.seconds() / 4.0
+        let tried = self.estimate.done(layer);
+        let all = || -> f64 { (0..self.layers.len()).map(|n| self.layer_seconds(n)).sum() };
+        tried == 0.0 || tried < FEW && self.layer_seconds(layer) > all() / 4.0
     }
 
-    /// The seconds of all on one thread.
-    fn seconds(&self) -> f64 {
-        self.layers.iter().map(Layer::seconds).sum()
+    /// The seconds of a layer on one thread.
+    fn layer_seconds(&self, layer: usize) -> f64 {
+        self.estimate.share_seconds(layer, 1.0).unwrap_or(0.0)
     }
 
-    /// Those of a share of the parts, or the least where they were not tried enough.
-    fn said_seconds(&self, share: f64) -> f64 {
-        let said = |layer: &Layer| match self.unfinished {
-            true => layer.least_seconds(share),
-            false => layer.share_seconds(share, layer.fall()),
+    /// The seconds of a worker who does this share of the parts, or the least where too few were tried.
+    fn seconds(&self, share: f64) -> f64 {
+        let of_layer = |layer| match self.unfinished {
+            true => self.estimate.least_seconds(layer, share),
+            false => self.estimate.share_seconds(layer, share),
         };
-        self.layers.iter().map(said).sum()
+        let layers = (0..self.layers.len()).filter_map(of_layer);
+        layers.sum::<f64>().max(self.longest)
     }
-}
-
-/// What the parts after the first `tried` of `all` take, where those around the `middle`-th of the tried take
-/// 1 and the time of the n-th falls as n to the power of -`fall`.
-fn left(tried: usize, all: f64, middle: f64, fall: f64) -> f64 {
-    let until = |n: f64| {
-        let n = n + 0.5;
-        if 1.0 - fall < 1e-6 {
-            n.ln()
-        } else {
-            n.powf(1.0 - fall) / (1.0 - fall)
-        }
-    };
-    middle.powf(fall) * (until(all) - until(tried as f64))
 }
 
 /// The first part, the second, the next two, the next four, and so on.
-fn layers(all: usize) -> Vec<Layer> {
-    let mut layers = Vec::new();
-    let mut start = 0;
-    while start < all {
-        let end = all.min((start * 2).max(start + 1));
-        layers.push(Layer {
-            parts: start..end,
-            tried: Vec::new(),
-        });
-        start = end;
-    }
-    layers
+fn layers(parts: usize) -> Vec<Range<usize>> {
+    let starts = std::iter::successors(Some(0), |&start: &usize| Some((start * 2).max(1)));
+    let starts = starts.take_while(|&start| start < parts);
+    starts
+        .map(|start| start..parts.min((start * 2).max(1)))
+        .collect()
 }
 
 /// All numbers below `all`, each once; those that come first lie evenly among them.
@@ -262,7 +197,7 @@ fn spread(all: usize) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::census::{CensusOptions, Counted, count};
+    use crate::census::CensusOptions;
     use foldglass::{
         Allowance, Class, ClassSpec, InputLaw, LatinSquare, Reward, Shape, Unwatched,
         support::exact,
@@ -310,56 +245,81 @@ mod tests {
     }
 
     #[test]
-    fn times_that_fall_go_on_falling_and_others_stay() {
-        let layer = |tried: &[f64]| Layer {
-            parts: 0..256,
-            tried: tried.to_vec(),
-        };
-        assert_eq!(layer(&[2.0; 5]).seconds(), 2.0 * 256.0);
-        // 8 / n: the sum of 256 of them.
-        let all: f64 = (1..=256).map(|n| 8.0 / f64::from(n)).sum();
-        let said = layer(&[8.0, 4.0, 8.0 / 3.0]).seconds();
-        assert!((said / all - 1.0).abs() < 0.1, "{said} for {all}");
-        // Half of the parts take half the time where times stay, and more where each worker has to learn.
-        assert_eq!(layer(&[2.0; 5]).share_seconds(0.5, 0.0), 256.0);
-        assert!(layer(&[8.0, 4.0, 8.0 / 3.0]).share_seconds(0.5, 1.0) > 0.8 * said);
-        // Two may be two by chance, but no more than the least is sure then; of many the later half is believed.
-        assert_eq!(layer(&[3.0, 1.0]).seconds(), 3.0 + 255.0);
-        assert!(layer(&[8.0]).least_seconds(1.0) < 1.2 * all);
-        assert_eq!(layer(&[2.0; 5]).least_seconds(1.0), 2.0 * 256.0);
-        let many: Vec<f64> = (1..=12).map(|n| 8.0 / f64::from(n)).collect();
-        assert!(layer(&many).seconds() > 200.0);
-    }
-
-    #[test]
     fn layers_hold_every_part_once_and_each_is_as_large_as_all_before_it() {
         for all in [0, 1, 2, 3, 10, 4096, 5000] {
             let layers = layers(all);
-            let parts: Vec<usize> = layers.iter().flat_map(|l| l.parts.clone()).collect();
+            let parts: Vec<usize> = layers.iter().cloned().flatten().collect();
             assert!(parts.into_iter().eq(0..all), "{all}");
             for layer in layers.iter().skip(1).rev().skip(1) {
-                assert_eq!(layer.parts.len(), layer.parts.start.max(1));
+                assert_eq!(layer.len(), layer.start.max(1));
             }
         }
     }
 
-    /// A census of which all parts are tried takes what they took, give or take the machine's noise.
+    /// A recorded census: by layer the parts, their seconds together, and those of the first that a trial visits.
+    type Recorded = Vec<(usize, f64, Vec<f64>)>;
+
+    fn recorded() -> Vec<(String, f64, Recorded)> {
+        let mut list: Vec<(String, f64, Recorded)> = Vec::new();
+        let lines = include_str!("part-times.txt").lines();
+        for line in lines.filter(|line| !line.starts_with('#')) {
+            let words: Vec<&str> = line.split(' ').collect();
+            let number = |word: &&str| word.parse::<f64>().expect("a number");
+            match &words[..] {
+                ["census", name, scale] => {
+                    list.push(((*name).to_owned(), number(scale), Vec::new()))
+                }
+                [parts, all, times @ ..] => {
+                    let layers = &mut list.last_mut().expect("a census has a name").2;
+                    let times = times.iter().map(number).collect();
+                    layers.push((parts.parse().expect("a count"), number(all), times));
+                }
+                _ => unreachable!("a line has words"),
+            }
+        }
+        list
+    }
+
     #[test]
-    fn a_short_census_takes_about_what_is_said() {
-        let said = forecast(plan(8), Shard::WHOLE, &Unwatched).unwrap();
-        let begun = Instant::now();
-        let counted = count(plan(8), &options(), &Unwatched).unwrap();
-        let took = begun.elapsed().as_secs_f64();
-        assert!(matches!(counted, Counted::Whole(..)));
-        let ratio = said.seconds / took;
+    fn recorded_censuses_take_about_what_is_forecast_or_at_least_that() {
+        for (name, scale, layers) in recorded() {
+            let mut visited = vec![0; layers.len()];
+            let mut spent = 0.0;
+            let trial = Trial::new(layers.iter().map(|layer| layer.0).sum(), |part| {
+                // Layers 0, 1, 2, 3, .. begin at parts 0, 1, 2, 4, ..
+                let layer = part.checked_ilog2().map_or(0, |log| log as usize + 1);
+                let seconds = scale * layers[layer].2[visited[layer]];
+                visited[layer] += 1;
+                // A part that passes the longest trial is stopped within it.
+                let left: f64 = LONGEST_TRIAL - spent;
+                spent += seconds;
+                (seconds.min(left), seconds <= left)
+            });
+            let took = scale * layers.iter().map(|layer| layer.1).sum::<f64>();
+            let ratio = trial.seconds(1.0) / took;
+            let expected = if trial.unfinished { 0.0..1.0 } else { 0.9..1.1 };
+            assert!(expected.contains(&ratio), "{name}: {ratio} of {took} s");
+            let tried: usize = visited.iter().sum();
+            assert!(tried < 40, "{name}: a trial of {tried} parts is not one");
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_not_finished_makes_a_lower_bound() {
+        let trial = Trial::new(64, |part| (if part == 0 { 1.0 } else { 20.0 }, part == 0));
+        assert!(trial.unfinished);
+        assert_eq!(trial.seconds(1.0), 21.0);
+        let whole = Trial::new(4, |_| (0.5, true));
+        assert!(!whole.unfinished);
         assert!(
-            (0.1..10.0).contains(&ratio),
-            "{said:?}, and it took {took} s"
+            (whole.seconds(1.0) - 2.0).abs() < 1e-9,
+            "{}",
+            whole.seconds(1.0)
         );
     }
 
     #[test]
-    fn a_shard_has_its_share_of_the_parts_and_a_stopped_trial_says_nothing() {
+    fn a_shard_has_its_share_of_the_parts_and_a_stopped_trial_forecasts_nothing() {
         let half = Shard {
             number: 1,
             of: 1000,

@@ -7,7 +7,7 @@ mod recipe;
 
 use foldglass::support::watch::Stop;
 use foldglass_nn::bridge::{ReadBack, read_back};
-use foldglass_nn::fleet::{CurvePoint, Fleet, Piece};
+use foldglass_nn::fleet::{CurvePoint, Fleet};
 use foldglass_nn::machine::{Machine, Maker};
 use foldglass_nn::settings::ModelSettings;
 use serde::{Deserialize, Serialize};
@@ -237,9 +237,7 @@ impl Unit for InProgress {
         let end = self.fleet.step().saturating_add(steps);
         while !self.is_finished() && self.fleet.step() < end {
             let before = self.fleet.step();
-            let mut left = Some(end - before);
-            let next = || left.take().map_or(Piece::Stop, Piece::Steps);
-            let points = self.fleet.advance_in_pieces(next);
+            let points = self.fleet.advance_by(end - before);
             if let Some(points) = points.map_err(|error| error.to_string())? {
                 self.note(&points);
             } else if self.fleet.step() == before {

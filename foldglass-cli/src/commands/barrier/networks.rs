@@ -6,7 +6,7 @@ use foldglass::support::watch::Progress;
 use foldglass::{Class, LatinSquare};
 use foldglass_nn::barrier::{Following, Line};
 use foldglass_nn::distill::Distillation;
-use foldglass_nn::fleet::{FleetError, Piece};
+use foldglass_nn::fleet::FleetError;
 use foldglass_nn::lesson::Lesson;
 use foldglass_study::VERSION;
 use serde::{Deserialize, Serialize};
@@ -117,9 +117,9 @@ impl Trains for UnderWay {
         self.following.is_finished()
     }
 
-    fn advance(&mut self, next: &mut dyn FnMut() -> Piece) -> Result<Vec<Recorded>, Error> {
+    fn advance(&mut self, steps: u64) -> Result<Vec<Recorded>, Error> {
         let before: Vec<usize> = self.following.trail().steps.iter().map(Vec::len).collect();
-        let asked = self.following.advance_in_pieces(next);
+        let asked = self.following.advance_by(steps);
         asked.map_err(pupils_named)?;
         let step = self.step();
         let kept = self.following.trail().steps.iter().zip(before).enumerate();
