@@ -13,7 +13,7 @@
 
 mod ballot;
 mod basins;
-mod certified;
+pub mod certified;
 pub mod chapters;
 pub mod classes;
 mod compare;

@@ -19,6 +19,31 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// The text with a link in place of every erratum that it names; `link` takes a name, such as `erratum 4`, and the id of
+/// its entry.
+pub fn link_errata(text: &str, link: impl Fn(&str, &str) -> String) -> String {
+    let next = |rest: &str| {
+        let words = ["errata ", "erratum "].into_iter();
+        words
+            .filter_map(|word| Some((rest.find(word)?, word)))
+            .min()
+    };
+    let mut rest = text;
+    let mut linked = String::new();
+    while let Some((at, word)) = next(rest) {
+        let (before, behind) = rest.split_at(at + word.len());
+        let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = behind.split_at(digits);
+        linked += &before[..at];
+        linked += &match number {
+            "" => word.to_owned(),
+            number => link(&format!("{word}{number}"), &format!("erratum-{number}")),
+        };
+        rest = after;
+    }
+    linked + rest
+}
+
 /// An estimate in words: `about 50 s`, `less than a second`.
 pub fn about(seconds: f64) -> String {
     match span(seconds) {

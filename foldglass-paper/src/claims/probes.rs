@@ -1,22 +1,25 @@
 //! Lists the small computations of statements, and keeps what each finds in a file of its own.
 //!
-//! In the directory of a reproduction, `claims/` has a file a probe, written when it is finished; one that
-//! is there, of the same version and form, is not done again.
+//! In the directory of a reproduction, `claims/` has one file per probe, written when it is finished. A
+//! file of the same version and form is not made again.
 
 pub mod census;
 pub mod chains;
 pub mod escape;
 pub mod gauge;
+pub mod gradient;
+pub mod mapping;
 pub mod parity;
 pub mod proof;
 pub mod regulators;
+pub mod rollouts;
 pub mod small;
-pub mod theory;
 pub mod tied;
 
 use std::path::{Path, PathBuf};
 
-use foldglass::{Class, InputLaw, LatinSquare, Shape, Task};
+use foldglass::model::policy::InitialLaw;
+use foldglass::{Class, InputLaw, LatinSquare, Policy, Shape, Stream, Task};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -68,19 +71,19 @@ macro_rules! probes {
 // A probe that finds something else than before has a higher form: older records are made anew.
 probes! {
     /// J against its average over codes, the loss against the free energy.
-    identity: theory::Identity = "identity", form 3, theory::identity;
+    identity: mapping::Identity = "identity", form 3, mapping::identity;
     /// The gradient, J along rows, the best row of a cell.
-    gradient: theory::Gradient = "gradient", form 3, theory::gradient;
+    gradient: gradient::Gradient = "gradient", form 3, gradient::gradient;
     /// Single changes of codes.
-    moves: theory::Moves = "moves", form 2, theory::moves;
+    moves: rollouts::Moves = "moves", form 2, rollouts::moves;
     /// Cells that rollouts consult, folding codes, counts of cells.
-    visits: theory::Visits = "visits", form 3, theory::visits;
+    visits: rollouts::Visits = "visits", form 3, rollouts::visits;
     /// The best factorised policy of parity beside the ensemble of codes.
-    mean_field: theory::MeanFields = "mean-field", form 1, theory::mean_field;
+    mean_field: mapping::MeanFields = "mean-field", form 1, mapping::mean_field;
     /// States of a pass.
-    states: theory::States = "states", form 1, theory::states;
+    states: rollouts::States = "states", form 1, rollouts::states;
     /// The family of penalties.
-    family: theory::Limits = "family", form 2, theory::family;
+    family: mapping::Limits = "family", form 2, mapping::family;
     /// All codes of parity at small lengths.
     parity_codes: parity::Codes = "parity-codes", form 2, parity::codes;
     /// The transition of parity.
@@ -193,4 +196,15 @@ fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::named(task).expect("a named task");
     let task = Task::new(square, law, lengths).expect("a task");
     Class::new(task, shape).expect("a small class")
+}
+
+/// A policy whose rows are drawn from the law `u_norm`.
+fn random_policy(class: &Class, stream: &mut Stream) -> Policy {
+    let mut policy = Policy::uniform(class);
+    let mut row = vec![0.0; class.q()];
+    for cell in 0..class.cells() {
+        InitialLaw::UNorm.draw(stream, &mut row);
+        policy.set_row(cell, &row).expect("a row of probabilities");
+    }
+    policy
 }

@@ -1,7 +1,7 @@
 //! Floods classes of correlated parity, and keeps what share of all codes climbs where (paper, App.
 //! G.6).
 //!
-//! In the directory of a reproduction `basins/` has a file a class. What is there is not done again.
+//! In the directory of a reproduction `basins/` has one file per class. Files that are there are not made again.
 
 use std::path::Path;
 

@@ -8,14 +8,22 @@ use std::path::Path;
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::proof::check::verdict::{Effort, Settings, VerdictError, check};
 use foldglass::proof::claim::{Finding, Verdict};
-use foldglass::{Class, Code};
+use foldglass::{Allowance, Class, Code};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::{self, Claims, VerdictWriter};
 use foldglass_study::files::Input;
 
-use super::landscape::Means;
 use crate::error::Error;
 use crate::progress::Terminal;
+
+/// How the work is done; none of it shows in the results.
+#[derive(Debug, Clone, Copy)]
+pub struct Resources {
+    /// Threads.
+    pub threads: usize,
+    /// The memory that may be taken.
+    pub allowance: Allowance,
+}
 
 /// Searches the shelf of a code, up to `cap` codes of it.
 pub fn verdict(
@@ -39,32 +47,25 @@ pub fn stopped() -> Error {
 }
 
 /// Certifies traps of a class, at least one, in a file, unless it has them; then checks every verdict
-/// of the file. What is no trap, or does not hold, is an error.
+/// of the file. A code that is not a trap and a verdict that does not hold are errors.
 pub fn certify(
     path: &Path,
     class: &Class,
     codes: &[Code],
     cap: usize,
-    means: Means,
+    means: Resources,
     observer: &Terminal,
 ) -> Result<(), Error> {
     if !is_known(path, codes, means) {
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(|source| StudyError::write(directory, source))?;
-        }
         let mut workers = Workers::new(class, means.threads, means.allowance)?;
-        let mut writer = VerdictWriter::create(path, &class.spec())?;
-        for code in codes {
-            writer.write(&verdict(&mut workers, code, cap, observer)?)?;
-        }
-        writer.finish()?;
+        write(path, class, codes, cap, &mut workers, observer)?;
     }
     let settings = Settings {
         effort: Effort::All,
         threads: means.threads,
         each: means.allowance.shared(means.threads),
     };
-    for (number, verdict) in read(path, means)?.iter().enumerate() {
+    for (number, verdict) in read(path, means.allowance)?.iter().enumerate() {
         let failed = |problem: String| {
             Error::Failed(format!("{}: verdict {number}: {problem}", path.display()))
         };
@@ -81,8 +82,28 @@ pub fn certify(
     Ok(())
 }
 
-fn read(path: &Path, means: Means) -> Result<Vec<Verdict>, Error> {
-    match claims::read(&Input::read(path)?, means.allowance)? {
+/// Certifies codes of a class in a file, whole or not at all.
+pub fn write(
+    path: &Path,
+    class: &Class,
+    codes: &[Code],
+    cap: usize,
+    workers: &mut Workers,
+    observer: &Terminal,
+) -> Result<(), Error> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(|source| StudyError::write(directory, source))?;
+    }
+    let mut writer = VerdictWriter::create(path, &class.spec())?;
+    for code in codes {
+        writer.write(&verdict(workers, code, cap, observer)?)?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// The verdicts of a file.
+pub fn read(path: &Path, allowance: Allowance) -> Result<Vec<Verdict>, Error> {
+    match claims::read(&Input::read(path)?, allowance)? {
         Claims::Verdicts(verdicts) => Ok(verdicts),
         Claims::Path(_) => Err(Error::Failed(format!(
             "{} holds a path in place of verdicts",
@@ -92,8 +113,8 @@ fn read(path: &Path, means: Means) -> Result<Vec<Verdict>, Error> {
 }
 
 /// Whether a file has verdicts on these codes.
-fn is_known(path: &Path, codes: &[Code], means: Means) -> bool {
-    let Ok(verdicts) = read(path, means) else {
+fn is_known(path: &Path, codes: &[Code], means: Resources) -> bool {
+    let Ok(verdicts) = read(path, means.allowance) else {
         return false;
     };
     verdicts.iter().map(|verdict| &verdict.start).eq(codes)

@@ -5,7 +5,7 @@
 //!   varies, the least number of our runs that would have had to end elsewhere: one run that does is
 //!   the spread too.
 //! - a number of runs at 1: those numbers. Where only a share that differs by 3/4 or more would have been
-//!   told, so few runs are no test: nothing is said to be seen.
+//!   told, so few runs are not a test: nothing is reported as seen.
 //! - a quantile: how many of ours up to the stated value.
 //! - a maximum: how many of ours above it. A difference that shows only when more than half of
 //!   our runs lie above it is one of the median: of the greatest it sees nothing.
@@ -237,7 +237,7 @@ mod tests {
         judge(measured, stated, 0).verdict
     }
 
-    /// Eight seeds against none of eight: only from six on it would differ, which is no test of a rate.
+    /// Eight seeds against none of eight: only from six on it would differ, which does not test a rate.
     #[test]
     fn a_count_that_sees_only_what_is_far_away_cannot_tell() {
         let ours = |successes, trials| Measured::Count(Proportion { successes, trials });
@@ -359,7 +359,7 @@ mod tests {
             of: 60,
         })) = detectable(&ours, &quantile(54.0, 60))
         else {
-            panic!("all 60 up to it are no difference from 54");
+            panic!("all 60 up to it do not differ from 54");
         };
         assert_eq!(
             (

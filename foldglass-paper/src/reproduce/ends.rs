@@ -1,7 +1,7 @@
 //! Says where the runs of a study ended: at an optimum, in a trap, or where there is a way on (paper,
 //! App. G.6).
 //!
-//! An end below 1 is certified. From one that is no trap the way to the nearest higher code is taken,
+//! An end below 1 is certified. From one that is not a trap the way to the nearest higher code is taken,
 //! again and again, until a trap or an optimum is reached: where an end *leads*. That is the well in
 //! which a chain at a temperature is. In the directory of a reproduction `ends-STUDY.json` has the
 //! counts, `certificates/STUDY-CLASS.json` a verdict on every trap found.

@@ -218,7 +218,7 @@ fn p_value(measured: &Measured, stated: &Stated) -> Option<f64> {
             let p = worse(&compared(points, tau)?.values, &best(points)?.values)?;
             Some((p * points.len() as f64).min(1.0))
         }
-        _ => panic!("{stated:?} is no number to compare {measured:?} with"),
+        _ => panic!("{stated:?} is not a number to compare {measured:?} with"),
     }
 }
 
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "is no number to compare")]
+    #[should_panic(expected = "is not a number to compare")]
     fn a_mean_is_not_compared_with_a_count() {
         verdict(Measured::Mean(vec![1.0; 3]), Stated::Count(count(1, 3)));
     }

@@ -1,21 +1,19 @@
 //! Takes the censuses of tab:trapsexist and certifies the tied endpoints, and reads what they gave.
 //!
-//! In the directory of a reproduction, `censuses/` has a file a census, `certificates/` a file an
-//! endpoint, which `foldglass check` verifies, and `verdicts.json` what the certificates say. What
-//! is there is not done again.
+//! In the directory of a reproduction, `censuses/` has one file per census, `certificates/` one per endpoint,
+//! which `foldglass check` verifies, and `verdicts.json` what the certificates say. Files that are there are not made again.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
-use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::landscape::shelf::Workers;
 use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code, Reward};
 use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
-use foldglass_study::claims::{self, Claims, VerdictWriter};
-use foldglass_study::files::Input;
-use foldglass_study::{ClassWords, Error as StudyError, Shard};
+use foldglass_study::{ClassWords, Shard};
 use serde::{Deserialize, Serialize};
 
+use super::certified::{self, Resources};
 use super::files::{read_all, read_json, write_json};
 use super::run::Done;
 use super::studies::Scale;
@@ -130,15 +128,6 @@ const BARRIER_CAP: usize = 1_000_000;
 const CAP: usize = 100_000;
 const QUICK_CAP: usize = 300;
 
-/// How the work is done; none of it shows in the results.
-#[derive(Debug, Clone, Copy)]
-pub struct Means {
-    /// Threads.
-    pub threads: usize,
-    /// The memory that may be taken.
-    pub allowance: Allowance,
-}
-
 impl Landscape {
     /// Reads what is recorded in the directory of a reproduction.
     pub fn read(directory: &Path) -> Result<Landscape, Error> {
@@ -210,7 +199,7 @@ const VERSION: &str = foldglass_study::VERSION;
 pub fn enumerate(
     recipes: &[Recipe],
     directory: &Path,
-    means: Means,
+    means: Resources,
     observer: &Terminal,
 ) -> Result<Done, Error> {
     let known = Landscape::read(directory)?;
@@ -235,7 +224,7 @@ pub fn enumerate(
     Ok(worked)
 }
 
-fn take(recipe: &Recipe, means: Means, observer: &Terminal) -> Result<Found, Error> {
+fn take(recipe: &Recipe, means: Resources, observer: &Terminal) -> Result<Found, Error> {
     let words = ClassWords::new("parity", &[recipe.length]);
     let words = words.inputs(&format!("markov:{}", recipe.repeat));
     let class = words.spec(Path::new(""))?.lay_out_within(means.allowance)?;
@@ -248,10 +237,10 @@ pub fn census(
     class: &Class,
     tolerance: &Reward,
     parts: Option<PathBuf>,
-    means: Means,
+    means: Resources,
     observer: &Terminal,
 ) -> Result<Found, Error> {
-    let Means { threads, allowance } = means;
+    let Resources { threads, allowance } = means;
     let options = CensusOptions {
         out: parts,
         shard: Shard::WHOLE,
@@ -274,7 +263,7 @@ pub fn certify(
     codes: &[Code],
     scale: Scale,
     directory: &Path,
-    means: Means,
+    means: Resources,
     observer: &Terminal,
 ) -> Result<Done, Error> {
     let mut worked = Done::Nothing;
@@ -283,7 +272,6 @@ pub fn certify(
         Scale::Quick => QUICK_CAP,
     };
     let certificates = directory.join(CERTIFICATES);
-    fs::create_dir_all(&certificates).map_err(|source| StudyError::write(&certificates, source))?;
     let mut workers = Workers::new(class, means.threads, means.allowance)?;
     let mut verdicts = Verdicts {
         version: VERSION.to_owned(),
@@ -292,49 +280,24 @@ pub fn certify(
     };
     for (run, code) in codes.iter().enumerate() {
         let path = certificates.join(format!("tied-{run}.json"));
-        let known = || known(&path, code, cap, means.allowance);
-        let verdict = match known() {
-            Some(verdict) => verdict,
-            None => {
-                worked = Done::Something;
-                let place = format!("endpoint {} of {}", run + 1, codes.len());
-                observer.step(run, codes.len(), place);
-                let mut search = Search::new(&mut workers, code.clone(), cap);
-                search.explore(&mut workers, observer);
-                if !search.is_over() {
-                    return Err(Error::Stopped(format!(
-                        "stopped: {run} of {} endpoints have verdicts in {}; the same command \
-                         goes on from there",
-                        codes.len(),
-                        certificates.display()
-                    )));
-                }
-                let shelf = search.finish().expect("it is over");
-                write(&path, &shelf.verdict)?;
-                known().ok_or_else(|| {
-                    Error::Failed(format!("{} does not hold what was written", path.display()))
-                })?
-            }
-        };
+        if known(&path, code, cap, means.allowance).is_none() {
+            worked = Done::Something;
+            let place = format!("endpoint {} of {}", run + 1, codes.len());
+            observer.step(run, codes.len(), place);
+            certified::write(&path, class, &[code.clone()], cap, &mut workers, observer)?;
+        }
+        let verdict = known(&path, code, cap, means.allowance).ok_or_else(|| {
+            Error::Failed(format!("{} does not hold what was written", path.display()))
+        })?;
         verdicts.endpoints.push(endpoint(run, &verdict));
         write_json(&directory.join(VERDICTS), &verdicts)?;
     }
     Ok(worked)
 }
 
-/// Writes a certificate, whole or not at all.
-fn write(path: &Path, verdict: &Verdict) -> Result<(), Error> {
-    let mut writer = VerdictWriter::create(path, &verdict.start.class().spec())?;
-    writer.write(verdict)?;
-    Ok(writer.finish()?)
-}
-
 /// A verdict that was written before, if it is one on this code with this cap.
 fn known(path: &Path, code: &Code, cap: usize, allowance: Allowance) -> Option<Verdict> {
-    let file = Input::read(path).ok()?;
-    let Claims::Verdicts(verdicts) = claims::read(&file, allowance).ok()? else {
-        return None;
-    };
+    let verdicts = certified::read(path, allowance).ok()?;
     let [verdict] = <[Verdict; 1]>::try_from(verdicts).ok()?;
     let capped = matches!(verdict.finding, Finding::Bounded { cap: other, .. } if other != cap);
     (verdict.start == *code && !capped).then_some(verdict)

@@ -1,14 +1,13 @@
 //! Maps classes whole: a census, what each trap ignores or answers wrongly, and a certificate of each
 //! (paper, App. G.6).
 //!
-//! In the directory of a reproduction `maps/` has a file a class, and `certificates/map-NAME.json` a
+//! In the directory of a reproduction `maps/` has one file per class, and `certificates/map-NAME.json` a
 //! verdict on each of its traps, up to the names of tokens. What is there is not done again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use foldglass::landscape::ignored::ignored;
-use foldglass::model::quasigroup::digits;
 use foldglass::{Class, Code, Reward, reward::count};
 use foldglass_study::ClassWords;
 use foldglass_study::census::{TrapKind, Traps};
@@ -211,9 +210,7 @@ fn misses(codes: &[Code]) -> Vec<Misses> {
 /// Whether a code answers any input of a length rightly.
 fn answers_any(code: &Code, length: usize) -> bool {
     let class = code.class();
-    let q = class.q();
-    (0..q.pow(length as u32)).any(|number| {
-        let x = digits(number, q, length);
+    class.task().all_inputs(length).any(|x| {
         code.roll_out(&x)[length - 1] == class.task().fold(&x)
     })
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::certified::Resources;
 use super::item::Item;
-use super::landscape::{self, Means, Recipe};
+use super::landscape::{self, Recipe};
 use super::manifest::Manifest;
 use super::need::Need;
 use super::records::Recorded;
@@ -140,7 +141,7 @@ impl Request {
     }
 
     fn run_part(&self, part: &Part, options: &Options, observer: &Terminal) -> Result<Done, Error> {
-        let means = Means {
+        let means = Resources {
             threads: options.threads,
             allowance: options.allowance,
         };
@@ -189,7 +190,7 @@ impl Request {
         )))
     }
 
-    fn certify(&self, means: Means, observer: &Terminal) -> Result<Done, Error> {
+    fn certify(&self, means: Resources, observer: &Terminal) -> Result<Done, Error> {
         let chains = Recorded::read(&self.out, CHAINS_TIED, self.scale, self.seed)?;
         let ends = chains.map(|chains| chains.endpoints(means.allowance));
         match ends.transpose()?.flatten() {

@@ -1,4 +1,4 @@
-//! Lays the comparison out as tables: a line an item, and a line a number.
+//! Lays the comparison out as tables: one line per item, and one line per number.
 
 use super::compare::{Compared, Comparison};
 use super::judge::Verdict;

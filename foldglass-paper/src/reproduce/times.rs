@@ -1,7 +1,7 @@
 //! Keeps what the parts of a reproduction took, beside its records.
 //!
-//! `times.json` has an entry a part (a study, the censuses, the certificates), the times of all
-//! calls that worked on it added up. What a call did that was killed is not in it.
+//! `times.json` has one entry per part (a study, the censuses, the certificates): the sum of the times of all calls that
+//! worked on it. The time of a call that was killed is missing.
 
 use std::collections::BTreeMap;
 use std::path::Path;

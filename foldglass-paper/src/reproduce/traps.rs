@@ -1,7 +1,7 @@
 //! Writes the traps of fig:trapsfixed, where chains of other studies ended, as files of codes that
 //! its studies start from, and fits those studies to their number (paper, G.2).
 //!
-//! In the directory of a reproduction `traps/` has a file a class. A study starts from one by its
+//! In the directory of a reproduction `traps/` has one file per class. A study starts from one by its
 //! setting `starts`; it has as many runs as there are traps, or fewer where its text says so.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::records::Recorded;
 use super::studies::{CHAINS_TIED, QUENCH_CORRELATED, Scale, Source};
 use crate::error::Error;
 
-/// Ends of chains at this reward or above are no traps.
+/// Ends of chains at this reward or above are not traps.
 pub const BELOW: f64 = 0.99;
 
 /// Where traps of a class come from.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::basins::{self, BasinRecord};
+use super::certified::Resources;
 use super::ends::{self, Ends};
 use super::files::write_json;
 use super::items;
-use super::landscape::Means;
 use super::maps::{self, MapRecord};
 use super::need::{Need, Step};
 use super::run::Done;
@@ -25,7 +25,7 @@ pub struct Work<'a> {
     /// The seed of all runs.
     pub seed: u64,
     /// Threads and memory.
-    pub means: Means,
+    pub means: Resources,
     /// Hears how far it is.
     pub observer: &'a Terminal,
 }

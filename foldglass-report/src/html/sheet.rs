@@ -4,6 +4,7 @@ use super::{drawing, push};
 use crate::page::Sheet;
 use crate::prose::escaped;
 use crate::table::{Align, Cell};
+use crate::words::link_errata;
 
 /// Tables of fewer rows need no search.
 const SEARCHED: usize = 8;
@@ -209,26 +210,7 @@ fn written(cell: &Cell) -> String {
         Cell::MeanSd { .. } | Cell::Interval { .. } => text.replace(' ', "\u{a0}"),
         _ => text,
     };
-    let mut rest = &text[..];
-    let mut linked = String::new();
-    let next = |rest: &str| {
-        let places = ["errata ", "erratum "].into_iter();
-        places.filter_map(|word| rest.find(word)).min()
-    };
-    while let Some(at) = next(rest) {
-        let word = rest[at..].find(' ').unwrap_or(0) + 1;
-        let (before, number) = rest.split_at(at + word);
-        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
-        linked += &before[..at];
-        if digits == 0 {
-            linked += &before[at..];
-        } else {
-            let n = &number[..digits];
-            linked += &format!("<a href=\"#erratum-{n}\">{}{n}</a>", &before[at..]);
-        }
-        rest = &number[digits..];
-    }
-    linked + rest
+    link_errata(&text, |name, id| format!("<a href=\"#{id}\">{name}</a>"))
 }
 
 /// The number by which a cell is sorted.

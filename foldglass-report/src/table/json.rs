@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{Cell, Table};
 
-/// Writes the list, a row a line.
+/// Writes the list, one row per line.
 pub fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "[")?;
     for (n, row) in table.entries().iter().enumerate() {

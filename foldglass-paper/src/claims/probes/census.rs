@@ -3,43 +3,25 @@
 
 use std::collections::BTreeMap;
 
+use dashu_ratio::RBig;
 use foldglass::landscape::ignored::ignored;
 use foldglass::support::exact::{lowest_terms, parse};
 use foldglass::{Class, InputLaw, Reward, Shape, Window};
-use foldglass_study::Shard;
-use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
+use foldglass_study::census::{Found, Traps};
 use serde::{Deserialize, Serialize};
 
 use super::class;
 use crate::claims::Bench;
 use crate::error::Error;
-
-/// The most codes visited for a barrier.
-const BARRIER_CAP: usize = 1_000_000;
+use crate::reproduce::certified::Resources;
+use crate::reproduce::landscape::census;
 
 fn take(bench: &Bench, class: &Class) -> Result<Found, Error> {
-    let options = CensusOptions {
-        out: None,
-        shard: Shard::WHOLE,
+    let means = Resources {
         threads: bench.threads,
         allowance: bench.allowance,
-        barrier_cap: BARRIER_CAP,
     };
-    let none: Reward = "0/1".parse().expect("a number");
-    let plan = CensusPlan::new(class, &none, &options)?;
-    let stopped = || Error::Stopped("stopped in a census; the same command goes on".to_owned());
-    let Counted::Whole(census, all) = count(plan, &options, &bench.observer)? else {
-        return Err(stopped());
-    };
-    let found = Found::new(
-        &census,
-        all,
-        &none,
-        bench.threads,
-        BARRIER_CAP,
-        &bench.observer,
-    )?;
-    found.ok_or_else(stopped)
+    census(class, &Reward::ZERO, None, means, &bench.observer)
 }
 
 fn traps(found: &Found) -> &Traps {
@@ -278,18 +260,18 @@ fn trap_line(length: usize, k: &str, found: &Found) -> TrapCensus {
 fn paired_reward(k: &str, ignored: &[usize]) -> String {
     let m: usize = ignored.chunks_exact(2).map(|pair| pair[1] - pair[0]).sum();
     let base = correlation(k);
-    let power = (0..m).fold(parse("1").expect("one"), |product, _| product * &base);
-    lowest_terms(&((parse("1").expect("one") + power) / parse("2").expect("two")))
+    let power = (0..m).fold(RBig::ONE, |product, _| product * &base);
+    lowest_terms(&((RBig::ONE + power) / RBig::from(2)))
 }
 
-fn correlation(k: &str) -> dashu_ratio::RBig {
-    parse("2").expect("two") * parse(k).expect("a number") - parse("1").expect("one")
+/// 2k - 1.
+fn correlation(k: &str) -> RBig {
+    RBig::from(2) * parse(k).expect("a number") - RBig::ONE
 }
 
 /// Whether a loss is (1-k)(2k-1)^(j+1)/2 for some j from 0.
 fn is_single_loss(k: &str, loss: &str, length: usize) -> bool {
-    let one = parse("1").expect("one");
-    let mut value = (one - parse(k).expect("a number")) / parse("2").expect("two");
+    let mut value = (RBig::ONE - parse(k).expect("a number")) / RBig::from(2);
     (0..length).any(|_| {
         value = &value * correlation(k);
         lowest_terms(&value) == loss

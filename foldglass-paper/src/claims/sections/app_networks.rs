@@ -162,7 +162,7 @@ pub const CLAIMS: &[Claim] = &[
         "g4:agreement",
         SECTION,
         "Training stops where agreement reaches 0.999, so that the agreement at the \
-         end is no ceiling; narrow windows are fully expressed.",
+         end is not the highest that it could reach; narrow windows are fully expressed.",
         "reproduce tab:containment",
         |facts| {
             let pupils = &facts.records.fleets.pupils;

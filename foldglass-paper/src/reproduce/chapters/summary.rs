@@ -9,6 +9,7 @@ use super::super::studies::Scale;
 use super::{about, id_of, item};
 use crate::report::INTERVAL_LEVEL;
 use crate::report::page::{Block, Chapter, Tally};
+use crate::report::words::link_errata;
 
 /// The chapter.
 pub fn chapter(comparison: &Comparison, items: &[&Compared], scale: Scale) -> Chapter {
@@ -116,7 +117,10 @@ fn line(row: &Row, anchor: &str) -> String {
     let note = if row.note.is_empty() {
         String::new()
     } else {
-        format!(" *({})*", linked(&plain(&row.note)))
+        format!(
+            " *({})*",
+            link_errata(&plain(&row.note), |name, id| format!("[{name}](#{id})"))
+        )
     };
     format!(
         "- [{}, {}](#{anchor}): the paper has {}, ours is {}{note}\n",
@@ -127,26 +131,7 @@ fn line(row: &Row, anchor: &str) -> String {
     )
 }
 
-/// The text with a link to the first of the errata that it names.
-fn linked(text: &str) -> String {
-    let named = ["errata ", "erratum "].into_iter();
-    let place = named
-        .filter_map(|word| Some((text.find(word)?, word)))
-        .min();
-    let Some((at, word)) = place else {
-        return text.to_owned();
-    };
-    let number: String = (text[at + word.len()..].chars())
-        .take_while(char::is_ascii_digit)
-        .collect();
-    if number.is_empty() {
-        return text.to_owned();
-    }
-    let name = format!("{word}{number}");
-    text.replacen(&name, &format!("[{name}](#erratum-{number})"), 1)
-}
-
-/// Text that is no markup.
+/// The text with its markup characters escaped.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for c in text.chars() {
@@ -207,13 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_leads_to_the_erratum_that_it_names() {
-        assert_eq!(linked("see erratum 4: x"), "see [erratum 4](#erratum-4): x");
-        assert_eq!(linked("no errata here"), "no errata here");
-    }
-
-    #[test]
-    fn names_are_no_markup() {
+    fn names_are_not_read_as_markup() {
         assert_eq!(plain("Z_5 <1> [a]"), "Z\\_5 \\<1> \\[a\\]");
     }
 }

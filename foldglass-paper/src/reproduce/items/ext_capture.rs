@@ -291,12 +291,22 @@ fn draw(records: &Records, scale: Scale) -> String {
     };
     let correlated = |class: &&Class| class.flood.repeat == "9/10";
     let lengths: Vec<&Class> = CLASSES.iter().filter(correlated).collect();
-    page(&[
+    let mut panels = [
         against_length(records, &lengths, smoke),
         against_tau(records, "parity k=9/10 T=8", "(b)", smoke),
         against_repeat(records, smoke),
         against_tau(records, "parity k=3/5 T=8", "(d)", smoke),
-    ])
+    ];
+    // One scale for all panels, which no bar leaves: those of a few runs reach far.
+    let points = panels.iter().flat_map(|panel| &panel.curves);
+    let points = points.flat_map(|curve| &curve.points);
+    let ends = points.map(|point| point.interval.map_or(point.y, |interval| interval.high));
+    let highest = ends.fold(0.45, f64::max).min(1.0);
+    for panel in &mut panels {
+        panel.y.ends[1] = highest;
+        panel.y.step = if highest > 0.6 { 0.2 } else { 0.1 };
+    }
+    page(&panels)
 }
 
 /// A point of a curve.
@@ -326,7 +336,7 @@ fn share_axis() -> Axis {
     }
 }
 
-/// A curve a dynamics, at the paper's temperature or annealed.
+/// One curve per dynamics, at the paper's temperature or annealed.
 fn quenches(records: &Records, classes: &[&Class], x: impl Fn(&Class) -> f64) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (dynamics, look) in Dynamics::ALL.into_iter().zip(LOOKS) {

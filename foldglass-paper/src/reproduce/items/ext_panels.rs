@@ -58,7 +58,7 @@ impl Curve {
 
 /// An axis.
 pub struct Axis {
-    /// What it says.
+    /// The text beside it.
     pub label: &'static str,
     /// Its ends.
     pub ends: [f64; 2],
@@ -123,7 +123,7 @@ pub fn apart(mut curves: Vec<Curve>, step: f64) -> Vec<Curve> {
     curves
 }
 
-/// The panels, two a row, as SVG.
+/// The panels, two per row, as SVG.
 pub fn page(panels: &[Panel]) -> String {
     let scenes: Vec<Scene> = panels.iter().map(Panel::scene).collect();
     panel::grid(&scenes, 2)

@@ -188,7 +188,7 @@ const PAPER_S: Look = Look {
     marker: MarkerShape::Cross,
 };
 
-/// The figure as SVG: a point a seed, a bar at the mean over seeds, and the paper's means.
+/// The figure as SVG: one point per seed, a bar at the mean over seeds, and the paper's means.
 fn draw(records: &Records, _: Scale) -> String {
     let mut plots = Vec::new();
     for (task, (number, look)) in TASKS.into_iter().zip(LOOKS.into_iter().enumerate()) {

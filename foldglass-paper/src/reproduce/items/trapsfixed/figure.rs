@@ -1,5 +1,5 @@
 //! Draws fig:trapsfixed: reward, Bhattacharyya coefficient and null on the left axis, entropy on the
-//! right, a panel a family.
+//! right, one panel per family.
 
 use foldglass::support::stats::{Interval, Summary};
 use kuva::prelude::{MarkerShape, TickFormat};
