@@ -3,6 +3,7 @@
 //! A record states every choice that made it, and nothing that may differ from one execution to
 //! the next. Its class is described in full: a kept code needs no other file.
 
+use foldglass::Symbol;
 use foldglass::model::class::ClassSpec;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,16 @@ pub struct Record {
     pub run: u64,
     /// What it came to.
     pub result: Outcome,
+}
+
+impl Record {
+    /// The actions of the code that the run ended at, or of the greedy code of its policy; none where the record keeps
+    /// neither.
+    pub fn actions(&self) -> Option<Vec<Symbol>> {
+        let mut kept = ["actions", "greedy"].into_iter();
+        let kept = kept.find_map(|key| self.result.get(key))?;
+        serde_json::from_value(kept.clone()).ok()
+    }
 }
 
 /// What stands before the hash that ends a line.

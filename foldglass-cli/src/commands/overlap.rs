@@ -14,7 +14,7 @@ use foldglass::gibbs::overlap::{
     Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
 };
 use foldglass::support::stats::Autocorrelation;
-use foldglass::{Class, ClassSpec, Context};
+use foldglass::{Class, ClassSpec};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;

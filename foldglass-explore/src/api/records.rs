@@ -302,20 +302,13 @@ pub fn point(ask: &Ask<'_>, asked: &PointAsked) -> Result<Value, Refusal> {
             "id": record.id,
             "run": record.run,
             "values": values,
-            "has_code": tokens(record).is_some(),
+            "has_code": record.actions().is_some(),
         })
     };
     Ok(json!({
         "count": runs.len(),
         "runs": runs.iter().take(RUNS).map(row).collect::<Vec<_>>(),
     }))
-}
-
-/// The code that a record keeps.
-fn tokens(record: &Record) -> Option<&Vec<Value>> {
-    let kept = ["actions", "greedy"].iter();
-    kept.filter_map(|key| record.result.get(*key))
-        .find_map(Value::as_array)
 }
 
 #[derive(Deserialize)]
@@ -337,9 +330,8 @@ pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
         .lay_out_within(ask.explorer.allowance)
         .map_err(Error::from)?;
     check_cells(&class)?;
-    let code = tokens(record).map(|tokens| {
-        let tokens: Vec<i64> = tokens.iter().filter_map(Value::as_i64).collect();
-        Code::new(&class, &tokens).map_err(|error| Refusal::unable(error.to_string()))
+    let code = record.actions().map(|actions| {
+        Code::new(&class, &actions).map_err(|error| Refusal::unable(error.to_string()))
     });
     let code = code.transpose()?;
     let known = ask

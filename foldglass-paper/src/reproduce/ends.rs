@@ -213,11 +213,8 @@ fn point<'a>(points: &'a mut Points, record: &Record) -> &'a mut Point {
 
 /// The code that a run ended at.
 fn actions(record: &Record) -> Result<Vec<Symbol>, Error> {
-    let kept = ["actions", "greedy"]
-        .iter()
-        .find_map(|key| record.result.get(*key));
-    let actions = serde_json::from_value(kept.cloned().unwrap_or_default());
-    actions.map_err(|error| Error::Failed(format!("{} has no code: {error}", record.id)))
+    let actions = record.actions();
+    actions.ok_or_else(|| Error::Failed(format!("{} has no code", record.id)))
 }
 
 /// Goes from a code to the nearest higher one, again and again.

@@ -284,7 +284,8 @@ pub fn certify(
             worked = Done::Something;
             let place = format!("endpoint {} of {}", run + 1, codes.len());
             observer.step(run, codes.len(), place);
-            certified::write(&path, class, &[code.clone()], cap, &mut workers, observer)?;
+            let own = std::slice::from_ref(code);
+            certified::write(&path, class, own, cap, &mut workers, observer)?;
         }
         let verdict = known(&path, code, cap, means.allowance).ok_or_else(|| {
             Error::Failed(format!("{} does not hold what was written", path.display()))

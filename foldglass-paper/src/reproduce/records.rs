@@ -143,10 +143,8 @@ impl Recorded {
             |problem: String| Error::Failed(format!("the records of tied chains: {problem}"));
         let class = first.class.lay_out_within(allowance)?;
         let code = |record: &&Record| {
-            let Some(actions) = record.result.get("actions").and_then(Value::as_array) else {
-                return Err(wrong(format!("{} has no code", record.id)));
-            };
-            let actions: Vec<i64> = actions.iter().filter_map(Value::as_i64).collect();
+            let actions = record.actions();
+            let actions = actions.ok_or_else(|| wrong(format!("{} has no code", record.id)))?;
             Code::new(&class, &actions).map_err(|error| wrong(error.to_string()))
         };
         let codes = records.iter().map(code).collect::<Result<_, Error>>()?;

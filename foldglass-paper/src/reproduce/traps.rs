@@ -103,11 +103,8 @@ pub fn is_trapped(record: &Record) -> bool {
 }
 
 fn actions(record: &Record) -> Result<Actions, Error> {
-    let actions = record.result.get("actions").cloned().unwrap_or_default();
-    match serde_json::from_value(actions) {
-        Ok(actions) => Ok(Actions { actions }),
-        Err(error) => Err(Error::Failed(format!("{} has no code: {error}", record.id))),
-    }
+    let actions = record.actions().map(|actions| Actions { actions });
+    actions.ok_or_else(|| Error::Failed(format!("{} has no code", record.id)))
 }
 
 /// Fits a study that starts from traps to those that are there: as many runs as traps, and no runs
