@@ -210,7 +210,8 @@ fn misses(codes: &[Code]) -> Vec<Misses> {
 /// Whether a code answers any input of a length rightly.
 fn answers_any(code: &Code, length: usize) -> bool {
     let class = code.class();
-    class.task().all_inputs(length).any(|x| {
-        code.roll_out(&x)[length - 1] == class.task().fold(&x)
-    })
+    class
+        .task()
+        .all_inputs(length)
+        .any(|x| code.roll_out(&x)[length - 1] == class.task().fold(&x))
 }
