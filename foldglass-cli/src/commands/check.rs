@@ -2,6 +2,7 @@
 
 mod verdicts;
 
+use foldglass::Context;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -92,17 +93,19 @@ impl CheckArgs {
 fn check(path: &Path, means: &Means<'_>) -> Result<Line, Error> {
     let file = Input::read(path)?;
     let found = match claims::read(&file, means.allowance)? {
-        Claims::Path(claim) => match verify(&claim, means.allowance) {
-            Ok(()) => Found::Path {
-                moves: claim.moves.len(),
-                start_exact: claim.start_reward,
-                reward_exact: claim.reward,
-            },
-            Err(PathError::Unchecked(CheckError::TooLarge(error))) => return Err(error.into()),
-            Err(error) => Found::Failure {
-                problem: error.to_string(),
-            },
-        },
+        Claims::Path(claim) => {
+            match verify(&claim, Context::default().with_memory(means.allowance)) {
+                Ok(()) => Found::Path {
+                    moves: claim.moves.len(),
+                    start_exact: claim.start_reward,
+                    reward_exact: claim.reward,
+                },
+                Err(PathError::Unchecked(CheckError::TooLarge(error))) => return Err(error.into()),
+                Err(error) => Found::Failure {
+                    problem: error.to_string(),
+                },
+            }
+        }
         Claims::Verdicts(list) => match verdicts::check(&list, &file.name, means)? {
             Ok(verdicts) => Found::Verdicts { verdicts },
             Err(problem) => Found::Failure { problem },

@@ -1,5 +1,7 @@
 //! Leads a code or a policy to reward one, never lowering it (paper, thm. 4.1, App. B and E).
 
+use foldglass::Context;
+use foldglass::Unwatched;
 use std::io::{self, Write};
 use std::ops::Not;
 use std::path::PathBuf;
@@ -61,7 +63,8 @@ impl EscapeArgs {
         let (code, collapsed) = match table {
             CodeOrPolicy::Code(code) => (code, None),
             CodeOrPolicy::Policy(policy) => {
-                let found = escape::collapse(&policy, self.tolerance, self.class.allowance());
+                let found =
+                    escape::collapse(&policy, self.tolerance, self.class.context(&Unwatched));
                 let found = found.map_err(refuse)?;
                 (found.code.clone(), Some(Collapsed::from(found)))
             }
@@ -70,7 +73,7 @@ impl EscapeArgs {
             let (path, search) = self.walk(code, settings.seed)?;
             (path, Some(search))
         } else {
-            let path = escape::escape(&code, self.class.allowance());
+            let path = escape::escape(&code, self.class.context(&Unwatched));
             (path.map_err(refuse)?, None)
         };
         if let Some(out) = &self.out {
@@ -97,7 +100,12 @@ impl EscapeArgs {
         })?;
         escape::check_cap(self.cap, self.class.allowance())?;
         let observer = Terminal::new();
-        let found = escape::search(counter, self.cap, &mut Stream::new(seed, 0), &observer);
+        let found = escape::search(
+            counter,
+            self.cap,
+            &mut Stream::new(seed, 0),
+            Context::default().with_observer(&observer),
+        );
         let searched = Searched {
             outcome: match found.outcome {
                 Outcome::Optimum => "optimum",

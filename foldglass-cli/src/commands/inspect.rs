@@ -1,6 +1,7 @@
 //! Takes a code apart: steps, aliasing, ignored positions, wrong answers, defended cells (paper, section
 //! 4.2, App. D to G.6).
 
+use foldglass::Unwatched;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -53,7 +54,7 @@ impl InspectArgs {
             let written = replace(path, LABEL, drawing.as_bytes());
             written.map_err(|source| StudyError::write(path, source))?;
         }
-        let defence = anatomy::defence(&code, self.class.allowance())?;
+        let defence = anatomy::defence(&code, self.class.context(&Unwatched))?;
         let limits = Limits {
             inputs: self.most_inputs,
             pairs: MOST_PAIRS,

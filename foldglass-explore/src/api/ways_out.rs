@@ -1,5 +1,6 @@
 //! Leads codes out: escape paths, searches of shelves, the barrier tree (paper, thm. 4.1, App. E and G.6).
 
+use foldglass::Context;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -75,7 +76,10 @@ pub fn escape(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
     library::assumptions(code.class()).map_err(|error| {
         Refusal::unable(error.to_string()).help("certify searches the shelf of a code of any class")
     })?;
-    let path = library::escape(&code, ask.explorer.allowance);
+    let path = library::escape(
+        &code,
+        Context::default().with_memory(ask.explorer.allowance),
+    );
     let path = path.map_err(|error| Refusal::unable(error.to_string()))?;
     Ok(json!({
         "start_reward": Exact::from(&path.start_reward),

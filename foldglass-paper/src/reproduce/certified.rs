@@ -2,11 +2,12 @@
 //!
 //! The check is that of `foldglass check`: it shares nothing with the search but task, class and claim.
 
+use foldglass::Context;
 use std::fs;
 use std::path::Path;
 
 use foldglass::landscape::shelf::{Search, Workers};
-use foldglass::proof::check::verdict::{Effort, Settings, VerdictError, check};
+use foldglass::proof::check::verdict::{Effort, VerdictError, check};
 use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code};
 use foldglass_study::Error as StudyError;
@@ -60,11 +61,10 @@ pub fn certify(
         let mut workers = Workers::new(class, means.threads, means.allowance)?;
         write(path, class, codes, cap, &mut workers, observer)?;
     }
-    let settings = Settings {
-        effort: Effort::All,
-        threads: means.threads,
-        each: means.allowance.shared(means.threads),
-    };
+    let context = Context::default()
+        .with_memory(means.allowance)
+        .with_threads(means.threads)
+        .with_observer(observer);
     for (number, verdict) in read(path, means.allowance)?.iter().enumerate() {
         let failed = |problem: String| {
             Error::Failed(format!("{}: verdict {number}: {problem}", path.display()))
@@ -73,9 +73,9 @@ pub fn certify(
             let found = verdict.finding.name();
             return Err(failed(format!("it is {found}, and should be a trap")));
         }
-        match check(verdict, settings, observer) {
+        match check(verdict, Effort::All, context) {
             Ok(_) => {}
-            Err(VerdictError::Stopped) => return Err(stopped()),
+            Err(VerdictError::Stopped(_)) => return Err(stopped()),
             Err(error) => return Err(failed(error.to_string())),
         }
     }

@@ -14,7 +14,7 @@ use crate::model::class::Group;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::{CountError, Counter};
-use crate::support::memory::Allowance;
+use crate::support::context::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use product::{Factor, product};
@@ -193,8 +193,8 @@ pub struct Defence {
 }
 
 /// Sorts the cells of a code by what single changes do to J.
-pub fn defence(code: &Code, allowance: Allowance) -> Result<Defence, CountError> {
-    let mut counter = Counter::within(code.clone(), allowance)?;
+pub fn defence(code: &Code, context: Context<'_>) -> Result<Defence, CountError> {
+    let mut counter = Counter::within(code.clone(), context.memory)?;
     let mut rewards = vec![0; code.class().q()];
     let mut defence = Defence::default();
     for (cell, consulted) in consulted(code).into_iter().enumerate() {

@@ -28,8 +28,9 @@ use crate::model::class::{Class, Window};
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Kind, Move, Path};
+use crate::support::context::Context;
 use crate::support::exact::Reward;
-use crate::support::memory::{Allowance, TooLarge};
+use crate::support::memory::TooLarge;
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};
 use thiserror::Error;
@@ -131,17 +132,17 @@ pub fn most_moves(q: usize, length: usize) -> u128 {
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
-/// let path = escape(&zero, Allowance::default()).unwrap();
+/// let path = escape(&zero, Context::default()).unwrap();
 /// assert_eq!(path.start_reward.to_string(), "1/2");
 /// assert!(path.reward.is_one());
 /// ```
-pub fn escape(code: &Code, allowance: Allowance) -> Result<Path, EscapeError> {
+pub fn escape(code: &Code, context: Context<'_>) -> Result<Path, EscapeError> {
     let class = code.class();
     assumptions(class)?;
     let (q, length) = (class.q(), class.task().longest());
     let number = class.task().denominator().bit_len() as u128 / 8 + 32;
     let numbers = (q * q * length) as u128 + 2 * most_moves(q, length);
-    allowance.check(
+    context.memory.check(
         &format!("a path of up to {} moves", most_moves(q, length)),
         numbers.checked_mul(number),
     )?;

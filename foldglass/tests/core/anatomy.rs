@@ -2,13 +2,12 @@
 
 use crate::common::problems;
 use dashu_ratio::RBig;
+use foldglass::Context;
 use foldglass::landscape::anatomy::{Cause, Share, aliasing, answers, consulted, defence, product};
 use foldglass::reward::count::reference::reward_by_rollouts;
 use foldglass::support::exact::parse;
 use foldglass::support::stats::Proportion;
-use foldglass::{
-    Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task,
-};
+use foldglass::{Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +91,7 @@ proptest! {
         prop_assume!(class.cells() <= 60);
         let mut stream = Stream::new(seed, 1);
         let code = Code::from_fn(&class, |_| stream.below(class.q() as u32) as Symbol);
-        let found = defence(&code, Allowance::default()).unwrap();
+        let found = defence(&code, Context::default()).unwrap();
         let now = reward_by_rollouts(&code);
         for cell in 0..class.cells() {
             let mut others = Vec::new();

@@ -1,10 +1,11 @@
 //! Compares the flood around a code, and the check of what it claims, with visiting every code.
 
 use crate::common::all::{All, census, class, markov, with_a_hole};
+use foldglass::Context;
 use foldglass::landscape::barrier::{check_cap, way_out};
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::landscape::tree::{Nodes, Tree};
-use foldglass::proof::check::verdict::{Effort, Settings, VerdictError, check};
+use foldglass::proof::check::verdict::{Effort, VerdictError, check};
 use foldglass::proof::claim::{Finding, Standing, Verdict, WayOut};
 use foldglass::support::watch::Stopped;
 use foldglass::{
@@ -45,12 +46,8 @@ fn verdict(workers: &mut Workers, code: &Code, cap: usize) -> Verdict {
 }
 
 fn run(verdict: &Verdict) -> Result<usize, VerdictError> {
-    let settings = Settings {
-        effort: Effort::All,
-        threads: 2,
-        each: Allowance::default(),
-    };
-    check(verdict, settings, &Unwatched).map(|checked| checked.flooded)
+    let context = Context::default().with_threads(2);
+    check(verdict, Effort::All, context).map(|checked| checked.flooded)
 }
 
 fn exact(way: &WayOut) -> usize {

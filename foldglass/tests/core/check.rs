@@ -29,7 +29,7 @@ proptest! {
         let class = problem.class();
         let mut stream = Stream::new(seed, 0);
         let mut code = random_code(&class, &mut stream);
-        let mut rollouts = Rollouts::new(code.clone(), Allowance::default()).unwrap();
+        let mut rollouts = Rollouts::new(code.clone()).unwrap();
         let mut rewards = vec![0; class.q()];
         for _ in 0..6 {
             prop_assert_eq!(rollouts.reward(), by_definition(&code));
@@ -56,7 +56,7 @@ fn all_neighbours_in_the_wide_tied_class_agree_with_the_counts() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
     let class = Class::new(task, Shape::tied(0, 3)).unwrap();
     let code = random_code(&class, &mut Stream::new(5, 0));
-    let mut rollouts = Rollouts::new(code.clone(), Allowance::default()).unwrap();
+    let mut rollouts = Rollouts::new(code.clone()).unwrap();
     let mut all = vec![0; class.cells() * 5];
     for (cell, rewards) in all.chunks_exact_mut(5).enumerate() {
         rollouts.rewards(cell, rewards);
@@ -74,7 +74,7 @@ fn rollouts_that_do_not_fit_are_refused_before_they_are_taken() {
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[60]).unwrap();
     let class = Class::new(task, Shape::untied(0, 0)).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
-    let error = Rollouts::new(code, Allowance::default()).unwrap_err();
+    let error = Rollouts::new(code).unwrap_err();
     assert!(
         error.to_string().contains("rolling out every input"),
         "{error}"
@@ -87,7 +87,7 @@ fn rollouts_take_the_memory_that_is_stated() {
     let class = Class::new(task, Shape::tied(1, 1)).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
     let bytes = bytes(&class).unwrap();
-    let new = |bytes| Rollouts::new(code.clone(), Allowance(bytes));
+    let new = |bytes| Rollouts::within(code.clone(), Allowance(bytes));
     assert!(new(bytes).is_ok());
     assert!(matches!(new(bytes - 1), Err(CheckError::TooLarge(_))));
 }

@@ -1,5 +1,6 @@
 //! Holds the paths of the theorem to its claims: J never falls, ends at 1, within the bound.
 
+use foldglass::Context;
 use foldglass::landscape::escape::{
     EscapeError, Outcome, Standing, assumptions, collapse, escape, most_moves, search,
 };
@@ -9,8 +10,8 @@ use foldglass::proof::claim::{Kind, Path};
 use foldglass::reward::count::{self, Counter};
 use foldglass::support::exact::parse;
 use foldglass::{
-    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
-    Symbol, Task, Unwatched, Window,
+    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream, Symbol, Task,
+    Window,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -51,7 +52,7 @@ fn random_policy(class: &Class, stream: &mut Stream) -> Policy {
 }
 
 fn follow(class: &Class, code: &Code) -> Result<Path, TestCaseError> {
-    let path = escape(code, Allowance::default()).unwrap();
+    let path = escape(code, Context::default()).unwrap();
     let length = class.task().longest();
     prop_assert!(path.reward.is_one());
     prop_assert!(path.moves.len() as u128 <= most_moves(class.q(), length));
@@ -97,7 +98,7 @@ proptest! {
         let code = random_code(&class, &mut stream);
         let path = follow(&class, &code)?;
         if (q as u64).pow(length as u32) <= 50_000 {
-            prop_assert_eq!(verify(&path, Allowance::default()), Ok(()));
+            prop_assert_eq!(verify(&path, Context::default()), Ok(()));
         }
     }
 }
@@ -112,7 +113,7 @@ fn the_checker_follows_paths_of_the_largest_inputs_it_lists_and_beyond() {
         );
         let code = random_code(&class, &mut Stream::new(8, 0));
         let path = follow(&class, &code).unwrap();
-        assert_eq!(verify(&path, Allowance::default()), Ok(()));
+        assert_eq!(verify(&path, Context::default()), Ok(()));
     }
 }
 
@@ -135,12 +136,7 @@ fn a_solved_code_needs_no_move() {
         let x = key.x[0].unwrap();
         key.y[0].map_or(x, |y| class.task().square().multiply(y, x))
     });
-    assert!(
-        escape(&fold, Allowance::default())
-            .unwrap()
-            .moves
-            .is_empty()
-    );
+    assert!(escape(&fold, Context::default()).unwrap().moves.is_empty());
 }
 
 #[test]
@@ -148,7 +144,7 @@ fn a_path_with_one_thing_changed_is_refused() {
     let class = class(LatinSquare::paper(), &InputLaw::Uniform, 4);
     let paths = (0..).map(|seed| {
         let code = random_code(&class, &mut Stream::new(seed, 0));
-        escape(&code, Allowance::default()).unwrap()
+        escape(&code, Context::default()).unwrap()
     });
     let kinds = [
         Kind::Consolidate,
@@ -162,7 +158,7 @@ fn a_path_with_one_thing_changed_is_refused() {
     };
     let path = paths.into_iter().take(1000).find(has_all);
     let path = path.expect("a path with moves of every kind");
-    let check = |path: &Path| verify(path, Allowance::default());
+    let check = |path: &Path| verify(path, Context::default());
     let one = Reward::new(1u32, 625u32);
     let more = |reward: &Reward| Reward::from(reward.ratio() + one.ratio());
     let less = |reward: &Reward| Reward::from(reward.ratio() - one.ratio());
@@ -236,7 +232,7 @@ fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
     let mut refused = BTreeMap::new();
     for seed in 0..12 {
         let mut code = random_code(&class, &mut Stream::new(seed, 0));
-        let path = escape(&code, Allowance::default()).unwrap();
+        let path = escape(&code, Context::default()).unwrap();
         let mut before = path.start_reward.clone();
         for (n, m) in path.moves.iter().enumerate() {
             let is_raised = m.reward > before;
@@ -252,7 +248,7 @@ fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
                 };
                 let mut other = path.clone();
                 other.moves[n].kind = kind;
-                match verify(&other, Allowance::default()) {
+                match verify(&other, Context::default()) {
                     Ok(()) => assert!(is_true, "move {n} as {kind:?}"),
                     Err(PathError::Kind {
                         number, kind: said, ..
@@ -275,7 +271,7 @@ fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
 fn kinds_are_checked_where_inputs_are_too_many_to_list_too() {
     let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 140);
     let code = random_code(&class, &mut Stream::new(3, 0));
-    let path = escape(&code, Allowance::default()).unwrap();
+    let path = escape(&code, Context::default()).unwrap();
     let rewards = || {
         [&path.start_reward]
             .into_iter()
@@ -286,7 +282,7 @@ fn kinds_are_checked_where_inputs_are_too_many_to_list_too() {
     let refused = |kind| {
         let mut other = path.clone();
         other.moves[raising].kind = Some(kind);
-        verify(&other, Allowance::default()).unwrap_err()
+        verify(&other, Context::default()).unwrap_err()
     };
     for (kind, why) in [
         (Kind::Prepare, "an input consults the cell"),
@@ -339,16 +335,26 @@ fn a_search_tells_what_it_found() {
     let class = Class::new(task, Shape::untied(1, 1)).unwrap();
     let start = |code: &Code| Counter::new(code.clone()).unwrap();
     let zero = Code::from_fn(&class, |_| 0);
-    let found = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), &Unwatched);
+    let found = search(
+        start(&zero),
+        1_000_000,
+        &mut Stream::new(1, 0),
+        Context::default(),
+    );
     assert_eq!(found.outcome, Outcome::Optimum);
-    assert_eq!(verify(&found.path, Allowance::default()), Ok(()));
+    assert_eq!(verify(&found.path, Context::default()), Ok(()));
     assert_eq!(
         found.path.moves.last().map(|m| m.kind),
         Some(Some(Kind::Raise))
     );
-    let none = search(start(&zero), 0, &mut Stream::new(1, 0), &Unwatched);
+    let none = search(start(&zero), 0, &mut Stream::new(1, 0), Context::default());
     assert_eq!((none.outcome, none.path.moves.len()), (Outcome::Stuck, 0));
-    let again = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), &Unwatched);
+    let again = search(
+        start(&zero),
+        1_000_000,
+        &mut Stream::new(1, 0),
+        Context::default(),
+    );
     assert_eq!(found, again);
 }
 
@@ -365,7 +371,7 @@ fn a_mixture_of_equal_codes_collapses_without_a_change_of_reward() {
     for &cell in &unseen {
         policy.set_row(cell, &[0.5, 0.25, 0.25]).unwrap();
     }
-    let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+    let found = collapse(&policy, 1e-12, Context::default()).unwrap();
     assert_eq!(found.segments.len(), unseen.len());
     assert!(found.deviation <= 1e-15 && (found.start - reward).abs() <= 1e-15);
     assert_eq!((found.standing, &found.code), (Standing::Level, &zero));
@@ -380,7 +386,7 @@ fn any_policy_climbs_to_a_code() {
         let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
         let class = Class::new(task, shape).unwrap();
         let policy = random_policy(&class, &mut Stream::new(seed as u64, 0));
-        let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+        let found = collapse(&policy, 1e-12, Context::default()).unwrap();
         assert!(matches!(found.standing, Standing::Ascends(ascent) if ascent.gain > 0.0));
         assert_eq!(found.segments.len(), class.cells());
         assert!(found.drop <= 1e-12);
@@ -400,18 +406,18 @@ fn any_policy_climbs_to_a_code() {
     }
     let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
     let class = Class::new(task, Shape::tied(0, 0)).unwrap();
-    let refused = collapse(&Policy::uniform(&class), 1e-12, Allowance::default());
+    let refused = collapse(&Policy::uniform(&class), 1e-12, Context::default());
     assert_eq!(refused, Err(EscapeError::Tied));
 }
 
 #[test]
 fn a_policy_that_no_cell_raises_may_be_a_saddle() {
     let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
-    let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
+    let found = collapse(&Policy::uniform(&class), 1e-12, Context::default()).unwrap();
     assert!(matches!(found.standing, Standing::Saddle(reward) if reward > 0.5));
     // Two codes of equal reward that differ where it does not matter: no saddle.
     let mut policy = Policy::deterministic(&Code::from_fn(&class, |_| 0));
     policy.set_row(9, &[0.5, 0.5]).unwrap();
-    let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+    let found = collapse(&policy, 1e-12, Context::default()).unwrap();
     assert_eq!((found.standing, found.segments.len()), (Standing::Level, 1));
 }

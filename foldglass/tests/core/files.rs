@@ -1,5 +1,6 @@
 //! Reads codes, policies and claims back from what files hold, and refuses everything else.
 
+use foldglass::Context;
 use foldglass::landscape::escape::{escape, search};
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::model::policy::{CODE_FORMAT, CodeForm, POLICY_FORMAT, PolicyForm};
@@ -88,14 +89,14 @@ fn paths_survive_their_files() {
     for seed in 0..5 {
         let code = random_code(&tied, seed);
         let counter = Counter::new(code).unwrap();
-        let walked = search(counter, 1000, &mut Stream::new(seed, 1), &Unwatched).path;
+        let walked = search(counter, 1000, &mut Stream::new(seed, 1), Context::default()).path;
         let code = random_code(&plain, seed);
-        for path in [escape(&code, Allowance::default()).unwrap(), walked] {
+        for path in [escape(&code, Context::default()).unwrap(), walked] {
             let text = serde_json::to_string(&PathForm::from(&path)).unwrap();
             let read: PathForm = serde_json::from_str(&text).unwrap();
             let read = read.path(Allowance::default()).unwrap();
             assert_eq!(read, path);
-            assert_eq!(verify(&read, Allowance::default()), Ok(()));
+            assert_eq!(verify(&read, Context::default()), Ok(()));
         }
     }
 }
@@ -131,7 +132,7 @@ fn claims_have_the_documented_form() {
     let spec = "{\"square\":[[0,1],[1,0]],\"lengths\":[1],\"window\":[0,0],\"tied\":false,\
                 \"memory\":1,\"inputs\":\"uniform\"}";
     let zero = Code::from_fn(&class, |_| 0);
-    let path = escape(&zero, Allowance::default()).unwrap();
+    let path = escape(&zero, Context::default()).unwrap();
     let text = serde_json::to_string(&PathForm::from(&path)).unwrap();
     let expected = format!(
         "{{\"format\":\"foldglass-path/1\",\"class\":{spec},\"actions\":[0,0],\
@@ -188,7 +189,7 @@ fn claims_have_the_documented_form() {
 #[test]
 fn a_file_that_is_no_path_is_refused_with_its_place() {
     let class = class(InputLaw::Uniform, &[3], Shape::untied(0, 0));
-    let path = escape(&Code::from_fn(&class, |_| 0), Allowance::default()).unwrap();
+    let path = escape(&Code::from_fn(&class, |_| 0), Context::default()).unwrap();
     assert!(path.moves.len() > 1);
     let file = serde_json::to_value(PathForm::from(&path)).unwrap();
     assert_eq!((read_path(&file), class.cells()), (Ok(path), 10));

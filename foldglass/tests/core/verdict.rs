@@ -3,10 +3,12 @@
 
 use crate::common::neighbours::neighbours;
 use crate::common::rewards::Rewards;
+use foldglass::Context;
 use foldglass::landscape::shelf::{Search, Workers};
-use foldglass::proof::check::verdict::{Checked, Effort, Settings, VerdictError, check};
+use foldglass::proof::check::verdict::{Checked, Effort, VerdictError, check};
 use foldglass::proof::claim::{Finding, Kind, Move, Node, Verdict};
 use foldglass::support::exact::parse;
+use foldglass::support::watch::Stopped;
 use foldglass::{
     Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
     Unwatched,
@@ -105,16 +107,8 @@ fn search(class: &Class, code: &Code, cap: usize) -> Verdict {
     search.finish().unwrap().verdict
 }
 
-fn settings(effort: Effort, threads: usize) -> Settings {
-    Settings {
-        effort,
-        threads,
-        each: Allowance::default(),
-    }
-}
-
 fn run(verdict: &Verdict, effort: Effort, threads: usize) -> Result<Checked, VerdictError> {
-    check(verdict, settings(effort, threads), &Unwatched)
+    check(verdict, effort, Context::default().with_threads(threads))
 }
 
 /// All nodes that differ from one in one number.
@@ -325,8 +319,13 @@ fn a_check_can_be_stopped() {
             ControlFlow::Break(())
         }
     };
-    let error = check(&verdict, settings(Effort::All, 2), &stop).unwrap_err();
-    assert_eq!(error, VerdictError::Stopped);
+    let error = check(
+        &verdict,
+        Effort::All,
+        Context::default().with_threads(2).with_observer(&stop),
+    )
+    .unwrap_err();
+    assert_eq!(error, VerdictError::Stopped(Stopped));
 }
 
 /// Codes of a shelf in the order of a search, up to the first that has an exit and one more, called

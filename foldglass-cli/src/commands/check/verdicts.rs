@@ -1,8 +1,9 @@
 //! Checks the verdicts of a file one after the other.
 
+use foldglass::Context;
 use std::collections::BTreeMap;
 
-use foldglass::proof::check::verdict::{self, Effort, Settings, VerdictError};
+use foldglass::proof::check::verdict::{self, Effort, VerdictError};
 use foldglass::proof::check::{self, CheckError};
 use foldglass::proof::claim::Verdict;
 use foldglass::support::memory::TooLarge;
@@ -45,11 +46,10 @@ pub fn check(
     let asked = threads(means.threads, usize::MAX);
     let fit = fitting(asked, what, check::bytes(class), means.allowance);
     let threads = fit.map_err(|error| too_large(file, error))?;
-    let settings = Settings {
-        effort: means.effort,
-        threads,
-        each: means.allowance.shared(threads),
-    };
+    let context = Context::default()
+        .with_memory(means.allowance)
+        .with_threads(threads)
+        .with_observer(means.observer);
     let mut lines = Vec::with_capacity(list.len());
     let codes = |verdict: &Verdict| verdict.finding.nodes().len() + 1;
     let costs = list.iter().map(|verdict| codes(verdict) as f64);
@@ -58,7 +58,7 @@ pub fn check(
         means
             .observer
             .part(number, format!("{file}: verdict {number}"));
-        match verdict::check(verdict, settings, means.observer) {
+        match verdict::check(verdict, means.effort, context) {
             Ok(verdict::Checked {
                 codes: counted,
                 looked_at,
@@ -75,7 +75,7 @@ pub fn check(
                     flooded,
                 });
             }
-            Err(VerdictError::Stopped) => {
+            Err(VerdictError::Stopped(_)) => {
                 return Err(Error::Stopped(format!(
                     "interrupted at verdict {number} of {}: {file} is not checked",
                     list.len()

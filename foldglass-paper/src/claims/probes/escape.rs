@@ -1,5 +1,6 @@
 //! Leads random codes and policies to reward 1, and has the paths checked (paper, thm. 4.1, App. B, E).
 
+use foldglass::Context;
 use foldglass::dynamics::chain::{self, Chains, random_code};
 use foldglass::landscape::anatomy::defence;
 use foldglass::landscape::escape::{Standing, collapse, escape, most_moves};
@@ -9,7 +10,7 @@ use foldglass::proof::claim::{Kind, Path};
 use foldglass::reward::count::Counter;
 use foldglass::support::exact::parse;
 use foldglass::{
-    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
+    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
     reward::count,
 };
 use serde::{Deserialize, Serialize};
@@ -19,11 +20,11 @@ use crate::claims::Bench;
 use crate::error::Error;
 
 fn path_of(code: &Code) -> Result<Path, Error> {
-    escape(code, Allowance::default()).map_err(|error| Error::Failed(error.to_string()))
+    escape(code, Context::default()).map_err(|error| Error::Failed(error.to_string()))
 }
 
 fn is_good(path: &Path) -> bool {
-    path.reward.is_one() && verify(path, Allowance::default()).is_ok()
+    path.reward.is_one() && verify(path, Context::default()).is_ok()
 }
 
 /// What [`codes`] finds.
@@ -193,12 +194,12 @@ pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
             InitialLaw::UNorm.draw(&mut stream, &mut row);
             policy.set_row(cell, &row).expect("a row of probabilities");
         }
-        let found = collapse(&policy, 1e-12, Allowance::default()).map_err(refuse)?;
+        let found = collapse(&policy, 1e-12, Context::default()).map_err(refuse)?;
         drop = drop.max(found.drop);
         arrived += u64::from(is_good(&path_of(&found.code)?));
     }
     let uniform = Policy::uniform(&class);
-    let found = collapse(&uniform, 1e-12, Allowance::default()).map_err(refuse)?;
+    let found = collapse(&uniform, 1e-12, Context::default()).map_err(refuse)?;
     let mut evaluator = Evaluator::new(&class)?;
     let reward = evaluator.evaluate(&uniform);
     let gains = (0..class.cells()).map(|cell| {
@@ -280,7 +281,7 @@ fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread
             .filter(|&cell| !policy.row(cell).contains(&1.0))
             .filter(visited)
             .collect();
-        let found = collapse(&policy, 1e-12, Allowance::default()).map_err(refuse)?;
+        let found = collapse(&policy, 1e-12, Context::default()).map_err(refuse)?;
         spread.maxima += u64::from(start > 1.0 - 1e-12 && found.standing == Standing::Level);
         spread.mixed = spread.mixed.min(mixed.len() as u64);
         spread.deviation = spread.deviation.max(found.deviation);
@@ -305,7 +306,7 @@ fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread
             spread.compatible_same += u64::from(count::reward(&code).is_one());
         }
         let read = with_first_steps_mixed(&class, &names, true, stream);
-        let found = collapse(&read, 1e-12, Allowance::default()).map_err(refuse)?;
+        let found = collapse(&read, 1e-12, Context::default()).map_err(refuse)?;
         spread.read_deviation = spread.read_deviation.min(found.deviation);
     }
     Ok(spread)
@@ -447,7 +448,7 @@ pub fn defended(bench: &Bench) -> Result<Option<Defended>, Error> {
         if count::reward(&code).is_one() {
             continue;
         }
-        let found = defence(&code, Allowance::default())?;
+        let found = defence(&code, Context::default())?;
         codes += 1;
         strict += u64::from(found.neutral.is_empty());
         all_consulted += u64::from(found.unconsulted.is_empty());
@@ -503,7 +504,7 @@ mod tests {
             let mixed = (0..class.cells()).filter(|&cell| !policy.row(cell).contains(&1.0));
             let mut consulted = mixed.filter(|&cell| evaluator.visits(cell) > 0.0);
             assert!(consulted.next().is_some());
-            let found = collapse(&policy, 1e-12, Allowance::default()).unwrap();
+            let found = collapse(&policy, 1e-12, Context::default()).unwrap();
             assert_eq!((reward - 1.0).abs() < 1e-12, level);
             assert_eq!(found.standing == Standing::Level, level);
             assert_eq!(found.deviation < 1e-12, level);

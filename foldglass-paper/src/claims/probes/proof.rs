@@ -1,12 +1,13 @@
 //! Carries out the steps of the proof of App. E on codes, and what breaks them (paper, App. E).
 
+use foldglass::Context;
 use std::collections::BTreeSet;
 
 use foldglass::dynamics::chain::random_code;
 use foldglass::landscape::escape::escape;
 use foldglass::model::policy::InitialLaw;
 use foldglass::proof::claim::{Kind, Path};
-use foldglass::{Allowance, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol};
+use foldglass::{Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::class;
@@ -88,7 +89,7 @@ fn collides(pairs: &BTreeSet<(usize, usize)>) -> bool {
 }
 
 fn path_of(code: &Code) -> Result<Path, Error> {
-    escape(code, Allowance::default()).map_err(|error| Error::Failed(error.to_string()))
+    escape(code, Context::default()).map_err(|error| Error::Failed(error.to_string()))
 }
 
 impl Steps {

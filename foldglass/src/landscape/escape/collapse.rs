@@ -10,7 +10,7 @@ use crate::model::policy::{Code, Policy};
 use crate::model::quasigroup::Symbol;
 use crate::reward::count;
 use crate::reward::evaluate::Evaluator;
-use crate::support::memory::Allowance;
+use crate::support::context::Context;
 use crate::support::stream::Stream;
 
 /// A direction in which J rises.
@@ -79,20 +79,20 @@ pub struct Collapse {
 /// use foldglass::{Allowance, ClassSpec, LatinSquare, Policy, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let found = collapse(&Policy::uniform(&class), 1e-12, Allowance::default()).unwrap();
+/// let found = collapse(&Policy::uniform(&class), 1e-12, Context::default()).unwrap();
 /// assert_eq!(found.segments.len(), class.cells());
 /// assert!(matches!(found.standing, Standing::Saddle(_)));
 /// ```
 pub fn collapse(
     policy: &Policy,
     tolerance: f64,
-    allowance: Allowance,
+    context: Context<'_>,
 ) -> Result<Collapse, EscapeError> {
     let class = policy.class();
     if class.shape().tied {
         return Err(EscapeError::Tied);
     }
-    let mut evaluator = Evaluator::within(class, allowance)?;
+    let mut evaluator = Evaluator::within(class, context.memory)?;
     let mut policy = policy.clone();
     let start = evaluator.evaluate(&policy);
     let standing = standing(&evaluator, &policy, start, tolerance);

@@ -4,10 +4,11 @@
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Kind, Move, Path};
 use crate::reward::count::Counter;
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::stream::Stream;
-use crate::support::watch::{Asking, Observer, Progress};
+use crate::support::watch::{Asking, Progress};
 use std::cell::Cell;
 
 /// How far a search came.
@@ -33,9 +34,9 @@ pub struct Search {
 }
 
 /// Refuses a cap whose moves may not fit: every proposal may be one that leaves J as it is.
-pub fn check_cap(cap: u64, allowance: Allowance) -> Result<(), TooLarge> {
+pub fn check_cap(cap: u64, memory: Allowance) -> Result<(), TooLarge> {
     let needed = u128::from(cap).checked_mul(size_of::<Made>() as u128);
-    allowance.check(&format!("a walk of {cap} proposals"), needed)
+    memory.check(&format!("a walk of {cap} proposals"), needed)
 }
 
 /// A change that was made: its cell, what it was and is, its kind, and the numerator of J then.
@@ -53,15 +54,10 @@ type Made = (usize, Symbol, Symbol, Kind, u128);
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let counter = Counter::new(zero).unwrap();
-/// let found = search(counter, 100_000, &mut Stream::new(1, 0), &Unwatched);
+/// let found = search(counter, 100_000, &mut Stream::new(1, 0), Context::default());
 /// assert_eq!(found.outcome, Outcome::Optimum);
 /// ```
-pub fn search(
-    mut counter: Counter,
-    cap: u64,
-    stream: &mut Stream,
-    observer: &dyn Observer,
-) -> Search {
+pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream, context: Context<'_>) -> Search {
     let (cells, q) = (counter.class().cells() as u32, counter.class().q() as u32);
     let (start, first) = (counter.code().clone(), counter.reward());
     let denominator = counter.denominator();
@@ -70,7 +66,7 @@ pub fn search(
     let (mut raised, proposals) = (0, Cell::new(0));
     let mut rewards = vec![0; q as usize];
     let question = || {
-        observer.hear(Progress {
+        context.observer.hear(Progress {
             unit: "proposals",
             done: proposals.get(),
             all: Some(cap),

@@ -5,6 +5,7 @@ use super::{CheckError, Rollouts};
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Kind, Move, Path};
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
 use thiserror::Error;
@@ -95,7 +96,7 @@ enum Engine {
 }
 
 impl Engine {
-    fn new(code: &Code, allowance: Allowance) -> Result<Engine, CheckError> {
+    fn new(code: &Code, memory: Allowance) -> Result<Engine, CheckError> {
         let class = code.class();
         let task = class.task();
         let length = task.longest();
@@ -106,7 +107,7 @@ impl Engine {
         if wide || steps.is_none_or(|steps| steps > MOST_STEPS) {
             return Ok(Engine::Forward(Forward::new(code.clone())));
         }
-        Rollouts::new(code.clone(), allowance).map(Engine::Rollouts)
+        Rollouts::within(code.clone(), memory).map(Engine::Rollouts)
     }
 
     fn code(&self) -> &Code {
@@ -146,20 +147,20 @@ impl Engine {
 /// ```
 /// use foldglass::proof::check::path::verify;
 /// use foldglass::landscape::escape::escape;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
-/// let mut path = escape(&zero, Allowance::default()).unwrap();
-/// assert_eq!(verify(&path, Allowance::default()), Ok(()));
+/// let mut path = escape(&zero, Context::default()).unwrap();
+/// assert_eq!(verify(&path, Context::default()), Ok(()));
 /// path.moves.remove(0);
-/// assert!(verify(&path, Allowance::default()).is_err());
+/// assert!(verify(&path, Context::default()).is_err());
 /// ```
 ///
 /// # Panics
 /// If a move has a cell or an action that the class has not.
-pub fn verify(path: &Path, allowance: Allowance) -> Result<(), PathError> {
-    let mut engine = Engine::new(&path.start, allowance)?;
+pub fn verify(path: &Path, context: Context<'_>) -> Result<(), PathError> {
+    let mut engine = Engine::new(&path.start, context.memory)?;
     let mut reward = engine.reward();
     if reward != path.start_reward {
         return Err(PathError::Start {

@@ -42,7 +42,7 @@ struct Length {
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let mut rollouts = Rollouts::new(copy, Allowance::default()).unwrap();
+/// let mut rollouts = Rollouts::new(copy).unwrap();
 /// assert_eq!((rollouts.reward(), rollouts.denominator()), (4, 8));
 /// let mut rewards = [0; 2];
 /// rollouts.rewards(9, &mut rewards);
@@ -81,13 +81,18 @@ pub fn bytes(class: &Class) -> Option<u128> {
 
 impl Rollouts {
     /// Rolls out every input of a code, if the memory that takes is allowed.
-    pub fn new(code: Code, allowance: Allowance) -> Result<Rollouts, CheckError> {
+    pub fn new(code: Code) -> Result<Rollouts, CheckError> {
+        Rollouts::within(code, Allowance::default())
+    }
+
+    /// Lists them within this memory.
+    pub fn within(code: Code, memory: Allowance) -> Result<Rollouts, CheckError> {
         let class = &code.class().clone();
         let what = format!(
             "rolling out every input of a class of {} cells",
             class.cells()
         );
-        allowance.check(&what, bytes(class))?;
+        memory.check(&what, bytes(class))?;
         let denominator = class.task().denominator();
         let bits = denominator.bit_len();
         let denominator = u128::try_from(denominator).map_err(|_| CheckError::TooFine { bits })?;

@@ -22,9 +22,10 @@ use super::Rollouts;
 use crate::model::class::Class;
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Finding, Kind, Move, Node, Verdict};
+use crate::support::context::Context;
 use crate::support::exact::Reward;
-use crate::support::memory::Allowance;
-use crate::support::watch::{Observer, Tally};
+use crate::support::watch::Stopped;
+use crate::support::watch::Tally;
 use codes::Codes;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,17 +41,6 @@ pub enum Effort {
     All,
 }
 
-/// How a check is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// How much of a bounded shelf is looked at.
-    pub effort: Effort,
-    /// Threads, at least 1.
-    pub threads: usize,
-    /// The memory that each may take.
-    pub each: Allowance,
-}
-
 /// What a check went through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
@@ -62,42 +52,40 @@ pub struct Checked {
     pub flooded: usize,
 }
 
-/// Checks a verdict; the observer hears how many codes were gone through, of how many.
+/// Checks a verdict; the observer hears how many codes were gone through, of how many. Each thread takes its
+/// share of the memory.
 ///
 /// ```
-/// use foldglass::proof::check::verdict::{Effort, Settings, check};
+/// use foldglass::prelude::*;
+/// use foldglass::proof::check::verdict::{Effort, check};
 /// use foldglass::proof::claim::{Finding, Verdict};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Reward, Shape, Unwatched};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let (effort, threads, each) = (Effort::All, 1, Allowance::default());
-/// let settings = Settings { effort, threads, each };
 /// let mut verdict = Verdict {
 ///     start: Code::new(&class, &[0, 1]).unwrap(),
 ///     reward: Reward::ONE,
 ///     finding: Finding::Optimal,
 ///     way_out: None,
 /// };
-/// assert!(check(&verdict, settings, &Unwatched).is_ok());
+/// assert!(check(&verdict, Effort::All, Context::default()).is_ok());
 /// verdict.start = Code::new(&class, &[1, 1]).unwrap();
-/// let error = check(&verdict, settings, &Unwatched).unwrap_err();
+/// let error = check(&verdict, Effort::All, Context::default()).unwrap_err();
 /// assert_eq!(error.to_string(), "J of the code is 1/2, not 1/1");
 /// ```
 ///
 /// # Panics
-/// If a cell or action of a move is none of the class, or there are no threads.
+/// If a cell or action of a move is none of the class.
 pub fn check(
     verdict: &Verdict,
-    settings: Settings,
-    observer: &dyn Observer,
+    effort: Effort,
+    context: Context<'_>,
 ) -> Result<Checked, VerdictError> {
-    assert!(settings.threads > 0, "at least one thread");
-    let rollouts = Rollouts::new(verdict.start.clone(), settings.each)?;
+    let rollouts = Rollouts::within(verdict.start.clone(), context.each().memory)?;
     check_reward(&rollouts, &verdict.reward, || "the code".to_owned())?;
-    let checked = check_finding(verdict, &rollouts, settings, observer)?;
+    let checked = check_finding(verdict, &rollouts, effort, context)?;
     let flooded = match &verdict.way_out {
         Some(_) if verdict.finding == Finding::Optimal => return Err(VerdictError::Optimal),
-        Some(way) => way_out::check(&rollouts, way, settings, observer)?,
+        Some(way) => way_out::check(&rollouts, way, context)?,
         None => 0,
     };
     Ok(Checked { flooded, ..checked })
@@ -107,8 +95,8 @@ pub fn check(
 fn check_finding(
     verdict: &Verdict,
     rollouts: &Rollouts,
-    settings: Settings,
-    observer: &dyn Observer,
+    effort: Effort,
+    context: Context<'_>,
 ) -> Result<Checked, VerdictError> {
     let class = verdict.start.class();
     let is_one = rollouts.reward() == rollouts.denominator();
@@ -133,7 +121,7 @@ fn check_finding(
         }
     };
     let codes = Codes::new(class, &verdict.start, nodes, beyond)?;
-    let looked_at = match (beyond, settings.effort) {
+    let looked_at = match (beyond, effort) {
         (Some(_), Effort::Sample(most)) => most.min(nodes.len() + 1),
         _ => nodes.len() + 1,
     };
@@ -145,7 +133,7 @@ fn check_finding(
         looked_at,
         codes,
     };
-    shelf.check(rollouts, settings.threads, observer)?;
+    shelf.check(rollouts, context)?;
     Ok(Checked {
         codes: shelf.codes.len(),
         looked_at,
@@ -252,13 +240,8 @@ struct Shelf<'a> {
 
 impl Shelf<'_> {
     /// Checks all codes; of several that fail the first is reported.
-    fn check(
-        &self,
-        rollouts: &Rollouts,
-        threads: usize,
-        observer: &dyn Observer,
-    ) -> Result<(), VerdictError> {
-        let tally = Tally::new(observer, "codes", Some(self.codes.len() as u64));
+    fn check(&self, rollouts: &Rollouts, context: Context<'_>) -> Result<(), VerdictError> {
+        let tally = Tally::new(context.observer, "codes", Some(self.codes.len() as u64));
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = AtomicBool::new(false);
         let failed: Mutex<Option<(usize, VerdictError)>> = Mutex::new(None);
@@ -284,13 +267,13 @@ impl Shelf<'_> {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 0..threads {
+            for _ in 0..context.threads {
                 scope.spawn(work);
             }
         });
         match failed.into_inner().expect("no panic") {
             Some((_, error)) => Err(error),
-            None if done.into_inner() < self.codes.len() => Err(VerdictError::Stopped),
+            None if done.into_inner() < self.codes.len() => Err(Stopped.into()),
             None => Ok(()),
         }
     }

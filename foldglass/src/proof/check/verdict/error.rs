@@ -2,6 +2,7 @@
 
 use crate::model::quasigroup::Symbol;
 use crate::proof::check::CheckError;
+use crate::support::watch::Stopped;
 use thiserror::Error;
 
 /// A verdict that does not hold, or that could not be checked.
@@ -142,9 +143,9 @@ pub enum VerdictError {
         /// What there is, as far as it was counted.
         found: usize,
     },
-    /// It was told to stop.
-    #[error("the check was stopped before its end")]
-    Stopped,
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
     /// It cannot be checked here.
     #[error(transparent)]
     Check(#[from] CheckError),

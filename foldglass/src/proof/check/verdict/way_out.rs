@@ -5,11 +5,13 @@
 //! - An exact one: all codes that can be reached while J is less than the height below the start's are
 //!   gone through anew. They are as many as stated, and no change of any leads above the start.
 
-use super::{Settings, VerdictError, ratio, reward};
+use super::{VerdictError, ratio, reward};
 use crate::model::quasigroup::Symbol;
 use crate::proof::check::{CheckError, Rollouts};
 use crate::proof::claim::{Standing, WayOut};
-use crate::support::watch::{Observer, Tally};
+use crate::support::context::Context;
+use crate::support::watch::Stopped;
+use crate::support::watch::Tally;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,8 +26,7 @@ const BYTES: u128 = 256;
 pub(super) fn check(
     start: &Rollouts,
     way: &WayOut,
-    settings: Settings,
-    observer: &dyn Observer,
+    context: Context<'_>,
 ) -> Result<usize, VerdictError> {
     let height = follow(&mut start.clone(), way)?;
     let Standing::Exact { codes } = way.standing else {
@@ -37,11 +38,7 @@ pub(super) fn check(
         height,
         codes,
     };
-    let found = if height == 0 {
-        0
-    } else {
-        flood.run(settings, observer)?
-    };
+    let found = if height == 0 { 0 } else { flood.run(context)? };
     if found != codes {
         return Err(VerdictError::Flooded {
             claimed: codes,
@@ -107,17 +104,21 @@ struct Flood<'a> {
 impl Flood<'_> {
     /// Goes through the codes, those one change further each time; gives their number, or one more
     /// than there should be.
-    fn run(&self, settings: Settings, observer: &dyn Observer) -> Result<usize, VerdictError> {
+    fn run(&self, context: Context<'_>) -> Result<usize, VerdictError> {
         let what = format!("going through a flood of {} codes again", self.codes);
         let needed = (self.codes as u128).checked_mul(BYTES);
-        let allowed = settings.each.check(&what, needed);
+        let allowed = context.each().memory.check(&what, needed);
         allowed.map_err(CheckError::TooLarge)?;
         let none: Differences = Arc::new([]);
         let mut known = HashSet::from([none.clone()]);
         let mut layer = vec![none];
-        let tally = Tally::new(observer, "codes of a flood", Some(self.codes as u64));
+        let tally = Tally::new(
+            context.observer,
+            "codes of a flood",
+            Some(self.codes as u64),
+        );
         while !layer.is_empty() {
-            let found = self.around(&layer, settings.threads, &tally)?;
+            let found = self.around(&layer, context.threads, &tally)?;
             layer = Vec::new();
             for differences in found {
                 if known.insert(differences.clone()) {
@@ -149,7 +150,7 @@ impl Flood<'_> {
                 };
                 let own = self.around_one(&mut rollouts, code);
                 let own = match tally.add(1).is_break() {
-                    true => own.and(Err(VerdictError::Stopped)),
+                    true => own.and(Err(Stopped.into())),
                     false => own,
                 };
                 stopped.fetch_or(own.is_err(), Ordering::Relaxed);
