@@ -8,12 +8,12 @@
 use crate::backend::{Backend, BackendError};
 use crate::batch::Batch;
 use crate::lesson::{Lesson, LessonError, all_inputs};
-use dashu_int::UBig;
 use foldglass::model::class::Class;
 use foldglass::model::policy::Code;
 use foldglass::model::task::Task;
 use foldglass::reward::count::reward;
 use foldglass::support::exact::Reward;
+use foldglass::support::exact::UBig;
 use thiserror::Error;
 
 /// A network as a code of a class.

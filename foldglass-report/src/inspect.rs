@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use dashu_ratio::RBig;
 use foldglass::landscape::anatomy::{self, Aliased, Cause, Defence, Share, StepAnatomy, Wrong};
 use foldglass::landscape::ignored::{ignored, pairs};
+use foldglass::support::exact::RBig;
 use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, reward::count};
 use serde::Serialize;
 use serde_json::Value;

@@ -43,6 +43,23 @@ pub struct Options {
     pub allowance: Allowance,
 }
 
+impl Options {
+    /// The whole study, recorded in a directory, on all threads, within 8 GiB, saved every 30 seconds.
+    pub fn new(out: impl Into<PathBuf>) -> Options {
+        let Context {
+            memory, threads, ..
+        } = Context::default();
+        Options {
+            out: out.into(),
+            base: PathBuf::new(),
+            shard: Shard::WHOLE,
+            threads,
+            checkpoint_every: Duration::from_secs(30),
+            allowance: memory,
+        }
+    }
+}
+
 /// What an execution came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Executed {

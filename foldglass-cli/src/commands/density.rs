@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use dashu_int::UBig;
 use foldglass::gibbs::density::{Band, DensityError, DensityOfStates, Forecast, Plan};
+use foldglass::support::exact::UBig;
 use foldglass::support::memory::Bytes;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::parallel::threads;

@@ -81,12 +81,11 @@ impl FreeEnergyArgs {
     /// Samples codes and trains policies.
     pub fn run(&self, settings: &Settings) -> Result<Estimated, Error> {
         let class = self.class.class()?;
-        let work = free_energy::Settings {
-            seed: settings.seed,
-            replicas: self.replicas,
-            learning: self.learning as u64,
-            sweeps: self.sweeps as u64,
-        };
+        let work = free_energy::Settings::default()
+            .with_seed(settings.seed)
+            .with_replicas(self.replicas)
+            .with_learning(self.learning as u64)
+            .with_sweeps(self.sweeps as u64);
         let numbers = size_of::<f64>() as u128;
         for (flag, count) in [("--runs", self.runs), ("--samples", self.samples)] {
             let what = format!("{flag} {count}");

@@ -1,8 +1,8 @@
 //! Describes a class: its cells as grids, and what can be done with it (paper, section 2.1).
 
-use dashu_int::UBig;
 use foldglass::model::class::{CellKey, Group, Shape};
 use foldglass::reward::count::Counter;
+use foldglass::support::exact::UBig;
 use foldglass::{Class, Code, Symbol, landscape::escape};
 use foldglass_report::draw::check_size;
 use serde::Serialize;

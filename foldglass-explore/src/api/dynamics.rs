@@ -119,10 +119,7 @@ fn chain(
         return Err(Refusal::unable("resets: only a run of cavi has them"));
     }
     let kernel = asked.kernel.unwrap_or(Kernel::Metropolis);
-    let settings = chain::Settings {
-        kernel,
-        order: Order::of(&known.class),
-    };
+    let settings = chain::Settings::new(kernel, Order::of(&known.class));
     if settings.order == Order::Cell {
         check_sweep(known, allowance)?;
     }
@@ -188,10 +185,7 @@ fn cavi(
             "resets: a share from 0 to 1 and at least 1 iteration between two are needed",
         ));
     }
-    let settings = cavi::Settings {
-        resets: asked.resets,
-        ..cavi::Settings::plain(asked.tau, NO_END)
-    };
+    let settings = cavi::Settings::plain(asked.tau, NO_END).with_resets(asked.resets);
     let runs = match start {
         None => CaviRuns::builder(&known.class, settings)
             .seed(asked.seed)

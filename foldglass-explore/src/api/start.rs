@@ -67,10 +67,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
         ));
     }
     let failed = |error: &dyn std::fmt::Display| Refusal::unable(error.to_string());
-    let settings = Settings {
-        kernel: Kernel::HeatBath,
-        order: Order::of(class),
-    };
+    let settings = Settings::new(Kernel::HeatBath, Order::of(class));
     let deadline = ask.deadline.within(LOOKING);
     let mut workers = Workers::new(class, 1, allowance).map_err(|error| failed(&error))?;
     for number in 0..WALKS {

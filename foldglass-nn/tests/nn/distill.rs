@@ -1,12 +1,12 @@
 //! Codes distilled into networks, networks joined by lines and read back as codes.
 
-use dashu_ratio::RBig;
 use foldglass::dynamics::chain::random_code;
 use foldglass::model::class::{Class, Shape as Window};
 use foldglass::model::inputs::InputLaw;
 use foldglass::model::quasigroup::LatinSquare;
 use foldglass::model::task::Task;
 use foldglass::reward::count;
+use foldglass::support::exact::RBig;
 use foldglass::support::exact::parse;
 use foldglass::support::stream::Stream;
 use foldglass::support::watch::Unwatched;

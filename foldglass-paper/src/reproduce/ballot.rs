@@ -19,8 +19,8 @@
 
 use std::collections::BTreeMap;
 
-use dashu_int::UBig;
 use foldglass::Reward;
+use foldglass::support::exact::UBig;
 
 /// A ballot word.
 #[derive(Debug, Clone, PartialEq, Eq)]

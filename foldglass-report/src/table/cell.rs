@@ -1,6 +1,6 @@
 //! Types the entries of a table, and says how a person reads each.
 
-use dashu_int::UBig;
+use foldglass::support::exact::UBig;
 use foldglass::support::stats::{Interval, Proportion};
 use foldglass::{Reward, support::exact};
 

@@ -50,7 +50,7 @@ pub fn value(cell: &Cell) -> Value {
 mod tests {
     use super::super::example;
     use super::*;
-    use dashu_int::UBig;
+    use foldglass::support::exact::UBig;
 
     #[test]
     fn every_row_is_an_object_of_typed_values() {

@@ -87,7 +87,7 @@ impl Found {
         } else {
             None
         };
-        let codes = dashu_int::UBig::from(class.q()).pow(class.cells());
+        let codes = foldglass::support::exact::UBig::from(class.q()).pow(class.cells());
         Ok(Some(Found {
             cells: class.cells(),
             codes: codes.to_string(),

@@ -83,15 +83,13 @@ impl Method for Cavi {
         }
         let plan = Plan {
             class: class.clone(),
-            settings: cavi::Settings {
-                initial,
-                rule,
-                convention: settings.or("convention", Convention::Uniform)?,
-                tau,
-                iterations,
-                quench,
-                resets,
-            },
+            settings: cavi::Settings::plain(0.0, iterations)
+                .with_tau(tau)
+                .with_initial(initial)
+                .with_rule(rule)
+                .with_convention(settings.or("convention", Convention::Uniform)?)
+                .with_quench(quench)
+                .with_resets(resets),
             start: policy(class, &mut settings, "start")?,
             prior: prior(class, &mut settings)?,
             stop_at_convergence: settings.get("stop_at_convergence")?,
@@ -259,6 +257,7 @@ impl Recipe for Plan {
             iterations,
             quench,
             resets,
+            ..
         } = &self.settings;
         match tau {
             Schedule::Constant(tau) => put(&mut fields, "tau", tau),
@@ -429,6 +428,7 @@ impl InProgress {
             entropy,
             regulator,
             residual,
+            ..
         } = self.runs.outcome(run);
         let policy = || {
             let policy = self.runs.policy(run);

@@ -88,10 +88,7 @@ impl Method for Chain {
         let order: Option<Order> = settings.get("order")?;
         let plan = Plan {
             class: class.clone(),
-            settings: chain::Settings {
-                kernel,
-                order: order.unwrap_or_else(|| Order::of(class)),
-            },
+            settings: chain::Settings::new(kernel, order.unwrap_or_else(|| Order::of(class))),
             heat: heat(&mut settings)?,
             start: start(class, &mut settings)?,
             keeping: keeping(&mut settings)?,

@@ -141,10 +141,8 @@ impl InProgress {
     }
 
     fn begin_cavi(&self, policy: &Policy, state: Option<&cavi::State>) -> Runs {
-        let settings = cavi::Settings {
-            rule: Rule::PAPER,
-            ..cavi::Settings::plain(self.plan.tau, self.plan.iterations)
-        };
+        let settings =
+            cavi::Settings::plain(self.plan.tau, self.plan.iterations).with_rule(Rule::PAPER);
         let number = CAVI_STREAMS + self.streams.numbers.start;
         let (numbers, seed) = (number..number + 1, self.streams.seed);
         let runs = Runs::builder(&self.plan.class, settings)

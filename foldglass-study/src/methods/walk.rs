@@ -1,6 +1,6 @@
 //! Keeps what a record needs of a chain's path: J after every sweep, and where it stops.
 
-use dashu_int::UBig;
+use foldglass::support::exact::UBig;
 use foldglass::{Code, Reward};
 use serde::{Deserialize, Serialize};
 

@@ -72,10 +72,7 @@ pub fn parity_updates() {
 }
 
 fn warm_chains(class: &Class, order: Order, count: usize) -> Chains {
-    let settings = chain::Settings {
-        kernel: Kernel::Metropolis,
-        order,
-    };
+    let settings = chain::Settings::new(Kernel::Metropolis, order);
     let numbers = 0..count as u64;
     let mut chains = Chains::builder(class, settings)
         .seed(1)

@@ -61,6 +61,7 @@ crate::serde_as_text!(Order);
 
 /// A chain that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ChainError {
     /// Step blocks under tying.
     #[error("step blocks are not exact in a tied class, where one cell serves several steps")]
@@ -105,6 +106,7 @@ impl Order {
 
 /// What a chain does in each sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Settings {
     /// How a cell is resampled.
     pub kernel: Kernel,
@@ -113,12 +115,24 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// This kernel in this order.
+    pub const fn new(kernel: Kernel, order: Order) -> Settings {
+        Settings { kernel, order }
+    }
+
     /// Heat bath in the order that suits a class.
     pub fn of(class: &Class) -> Settings {
-        Settings {
-            kernel: Kernel::HeatBath,
-            order: Order::of(class),
-        }
+        Settings::new(Kernel::HeatBath, Order::of(class))
+    }
+
+    /// The same with another kernel.
+    pub fn with_kernel(self, kernel: Kernel) -> Settings {
+        Settings { kernel, ..self }
+    }
+
+    /// The same in another order.
+    pub fn with_order(self, order: Order) -> Settings {
+        Settings { order, ..self }
     }
 }
 

@@ -27,6 +27,7 @@ use thiserror::Error;
 
 /// A density of states that is not computed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DensityError {
     /// A tied class.
     #[error(

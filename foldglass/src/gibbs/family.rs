@@ -27,6 +27,7 @@ use thiserror::Error;
 
 /// A complete parameterisation that cannot be laid out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum FamilyError {
     /// Several lengths: a history of one is no history of another.
     #[error("{0} lengths: a complete code is one of a single length")]

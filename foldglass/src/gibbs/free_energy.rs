@@ -24,6 +24,7 @@ use thiserror::Error;
 
 /// How long to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Settings {
     /// The seed of everything random.
     pub seed: u64,
@@ -47,6 +48,28 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The same of this seed.
+    pub fn with_seed(self, seed: u64) -> Settings {
+        Settings { seed, ..self }
+    }
+
+    /// The same by so many replicas.
+    pub fn with_replicas(self, replicas: usize) -> Settings {
+        Settings { replicas, ..self }
+    }
+
+    /// The same with so many sweeps of learning.
+    pub fn with_learning(self, learning: u64) -> Settings {
+        Settings { learning, ..self }
+    }
+
+    /// The same with so many sweeps of sampling.
+    pub fn with_sweeps(self, sweeps: u64) -> Settings {
+        Settings { sweeps, ..self }
+    }
+}
+
 /// Where a replica starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
@@ -58,6 +81,7 @@ pub enum Start {
 
 /// Why an estimate is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// A replica hardly went from one end to the other.
     #[error(

@@ -19,6 +19,7 @@ use thiserror::Error;
 
 /// Where runs of CAVI at one temperature came to.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Reached {
     /// The lowest L of all runs.
     pub loss: f64,

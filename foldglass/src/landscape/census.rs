@@ -55,6 +55,7 @@ use walker::Walker;
 
 /// A class whose codes cannot all be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CensusError {
     /// A tied class.
     #[error(

@@ -40,6 +40,7 @@ pub use search::{Outcome, Search, check_cap, search};
 
 /// An assumption of the theorem that a class does not meet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EscapeError {
     /// All steps share one table.
     #[error("the theorem needs an untied class: here all steps share one table")]

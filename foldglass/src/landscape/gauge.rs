@@ -33,6 +33,7 @@ pub use overlap::{Overlap, OverlapError, Overlaps, Part};
 
 /// Permutations that are no relabelling of a class, or work that is too much.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum GaugeError {
     /// A wrong number of permutations.
     #[error("there are {got} permutations: one is needed for each of the {want} steps")]

@@ -43,6 +43,7 @@ pub use vienna::Vienna;
 
 /// A class that cannot be flooded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TreeError {
     /// Orbits of a tied class.
     #[error(

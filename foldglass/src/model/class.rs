@@ -72,6 +72,7 @@ impl Shape {
 
 /// A class that cannot be laid out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ClassError {
     /// A memory of no tokens.
     #[error("a memory of 0 tokens is refused: a policy remembers at least 1")]

@@ -36,6 +36,7 @@ impl fmt::Display for InputLaw {
 
 /// A law that is not one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// A repeat probability outside [0, 1].
     #[error("markov:{0} is refused: the probability of a repeat must lie in [0, 1]")]

@@ -26,6 +26,7 @@ pub const LEAST_PROBABILITY: f64 = 1e-150;
 
 /// A table that is not a code or policy of its class.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// A wrong number of entries.
     #[error("the table has {got} entries: this class has {want} cells")]

@@ -34,6 +34,7 @@ pub struct LatinSquare {
 
 /// Says why there is no such square.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SquareError {
     /// The name is none of the accepted forms.
     #[error("unknown name '{name}'; accepted: {ACCEPTED_NAMES}")]

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 /// A task that cannot be posed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TaskError {
     /// No length was given.
     #[error("no length was given: at least one is needed")]

@@ -15,6 +15,7 @@ pub use rollouts::{Rollouts, bytes};
 
 /// A claim that cannot be checked here.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CheckError {
     /// A denominator of 2^128 or more.
     #[error(

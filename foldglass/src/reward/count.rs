@@ -51,6 +51,7 @@ pub fn reward(code: &Code) -> Reward {
 
 /// A reward that cannot be kept in machine integers.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CountError {
     /// A denominator of 2^126 or more.
     #[error(

@@ -1,10 +1,12 @@
 //! Reads and writes exact rational numbers (paper, section 2.2: the reward of a code is one).
 
-use dashu_int::{IBig, UBig};
-use dashu_ratio::RBig;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
+
+/// Whole numbers and fractions of any size, of the crates `dashu-int` and `dashu-ratio`.
+pub use dashu_int::{IBig, UBig};
+pub use dashu_ratio::RBig;
 
 /// A text that is not a rational number.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -14,10 +14,7 @@ use std::ops::Range;
 
 const KERNELS: [Kernel; 2] = [Kernel::Metropolis, Kernel::HeatBath];
 const ORDERS: [Order; 3] = [Order::Step, Order::Forward, Order::Cell];
-const HEAT_BATH: Settings = Settings {
-    kernel: Kernel::HeatBath,
-    order: Order::Step,
-};
+const HEAT_BATH: Settings = Settings::new(Kernel::HeatBath, Order::Step);
 
 fn class(square: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let square = LatinSquare::named(square).unwrap();
@@ -118,7 +115,7 @@ fn all() -> Vec<(&'static str, Class, Settings)> {
     let mut list = Vec::new();
     for (name, class, orders) in untied.chain(tied) {
         for &order in orders {
-            let settings = KERNELS.map(|kernel| Settings { kernel, order });
+            let settings = KERNELS.map(|kernel| Settings::new(kernel, order));
             list.extend(settings.map(|settings| (name, class.clone(), settings)));
         }
     }
@@ -218,7 +215,7 @@ fn larger_with_settings() -> Vec<(&'static str, Class, Settings)> {
     let mut list = Vec::new();
     for (name, class, orders) in larger() {
         for order in orders {
-            let settings = KERNELS.map(|kernel| Settings { kernel, order });
+            let settings = KERNELS.map(|kernel| Settings::new(kernel, order));
             list.extend(settings.map(|settings| (name, class.clone(), settings)));
         }
     }
@@ -290,10 +287,7 @@ fn a_chain_takes_the_same_path_alone_and_beside_others() {
 #[test]
 fn chains_of_other_numbers_or_seeds_take_other_paths() {
     let parity = class("parity", &InputLaw::Uniform, &[8], Shape::untied(0, 0));
-    for settings in [Order::Step, Order::Cell].map(|order| Settings {
-        kernel: Kernel::HeatBath,
-        order,
-    }) {
+    for settings in [Order::Step, Order::Cell].map(|order| Settings::new(Kernel::HeatBath, order)) {
         let new = |seed| {
             Chains::builder(&parity, settings)
                 .seed(seed)
@@ -339,7 +333,7 @@ fn at_temperature_zero_neutral_changes_are_still_made() {
         .into_iter()
         .flat_map(|kernel| ORDERS.map(|order| (kernel, order)))
     {
-        let settings = Settings { kernel, order };
+        let settings = Settings::new(kernel, order);
         // Where the copy code stands, half of the changes of the first cells change nothing.
         let copy = Code::from_fn(&parity, |cell| parity.key(cell).x[0].unwrap());
         let mut chains = start(settings, vec![copy.clone()], 5, 0..1);
@@ -351,10 +345,7 @@ fn at_temperature_zero_neutral_changes_are_still_made() {
 #[test]
 fn step_blocks_are_refused_under_tying() {
     for (_, class) in tied() {
-        for settings in KERNELS.map(|kernel| Settings {
-            kernel,
-            order: Order::Step,
-        }) {
+        for settings in KERNELS.map(|kernel| Settings::new(kernel, Order::Step)) {
             let refused = Chains::builder(&class, settings).seed(1).start().err();
             assert_eq!(refused, Some(ChainError::BlocksUnderTying));
             let refused = Tempering::builder(&class, settings, &[0.1])
@@ -374,13 +365,13 @@ fn rewards_too_fine_for_step_blocks_are_refused_there_and_sampled_cell_by_cell()
     let parity = |length| class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
     for kernel in KERNELS {
         for order in [Order::Step, Order::Forward] {
-            let settings = Settings { kernel, order };
+            let settings = Settings::new(kernel, order);
             let new = |length| Chains::builder(&parity(length), settings).seed(1).start();
             assert!(new(51).is_ok());
             assert_eq!(new(60).err(), Some(ChainError::TooFine { bits: 61 }));
         }
         let (class, order) = (parity(60), Order::Cell);
-        let mut chains = Chains::builder(&class, Settings { kernel, order })
+        let mut chains = Chains::builder(&class, Settings::new(kernel, order))
             .seed(1)
             .numbers(0..2)
             .start()
@@ -414,10 +405,7 @@ fn the_order_that_suits_a_class_is_one_that_it_takes() {
     for (length, order) in [(51, Order::Step), (52, Order::Cell), (60, Order::Cell)] {
         let class = class("parity", uniform, &[length], shape);
         assert_eq!(Order::of(&class), order, "T = {length}");
-        let step = Settings {
-            order: Order::Step,
-            ..HEAT_BATH
-        };
+        let step = HEAT_BATH.with_order(Order::Step);
         let blocks = Chains::builder(&class, step).seed(1).start();
         assert_eq!(blocks.is_ok(), order == Order::Step, "T = {length}");
     }

@@ -62,7 +62,7 @@ fn coverage(
 ) -> [f64; 2] {
     let (mut held, mut tried) = ([0.0; 2], 0.0);
     for seed in 0..60 {
-        for point in points(class, taus, &Settings { seed, ..short }, 2) {
+        for point in points(class, taus, &short.with_seed(seed), 2) {
             let numbers = point
                 .outcome
                 .unwrap_or_else(|refusal| panic!("seed {seed}: {refusal}"));
@@ -80,11 +80,7 @@ fn bars_hold_at_parity_on_both_sides_of_the_transition() {
     let exact = Parity::new(6);
     let beta_c = exact.transition().crossing;
     let taus = [0.6, 0.9, 1.0, 1.1, 1.5].map(|ratio| 1.0 / (ratio * beta_c));
-    let short = Settings {
-        learning: 4000,
-        sweeps: 6000,
-        ..Settings::default()
-    };
+    let short = Settings::default().with_learning(4000).with_sweeps(6000);
     let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
     let held = coverage(&parity(6), truth, &taus, short);
     assert!(held.iter().all(|&held| held >= 0.9), "{held:?}");
@@ -94,11 +90,7 @@ fn bars_hold_at_parity_on_both_sides_of_the_transition() {
 fn bars_hold_in_a_tied_class() {
     let class = class("z:3", &markov("1/2"), &[3], Shape::tied(0, 0));
     let exact = brute_force(&class);
-    let short = Settings {
-        learning: 5000,
-        sweeps: 8000,
-        ..Settings::default()
-    };
+    let short = Settings::default().with_learning(5000).with_sweeps(8000);
     let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
     let held = coverage(&class, truth, &[0.02, 0.05, 0.1, 0.5], short);
     assert!(held.iter().all(|&held| held >= 0.9), "{held:?}");
@@ -106,27 +98,21 @@ fn bars_hold_in_a_tied_class() {
 
 #[test]
 fn threads_change_nothing_and_a_seed_everything() {
-    let short = Settings {
-        replicas: 5,
-        learning: 300,
-        sweeps: 1000,
-        ..Settings::default()
-    };
+    let short = Settings::default()
+        .with_replicas(5)
+        .with_learning(300)
+        .with_sweeps(1000);
     let (class, taus) = (parity(4), [0.05, 0.1]);
     let one = points(&class, &taus, &short, 1);
     assert_eq!(points(&class, &taus, &short, 3), one);
-    let other = Settings { seed: 1, ..short };
+    let other = short.with_seed(1);
     assert_ne!(points(&class, &taus, &other, 2), one);
 }
 
 /// At T = 12 a few sweeps find no optimal code, and the cold end hardly melts.
 #[test]
 fn what_the_replicas_did_not_see_is_refused() {
-    let short = Settings {
-        learning: 200,
-        sweeps: 300,
-        ..Settings::default()
-    };
+    let short = Settings::default().with_learning(200).with_sweeps(300);
     let beta_c = Parity::new(12).transition().crossing;
     for point in points(&parity(12), &[0.8 / beta_c, 1.0 / beta_c], &short, 2) {
         let refusal = point.outcome.unwrap_err();
@@ -157,10 +143,7 @@ fn it_stops_when_told() {
 fn a_gibbs_target_is_the_chain_at_a_temperature() {
     let class = class("quasigroup", &InputLaw::Uniform, &[3], Shape::tied(0, 1));
     for kernel in [Kernel::Metropolis, Kernel::HeatBath] {
-        let settings = foldglass::dynamics::chain::Settings {
-            kernel,
-            order: Order::Cell,
-        };
+        let settings = foldglass::dynamics::chain::Settings::new(kernel, Order::Cell);
         let allowance = Allowance::default();
         let mut chains = Chains::builder(&class, settings)
             .seed(9)
@@ -232,10 +215,7 @@ fn a_run_by_the_gradient_rule_starts_at_the_policy_given() {
         .collect();
     let policy = Policy::from_rows(&class, &rows).unwrap();
     // One step so short that the run ends where it began.
-    let settings = cavi::Settings {
-        rule: cavi::Rule::Gradient { step: 1e-9 },
-        ..cavi::Settings::plain(1e-3, 1)
-    };
+    let settings = cavi::Settings::plain(1e-3, 1).with_rule(cavi::Rule::Gradient { step: 1e-9 });
     let end = loss_from(&policy, settings, 3, Context::default());
     let end = end.unwrap();
     for (cell, row) in rows.iter().enumerate() {
@@ -322,12 +302,10 @@ fn stop_after(
 #[test]
 fn stopped_it_begins_no_other_replica_and_ends_no_run() {
     let class = parity(3);
-    let settings = Settings {
-        replicas: 10_000_000,
-        learning: 10,
-        sweeps: 100,
-        ..Settings::default()
-    };
+    let settings = Settings::default()
+        .with_replicas(10_000_000)
+        .with_learning(10)
+        .with_sweeps(100);
     let (stop, heard) = stop_after(40);
     let found = estimate(
         &class,
@@ -377,10 +355,7 @@ fn stopped_it_begins_no_other_replica_and_ends_no_run() {
         Context::default().with_observer(&stop),
     );
     assert_eq!(samples, Err(Stopped));
-    let many = Settings {
-        replicas: usize::MAX,
-        ..settings
-    };
+    let many = settings.with_replicas(usize::MAX);
     assert!(
         estimate(
             &class,

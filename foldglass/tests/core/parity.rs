@@ -192,14 +192,12 @@ fn least_loss(class: &Class, beta: f64) -> f64 {
         "logit_normal:2".parse().unwrap(),
         "logit_normal:6".parse().unwrap(),
     ] {
-        let settings = Settings {
-            initial,
-            rule: Rule::Cavi {
+        let settings = Settings::plain(tau, 4000)
+            .with_initial(initial)
+            .with_rule(Rule::Cavi {
                 damping: 0.5,
                 share: 0.5,
-            },
-            ..Settings::plain(tau, 4000)
-        };
+            });
         for group in 0..4 {
             let numbers = 8 * group..8 * group + 8;
             follow(

@@ -240,10 +240,7 @@ fn cells_that_determine_each_other_have_correlation_one() {
 #[test]
 fn chains_from_a_code_have_the_exact_mean_reward() {
     let class = parity(6, &correlated());
-    let settings = Settings {
-        kernel: Kernel::Metropolis,
-        order: Order::Step,
-    };
+    let settings = Settings::new(Kernel::Metropolis, Order::Step);
     let codes = vec![Code::from_fn(&class, |_| 0); 8];
     let mut chains = Chains::builder(&class, settings)
         .seed(3)

@@ -37,11 +37,9 @@ impl Objective<'_> {
     }
 
     fn settings(&self, rule: Rule) -> Settings {
-        Settings {
-            rule,
-            convention: self.convention,
-            ..Settings::plain(self.tau, 1_000_000)
-        }
+        Settings::plain(self.tau, 1_000_000)
+            .with_rule(rule)
+            .with_convention(self.convention)
     }
 
     /// A run from these rows.
@@ -313,10 +311,7 @@ fn at_zero_temperature_nothing_is_regulated() {
     let class = parity(4).class();
     let prior = Policy::from_rows(&class, &interior(&class, 9)).unwrap();
     let plain = states(Settings::plain(0.0, 60), &class, None, 60);
-    let occupancy = Settings {
-        convention: Convention::Occupancy,
-        ..Settings::plain(0.0, 60)
-    };
+    let occupancy = Settings::plain(0.0, 60).with_convention(Convention::Occupancy);
     assert_eq!(states(occupancy, &class, None, 60), plain);
     assert_eq!(
         states(Settings::plain(0.0, 60), &class, Some(&prior), 60),
@@ -328,10 +323,7 @@ fn at_zero_temperature_nothing_is_regulated() {
 fn a_uniform_prior_is_the_entropy() {
     let class = parity(4).class();
     for convention in CONVENTIONS {
-        let settings = Settings {
-            convention,
-            ..Settings::plain(0.03, 200)
-        };
+        let settings = Settings::plain(0.03, 200).with_convention(convention);
         let uniform = Policy::uniform(&class);
         let with = states(settings, &class, Some(&uniform), 200);
         let without = states(settings, &class, None, 200);
@@ -346,10 +338,7 @@ fn a_hot_policy_is_its_prior() {
     let rows = interior(&class, 2);
     let prior = Policy::from_rows(&class, &rows).unwrap();
     for convention in CONVENTIONS {
-        let settings = Settings {
-            convention,
-            ..Settings::plain(1e8, 300)
-        };
+        let settings = Settings::plain(1e8, 300).with_convention(convention);
         let found = states(settings, &class, Some(&prior), 300);
         let apart = found.iter().zip(rows.concat()).map(|(a, b)| (a - b).abs());
         assert!(apart.fold(0.0, f64::max) < 1e-6, "{convention}");
@@ -381,17 +370,12 @@ fn a_schedule_gives_each_iteration_its_temperature() {
             iterations: 5,
             tau: 0.0,
         });
-        let annealed = Settings {
-            tau: schedule,
-            convention,
-            quench,
-            ..Settings::plain(0.0, 30)
-        };
+        let annealed = Settings::plain(0.0, 30)
+            .with_tau(schedule)
+            .with_convention(convention)
+            .with_quench(quench);
         let whole = states(annealed, &class, None, 100);
-        let at = |tau: f64| Settings {
-            convention,
-            ..Settings::plain(tau, 1000)
-        };
+        let at = |tau: f64| Settings::plain(tau, 1000).with_convention(convention);
         let allowance = Allowance::default();
         let mut runs = Runs::builder(&class, at(0.5))
             .seed(3)
@@ -421,10 +405,7 @@ fn a_schedule_gives_each_iteration_its_temperature() {
 fn regulated_runs_depend_neither_on_neighbours_nor_on_interruptions() {
     let class = parity(4).class();
     let prior = Policy::from_rows(&class, &interior(&class, 4)).unwrap();
-    let settings = Settings {
-        convention: Convention::Occupancy,
-        ..Settings::plain(0.05, 50)
-    };
+    let settings = Settings::plain(0.05, 50).with_convention(Convention::Occupancy);
     let allowance = Allowance::default();
     let with_prior = |runs: Runs| runs.with_prior(&prior).unwrap();
     let new = |numbers| {

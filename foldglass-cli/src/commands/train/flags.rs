@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use clap::Args;
-use dashu_int::UBig;
 use dashu_int::ops::{Gcd, UnsignedAbs};
-use dashu_ratio::RBig;
 use foldglass::support::exact;
+use foldglass::support::exact::RBig;
+use foldglass::support::exact::UBig;
 use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
     Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use dashu_ratio::RBig;
 use foldglass::landscape::ignored::ignored;
+use foldglass::support::exact::RBig;
 use foldglass::support::exact::{lowest_terms, parse};
 use foldglass::{Class, InputLaw, Reward, Shape, Window};
 use foldglass_study::census::{Found, Traps};

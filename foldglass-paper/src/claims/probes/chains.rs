@@ -74,10 +74,7 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
         let length = bench.scaled(7, 5);
         let class = class("quasigroup", &InputLaw::Uniform, &[length], shape);
         let (chains, sweeps) = bench.scaled((4, 500), (1, 20));
-        let settings = Settings {
-            kernel: Kernel::Metropolis,
-            order,
-        };
+        let settings = Settings::new(Kernel::Metropolis, order);
         // The end of a chain, and the sweeps that lowered J.
         let end = |chain: u64, tau: f64| -> Result<(Code, u64), Error> {
             let numbers = chain..chain + 1;
@@ -212,10 +209,7 @@ pub fn orders(bench: &Bench) -> Result<Option<Orders>, Error> {
     let marks = [10, 20, 40];
     let count = bench.scaled(4_000u64, 64);
     let at_one = |order| -> Result<Vec<u64>, Error> {
-        let settings = Settings {
-            kernel: Kernel::HeatBath,
-            order,
-        };
+        let settings = Settings::new(Kernel::HeatBath, order);
         let together = Chains::needs(&class, order).0 as u64;
         let mut ones = vec![0; marks.len()];
         for first in (0..count).step_by(together as usize) {
@@ -330,10 +324,7 @@ pub fn quench(bench: &Bench) -> Result<Option<Quenches>, Error> {
 fn trapped(bench: &Bench, length: usize, k: &str, tau: f64, runs: u64, sweeps: usize) -> u64 {
     let law = InputLaw::Markov(parse(k).expect("a number"));
     let class = class("parity", &law, &[length], Shape::untied(0, 0));
-    let settings = Settings {
-        kernel: Kernel::Metropolis,
-        order: Order::of(&class),
-    };
+    let settings = Settings::new(Kernel::Metropolis, Order::of(&class));
     let together = Chains::side_by_side(&class) as u64;
     let mut below = 0;
     for first in (0..runs).step_by(together as usize) {

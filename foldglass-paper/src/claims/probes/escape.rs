@@ -387,10 +387,7 @@ pub struct Printed {
 /// Cold chains of the paper's square with window (3,0), T = 5. It catches a kernel that is stuck on shelves.
 pub fn printed_window(bench: &Bench) -> Result<Option<Printed>, Error> {
     let class = class("quasigroup", &InputLaw::Uniform, &[5], Shape::untied(3, 0));
-    let settings = chain::Settings {
-        kernel: chain::Kernel::Metropolis,
-        order: chain::Order::of(&class),
-    };
+    let settings = chain::Settings::new(chain::Kernel::Metropolis, chain::Order::of(&class));
     let number = 12;
     let refuse = |error: chain::ChainError| Error::Failed(error.to_string());
     let (mut at_one, mut sweeps) = (0, 0);

@@ -1,9 +1,9 @@
 //! Goes through all codes of parity at small lengths, and its exact thermodynamics at large ones (paper,
 //! section 4.2, App. F, Fig. 1).
 
-use dashu_int::IBig;
 use foldglass::gibbs::parity::Parity;
 use foldglass::landscape::anatomy::{StepKind, product, steps};
+use foldglass::support::exact::IBig;
 use foldglass::{Code, InputLaw, Reward, Shape, Symbol, reward::count};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -57,10 +57,8 @@ pub fn paired(bench: &Bench) -> Result<Option<Pairs>, Error> {
         let shape = Shape::untied(past, future);
         let class = class("quasigroup", &InputLaw::Uniform, lengths, shape);
         let rewards = |tau: f64, iterations: usize| -> Result<Vec<f64>, Error> {
-            let settings = Settings {
-                initial: InitialLaw::LogitNormal(0.1),
-                ..Settings::plain(tau, iterations)
-            };
+            let settings =
+                Settings::plain(tau, iterations).with_initial(InitialLaw::LogitNormal(0.1));
             let mut rewards = Vec::new();
             for run in 0..runs {
                 bench.go_on()?;

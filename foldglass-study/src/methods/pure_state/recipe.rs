@@ -60,7 +60,7 @@ impl Method for PureStates {
         settings.check(tau > 0.0, "tau", number_name(tau), "a number above 0")?;
         let plan = Plan {
             class: class.clone(),
-            chain: chain::Settings { kernel, order },
+            chain: chain::Settings::new(kernel, order),
             tau,
             sweeps: settings.need("sweeps")?,
             replicas: settings.or("replicas", 1)?,

@@ -10,6 +10,7 @@ use crate::support::stream::Stream;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The code of the likeliest actions, ties drawn from the run's stream.
     pub greedy: Code,

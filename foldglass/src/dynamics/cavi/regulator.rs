@@ -59,6 +59,7 @@ crate::serde_as_text!(Convention);
 
 /// A policy that is no prior.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum PriorError {
     /// An action that the prior forbids: no policy that takes it is at a finite divergence.
     #[error(

@@ -58,6 +58,7 @@ pub struct Quench {
 
 /// A text that names no quench or resets.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum UnknownSetting {
     /// No quench.
     #[error(
@@ -114,8 +115,17 @@ fn real(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// What a run does, all choices explicit.
+/// What a run does, all choices explicit. [`Settings::plain`] is the paper's update; the `with_` methods change it.
+///
+/// ```
+/// use foldglass::dynamics::cavi::{Quench, Rule, Settings};
+/// let settings = Settings::plain(0.05, 1000)
+///     .with_rule(Rule::Gradient { step: 0.5 })
+///     .with_quench(Quench { iterations: 50, tau: 1e-13 });
+/// assert_eq!(settings.length(), 1050);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Settings {
     /// The law of the first policy, and of what resets draw.
     pub initial: InitialLaw,
@@ -145,6 +155,38 @@ impl Settings {
             quench: None,
             resets: None,
         }
+    }
+
+    /// The same from policies of this law.
+    pub fn with_initial(self, initial: InitialLaw) -> Settings {
+        Settings { initial, ..self }
+    }
+
+    /// The same by this rule.
+    pub fn with_rule(self, rule: Rule) -> Settings {
+        Settings { rule, ..self }
+    }
+
+    /// The same in this convention.
+    pub fn with_convention(self, convention: Convention) -> Settings {
+        Settings { convention, ..self }
+    }
+
+    /// The same at the temperatures of a schedule.
+    pub fn with_tau(self, tau: Schedule) -> Settings {
+        Settings { tau, ..self }
+    }
+
+    /// The same with this last stretch, or none.
+    pub fn with_quench(self, quench: impl Into<Option<Quench>>) -> Settings {
+        let quench = quench.into();
+        Settings { quench, ..self }
+    }
+
+    /// The same with these resets, or none.
+    pub fn with_resets(self, resets: impl Into<Option<Resets>>) -> Settings {
+        let resets = resets.into();
+        Settings { resets, ..self }
     }
 
     /// The temperature of an iteration, counted from 0; past the end, that of the last stretch.

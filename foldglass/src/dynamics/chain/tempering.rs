@@ -15,6 +15,7 @@ use thiserror::Error;
 
 /// Tempering that cannot be run.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum TemperingError {
     /// An empty ladder.
     #[error("a ladder without temperatures is refused: it has at least 1, the coldest first")]

@@ -19,6 +19,7 @@ const MOST_WORK: u128 = 1 << 32;
 
 /// Why there are no exact overlaps.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ExactError {
     /// Too many codes.
     #[error(

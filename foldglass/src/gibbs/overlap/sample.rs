@@ -29,6 +29,7 @@ pub struct Sampling {
 
 /// Why nothing is sampled.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SampleError {
     /// No chains.
     #[error(transparent)]
@@ -43,6 +44,7 @@ pub enum SampleError {
 
 /// What replicas showed.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Sampled {
     /// How alike they are; errors are those of a jackknife over the replicas.
     pub alike: Alike,

@@ -51,6 +51,7 @@ pub enum Standing {
 
 /// A policy's way to a code.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Collapse {
     /// J of the policy.
     pub start: f64,

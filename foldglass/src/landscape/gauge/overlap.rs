@@ -23,6 +23,7 @@ use thiserror::Error;
 
 /// Overlaps that cannot be counted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum OverlapError {
     /// Weights that no machine integer holds.
     #[error("the inputs' weights have {bits} bits: overlaps are counted up to {MOST_BITS}")]

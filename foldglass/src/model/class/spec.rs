@@ -38,6 +38,7 @@ pub struct ClassSpec {
 
 /// A description of no class.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SpecError {
     /// A window or a memory wider than any class.
     #[error(

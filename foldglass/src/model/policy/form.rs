@@ -44,6 +44,7 @@ pub struct PolicyForm {
 
 /// A form that is no code or policy.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum FormError {
     /// Another format.
     #[error("its format is `{got}`, not `{want}`")]

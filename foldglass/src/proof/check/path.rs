@@ -12,6 +12,7 @@ use thiserror::Error;
 
 /// What is wrong with a path.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PathError {
     /// The first reward.
     #[error("the first code earns {found}: the path states {stated}")]

@@ -19,6 +19,7 @@ pub const VERDICT_FORMAT: &str = "foldglass-verdict/1";
 
 /// A content that is no claim.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum ClaimError {
     /// An unknown format.
     #[error("its format is `{0}`: accepted: {PATH_FORMAT}, {VERDICT_FORMAT}")]

@@ -123,7 +123,7 @@ fn heat_bath_draws_from_the_conditional_among_many_actions() {
     // Action a where it is x_1, and action a elsewhere, over all x_1.
     let shares = [favoured * other, (q as f64 - 1.0) * other].map(|share| share / q as f64);
     let law = [vec![shares[0]; q], vec![shares[1]; q]].concat();
-    for settings in ORDERS.map(|order| Settings { order, ..HEAT_BATH }) {
+    for settings in ORDERS.map(|order| HEAT_BATH.with_order(order)) {
         let mut chains = start(settings, vec![code(&class, 0)], 9, 0..1);
         let mut counts = vec![0; 2 * q];
         for _ in 0..500 {
@@ -231,7 +231,7 @@ fn every_temperature_of_a_ladder_samples_its_gibbs_measure() {
         ("z:3 2", &z3, Kernel::Metropolis, Order::Cell, &short),
     ];
     for (name, class, kernel, order, ladder) in cases {
-        let settings = Settings { kernel, order };
+        let settings = Settings::new(kernel, order);
         let enumeration = Enumeration::of(class);
         let mut counts = vec![vec![0; enumeration.rewards.len()]; ladder.len()];
         let mut gap = None;

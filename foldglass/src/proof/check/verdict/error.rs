@@ -7,6 +7,7 @@ use thiserror::Error;
 
 /// A verdict that does not hold, or that could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum VerdictError {
     /// The code has another reward.
     #[error("J of {place} is {found}, not {claimed}")]
