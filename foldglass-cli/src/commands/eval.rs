@@ -3,6 +3,8 @@
 //! J is the reward, d(c) the expected number of times a rollout consults cell c, d(c)Q(c,a) the
 //! derivative of J by pi_c(a). J of a code is an exact fraction.
 
+mod inputs;
+
 use std::io::{self, Write};
 
 use clap::Args;
@@ -27,6 +29,8 @@ pub struct EvalArgs {
     #[arg(short, long)]
     list: bool,
     #[command(flatten)]
+    inputs: inputs::InputArgs,
+    #[command(flatten)]
     class: ClassArgs,
 }
 
@@ -47,6 +51,10 @@ impl EvalArgs {
         let context = Context::default().with_threads(threads(settings.threads, most));
         let expected = context.install(|| evaluator.evaluate(&policy));
         let exact = code.as_ref().map(count::reward);
+        let all = Context::default()
+            .with_memory(self.class.allowance())
+            .with_threads(threads(settings.threads, usize::MAX));
+        let by_input = self.inputs.run(&policy, code.is_some(), all)?;
         Ok(Evaluation {
             reward: exact.as_ref().map_or(expected, Reward::to_f64),
             exact,
@@ -57,6 +65,7 @@ impl EvalArgs {
             policy,
             evaluator,
             list: self.list,
+            by_input,
         })
     }
 }
@@ -76,6 +85,8 @@ pub struct Evaluation {
     policy: Policy,
     #[serde(skip)]
     list: bool,
+    #[serde(flatten)]
+    by_input: inputs::ByInput,
 }
 
 /// The values cell by cell: there may be many.
@@ -113,6 +124,7 @@ impl Report for Evaluation {
             number(entropy),
             number(share)
         )?;
+        self.by_input.write_text(out)?;
         if self.list {
             writeln!(out)?;
             self.write_list(out)?;

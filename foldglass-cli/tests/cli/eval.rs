@@ -389,3 +389,46 @@ cell  t  x    y    action  d            dQ
     );
     assert!(run.text.contains("0.25        0.75"), "{}", run.text);
 }
+
+#[test]
+fn estimators_objectives_and_single_inputs_have_their_keys_and_their_numbers() {
+    let scratch = Scratch::new();
+    scratch.file("policy.json", &constant_policy(2, "[0.5,0.5]"));
+    let flags = "eval --task parity --lengths 1 --policy policy.json";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let more = "--estimator reinforce --batch 4 --objective pass@2 --per-input";
+    let more: Vec<&str> = more.split(' ').collect();
+    let found = scratch.json(&[&flags[..], &more].concat());
+    // The gradient is 1/8 or -1/8 in four components, the variance of one sample 3/64 in each.
+    let expected = json!({
+        "name": "reinforce", "batch": 4, "signal": 0.0625, "signal_resolved": true, "bias": 0.0,
+        "cosine": 1.0, "variance": 3.0 / 64.0, "snr": 4.0 / 3.0,
+    });
+    assert_eq!(found["estimator"], expected);
+    assert_eq!(found["objective"], json!(0.75));
+    // The slope 2 (1 - p) = 1 times the probability 1/2 of the input, for its right answer.
+    assert_eq!(found["objective_values"], json!([[0.5, 0.0], [0.0, 0.5]]));
+    let listed = json!([
+        {"x": [0], "probability": "1/2", "success": 0.5},
+        {"x": [1], "probability": "1/2", "success": 0.5},
+    ]);
+    assert_eq!(found["per_input"], listed);
+    let error = scratch.run(&[&flags[..], &["--estimator", "rloo:1"]].concat());
+    assert_eq!(error.code, Some(2));
+    assert!(
+        error.errors.contains("write rloo:2 or more"),
+        "{}",
+        error.errors
+    );
+    let tied = [&flags[..], &["--tied", "--estimator", "rloo:2"]].concat();
+    let error = scratch.run(&tied);
+    assert_eq!(error.code, Some(2));
+    assert!(
+        error.errors.contains("untied classes only"),
+        "{}",
+        error.errors
+    );
+    let run = scratch.run(&[&flags[..], &more].concat());
+    let text = run.success();
+    assert!(text.contains("snr           1.33333"), "{text}");
+}

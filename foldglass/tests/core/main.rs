@@ -9,6 +9,7 @@ mod check;
 mod count;
 mod density;
 mod escape;
+mod estimators;
 mod evaluate;
 mod family;
 mod files;
