@@ -1,17 +1,12 @@
-//! Does many jobs on several threads and hands their results over in order, so that what is made of
-//! them does not depend on the number of threads.
+//! Decides how many threads work, and stops long work from another thread.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use foldglass::Allowance;
 use foldglass::support::memory::TooLarge;
-
-use crate::error::Error;
 
 /// The most threads: more than any machine has, few enough that their stacks fit.
 pub const MOST_THREADS: usize = 1024;
@@ -63,68 +58,6 @@ pub fn fitting(
     Ok(threads.min(fitting).max(1))
 }
 
-/// Does the jobs numbered 0 to `jobs`, and hands their results to `take` in the order of the jobs.
-/// A job that was stopped gives none; no other is begun after it.
-pub fn in_order<T: Send>(
-    threads: usize,
-    jobs: usize,
-    job: impl Fn(usize) -> Result<Option<T>, Error> + Sync,
-    take: impl FnMut(T) -> Result<(), Error> + Send,
-) -> Result<(), Error> {
-    let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
-    let stop = || stopped.store(true, Ordering::Relaxed);
-    let queue = Mutex::new(Queue {
-        next: 0,
-        waiting: BTreeMap::new(),
-        take,
-    });
-    let work = || -> Result<(), Error> {
-        while !stopped.load(Ordering::Relaxed) {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= jobs {
-                break;
-            }
-            match job(number)? {
-                Some(result) => queue.lock().expect("no panic").put(number, result)?,
-                None => stop(),
-            }
-        }
-        Ok(())
-    };
-    let ends: Vec<Result<(), Error>> = std::thread::scope(|scope| {
-        let failing = || work().inspect_err(|_| stop());
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(failing)).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().expect("no panic");
-        workers.into_iter().map(join).collect()
-    });
-    ends.into_iter().collect::<Result<(), Error>>()?;
-    queue.into_inner().expect("no panic").drain()
-}
-
-/// Results that came before those of earlier jobs.
-struct Queue<T, F> {
-    next: usize,
-    waiting: BTreeMap<usize, T>,
-    take: F,
-}
-
-impl<T, F: FnMut(T) -> Result<(), Error>> Queue<T, F> {
-    fn put(&mut self, number: usize, result: T) -> Result<(), Error> {
-        self.waiting.insert(number, result);
-        while let Some(result) = self.waiting.remove(&self.next) {
-            self.next += 1;
-            (self.take)(result)?;
-        }
-        Ok(())
-    }
-
-    /// Hands over what is left, past the gaps that stopped jobs leave.
-    fn drain(mut self) -> Result<(), Error> {
-        self.waiting.into_values().try_for_each(&mut self.take)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,49 +79,6 @@ mod tests {
             },
         );
         assert!(begun.elapsed() >= BETWEEN_QUESTIONS);
-    }
-
-    /// What a number of threads makes of ten jobs, some of them slow.
-    fn results(threads: usize, job: impl Fn(usize) -> Option<usize> + Sync) -> Vec<usize> {
-        let mut taken = Vec::new();
-        let slowly = |number: usize| {
-            std::thread::sleep(Duration::from_millis(number as u64 * 7 % 5));
-            Ok(job(number))
-        };
-        let take = |result| {
-            taken.push(result);
-            Ok(())
-        };
-        in_order(threads, 10, slowly, take).unwrap();
-        taken
-    }
-
-    #[test]
-    fn results_come_in_the_order_of_the_jobs() {
-        for threads in [1, 2, 5] {
-            let squares: Vec<usize> = (0..10).map(|n| n * n).collect();
-            assert_eq!(results(threads, |n| Some(n * n)), squares);
-        }
-    }
-
-    #[test]
-    fn after_a_stopped_job_the_finished_ones_are_handed_over() {
-        assert_eq!(
-            results(1, |n| (n != 4).then_some(n)),
-            (0..4).collect::<Vec<_>>()
-        );
-        let some = results(3, |n| (n != 4).then_some(n));
-        assert!(!some.contains(&4) && some.is_sorted() && some.len() < 10);
-    }
-
-    #[test]
-    fn an_error_ends_the_work() {
-        let fail = |number| match number {
-            3 => Err(Error::Failed("three".to_owned())),
-            _ => Ok(Some(number)),
-        };
-        let error = in_order(2, 10, fail, |_| Ok(())).unwrap_err();
-        assert_eq!(error.to_string(), "three");
     }
 
     #[test]

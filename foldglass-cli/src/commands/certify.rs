@@ -12,10 +12,11 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
+use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Class, Code, Evaluator, reward::count};
 use foldglass_study::claims::VerdictWriter;
-use foldglass_study::parallel::{fitting, in_order, threads};
+use foldglass_study::parallel::{fitting, threads};
 use foldglass_study::tables::{Origin, Source, Tables};
 
 use crate::cli::Settings;
@@ -173,7 +174,7 @@ impl CertifyArgs {
             return Ok(small);
         }
         let each = self.class.allowance().shared(threads);
-        let job = |number: usize| {
+        let job = |number: usize| -> Result<_, Error> {
             let mut workers = Workers::new(class, 1, each)?;
             let mut search = Search::new(&mut workers, codes[number].clone(), self.cap);
             let watch = Small {
@@ -191,7 +192,7 @@ impl CertifyArgs {
             small[number] = shelf;
             Ok(())
         };
-        in_order(threads, codes.len(), job, take)?;
+        in_order(vec![(); threads], codes.len(), |()| job, take)?;
         Ok(small)
     }
 }

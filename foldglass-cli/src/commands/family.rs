@@ -11,9 +11,10 @@ use foldglass::gibbs::family::{
     Averages, Couplings, Energy, Family, FamilyError, Limit, Settings as WalkSettings, Walk,
     complete_reward,
 };
+use foldglass::support::parallel::in_order;
 use foldglass::support::stats::Summary;
 use foldglass::{ClassSpec, Stream, Task};
-use foldglass_study::parallel::{in_order, threads};
+use foldglass_study::parallel::threads;
 use foldglass_study::{ClassWords, Error as StudyError, words};
 use serde::Serialize;
 
@@ -145,7 +146,7 @@ impl FamilyArgs {
         let grid = self.grid();
         let jobs = grid.len() * self.walks as usize;
         let mut list = Vec::with_capacity(jobs);
-        let job = |number: usize| {
+        let job = |number: usize| -> Result<_, StudyError> {
             let walk_settings = WalkSettings {
                 couplings: grid[number / self.walks as usize],
                 tau: self.tau,
@@ -161,7 +162,8 @@ impl FamilyArgs {
             list.push(averages);
             Ok(())
         };
-        in_order(threads(settings.threads, jobs), jobs, job, take)?;
+        let threads = threads(settings.threads, jobs);
+        in_order(vec![(); threads], jobs, |()| job, take)?;
         Ok(list)
     }
 }

@@ -6,19 +6,19 @@ mod picture;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use clap::Args;
 use foldglass::dynamics::chain::Chains;
 use foldglass::gibbs::overlap::{
     Alike, BINS, Distribution, EveryCode, ExactError, SampleError, Sampled, Sampling, Value, sample,
 };
+use foldglass::support::parallel::in_order;
 use foldglass::support::stats::Autocorrelation;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
-use foldglass_study::parallel::{in_order, threads};
+use foldglass_study::parallel::threads;
 use serde::Serialize;
 
 use crate::cli::Settings;
@@ -118,9 +118,8 @@ impl OverlapArgs {
         let together = Chains::side_by_side(class) as u64;
         let each = (self.replicas as u64).next_multiple_of(together);
         let context = self.class.context(observer);
-        let refused = Mutex::new(None);
         let mut points = Vec::new();
-        let job = |number: usize| {
+        let job = |number: usize| -> Result<_, Error> {
             let tau = list[number];
             let sampling = Sampling {
                 tau,
@@ -135,20 +134,19 @@ impl OverlapArgs {
                     Ok((alike.ok()).map(|alike| Point::new(tau, sampled, exact, alike)))
                 }
                 Err(SampleError::Stopped(_)) => Ok(None),
-                Err(error) => {
-                    *refused.lock().expect("no panic while it is held") = Some(error);
-                    Ok(None)
-                }
+                Err(error) => Err(refuse(error)),
             }
         };
         let threads = threads(settings.threads, list.len());
-        in_order(threads, list.len(), job, |point| {
-            points.push(point);
-            Ok(())
-        })?;
-        if let Some(error) = refused.into_inner().expect("no panic while it was held") {
-            return Err(refuse(error));
-        }
+        in_order(
+            vec![(); threads],
+            list.len(),
+            |()| job,
+            |point| {
+                points.push(point);
+                Ok(())
+            },
+        )?;
         if points.len() < list.len() {
             return Err(stopped());
         }

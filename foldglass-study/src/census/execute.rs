@@ -1,17 +1,17 @@
 //! Counts the parts that are not counted yet, on several threads.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use foldglass::landscape::census::{Census, Count, Survey};
+use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Allowance, Class, Reward};
 
 use super::PartRecord;
 use super::store::{CensusManifest, Parts, Store, sum};
 use crate::error::Error;
-use crate::parallel::{fitting, in_order};
+use crate::parallel::fitting;
 use crate::plan::Shard;
 
 /// How a census is taken; none of it shows in the counts.
@@ -180,65 +180,38 @@ struct Taking {
 impl Taking {
     /// Counts parts on all threads, and keeps them as they come; those that were stopped stay out.
     fn take(&mut self, census: &Census, list: &[usize], tally: &Tally<'_>) -> Result<(), Error> {
-        let visitors = Pool::new(|| census.visitor(tally));
-        let job = |number| visitors.with(tally, |visitor| visitor.part(number));
+        let worker = |()| {
+            let mut visitor = census.visitor(tally);
+            move |n: usize| -> Result<_, Error> {
+                if tally.add(0).is_break() {
+                    return Ok(None);
+                }
+                let count = visitor.part(list[n]);
+                let _ = tally.add(1);
+                Ok(count.map(|count| (list[n], count)))
+            }
+        };
         let (mut waiting, mut written) = (Vec::new(), Instant::now());
         let Taking {
             threads,
             parts,
             store,
         } = self;
-        in_order(
-            *threads,
-            list.len(),
-            |n| Ok(job(list[n]).map(|count| (list[n], count))),
-            |(number, count)| {
-                if let Some(store) = store.as_mut() {
-                    waiting.push(PartRecord::new(number, &count));
-                    if written.elapsed() > WRITTEN_EVERY {
-                        store.keep(&waiting)?;
-                        waiting.clear();
-                        written = Instant::now();
-                    }
+        in_order(vec![(); *threads], list.len(), worker, |(number, count)| {
+            if let Some(store) = store.as_mut() {
+                waiting.push(PartRecord::new(number, &count));
+                if written.elapsed() > WRITTEN_EVERY {
+                    store.keep(&waiting)?;
+                    waiting.clear();
+                    written = Instant::now();
                 }
-                parts.insert(number, count);
-                Ok(())
-            },
-        )?;
+            }
+            parts.insert(number, count);
+            Ok(())
+        })?;
         match store {
             Some(store) => store.keep(&waiting),
             None => Ok(()),
         }
-    }
-}
-
-/// Visitors that no thread uses at the moment.
-struct Pool<V, F> {
-    make: F,
-    idle: Mutex<Vec<V>>,
-}
-
-impl<V, F: Fn() -> V> Pool<V, F> {
-    fn new(make: F) -> Pool<V, F> {
-        Pool {
-            make,
-            idle: Mutex::new(Vec::new()),
-        }
-    }
-
-    /// Does a job with a visitor, unless it was to stop.
-    fn with<T>(&self, tally: &Tally<'_>, job: impl FnOnce(&mut V) -> Option<T>) -> Option<T> {
-        if tally.add(0).is_break() {
-            return None;
-        }
-        let idle = self.idle.lock().expect("no panic while it is held").pop();
-        let mut visitor = idle.unwrap_or_else(&self.make);
-        let done = job(&mut visitor);
-        self.idle
-            .lock()
-            .expect("no panic while it is held")
-            .push(visitor);
-        let _ = tally.add(1);
-        done
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use foldglass::landscape::census::{Census, Count, Trap};
+use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Code, Reward};
 use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::parallel::in_order;
 
 /// What a census found.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,7 +120,7 @@ impl Traps {
         let on_shelf = |trap: &Trap| ((trap.reward, trap.shelf), trap.weight);
         let shelves = grouped(list.iter().map(on_shelf));
         let tally = Tally::new(observer, "barriers", Some(shelves.len() as u64));
-        let measure = |n: usize| {
+        let measure = |n: usize| -> Result<_, Error> {
             let ((reward, shelf), weight) = shelves[n];
             let barrier = census.barrier(shelf, cap, &tally);
             let loss = census.largest_loss(shelf, cap, &tally);
@@ -132,10 +132,15 @@ impl Traps {
             Ok(Some((key, weight)))
         };
         let mut measured = Vec::new();
-        in_order(threads, shelves.len(), measure, |kind| {
-            measured.push(kind);
-            Ok(())
-        })?;
+        in_order(
+            vec![(); threads],
+            shelves.len(),
+            |()| measure,
+            |kind| {
+                measured.push(kind);
+                Ok(())
+            },
+        )?;
         if measured.len() < shelves.len() {
             return Ok(None);
         }

@@ -14,12 +14,12 @@ use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::reward::count::CountError;
 use crate::support::context::Context;
+use crate::support::parallel::in_order;
 use crate::support::stats::{Summary, miss, student_quantile, welch};
 use crate::support::watch::{Stopped, Tally};
 use replica::{BATCHES, Found, Within};
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// How long to sample.
@@ -250,39 +250,23 @@ fn replicas(
         }
         ControlFlow::Continue(())
     };
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    let thread = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= settings.replicas || stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let memory = context.each().memory;
-            let found = replica::run(
-                class,
-                settings,
-                number as u64,
-                &cold,
-                betas,
-                memory,
-                &report,
-            );
-            results.lock().expect("no panic").push((number, found));
-        }
+    let memory = context.each().memory;
+    let run = |number: usize| {
+        let number = number as u64;
+        replica::run(class, settings, number, &cold, betas, memory, &report).map(Some)
     };
-    std::thread::scope(|scope| {
-        let threads = context.threads.min(settings.replicas);
-        (0..threads).for_each(|_| _ = scope.spawn(thread));
-    });
-    let mut results = results.into_inner().expect("no panic");
-    results.sort_unstable_by_key(|&(number, _)| number);
-    let found = results.into_iter().map(|(_, found)| found);
-    let found = found.collect::<Result<Vec<Found>, EstimateError>>()?;
-    match found.len() == settings.replicas {
-        true => Ok(found),
-        false => Err(Stopped.into()),
-    }
+    let mut found = Vec::with_capacity(settings.replicas);
+    let threads = vec![(); context.threads];
+    in_order(
+        threads,
+        settings.replicas,
+        |()| run,
+        |one| {
+            found.push(one);
+            Ok(())
+        },
+    )?;
+    Ok(found)
 }
 
 /// Joins what the replicas found at one temperature.

@@ -25,7 +25,6 @@ mod flood;
 mod joins;
 mod levels;
 mod numbering;
-mod pipeline;
 mod rewards;
 mod vienna;
 

@@ -5,10 +5,10 @@ use foldglass::dynamics::cavi;
 use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings};
 use foldglass::support::exact::parse;
 use foldglass::support::memory::TooLarge;
+use foldglass::support::parallel::in_order;
 use foldglass::support::stats::Proportion;
 use foldglass::support::watch::Tally;
 use foldglass::{Class, Code, InputLaw, Shape};
-use foldglass_study::parallel::in_order;
 use serde::{Deserialize, Serialize};
 
 use super::class;
@@ -163,7 +163,7 @@ pub fn decade(bench: &Bench) -> Result<Option<Decade>, Error> {
     let pairs = bench.scaled(48, 2);
     let iterations = bench.scaled(3_000, 200);
     let tally = Tally::new(&bench.observer, "pairs of RLVR runs", Some(pairs as u64));
-    let job = |pair: usize| {
+    let job = |pair: usize| -> Result<_, Error> {
         let number = pair as u64;
         let reward = |tau: f64| -> Result<f64, TooLarge> {
             let settings = cavi::Settings::plain(tau, iterations);
@@ -180,10 +180,15 @@ pub fn decade(bench: &Bench) -> Result<Option<Decade>, Error> {
         Ok(tally.add(1).is_continue().then_some(pair))
     };
     let mut rewards = Vec::new();
-    in_order(bench.threads, pairs, job, |pair: [f64; 2]| {
-        rewards.push(pair);
-        Ok(())
-    })?;
+    in_order(
+        vec![(); bench.threads],
+        pairs,
+        |()| job,
+        |pair: [f64; 2]| {
+            rewards.push(pair);
+            Ok(())
+        },
+    )?;
     Ok(Some(Decade { taus, rewards }))
 }
 
@@ -296,16 +301,16 @@ pub fn quench(bench: &Bench) -> Result<Option<Quenches>, Error> {
         "values of T, k and tau",
         Some(points.len() as u64),
     );
-    let job = |n: usize| {
+    let job = |n: usize| -> Result<_, Error> {
         let (length, k, tau) = points[n];
         let trapped = trapped(bench, length, k, tau, runs, sweeps);
         Ok(tally.add(1).is_continue().then_some((n, trapped)))
     };
     let mut lines = Vec::new();
     in_order(
-        bench.threads,
+        vec![(); bench.threads],
         points.len(),
-        job,
+        |()| job,
         |(n, trapped): (usize, u64)| {
             let (length, k, tau) = points[n];
             lines.push(Quench {

@@ -8,6 +8,7 @@ use super::expand::Expansion;
 use super::last::Last;
 use super::layout::Layout;
 use super::table::{Number, Table, Tally, hash};
+use crate::support::parallel::on_each;
 use crate::support::watch::{Observer, Progress};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -125,7 +126,7 @@ pub(super) fn advance<W: Number, C: Tally>(
         }
     };
     let tables = &level.tables;
-    let thread = || {
+    let thread = |()| {
         let mut expansion = Expansion::new(stage.width);
         let mut last = is_last.then(|| Last::new(layout));
         let give = |reward: W, codes: &C| next.add(&[reward], codes);
@@ -159,13 +160,7 @@ pub(super) fn advance<W: Number, C: Tally>(
         }
         report(since);
     };
-    if work.threads == 1 {
-        thread();
-    } else {
-        std::thread::scope(|scope| {
-            (0..work.threads).for_each(|_| _ = scope.spawn(thread));
-        });
-    }
+    on_each(vec![(); work.threads], thread);
     if stop.outgrown.load(Ordering::Relaxed) {
         return Err(DensityError::Outgrown {
             step: t + 1,

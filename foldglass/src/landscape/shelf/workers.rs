@@ -6,10 +6,9 @@ use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::{CountError, Counter};
 use crate::support::memory::Allowance;
+use crate::support::parallel::in_order;
 use crate::support::watch::{Asking, Observer, Progress, Stopped};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Rewards to ask for between two reports, about a tenth of a second.
 const TOGETHER: usize = 1 << 22;
@@ -121,35 +120,26 @@ impl Workers {
             see(counter, &code, asking)
         };
         let rewards = numbers.len() * self.class.cells() * self.class.q();
-        if self.counters.len() == 1 || numbers.len() == 1 || rewards < WORTH_THREADS {
-            let counter = &mut self.counters[0];
-            let mut asking = Asking::new(&question);
-            let see = |&number| see_at(counter, number, &mut asking);
-            return numbers.iter().map(see).collect();
-        }
-        let next = AtomicUsize::new(0);
-        let seen = Mutex::new(Vec::with_capacity(numbers.len()));
-        std::thread::scope(|scope| {
-            for counter in &mut self.counters {
-                scope.spawn(|| {
-                    let mut asking = Asking::new(&question);
-                    loop {
-                        let place = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(&number) = numbers.get(place) else {
-                            return;
-                        };
-                        let sight = see_at(counter, number, &mut asking);
-                        if sight.is_err() {
-                            next.store(numbers.len(), Ordering::Relaxed);
-                        }
-                        seen.lock().expect("no panic").push((place, sight));
-                    }
-                });
-            }
-        });
-        let mut seen = seen.into_inner().expect("no panic");
-        seen.sort_unstable_by_key(|&(place, _)| place);
-        seen.into_iter().map(|(_, sight)| sight).collect()
+        let threads = if rewards < WORTH_THREADS {
+            1
+        } else {
+            self.counters.len()
+        };
+        let mut seen = Vec::with_capacity(numbers.len());
+        let see_at = &see_at;
+        in_order(
+            self.counters.iter_mut().take(threads),
+            numbers.len(),
+            |counter| {
+                let mut asking = Asking::new(&question);
+                move |place| see_at(&mut *counter, numbers[place], &mut asking).map(Some)
+            },
+            |sight| {
+                seen.push(sight);
+                Ok(())
+            },
+        )?;
+        Ok(seen)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Goes from a code to its neighbours, and climbs at random (paper, App. G.6).
 
 use super::levels::Levels;
-use super::pipeline::in_order;
 use super::{Pace, TreeError};
 use crate::landscape::packed::{name_in_order, read_renamed};
 use crate::model::quasigroup::Symbol;
+use crate::support::parallel::in_order;
 use std::ops::Range;
 
 /// Stands on a code.
@@ -138,37 +138,35 @@ pub(super) fn random(
     // What came from below.
     let mut mass = vec![0.0; level.len()];
     let jobs = order.len().div_ceil(NODES);
-    let job = |walker: &mut Walker<'_>, number: usize| {
-        // The lowest reward first.
-        let end = order.len() - number * NODES;
-        raises(levels, walker, end.saturating_sub(NODES)..end)
+    let worker = |()| {
+        let mut walker = Walker::new(levels);
+        move |number: usize| {
+            // The lowest reward first.
+            let end = order.len() - number * NODES;
+            let nodes = end.saturating_sub(NODES)..end;
+            Ok(Some(raises(levels, &mut walker, nodes)))
+        }
     };
-    in_order(
-        levels.threads,
-        jobs,
-        || Walker::new(levels),
-        job,
-        |raises| {
-            let mut start = 0;
-            let nodes = order[raises.nodes.clone()].iter().rev();
-            for (n, &node) in nodes.enumerate() {
-                let end = raises.ends[n] as usize;
-                let to = &raises.to[start..end];
-                start = end;
-                let all = raises.weights[n] as f64 + mass[node as usize];
-                if to.is_empty() {
-                    *on_leaves
-                        .get_mut(ends[node as usize] as usize)
-                        .unwrap_or(&mut stuck) += all;
-                }
-                let share = all / to.len() as f64;
-                for &to in to {
-                    mass[to as usize] += share;
-                }
+    in_order(vec![(); levels.threads], jobs, worker, |raises: Raises| {
+        let mut start = 0;
+        let nodes = order[raises.nodes.clone()].iter().rev();
+        for (n, &node) in nodes.enumerate() {
+            let end = raises.ends[n] as usize;
+            let to = &raises.to[start..end];
+            start = end;
+            let all = raises.weights[n] as f64 + mass[node as usize];
+            if to.is_empty() {
+                *on_leaves
+                    .get_mut(ends[node as usize] as usize)
+                    .unwrap_or(&mut stuck) += all;
             }
-            pace.visited(raises.nodes.len() as u64)
-        },
-    )?;
+            let share = all / to.len() as f64;
+            for &to in to {
+                mass[to as usize] += share;
+            }
+        }
+        pace.visited(raises.nodes.len() as u64)
+    })?;
     Ok((on_leaves, stuck))
 }
 

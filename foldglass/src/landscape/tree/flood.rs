@@ -3,9 +3,9 @@
 use super::climb::{NODES, Walker};
 use super::joins::{Joins, NEW};
 use super::levels::Levels;
-use super::pipeline::in_order;
 use super::{Leaf, Pace, Stuck, Tree, TreeError};
 use crate::model::policy::Code;
+use crate::support::parallel::in_order;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -126,17 +126,20 @@ pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeE
         maxima: Vec::new(),
     };
     let nodes = levels.level.len();
-    let job = |walker: &mut Walker<'_>, number: usize| {
-        let start = number * NODES;
-        look(levels, &components, walker, start..nodes.min(start + NODES))
+    let worker = |()| {
+        let (mut walker, components) = (Walker::new(levels), &components);
+        move |number: usize| {
+            let start = number * NODES;
+            let end = nodes.min(start + NODES);
+            Ok(Some(look(levels, components, &mut walker, start..end)))
+        }
     };
     let jobs = nodes.div_ceil(NODES);
     in_order(
-        levels.threads,
+        vec![(); levels.threads],
         jobs,
-        || Walker::new(levels),
-        job,
-        |next| {
+        worker,
+        |next: Neighbours| {
             water.fall(&next);
             pace.visited(next.nodes.len() as u64)
         },

@@ -2,13 +2,14 @@
 
 use super::climb::NODES;
 use super::numbering::{Numbering, Span};
-use super::pipeline::in_order;
 use super::{Nodes, Pace, Tree, TreeError, climb, flood, rewards};
 use crate::landscape::rungs::Rungs;
 use crate::model::class::Class;
 use crate::support::memory::Allowance;
+use crate::support::parallel::in_order;
 use crate::support::watch::Observer;
 use dashu_int::ops::BitTest;
+use std::convert::Infallible;
 use std::ops::Range;
 
 /// The most bits of a denominator.
@@ -83,7 +84,7 @@ impl Levels {
             Some(rungs) => rewards::untied(rungs, &numbering, threads, &mut rewards, pace)?,
             None => rewards::any(class, threads, &mut rewards, rest, pace)?,
         }
-        let (values, level) = rank(rewards, threads)?;
+        let (values, level) = rank(rewards, threads);
         let (starts, order) = sort(&level, values.len());
         Ok(Levels {
             class: class.clone(),
@@ -160,38 +161,52 @@ fn neighbours(class: &Class) -> u128 {
 }
 
 /// The rewards that occur, the highest first, and the level of each node.
-fn rank(rewards: Vec<u64>, threads: usize) -> Result<(Vec<u64>, Vec<u32>), TreeError> {
+fn rank(rewards: Vec<u64>, threads: usize) -> (Vec<u64>, Vec<u32>) {
     let some: Vec<&[u64]> = rewards.chunks(RANKED).collect();
     let mut values: Vec<u64> = Vec::new();
-    let occurring = |(): &mut (), number: usize| {
+    let occurring = |number: usize| {
         let mut values = some[number].to_vec();
         values.sort_unstable_by(|a, b| b.cmp(a));
         values.dedup();
-        values
+        Ok::<_, Infallible>(Some(values))
     };
-    let no_tools = || ();
     let mut most = 4 * RANKED;
-    in_order(threads, some.len(), no_tools, occurring, |more| {
-        values.extend(more);
-        // What many chunks have in common is kept once.
-        if values.len() > most {
-            values.sort_unstable_by(|a, b| b.cmp(a));
-            values.dedup();
-            most = most.max(2 * values.len());
-        }
-        Ok(())
-    })?;
+    in_order(
+        vec![(); threads],
+        some.len(),
+        |()| occurring,
+        |more| {
+            values.extend(more);
+            // What many chunks have in common is kept once.
+            if values.len() > most {
+                values.sort_unstable_by(|a, b| b.cmp(a));
+                values.dedup();
+                most = most.max(2 * values.len());
+            }
+            Ok(())
+        },
+    )
+    .unwrap_or_else(|never| match never {});
     values.sort_unstable_by(|a, b| b.cmp(a));
     values.dedup();
     values.shrink_to_fit();
     let mut levels = Vec::with_capacity(rewards.len());
     let level = |reward: &u64| values.partition_point(|value| value > reward) as u32;
-    let ranked = |(): &mut (), number: usize| some[number].iter().map(level).collect::<Vec<u32>>();
-    in_order(threads, some.len(), no_tools, ranked, |more| {
-        levels.extend(more);
-        Ok(())
-    })?;
-    Ok((values, levels))
+    let ranked = |number: usize| {
+        let levels: Vec<u32> = some[number].iter().map(level).collect();
+        Ok::<_, Infallible>(Some(levels))
+    };
+    in_order(
+        vec![(); threads],
+        some.len(),
+        |()| ranked,
+        |more| {
+            levels.extend(more);
+            Ok(())
+        },
+    )
+    .unwrap_or_else(|never| match never {});
+    (values, levels)
 }
 
 /// How many rewards are sorted at once.

@@ -1,14 +1,14 @@
 //! Computes the rewards of all codes, in the order of their numbers (paper, section 2.2 and App. A).
 
 use super::numbering::Numbering;
-use super::pipeline::in_order;
 use super::{Pace, TreeError};
 use crate::landscape::rungs::Rungs;
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
-use crate::reward::count::{CountError, Counter};
+use crate::reward::count::Counter;
 use crate::support::memory::Allowance;
+use crate::support::parallel::in_order;
 
 /// About how many nodes a job has.
 const JOB: usize = 32_768;
@@ -29,13 +29,15 @@ pub(super) fn untied(
         .find(|&n| numbering.after(n) <= JOB)
         .unwrap_or(last);
     let each = numbering.after(common);
-    let job = |descent: &mut Descent<'_>, number: usize| {
-        descent.rewards.clear();
-        descent.begin(common, (number * each) as u32);
-        std::mem::take(&mut descent.rewards)
+    let worker = |()| {
+        let mut descent = Descent::new(rungs, numbering);
+        move |number: usize| {
+            descent.rewards.clear();
+            descent.begin(common, (number * each) as u32);
+            Ok(Some(std::mem::take(&mut descent.rewards)))
+        }
     };
-    let tools = || Descent::new(rungs, numbering);
-    in_order(threads, nodes / each, tools, job, |some| {
+    in_order(vec![(); threads], nodes / each, worker, |some: Vec<u64>| {
         rewards.extend_from_slice(&some);
         pace.visited(some.len() as u64)
     })
@@ -140,18 +142,18 @@ pub(super) fn any(
     let each = q.pow(left as u32);
     let nodes = q.pow(cells as u32);
     let allowance = allowance.shared(threads);
-    let job = |(): &mut (), number: usize| {
+    let job = |number: usize| {
         let digit = |cell: usize| number / q.pow((cells - left - 1 - cell) as u32) % q;
         let action = |cell| if cell < cells - left { digit(cell) } else { 0 };
         let code = Code::from_fn(class, |cell| action(cell) as Symbol);
-        Ok(some(Counter::within(code, allowance)?, cells - left, each))
+        let counter = Counter::within(code, allowance)?;
+        Ok(Some(some(counter, cells - left, each)))
     };
-    let take = |some: Result<Vec<u64>, CountError>| {
-        let some = some?;
+    let take = |some: Vec<u64>| {
         rewards.extend_from_slice(&some);
         pace.visited(some.len() as u64)
     };
-    in_order(threads, nodes / each, || (), job, take)
+    in_order(vec![(); threads], nodes / each, |()| job, take)
 }
 
 /// The rewards of all codes that differ from that of a counter in the cells from `first` on.
