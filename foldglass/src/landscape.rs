@@ -18,7 +18,6 @@ pub mod escape;
 pub mod gauge;
 pub mod ignored;
 mod packed;
-mod rungs;
 pub mod shelf;
 pub mod tree;
 mod walk;

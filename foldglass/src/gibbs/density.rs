@@ -12,17 +12,19 @@ mod table;
 
 use super::bands::{Bands, log};
 use crate::model::class::Class;
+use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::CellFlow;
 use crate::reward::count::steps::Steps;
-use crate::reward::count::weight::Width;
+use crate::reward::count::weight::{Whole, Width};
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::watch::{Observer, Unwatched};
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use expand::Expansion;
-use layout::Layout;
+use layout::SummaryLayout;
 use levels::{Level, Work, advance};
-use table::{Number, Table, Tally};
+use table::{Table, Tally};
 use thiserror::Error;
 
 /// A density of states that is not computed.
@@ -209,9 +211,10 @@ impl Plan {
 }
 
 /// The bytes of a layout: a flow for each place and token of every message.
-fn layout_bytes<W: Number>(class: &Class) -> Option<u128> {
+fn layout_bytes<W: Whole>(class: &Class) -> Option<u128> {
     let flows = Steps::<W>::size(class)?.checked_mul(class.q() as u128)?;
-    flows.checked_mul(2 * size_of::<layout::Flow<W>>() as u128)
+    let each = size_of::<CellFlow<W>>() + size_of::<Symbol>();
+    flows.checked_mul(2 * each as u128)
 }
 
 /// The steps that are left.
@@ -224,7 +227,7 @@ trait Rest {
 }
 
 struct Begun<W, C> {
-    layout: Layout<W>,
+    layout: SummaryLayout<W>,
     level: Level<W, C>,
     /// Steps taken.
     t: usize,
@@ -232,7 +235,7 @@ struct Begun<W, C> {
 }
 
 /// Chooses the numbers in which codes are counted.
-fn begin<W: Number>(
+fn begin<W: Whole>(
     class: &Class,
     allowance: Allowance,
 ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
@@ -244,18 +247,18 @@ fn begin<W: Number>(
     }
 }
 
-impl<W: Number, C: Tally> Begun<W, C> {
+impl<W: Whole, C: Tally> Begun<W, C> {
     /// Takes the steps that take no time, and forecasts the others.
     fn first_steps(
         class: &Class,
         allowance: Allowance,
     ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
-        let layout = Layout::<W>::new(class);
+        let layout = SummaryLayout::<W>::new(class);
         let first = layout.first();
         let mut level = Level::<W, C>::new(first.len());
         level.add(&first, &C::of(1));
         let mut counted = Vec::new();
-        let last = layout.stages.len() - 1;
+        let last = layout.steps.len() - 1;
         let mut children = 1.0;
         for t in 0..last {
             children = children_of(&layout, &level, t);
@@ -283,14 +286,18 @@ impl<W: Number, C: Tally> Begun<W, C> {
 }
 
 /// About how many summaries come after step t + 1, each from all that lead to it.
-fn children_of<W: Number, C: Tally>(layout: &Layout<W>, level: &Level<W, C>, t: usize) -> f64 {
-    let stage = &layout.stages[t];
-    let mut expansion = Expansion::<W, C>::new(stage.width);
+fn children_of<W: Whole, C: Tally>(
+    layout: &SummaryLayout<W>,
+    level: &Level<W, C>,
+    t: usize,
+) -> f64 {
+    let step = &layout.steps[t];
+    let mut expansion = Expansion::<W, C>::new(step.width);
     let (mut children, mut seen) = (0.0, 0u64);
     level.for_each(|row| {
         // A sample of the first thousand of each table will do.
         if seen < 1000 || children < LOOKED_AT {
-            children += expansion.bound(layout, stage, row);
+            children += expansion.bound(layout, step, row);
             seen += 1;
         }
     });
@@ -299,13 +306,13 @@ fn children_of<W: Number, C: Tally>(layout: &Layout<W>, level: &Level<W, C>, t: 
 
 /// Goes on as the classes grew where they were counted, or where too few steps were, as if none of
 /// the `children` of the last were alike.
-fn forecast<W: Number, C: Tally>(
+fn forecast<W: Whole, C: Tally>(
     class: &Class,
-    layout: &Layout<W>,
+    layout: &SummaryLayout<W>,
     counted: Vec<f64>,
     children: f64,
 ) -> Forecast {
-    let steps = layout.stages.len() - 1;
+    let steps = layout.steps.len() - 1;
     let mut classes = counted.clone();
     let known = counted.len();
     let growth = |t: usize| counted[t] / counted[t - 1];
@@ -320,7 +327,7 @@ fn forecast<W: Number, C: Tally>(
         classes.push(now * most.min(usual));
     }
     let row = |width: usize| Table::<W, C>::bytes_per_row(width) as f64;
-    let level = |t: usize| classes[t] * row(layout.stages[t].width);
+    let level = |t: usize| classes[t] * row(layout.steps[t].width);
     // A level, and the next or the rewards; these, once more as bands.
     let distinct = Reward::new(class.task().denominator() + UBig::ONE, 1u8).to_f64();
     let rewards = classes.last().copied().unwrap_or(1.0).min(distinct);
@@ -336,7 +343,7 @@ fn forecast<W: Number, C: Tally>(
     }
 }
 
-impl<W: Number, C: Tally> Rest for Begun<W, C> {
+impl<W: Whole, C: Tally> Rest for Begun<W, C> {
     fn finish(
         self: Box<Self>,
         threads: usize,
@@ -353,7 +360,7 @@ impl<W: Number, C: Tally> Rest for Begun<W, C> {
             allowed,
             observer,
         };
-        for t in t..layout.stages.len() {
+        for t in t..layout.steps.len() {
             level = advance(&layout, &mut level, t, &work)?;
         }
         let mut bands = Vec::with_capacity(level.rows() as usize);

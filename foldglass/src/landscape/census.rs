@@ -31,15 +31,14 @@ mod plain;
 mod prefixes;
 mod seek;
 mod seen;
-mod table;
 mod visit;
 mod walker;
 
 use super::packed::Packing;
-use super::rungs::{Rung, Rungs};
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::{Whole, Width};
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
@@ -145,7 +144,7 @@ pub struct Census {
 
 /// The steps of a class, and its prefixes.
 struct Merged<W> {
-    rungs: Rungs<W>,
+    flows: FlowTable<W>,
     prefixes: Prefixes<W>,
 }
 
@@ -209,8 +208,8 @@ impl Survey {
         let denominator = class.task().denominator();
         let width = Width::of(&denominator);
         let size = match width {
-            Width::Narrow => Rungs::<i64>::bytes(class),
-            Width::Wide => Rungs::<i128>::bytes(class),
+            Width::Narrow => FlowTable::<i64>::bytes(class),
+            Width::Wide => FlowTable::<i128>::bytes(class),
             Width::Unbounded => {
                 let bits = denominator.bit_len();
                 return Err(CensusError::TooFine { bits });
@@ -283,11 +282,11 @@ impl Survey {
     }
 }
 
-impl<W: Whole + Ord> Merged<W> {
+impl<W: Whole> Merged<W> {
     fn new(frame: &Frame, room: Room, tally: &Tally<'_>) -> Option<Merged<W>> {
-        let rungs = Rungs::new(&frame.class);
-        let prefixes = Prefixes::new(&rungs, frame.packing, frame.splits, room, tally)?;
-        Some(Merged { rungs, prefixes })
+        let flows = FlowTable::new(&frame.class);
+        let prefixes = Prefixes::new(&flows, frame.packing, frame.splits, room, tally)?;
+        Some(Merged { flows, prefixes })
     }
 }
 
@@ -324,11 +323,11 @@ impl Census {
     /// and then it asks whether to stop.
     pub fn visitor<'a>(&'a self, tally: &'a Tally<'a>) -> PartVisitor<'a> {
         let either = match &self.tables {
-            Tables::Narrow(Merged { rungs, prefixes }) => {
-                Either::Narrow(Box::new(Visit::new(&self.frame, rungs, prefixes, tally)))
+            Tables::Narrow(Merged { flows, prefixes }) => {
+                Either::Narrow(Box::new(Visit::new(&self.frame, flows, prefixes, tally)))
             }
-            Tables::Wide(Merged { rungs, prefixes }) => {
-                Either::Wide(Box::new(Visit::new(&self.frame, rungs, prefixes, tally)))
+            Tables::Wide(Merged { flows, prefixes }) => {
+                Either::Wide(Box::new(Visit::new(&self.frame, flows, prefixes, tally)))
             }
         };
         PartVisitor {
@@ -342,14 +341,14 @@ impl Census {
     /// to stop.
     pub fn barrier(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
         let frame = &self.frame;
-        with!(self, tables => Walker::new(frame, &tables.rungs, tally).barrier(shelf, cap))
+        with!(self, tables => Walker::new(frame, &tables.flows, tally).barrier(shelf, cap))
     }
 
     /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
     /// change. None as for [`Census::barrier`].
     pub fn largest_loss(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
         let frame = &self.frame;
-        with!(self, tables => Walker::new(frame, &tables.rungs, tally).largest_loss(shelf, cap))
+        with!(self, tables => Walker::new(frame, &tables.flows, tally).largest_loss(shelf, cap))
     }
 
     /// The reward, or the difference of two, of a numerator.
@@ -366,10 +365,10 @@ impl Census {
 }
 
 impl Frame {
-    /// How many codes the rungs before one have.
-    fn codes_before<W: Whole>(&self, rung: &Rung<W>) -> u128 {
+    /// How many codes the steps before one have.
+    fn codes_before<W: Whole>(&self, step: &StepFlows<W>) -> u128 {
         (self.class.q() as u128)
-            .checked_pow(rung.cells.start as u32)
+            .checked_pow(step.cells.start as u32)
             .expect("all codes are numbered in 128 bits")
     }
 }

@@ -1,7 +1,7 @@
 //! Packs codes into 128 bits, and relabels their tokens into a standard order (paper, App. D).
 
-use super::rungs::Rungs;
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 
 /// A code of a small class as one number.
@@ -48,16 +48,16 @@ impl Packing {
 /// Relabels the tokens of every step, where that is a symmetry, in the order in which its cells
 /// first emit them; tokens that no cell emits follow in their own order. `old` is room for a code.
 pub(super) fn relabel<W: Whole>(
-    rungs: &Rungs<W>,
+    flows: &FlowTable<W>,
     memory: usize,
     actions: &mut [Symbol],
     old: &mut Vec<Symbol>,
 ) {
-    let (q, steps) = (rungs.q, &rungs.rungs);
+    let (q, steps) = (flows.q, &flows.steps);
     let mut names = [Symbol::MAX; MOST_TOKENS];
     let names = &mut names[..q];
-    for (r, rung) in steps.iter().enumerate().filter(|(_, rung)| rung.relabels) {
-        if name_in_order(&mut actions[rung.cells.clone()], names) {
+    for (r, step) in steps.iter().enumerate().filter(|(_, step)| step.relabels) {
+        if name_in_order(&mut actions[step.cells.clone()], names) {
             continue;
         }
         // A token is the lowest digit of the next step's histories, then the second, and so on.

@@ -7,10 +7,12 @@
 //! - [`Counter`] holds a code and its J, and says what J becomes when one cell changes.
 //! - [`reference`](mod@reference) gives J by the definition: slow, and independent of both.
 
+pub(crate) mod flow;
 mod forward;
 mod places;
 pub mod reference;
 mod rollouts;
+pub(crate) mod rows;
 mod states;
 pub(crate) mod steps;
 pub(crate) mod weight;

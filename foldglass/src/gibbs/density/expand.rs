@@ -5,8 +5,10 @@
 //! orbit has to be sized: every code is counted, most of them together. What a cell adds to all
 //! numbers of a run alike, whatever its action, is certain; a cell that adds nothing else is idle.
 
-use super::layout::{Columns, Flow, Layout, Passing, Stage};
-use super::table::{Number, Table, Tally, hash};
+use super::layout::{Columns, SummaryLayout, SummaryNode, SummaryStep};
+use super::table::{Table, Tally};
+use crate::reward::count::rows::hash;
+use crate::reward::count::weight::Whole;
 
 /// What a cell adds, by token alike but for the column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +28,7 @@ pub(super) struct Expansion<W, C> {
     row: Vec<W>,
 }
 
-impl<W: Number, C: Tally> Expansion<W, C> {
+impl<W: Whole, C: Tally> Expansion<W, C> {
     /// Room for a step after which a summary has `width` numbers.
     pub fn new(width: usize) -> Expansion<W, C> {
         Expansion {
@@ -40,19 +42,19 @@ impl<W: Number, C: Tally> Expansion<W, C> {
     /// Hands every summary that `from` can lead to to `take`, with the number of ways.
     pub fn expand(
         &mut self,
-        layout: &Layout<W>,
-        stage: &Stage<W>,
+        layout: &SummaryLayout<W>,
+        step: &SummaryStep<W>,
         from: &[W],
         mut take: impl FnMut(&[W], &C),
     ) {
-        let Prepared { idle, certain } = self.prepare(layout, stage, from);
+        let Prepared { idle, certain } = self.prepare(layout, step, from);
         self.partial.clear();
         self.row.fill(W::zero());
         self.row[0] = certain;
         let ways = (0..idle).fold(C::of(1), |ways, _| ways.times(&C::of(layout.q)));
         self.partial.add(&self.row, hash(&self.row), &ways);
         for (i, push) in self.pushes.iter().enumerate() {
-            let node = &stage.nodes[push.node];
+            let node = &step.nodes[push.node];
             // Where a length ends tokens have names until all cells of the node are set.
             let named = node.lift.is_some();
             let last = self
@@ -79,8 +81,8 @@ impl<W: Number, C: Tally> Expansion<W, C> {
     }
 
     /// At most about how many summaries `from` can lead to.
-    pub fn bound(&mut self, layout: &Layout<W>, stage: &Stage<W>, from: &[W]) -> f64 {
-        self.prepare(layout, stage, from);
+    pub fn bound(&mut self, layout: &SummaryLayout<W>, step: &SummaryStep<W>, from: &[W]) -> f64 {
+        self.prepare(layout, step, from);
         let mut bound = 1.0;
         let alike = self.pushes.chunk_by(|a, b| a == b);
         for group in alike {
@@ -90,7 +92,7 @@ impl<W: Number, C: Tally> Expansion<W, C> {
                 .map(|i| (m + i as f64) / i as f64)
                 .product::<f64>();
         }
-        for node in stage.nodes.iter().filter(|node| node.lift.is_none()) {
+        for node in step.nodes.iter().filter(|node| node.lift.is_none()) {
             if node.columns.length > 0 {
                 bound /= (1..=layout.q).map(|n| n as f64).product::<f64>();
             }
@@ -99,15 +101,20 @@ impl<W: Number, C: Tally> Expansion<W, C> {
     }
 
     /// Fills `pushes`, like ones together.
-    fn prepare(&mut self, layout: &Layout<W>, stage: &Stage<W>, from: &[W]) -> Prepared<W> {
+    fn prepare(
+        &mut self,
+        layout: &SummaryLayout<W>,
+        step: &SummaryStep<W>,
+        from: &[W],
+    ) -> Prepared<W> {
         self.pushes.clear();
         let mut prepared = Prepared {
             idle: 0,
             certain: from[0],
         };
-        for (number, node) in stage.nodes.iter().enumerate() {
-            for flows in &node.flows {
-                let mut push = Push::new(number, node, flows, from, layout.q);
+        for (number, node) in step.nodes.iter().enumerate() {
+            for cell in node.cells.clone() {
+                let mut push = Push::new((number, node), step, cell, from, layout.q);
                 prepared.certain += push.settle(node);
                 if push.is_idle() {
                     prepared.idle += 1;
@@ -129,8 +136,14 @@ struct Prepared<W> {
     certain: W,
 }
 
-impl<W: Number> Push<W> {
-    fn new(number: usize, node: &Passing<W>, flows: &[Flow<W>], from: &[W], q: usize) -> Push<W> {
+impl<W: Whole> Push<W> {
+    fn new(
+        (number, node): (usize, &SummaryNode<W>),
+        step: &SummaryStep<W>,
+        cell: usize,
+        from: &[W],
+        q: usize,
+    ) -> Push<W> {
         let mut push = Push {
             node: number,
             earned: Vec::new(),
@@ -139,13 +152,14 @@ impl<W: Number> Push<W> {
         if node.lift.is_some() {
             push.earned.resize(q, W::zero());
         }
-        for flow in flows {
+        let flows = step.flows.of(cell).iter();
+        for (flow, &right) in flows.zip(step.flows.right(cell)) {
             let amount = from[flow.from as usize] * flow.weight;
             if amount == W::zero() {
                 continue;
             }
             if let Some(lift) = node.lift {
-                push.earned[flow.right as usize] += amount * lift;
+                push.earned[right as usize] += amount * lift;
             }
             if node.columns.length > 0 {
                 push.sent.push((flow.to, amount));
@@ -168,7 +182,7 @@ impl<W: Number> Push<W> {
     }
 
     /// Takes out, and returns, what is earned whatever the action.
-    fn settle(&mut self, node: &Passing<W>) -> W {
+    fn settle(&mut self, node: &SummaryNode<W>) -> W {
         let mut certain = W::zero();
         if let Some(&least) = self.earned.iter().min() {
             self.earned.iter_mut().for_each(|earned| *earned -= least);
@@ -205,7 +219,7 @@ impl<W: Number> Push<W> {
 
 /// Moves what all numbers of a run of a column have in common to what is certain.
 #[inline]
-fn settle<W: Number>(row: &mut [W], column: usize, node: &Passing<W>) {
+fn settle<W: Whole>(row: &mut [W], column: usize, node: &SummaryNode<W>) {
     let Columns {
         start, length, run, ..
     } = node.columns;
@@ -225,7 +239,7 @@ fn settle<W: Number>(row: &mut [W], column: usize, node: &Passing<W>) {
 
 /// Moves a column that has changed to its place among the others, which are sorted.
 #[inline]
-fn place<W: Number>(row: &mut [W], column: usize, columns: Columns) {
+fn place<W: Whole>(row: &mut [W], column: usize, columns: Columns) {
     let length = columns.length;
     if length == 0 {
         return;
@@ -252,7 +266,7 @@ fn place<W: Number>(row: &mut [W], column: usize, columns: Columns) {
 }
 
 /// Sorts the columns.
-fn sort<W: Number>(row: &mut [W], columns: Columns) {
+fn sort<W: Whole>(row: &mut [W], columns: Columns) {
     // Each column in turn finds its place among those to its left.
     for sorted in 1..columns.number {
         let among = Columns {

@@ -4,8 +4,10 @@
 //! z^r in the product over the cells of sum_a z^e(c, a). Summaries with the same e, in any order of
 //! cells and actions, share one product.
 
-use super::layout::{Layout, Stage};
-use super::table::{Number, Table, Tally, hash};
+use super::layout::{SummaryLayout, SummaryStep};
+use super::table::{Table, Tally};
+use crate::reward::count::rows::hash;
+use crate::reward::count::weight::Whole;
 
 /// Products are computed when this many different ones wait.
 const WAITING: usize = 1 << 14;
@@ -15,8 +17,8 @@ const DENSE: usize = 1 << 12;
 
 /// The last step, with the products that wait.
 pub(super) struct Last<'a, W, C> {
-    layout: &'a Layout<W>,
-    stage: &'a Stage<W>,
+    layout: &'a SummaryLayout<W>,
+    step: &'a SummaryStep<W>,
     /// What is earned for certain, then by cell how much more each action earns than the least,
     /// ascending, the cells sorted.
     waiting: Table<W, C>,
@@ -25,17 +27,13 @@ pub(super) struct Last<'a, W, C> {
     dense: Vec<C>,
 }
 
-impl<'a, W: Number, C: Tally> Last<'a, W, C> {
-    pub fn new(layout: &'a Layout<W>) -> Last<'a, W, C> {
-        let stage = layout.stages.last().expect("a task has a step");
-        let cells = stage
-            .nodes
-            .iter()
-            .map(|node| node.flows.len())
-            .sum::<usize>();
+impl<'a, W: Whole, C: Tally> Last<'a, W, C> {
+    pub fn new(layout: &'a SummaryLayout<W>) -> Last<'a, W, C> {
+        let step = layout.steps.last().expect("a task has a step");
+        let cells = step.cells.len();
         Last {
             layout,
-            stage,
+            step,
             waiting: Table::new(1 + cells * layout.q),
             key: Vec::with_capacity(1 + cells * layout.q),
             earned: vec![Vec::with_capacity(layout.q); cells],
@@ -46,14 +44,15 @@ impl<'a, W: Number, C: Tally> Last<'a, W, C> {
     /// Takes a summary, and hands over what is known of rewards when much waits.
     pub fn take(&mut self, summary: &[W], codes: &C, give: impl FnMut(W, &C)) {
         let mut certain = summary[0];
-        let nodes = self.stage.nodes.iter();
-        let flows = nodes.flat_map(|node| node.flows.iter().map(move |flows| (node.lift, flows)));
-        for ((lift, flows), earned) in flows.zip(&mut self.earned) {
+        let nodes = self.step.nodes.iter();
+        let cells = nodes.flat_map(|node| node.cells.clone().map(move |cell| (node.lift, cell)));
+        for ((lift, cell), earned) in cells.zip(&mut self.earned) {
             let lift = lift.expect("every length ends by the last step");
             earned.clear();
             earned.resize(self.layout.q, W::zero());
-            for flow in flows {
-                earned[flow.right as usize] += summary[flow.from as usize] * flow.weight * lift;
+            let flows = self.step.flows.of(cell).iter();
+            for (flow, &right) in flows.zip(self.step.flows.right(cell)) {
+                earned[right as usize] += summary[flow.from as usize] * flow.weight * lift;
             }
             earned.sort_unstable();
             let least = earned[0];
@@ -100,7 +99,7 @@ impl<'a, W: Number, C: Tally> Last<'a, W, C> {
 }
 
 /// `codes` times the product of the cells' polynomials, a coefficient for each degree.
-fn dense_product<'a, W: Number, C: Tally>(
+fn dense_product<'a, W: Whole, C: Tally>(
     product: &mut Vec<C>,
     degree: usize,
     codes: &C,
@@ -131,7 +130,7 @@ fn dense_product<'a, W: Number, C: Tally>(
 }
 
 /// The same as a list of terms, degrees ascending.
-fn sparse_product<'a, W: Number, C: Tally>(
+fn sparse_product<'a, W: Whole, C: Tally>(
     product: &mut Vec<(W, C)>,
     codes: &C,
     cells: impl Iterator<Item = &'a [W]>,

@@ -15,21 +15,10 @@
 //! certain, and the least number of every run is 0. Codes that no longer know the fold become alike.
 
 use crate::model::class::Class;
-use crate::reward::count::steps::Steps;
+use crate::reward::count::flow::{CellFlows, FlowTable, NodeFlows};
 use crate::reward::count::weight::Whole;
 use dashu_int::UBig;
-
-/// What one state sends through one cell.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Flow<W> {
-    /// Its place in the summary before the step.
-    pub from: u32,
-    /// Where it goes with token 0; with token a it is a columns further.
-    pub to: u32,
-    /// The token that is the fold.
-    pub right: u16,
-    pub weight: W,
-}
+use std::ops::Range;
 
 /// The columns of a node in a summary.
 #[derive(Debug, Clone, Copy)]
@@ -43,74 +32,84 @@ pub(super) struct Columns {
     pub run: usize,
 }
 
+impl Columns {
+    /// The place in the summary of the number `at` of the node's states.
+    fn place(&self, at: usize) -> usize {
+        // The newest token is the lowest digit of a block.
+        let (block, e) = (at / self.run, at % self.run);
+        let (token, rest) = (block % self.number, block / self.number);
+        self.start + token * self.length + rest * self.run + e
+    }
+}
+
 /// A node of a step.
 #[derive(Debug)]
-pub(super) struct Passing<W> {
+pub(super) struct SummaryNode<W> {
+    pub cells: Range<usize>,
     pub columns: Columns,
     /// What a weight of 1 at every number of a run earns later.
     pub certain: W,
     /// The weight of a right answer, where a length ends; tokens have names there.
     pub lift: Option<W>,
-    /// By cell.
-    pub flows: Vec<Vec<Flow<W>>>,
 }
 
 /// One step of all lengths.
 #[derive(Debug)]
-pub(super) struct Stage<W> {
+pub(super) struct SummaryStep<W> {
+    pub cells: Range<usize>,
     /// Numbers in a summary after it.
     pub width: usize,
-    pub nodes: Vec<Passing<W>>,
+    pub nodes: Vec<SummaryNode<W>>,
+    /// From places in the summary before it to those with token 0 after it; with token a they are a
+    /// columns further. Where no step reads the node they lead nowhere.
+    pub flows: CellFlows<W>,
 }
 
 /// All steps of an untied class.
 #[derive(Debug)]
-pub(super) struct Layout<W> {
+pub(super) struct SummaryLayout<W> {
     pub q: usize,
-    pub stages: Vec<Stage<W>>,
+    pub steps: Vec<SummaryStep<W>>,
 }
 
-impl<W: Whole> Layout<W> {
-    pub fn new(class: &Class) -> Layout<W> {
-        let (q, longest) = (class.q(), class.task().longest());
-        let steps = Steps::<W>::new(class);
-        let nodes = class.nodes();
-        let certain = certain::<W>(class, &steps);
-        // By node, where its columns stand in the summaries after its step.
-        let mut columns = vec![
-            Columns {
-                start: 0,
-                number: q,
-                length: 0,
-                run: 1,
-            };
-            nodes.len()
-        ];
-        let mut stages: Vec<Stage<W>> = Vec::with_capacity(longest);
-        for t in 1..=longest {
-            let mut stage = Stage {
-                width: 1,
-                nodes: Vec::new(),
-            };
-            for n in (0..nodes.len()).filter(|&n| nodes[n].t == t) {
-                let message = steps.written(n);
-                let length = message.blocks / q * message.width;
-                columns[n] = Columns {
-                    start: stage.width,
+impl<W: Whole> SummaryLayout<W> {
+    pub fn new(class: &Class) -> SummaryLayout<W> {
+        let table = FlowTable::<W>::new(class);
+        let q = table.q;
+        let mut certain = certain::<W>(class).into_iter();
+        // By place in the table of flows: its place in a summary. The first is the start.
+        let mut numbers = vec![1; table.right.len()];
+        let mut steps = Vec::with_capacity(table.steps.len());
+        for step in table.steps {
+            let mut width = 1;
+            let mut node = |node: &NodeFlows<W>| {
+                let length = node.places.len() / q;
+                let columns = Columns {
+                    start: width,
                     number: q,
-                    length: if steps.steps[n].is_read { length } else { 0 },
-                    run: message.width,
+                    length: if node.is_read { length } else { 0 },
+                    run: node.width,
                 };
-                stage.width += q * columns[n].length;
-                let before = nodes[n].parent.map(|parent| columns[parent]);
-                let from = Source { before, q };
-                let mut passing = passing(class, &steps, n, columns[n], &from);
-                passing.certain = certain[n];
-                stage.nodes.push(passing);
-            }
-            stages.push(stage);
+                width += q * columns.length;
+                for (at, place) in node.places.clone().enumerate() {
+                    numbers[place] = columns.place(at) as u32;
+                }
+                SummaryNode {
+                    cells: node.cells.clone(),
+                    columns,
+                    certain: certain.next().expect("a number for each node"),
+                    lift: node.lift,
+                }
+            };
+            let nodes = step.nodes.iter().map(&mut node).collect();
+            steps.push(SummaryStep {
+                cells: step.cells,
+                width,
+                nodes,
+                flows: step.flows.renumbered(&numbers),
+            });
         }
-        Layout { q, stages }
+        SummaryLayout { q, steps }
     }
 
     /// The summary before the first step: all weight in one place.
@@ -119,80 +118,9 @@ impl<W: Whole> Layout<W> {
     }
 }
 
-/// Where the numbers of a message stand in the summary before a step.
-struct Source {
-    before: Option<Columns>,
-    q: usize,
-}
-
-impl Source {
-    /// The place of number `e` of a block, whose message has rows of `width`.
-    fn place(&self, block: usize, e: usize, width: usize) -> usize {
-        let Some(columns) = self.before else {
-            return 1;
-        };
-        let (token, rest) = (block % self.q, block / self.q);
-        columns.start + token * columns.length + rest * width + e
-    }
-}
-
-fn passing<W: Whole>(
-    class: &Class,
-    steps: &Steps<W>,
-    n: usize,
-    columns: Columns,
-    source: &Source,
-) -> Passing<W> {
-    let (q, step) = (steps.q, &steps.steps[n]);
-    let (read, written) = (&steps.messages[step.reads], steps.written(n));
-    let right = right_tokens(class, steps, n);
-    let group = &class.groups()[class.nodes()[n].group];
-    let mut flows: Vec<Vec<Flow<W>>> = vec![Vec::new(); group.cells];
-    for passage in step.passages.iter().filter(|p| p.weight != W::zero()) {
-        for h in 0..step.histories.0 {
-            let block = passage.from as usize + h;
-            // The block of token 0: the newest token is a block's lowest digit.
-            let rest = step.target(passage, h) / q;
-            let cell = passage.cell as usize + h - group.first_cell;
-            for (e, &moved) in steps.moves(step, passage).iter().enumerate() {
-                let inner = rest * written.width + passage.offset as usize + moved as usize;
-                flows[cell].push(Flow {
-                    from: source.place(block, e, read.width) as u32,
-                    to: (columns.start + inner) as u32,
-                    right: right.get(inner).copied().unwrap_or(0),
-                    weight: passage.weight,
-                });
-            }
-        }
-    }
-    Passing {
-        columns,
-        certain: W::zero(),
-        lift: step.lift,
-        flows,
-    }
-}
-
-/// By place in a column of node `n`, the token that is the fold there; empty where no length ends.
-fn right_tokens<W: Whole>(class: &Class, steps: &Steps<W>, n: usize) -> Vec<u16> {
-    if steps.steps[n].lift.is_none() {
-        return Vec::new();
-    }
-    let (q, message) = (steps.q, steps.written(n));
-    let mut right = vec![0; message.blocks / q * message.width];
-    for place in steps.right_answers(class, n) {
-        let (block, e) = (
-            (place - message.start) / message.width,
-            (place - message.start) % message.width,
-        );
-        right[block / q * message.width + e] = (block % q) as u16;
-    }
-    right
-}
-
-/// By node, what a weight of 1 at every number of a run of its message earns later: for each node
-/// that reads it, the weight of all symbols drawn there times what is earned from there on.
-fn certain<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<W> {
+/// By step and node, what a weight of 1 at every number of a run of its message earns later: for each
+/// node that reads it, the weight of all symbols drawn there times what is earned from there on.
+fn certain<W: Whole>(class: &Class) -> Vec<W> {
     let (task, nodes) = (class.task(), class.nodes());
     let mut certain = vec![UBig::ZERO; nodes.len()];
     for (n, node) in nodes.iter().enumerate().rev() {
@@ -201,11 +129,14 @@ fn certain<W: Whole>(class: &Class, steps: &Steps<W>) -> Vec<W> {
         let drawn = (seen + 1..=node.t + node.after)
             .map(|t| UBig::from(task.inputs().denominator(t)))
             .product::<UBig>();
-        let answer = steps.steps[n]
-            .lift
-            .map_or(UBig::ZERO, |lift| lift.to_ubig());
+        let answer = if node.ends {
+            task.lift(node.t)
+        } else {
+            UBig::ZERO
+        };
         let more = drawn * (&certain[n] + answer);
         certain[parent] += more;
     }
-    certain.iter().map(W::of).collect()
+    let by_step = (1..=task.longest()).flat_map(|t| class.step_nodes(t));
+    by_step.map(|&n| W::of(&certain[n])).collect()
 }

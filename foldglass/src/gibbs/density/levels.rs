@@ -6,8 +6,10 @@
 use super::DensityError;
 use super::expand::Expansion;
 use super::last::Last;
-use super::layout::Layout;
-use super::table::{Number, Table, Tally, hash};
+use super::layout::SummaryLayout;
+use super::table::{Table, Tally};
+use crate::reward::count::rows::hash;
+use crate::reward::count::weight::Whole;
 use crate::support::parallel::on_each;
 use crate::support::watch::{Observer, Progress};
 use std::sync::Mutex;
@@ -31,7 +33,7 @@ pub(super) struct Level<W, C> {
     rows: AtomicU64,
 }
 
-impl<W: Number, C: Tally> Level<W, C> {
+impl<W: Whole, C: Tally> Level<W, C> {
     pub fn new(width: usize) -> Level<W, C> {
         Level {
             tables: (0..TABLES).map(|_| Mutex::new(Table::new(width))).collect(),
@@ -96,15 +98,15 @@ impl Stop {
 
 /// Leads all summaries after step `t` (counted from 1; 0 is before the first) through step t + 1:
 /// to the summaries after it or, where it is the last, to rewards.
-pub(super) fn advance<W: Number, C: Tally>(
-    layout: &Layout<W>,
+pub(super) fn advance<W: Whole, C: Tally>(
+    layout: &SummaryLayout<W>,
     level: &mut Level<W, C>,
     t: usize,
     work: &Work,
 ) -> Result<Level<W, C>, DensityError> {
-    let stage = &layout.stages[t];
-    let is_last = t + 1 == layout.stages.len();
-    let next = Level::new(if is_last { 1 } else { stage.width });
+    let step = &layout.steps[t];
+    let is_last = t + 1 == layout.steps.len();
+    let next = Level::new(if is_last { 1 } else { step.width });
     let (taken, done) = (AtomicUsize::new(0), AtomicU64::new(0));
     let stop = Stop::default();
     let (before, of) = (level.bytes(), level.rows());
@@ -127,7 +129,7 @@ pub(super) fn advance<W: Number, C: Tally>(
     };
     let tables = &level.tables;
     let thread = |()| {
-        let mut expansion = Expansion::new(stage.width);
+        let mut expansion = Expansion::new(step.width);
         let mut last = is_last.then(|| Last::new(layout));
         let give = |reward: W, codes: &C| next.add(&[reward], codes);
         let (mut since, mut reported) = (0, Instant::now());
@@ -139,7 +141,7 @@ pub(super) fn advance<W: Number, C: Tally>(
                 if let Some(last) = &mut last {
                     last.take(row, codes, give);
                 } else {
-                    expansion.expand(layout, stage, row, |to, ways| {
+                    expansion.expand(layout, step, row, |to, ways| {
                         next.add(to, &codes.times(ways));
                     });
                 }

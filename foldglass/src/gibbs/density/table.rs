@@ -1,29 +1,8 @@
 //! Keeps rows of whole numbers, each once, with how many codes they stand for.
 
+use crate::reward::count::rows::{RowTable, grow_by_a_quarter};
 use crate::reward::count::weight::Whole;
 use dashu_int::UBig;
-
-/// A whole number that can be part of a key.
-pub(super) trait Number: Whole + Ord + Sync {
-    fn mix(self, hash: u64) -> u64;
-}
-
-/// Odd, and without a pattern in its bits (the golden ratio).
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-
-impl Number for i64 {
-    #[inline]
-    fn mix(self, hash: u64) -> u64 {
-        (hash.rotate_left(23) ^ self as u64).wrapping_mul(MULTIPLIER)
-    }
-}
-
-impl Number for i128 {
-    #[inline]
-    fn mix(self, hash: u64) -> u64 {
-        ((self >> 64) as i64).mix((self as i64).mix(hash))
-    }
-}
 
 /// A number of codes.
 pub(super) trait Tally: Clone + Send + Sync + 'static {
@@ -87,107 +66,49 @@ impl Tally for UBig {
     }
 }
 
-/// The hash of a row.
-#[inline]
-pub(super) fn hash<W: Number>(row: &[W]) -> u64 {
-    let hash = row.iter().fold(row.len() as u64, |hash, n| n.mix(hash));
-    hash ^ (hash >> 32)
-}
-
 /// Rows of one width, and their tallies.
 #[derive(Debug)]
 pub(super) struct Table<W, C> {
-    width: usize,
-    rows: Vec<W>,
+    rows: RowTable<W>,
     tallies: Vec<C>,
-    /// Numbers of rows by hash, u32::MAX where there is none.
-    slots: Vec<u32>,
 }
 
-const EMPTY: u32 = u32::MAX;
-
-/// Slots of a table that holds little.
-const FEW: usize = 64;
-
-impl<W: Number, C: Tally> Table<W, C> {
+impl<W: Whole, C: Tally> Table<W, C> {
     pub fn new(width: usize) -> Table<W, C> {
         Table {
-            width,
-            rows: Vec::new(),
+            rows: RowTable::new(width),
             tallies: Vec::new(),
-            slots: vec![EMPTY; FEW],
         }
     }
 
     pub fn len(&self) -> usize {
-        self.tallies.len()
+        self.rows.len()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&[W], &C)> {
-        self.rows.chunks_exact(self.width).zip(&self.tallies)
+        self.rows.iter().zip(&self.tallies)
     }
 
     /// Forgets all rows.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.tallies.clear();
-        self.slots.truncate(FEW);
-        self.slots.fill(EMPTY);
     }
 
-    /// Adds to the tally of a row; says whether the row is new.
+    /// Adds to the tally of a row of this hash; says whether the row is new.
     pub fn add(&mut self, row: &[W], hash: u64, tally: &C) -> bool {
-        debug_assert_eq!(row.len(), self.width);
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        loop {
-            match self.slots[slot] {
-                EMPTY => break,
-                n if self.row(n) == row => {
-                    self.tallies[n as usize].add(tally);
-                    return false;
-                }
-                _ => slot = (slot + 1) & mask,
-            }
+        let (number, is_new) = self.rows.number(row, hash);
+        if is_new {
+            grow_by_a_quarter(&mut self.tallies, 1);
+            self.tallies.push(tally.clone());
+        } else {
+            self.tallies[number as usize].add(tally);
         }
-        self.slots[slot] = u32::try_from(self.len()).expect("fewer than 2^32 rows in a table");
-        grow_by_a_quarter(&mut self.rows, self.width);
-        grow_by_a_quarter(&mut self.tallies, 1);
-        self.rows.extend_from_slice(row);
-        self.tallies.push(tally.clone());
-        if self.len() * 4 > self.slots.len() * 3 {
-            self.rehash();
-        }
-        true
+        is_new
     }
 
-    fn row(&self, n: u32) -> &[W] {
-        &self.rows[n as usize * self.width..][..self.width]
-    }
-
-    fn rehash(&mut self) {
-        let mask = self.slots.len() * 2 - 1;
-        self.slots.clear();
-        self.slots.resize(mask + 1, EMPTY);
-        for n in 0..self.len() as u32 {
-            let mut slot = hash(self.row(n)) as usize & mask;
-            while self.slots[slot] != EMPTY {
-                slot = (slot + 1) & mask;
-            }
-            self.slots[slot] = n;
-        }
-    }
-
-    /// About the bytes that a row takes in a large table: a quarter may be unused, and a slot is
-    /// between 3/8 and 3/4 full.
+    /// About the bytes that a row takes in a large table.
     pub fn bytes_per_row(width: usize) -> usize {
-        (width * size_of::<W>() + size_of::<C>()) * 9 / 8 + 8
-    }
-}
-
-/// Doubling would leave half of a large table unused.
-fn grow_by_a_quarter<T>(list: &mut Vec<T>, more: usize) {
-    if list.len() + more > list.capacity() && list.len() > 1024 {
-        list.reserve_exact((list.len() / 4).max(more));
+        RowTable::<W>::bytes_per_row(width, size_of::<C>())
     }
 }

@@ -10,13 +10,12 @@
 use super::Frame;
 use super::descent::namings;
 use super::prefixes::Prefixes;
-use crate::landscape::rungs::Rungs;
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use crate::support::exact::gcd;
 use dashu_int::UBig;
 use std::collections::HashMap;
-use std::hash::Hash;
 
 /// Of a count that is known: level, class, and what earlier steps see of beta.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,29 +34,29 @@ pub(super) const KEPT_BYTES: usize = 160;
 /// Counts, and remembers.
 pub(super) struct Beginnings<'a, W> {
     census: &'a Frame,
-    rungs: &'a Rungs<W>,
+    flows: &'a FlowTable<W>,
     prefixes: &'a Prefixes<W>,
     tolerance: W,
     /// At the places of a level: of the class that is gone on from.
     alpha: Vec<W>,
     /// At the places of every level from the asked one on: what the suffix earns.
     pub beta: Vec<W>,
-    /// Those of the rung that was gone back by.
+    /// Those of the step that was gone back by.
     pub actions: Vec<Symbol>,
     known: HashMap<Asked<W>, u128>,
     /// Rungs gone back by: most of the work.
     pub followed: u64,
 }
 
-impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
-    pub fn new(census: &'a Frame, rungs: &'a Rungs<W>, prefixes: &'a Prefixes<W>) -> Self {
+impl<'a, W: Whole> Beginnings<'a, W> {
+    pub fn new(census: &'a Frame, flows: &'a FlowTable<W>, prefixes: &'a Prefixes<W>) -> Self {
         Beginnings {
             census,
-            rungs,
+            flows,
             prefixes,
             tolerance: W::of(&UBig::from(census.tolerance)),
-            alpha: vec![W::zero(); rungs.right.len()],
-            beta: rungs.beta(),
+            alpha: vec![W::zero(); flows.right.len()],
+            beta: flows.beta(),
             actions: vec![0; census.class.cells()],
             known: HashMap::new(),
             followed: 0,
@@ -110,15 +109,15 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
 
     /// Those that come by links.
     fn by_links(&mut self, level: usize, class: u32) -> u128 {
-        let (prefixes, rungs) = (self.prefixes, self.rungs);
-        let rung = &rungs.rungs[level - 1];
+        let (prefixes, flows) = (self.prefixes, self.flows);
+        let step = &flows.steps[level - 1];
         let mut sum = 0;
         for link in prefixes.levels[level].links(class) {
             if !self.follows(level, link.from, link.action) {
                 continue;
             }
-            let ways = namings(rung, &self.actions, rungs.q);
-            rung.give_back(&mut self.beta, &rungs.right, &self.actions);
+            let ways = namings(step, &self.actions, flows.q);
+            step.give_back(&mut self.beta, &flows.right, &self.actions);
             sum += ways * self.count(level - 1, link.from);
         }
         sum
@@ -126,7 +125,7 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
 
     /// Those whose last step forgets: what is before it may be anything that leaves it unraised.
     fn by_forgetting(&mut self, level: usize, class: u32) -> u128 {
-        let (prefixes, rungs) = (self.prefixes, self.rungs);
+        let (prefixes, flows) = (self.prefixes, self.flows);
         let mut sum = 0;
         for forgetting in &prefixes.levels[level].forgetting {
             if forgetting.class != class {
@@ -139,28 +138,28 @@ impl<'a, W: Whole + Ord + Hash> Beginnings<'a, W> {
                     unraised += before.multiplicities[from as usize];
                 }
             }
-            sum += unraised * namings(&rungs.rungs[level - 1], &self.actions, rungs.q);
+            sum += unraised * namings(&flows.steps[level - 1], &self.actions, flows.q);
         }
         sum
     }
 
-    /// Goes back by the rung before a level: whether it is not raised.
+    /// Goes back by the step before a level: whether it is not raised.
     pub fn follows(&mut self, level: usize, from: u32, action: u32) -> bool {
-        let (rung, before) = (
-            &self.rungs.rungs[level - 1],
+        let (step, before) = (
+            &self.flows.steps[level - 1],
             &self.prefixes.levels[level - 1],
         );
         self.followed += 1;
         let packing = self.census.packing;
-        packing.unpack(action.into(), &mut self.actions[rung.cells.clone()]);
+        packing.unpack(action.into(), &mut self.actions[step.cells.clone()]);
         before.layout.write(before.weights(from), &mut self.alpha);
         let (alpha, beta) = (&self.alpha, &self.beta);
-        rung.is_unraised(
+        step.is_unraised(
             alpha,
             beta,
             &self.actions,
             self.tolerance,
-            self.rungs.q,
+            self.flows.q,
             &[],
         )
     }

@@ -4,45 +4,45 @@
 //! names in a step stands for q! / (q - k)! codes: those in which they have other names.
 
 use super::seen::Layout;
-use crate::landscape::rungs::{Rung, Rungs};
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 use std::ops::ControlFlow;
 
-/// Which rungs are gone through.
+/// Which steps are gone through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// The first rung.
+    /// The first step.
     pub first: usize,
-    /// The rung after the last.
+    /// The step after the last.
     pub end: usize,
-    /// Whether it is an ending: the actions of the first rung do not depend on the token before, and
+    /// Whether it is an ending: the actions of the first step do not depend on the token before, and
     /// those of the others do.
     pub ending: bool,
 }
 
 /// The code so far, with alpha.
 pub(super) struct Descent<'a, W> {
-    rungs: &'a Rungs<W>,
+    flows: &'a FlowTable<W>,
     stretch: Stretch,
     pub alpha: Vec<W>,
     pub actions: Vec<Symbol>,
 }
 
-/// Whether the actions of a rung do not depend on the token before it.
-pub(super) fn forgets<W: Whole>(rung: &Rung<W>, actions: &[Symbol]) -> bool {
-    let mut windows = actions[rung.cells.clone()].chunks_exact(rung.histories);
+/// Whether the actions of a step do not depend on the token before it.
+pub(super) fn forgets<W: Whole>(step: &StepFlows<W>, actions: &[Symbol]) -> bool {
+    let mut windows = actions[step.cells.clone()].chunks_exact(step.histories);
     windows.all(|window| window.iter().all(|&action| action == window[0]))
 }
 
-/// How many codes differ from the actions of a rung in the names of its tokens.
-pub(super) fn namings<W: Whole>(rung: &Rung<W>, actions: &[Symbol], q: usize) -> u128 {
-    if !rung.relabels {
+/// How many codes differ from the actions of a step in the names of its tokens.
+pub(super) fn namings<W: Whole>(step: &StepFlows<W>, actions: &[Symbol], q: usize) -> u128 {
+    if !step.relabels {
         return 1;
     }
     let mut known = 0u128;
     let mut ways = 1;
-    for &action in &actions[rung.cells.clone()] {
+    for &action in &actions[step.cells.clone()] {
         if known >> action & 1 == 0 {
             ways *= (q as u32 - known.count_ones()) as u128;
             known |= 1 << action;
@@ -54,19 +54,19 @@ pub(super) fn namings<W: Whole>(rung: &Rung<W>, actions: &[Symbol], q: usize) ->
 impl<'a, W: Whole> Descent<'a, W> {
     /// Starts where `actions` and their alpha are: what is before the stretch stays as it is.
     pub fn new(
-        rungs: &'a Rungs<W>,
+        flows: &'a FlowTable<W>,
         stretch: Stretch,
         actions: &[Symbol],
         alpha: &[W],
     ) -> Descent<'a, W> {
         let mut descent = Descent {
-            rungs,
+            flows,
             stretch,
             alpha: alpha.to_vec(),
             actions: actions.to_vec(),
         };
-        for rung in &rungs.rungs[stretch.first..] {
-            rung.clear(&mut descent.alpha, rungs.q);
+        for step in &flows.steps[stretch.first..] {
+            step.clear(&mut descent.alpha, flows.q);
         }
         descent
     }
@@ -76,32 +76,32 @@ impl<'a, W: Whole> Descent<'a, W> {
         layout.write(weights, &mut self.alpha);
     }
 
-    /// Lets alpha pass the rungs of the stretch before `begun`, whose actions are set, and says how
+    /// Lets alpha pass the steps of the stretch before `begun`, whose actions are set, and says how
     /// many codes they stand for.
     pub fn begin(&mut self, begun: usize) -> u128 {
         let mut weight = 1;
-        for rung in &self.rungs.rungs[self.stretch.first..begun] {
-            weight *= namings(rung, &self.actions, self.rungs.q);
-            for cell in rung.cells.clone() {
-                rung.send(&mut self.alpha, cell, self.actions[cell]);
+        for step in &self.flows.steps[self.stretch.first..begun] {
+            weight *= namings(step, &self.actions, self.flows.q);
+            for cell in step.cells.clone() {
+                step.send(&mut self.alpha, cell, self.actions[cell]);
             }
         }
         weight
     }
 
-    /// Visits every code of the rungs from `rung` on, with the number of codes it stands for, until one
+    /// Visits every code of the steps from `step` on, with the number of codes it stands for, until one
     /// says that it is enough; alpha is as before.
     pub fn descend(
         &mut self,
-        rung: usize,
+        step: usize,
         weight: u128,
         visit: &mut impl FnMut(&mut Self, u128) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        if rung == self.stretch.end {
+        if step == self.stretch.end {
             visit(self, weight)
         } else {
-            let first = self.rungs.rungs[rung].cells.start;
-            self.choose(rung, first, 0, weight, visit)
+            let first = self.flows.steps[step].cells.start;
+            self.choose(step, first, 0, weight, visit)
         }
     }
 
@@ -113,31 +113,31 @@ impl<'a, W: Whole> Descent<'a, W> {
         weight: u128,
         visit: &mut impl FnMut(&mut Self, u128) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let rungs = self.rungs;
-        let rung = &rungs.rungs[number];
-        if cell == rung.cells.end {
+        let flows = self.flows;
+        let step = &flows.steps[number];
+        if cell == step.cells.end {
             let skipped = self.stretch.ending && number > self.stretch.first;
-            if skipped && forgets(rung, &self.actions) {
+            if skipped && forgets(step, &self.actions) {
                 return ControlFlow::Continue(());
             }
             return self.descend(number + 1, weight, visit);
         }
         let forgetting = self.stretch.ending && number == self.stretch.first;
-        let cells = cell..cell + if forgetting { rung.histories } else { 1 };
-        let named = if rung.relabels { used } else { rungs.q };
-        for action in 0..(named + 1).min(rungs.q) {
+        let cells = cell..cell + if forgetting { step.histories } else { 1 };
+        let named = if step.relabels { used } else { flows.q };
+        for action in 0..(named + 1).min(flows.q) {
             let (used, weight) = if action == named {
-                (used + 1, weight * (rungs.q - named) as u128)
+                (used + 1, weight * (flows.q - named) as u128)
             } else {
                 (used, weight)
             };
             for cell in cells.clone() {
                 self.actions[cell] = action as Symbol;
-                rung.send(&mut self.alpha, cell, action as Symbol);
+                step.send(&mut self.alpha, cell, action as Symbol);
             }
             let goes_on = self.choose(number, cells.end, used, weight, visit);
             for cell in cells.clone() {
-                rung.recall(&mut self.alpha, cell, action as Symbol);
+                step.recall(&mut self.alpha, cell, action as Symbol);
             }
             goes_on?;
         }

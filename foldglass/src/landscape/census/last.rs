@@ -5,8 +5,8 @@
 //! to the token: the ways to fill them are counted.
 
 use super::descent::forgets;
-use crate::landscape::rungs::{Rung, Rungs};
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 
 /// An action, and what it earns.
@@ -27,10 +27,10 @@ pub(super) struct Column<W> {
     pub ways: u128,
 }
 
-/// What is known of the last rung, given all others.
+/// What is known of the last step, given all others.
 pub(super) struct Last<'a, W> {
-    rungs: &'a Rungs<W>,
-    /// By token: the places before the rung of states that have it.
+    flows: &'a FlowTable<W>,
+    /// By token: the places before the step of states that have it.
     places: Vec<Vec<u32>>,
     tolerance: W,
     /// By cell.
@@ -40,15 +40,15 @@ pub(super) struct Last<'a, W> {
 
 /// Ways to fill the cells of spare tokens.
 pub(super) struct Fills {
-    /// So that no change of the rung before to one of them raises the reward.
+    /// So that no change of the step before to one of them raises the reward.
     pub good: u128,
-    /// Those of them that make the rung forget.
+    /// Those of them that make the step forget.
     pub forgetting: u128,
     /// Whether no way at all raises it.
     pub all_are_good: bool,
 }
 
-/// The weights and the actions of the rungs before the last.
+/// The weights and the actions of the steps before the last.
 #[derive(Clone, Copy)]
 pub(super) struct Given<'a, W> {
     pub alpha: &'a [W],
@@ -57,59 +57,59 @@ pub(super) struct Given<'a, W> {
 }
 
 /// The last token that a cell remembers.
-fn newest<W: Whole>(rung: &Rung<W>, cell: usize, q: usize) -> Symbol {
-    ((cell - rung.cells.start) % rung.histories % q) as Symbol
+fn newest<W: Whole>(step: &StepFlows<W>, cell: usize, q: usize) -> Symbol {
+    ((cell - step.cells.start) % step.histories % q) as Symbol
 }
 
-impl<'a, W: Whole + Ord> Last<'a, W> {
-    pub fn new(rungs: &'a Rungs<W>, tolerance: W) -> Last<'a, W> {
-        let rung = &rungs.rungs[rungs.rungs.len() - 1];
-        let mut places = vec![Vec::new(); rungs.q];
-        for cell in rung.cells.clone() {
-            places[newest(rung, cell, rungs.q) as usize].extend(rung.reads(cell));
+impl<'a, W: Whole> Last<'a, W> {
+    pub fn new(flows: &'a FlowTable<W>, tolerance: W) -> Last<'a, W> {
+        let step = &flows.steps[flows.steps.len() - 1];
+        let mut places = vec![Vec::new(); flows.q];
+        for cell in step.cells.clone() {
+            places[newest(step, cell, flows.q) as usize].extend(step.reads(cell));
         }
         for places in &mut places {
             places.sort_unstable();
             places.dedup();
         }
         Last {
-            rungs,
+            flows,
             places,
             tolerance,
-            allowed: vec![Vec::new(); rung.cells.len()],
+            allowed: vec![Vec::new(); step.cells.len()],
             spare: Vec::new(),
         }
     }
 
-    fn rung(&self) -> &'a Rung<W> {
-        &self.rungs.rungs[self.rungs.rungs.len() - 1]
+    fn step(&self) -> &'a StepFlows<W> {
+        &self.flows.steps[self.flows.steps.len() - 1]
     }
 
-    /// The number of the rung before.
-    fn before(&self) -> &'a Rung<W> {
-        &self.rungs.rungs[self.rungs.rungs.len() - 2]
+    /// The number of the step before.
+    fn before(&self) -> &'a StepFlows<W> {
+        &self.flows.steps[self.flows.steps.len() - 2]
     }
 
     /// Finds the allowed actions of every cell. Tokens are spared only if `spares`.
     pub fn solve(&mut self, alpha: &[W], actions: &[Symbol], spares: bool) {
         self.spare.clear();
-        let (rung, q) = (self.rung(), self.rungs.q);
-        if spares && self.rungs.rungs.len() > 1 {
+        let (step, q) = (self.step(), self.flows.q);
+        if spares && self.flows.steps.len() > 1 {
             let emitted = &actions[self.before().cells.clone()];
             let tokens = 0..q as Symbol;
             self.spare
                 .extend(tokens.filter(|token| !emitted.contains(token)));
         }
-        for (cell, allowed) in rung.cells.clone().zip(&mut self.allowed) {
+        for (cell, allowed) in step.cells.clone().zip(&mut self.allowed) {
             allowed.clear();
-            if !self.spare.is_empty() && self.spare.contains(&newest(rung, cell, q)) {
+            if !self.spare.is_empty() && self.spare.contains(&newest(step, cell, q)) {
                 let earned = W::zero();
                 allowed.push(Allowed { action: 0, earned });
                 continue;
             }
             let mut best = W::zero();
             for action in 0..q as Symbol {
-                let earned = rung.earned(alpha, &self.rungs.right, cell, action);
+                let earned = step.earned(alpha, &self.flows.right, cell, action);
                 if earned > best {
                     best = earned;
                     allowed.retain(|less| less.earned + self.tolerance >= best);
@@ -129,7 +129,7 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
     /// Gives every cell its first action; says what they earn.
     pub fn take_first(&self, actions: &mut [Symbol]) -> W {
         let mut sum = W::zero();
-        for (cell, allowed) in self.rung().cells.clone().zip(&self.allowed) {
+        for (cell, allowed) in self.step().cells.clone().zip(&self.allowed) {
             actions[cell] = allowed[0].action;
             sum += allowed[0].earned;
         }
@@ -138,7 +138,7 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
 
     /// Goes on to the next choice of actions; none after the last one.
     pub fn take_next(&self, actions: &mut [Symbol]) -> Option<W> {
-        let mut cells = self.rung().cells.clone().zip(&self.allowed);
+        let mut cells = self.step().cells.clone().zip(&self.allowed);
         loop {
             let (cell, allowed) = cells.next()?;
             let now = allowed.iter().position(|a| a.action == actions[cell]);
@@ -149,7 +149,7 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
             }
         }
         let mut sum = W::zero();
-        for (cell, allowed) in self.rung().cells.clone().zip(&self.allowed) {
+        for (cell, allowed) in self.step().cells.clone().zip(&self.allowed) {
             let now = allowed.iter().find(|a| a.action == actions[cell]);
             sum += now.expect("one of the allowed").earned;
         }
@@ -158,28 +158,28 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
 
     /// By token that is not spare: the columns that the allowed actions make.
     pub fn columns(&self) -> Vec<(Symbol, Vec<Column<W>>)> {
-        let tokens = (0..self.rungs.q as Symbol).filter(|token| !self.spare.contains(token));
+        let tokens = (0..self.flows.q as Symbol).filter(|token| !self.spare.contains(token));
         tokens.map(|token| (token, self.column(token))).collect()
     }
 
     fn column(&self, token: Symbol) -> Vec<Column<W>> {
-        let (rung, q) = (self.rung(), self.rungs.q);
+        let (step, q) = (self.step(), self.flows.q);
         let places = &self.places[token as usize];
         let at = |beta: &[W]| places.iter().map(|&p| beta[p as usize]).collect::<Vec<W>>();
-        let mut room = self.rungs.right.clone();
+        let mut room = self.flows.right.clone();
         let right = at(&room);
         let mut columns = vec![Column {
             beta: right.clone(),
             earned: W::zero(),
             ways: 1,
         }];
-        let cells = rung.cells.clone().zip(&self.allowed);
-        for (cell, allowed) in cells.filter(|(cell, _)| newest(rung, *cell, q) == token) {
+        let cells = step.cells.clone().zip(&self.allowed);
+        for (cell, allowed) in cells.filter(|(cell, _)| newest(step, *cell, q) == token) {
             let mut longer = Vec::with_capacity(columns.len() * allowed.len());
             for one in allowed {
-                rung.give_back_one(&mut room, cell, one.action);
+                step.give_back_one(&mut room, cell, one.action);
                 let given = at(&room);
-                rung.take_back_one(&mut room, cell, one.action);
+                step.take_back_one(&mut room, cell, one.action);
                 longer.extend(columns.iter().map(|column| {
                     let added = column.beta.iter().zip(&given).zip(&right);
                     Column {
@@ -209,16 +209,16 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
         }
     }
 
-    /// Whether a choice of allowed actions, spare cells filled in any way, lets a change of the rung
+    /// Whether a choice of allowed actions, spare cells filled in any way, lets a change of the step
     /// before raise the reward. All such choices are on one shelf.
     pub fn can_be_raised(&self, alpha: &[W], actions: &[Symbol]) -> bool {
-        if self.rungs.rungs.len() < 2 {
+        if self.flows.steps.len() < 2 {
             return false;
         }
-        let (q, rung, before) = (self.rungs.q, self.rung(), self.before());
-        let mut beta = self.rungs.right.clone();
+        let (q, step, before) = (self.flows.q, self.step(), self.before());
+        let mut beta = self.flows.right.clone();
         let all: Vec<Symbol> = (0..q as Symbol).collect();
-        // By cell of the rung before and token: the least and the most that it can earn.
+        // By cell of the step before and token: the least and the most that it can earn.
         let settled = |beta: &[W]| -> Vec<W> {
             let cells = before.cells.clone();
             let earned = cells.flat_map(|cell| {
@@ -228,8 +228,8 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
             earned.collect()
         };
         let (mut least, mut most) = (settled(&beta), settled(&beta));
-        for (cell, allowed) in rung.cells.clone().zip(&self.allowed) {
-            let token = newest(rung, cell, q);
+        for (cell, allowed) in step.cells.clone().zip(&self.allowed) {
+            let token = newest(step, cell, q);
             let choices: Vec<Symbol> = if self.spare.contains(&token) {
                 all.clone()
             } else {
@@ -238,9 +238,9 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
             for (n, from) in before.cells.clone().enumerate() {
                 let settled = before.earned(alpha, &beta, from, token);
                 let earned = choices.iter().map(|&action| {
-                    rung.give_back_one(&mut beta, cell, action);
+                    step.give_back_one(&mut beta, cell, action);
                     let earned = before.earned(alpha, &beta, from, token) - settled;
-                    rung.take_back_one(&mut beta, cell, action);
+                    step.take_back_one(&mut beta, cell, action);
                     earned
                 });
                 let earned: Vec<W> = earned.collect();
@@ -258,10 +258,10 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
 
     /// Allowed actions that do not depend on the token, if there are some: spare cells take them too.
     pub fn forget(&self, actions: &mut [Symbol]) -> bool {
-        let (rung, q) = (self.rung(), self.rungs.q);
-        for window in 0..rung.cells.len() / rung.histories {
-            let cells = window * rung.histories..(window + 1) * rung.histories;
-            let kept = |&i: &usize| !self.spare.contains(&newest(rung, rung.cells.start + i, q));
+        let (step, q) = (self.step(), self.flows.q);
+        for window in 0..step.cells.len() / step.histories {
+            let cells = window * step.histories..(window + 1) * step.histories;
+            let kept = |&i: &usize| !self.spare.contains(&newest(step, step.cells.start + i, q));
             let allows = |i: usize, action| self.allowed[i].iter().any(|one| one.action == action);
             let common = (0..q as Symbol)
                 .find(|&action| cells.clone().filter(kept).all(|i| allows(i, action)));
@@ -269,31 +269,31 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
                 return false;
             };
             for i in cells {
-                actions[rung.cells.start + i] = action;
+                actions[step.cells.start + i] = action;
             }
         }
         true
     }
 
-    /// Counts the ways to fill the cells of the spare tokens so that no change of the rung before
+    /// Counts the ways to fill the cells of the spare tokens so that no change of the step before
     /// to one of them raises the reward; any way, where it is 1 already.
     pub fn fills(&self, given: Given<'_, W>, optimal: bool) -> Fills {
-        let (q, rung, spare) = (self.rungs.q, self.rung(), &self.spare);
+        let (q, step, spare) = (self.flows.q, self.step(), &self.spare);
         if spare.is_empty() {
             return Fills {
                 good: 1,
-                forgetting: forgets(rung, given.actions).into(),
+                forgetting: forgets(step, given.actions).into(),
                 all_are_good: true,
             };
         }
-        let kept = |cell: &usize| !spare.contains(&newest(rung, *cell, q));
+        let kept = |cell: &usize| !spare.contains(&newest(step, *cell, q));
         // Whether the cells of all other tokens forget, and what they emit by window.
         let mut column: Vec<Symbol> = Vec::new();
         let mut forgetting = true;
-        for window in 0..rung.cells.len() / rung.histories {
-            let first = rung.cells.start + window * rung.histories;
-            let mut cells = (first..first + rung.histories).filter(kept);
-            let action = given.actions[cells.next().expect("the rung before emits a token")];
+        for window in 0..step.cells.len() / step.histories {
+            let first = step.cells.start + window * step.histories;
+            let mut cells = (first..first + step.histories).filter(kept);
+            let action = given.actions[cells.next().expect("the step before emits a token")];
             forgetting &= cells.all(|cell| given.actions[cell] == action);
             column.push(action);
         }
@@ -302,7 +302,7 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
             forgetting: forgetting.into(),
             all_are_good: true,
         };
-        // Where a length ends at the rung before, spare tokens are not alike: one may be right.
+        // Where a length ends at the step before, spare tokens are not alike: one may be right.
         for &token in spare {
             let filled = self.filled(given, token, optimal, &column);
             fills.good *= filled.good;
@@ -320,8 +320,8 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
         optimal: bool,
         column: &[Symbol],
     ) -> Filled {
-        let (q, rung, before) = (self.rungs.q, self.rung(), self.before());
-        let cells = rung.cells.clone().filter(|&c| newest(rung, c, q) == token);
+        let (q, step, before) = (self.flows.q, self.step(), self.before());
+        let cells = step.cells.clone().filter(|&c| newest(step, c, q) == token);
         let cells: Vec<usize> = cells.collect();
         let all = (q as u128).pow(cells.len() as u32);
         if optimal {
@@ -340,18 +340,18 @@ impl<'a, W: Whole + Ord> Last<'a, W> {
             let now = before.earned(alpha, now, cell, actions[cell]) + self.tolerance;
             before.earned(alpha, beta, cell, token) - now
         };
-        // By cell of the rung before: what it gains with no cell of the token filled, which is what
+        // By cell of the step before: what it gains with no cell of the token filled, which is what
         // ends there; and by filled cell and action, how much more.
-        let mut beta = self.rungs.right.clone();
+        let mut beta = self.flows.right.clone();
         let base: Vec<W> = before.cells.clone().map(|cell| gain(cell, &beta)).collect();
         let mut more: Vec<Vec<Vec<W>>> = Vec::new();
         for &cell in &cells {
             let mut by_action = Vec::new();
             for action in 0..q as Symbol {
-                rung.give_back_one(&mut beta, cell, action);
+                step.give_back_one(&mut beta, cell, action);
                 let gains = before.cells.clone().map(|cell| gain(cell, &beta));
                 by_action.push(gains.zip(&base).map(|(gain, &base)| gain - base).collect());
-                rung.take_back_one(&mut beta, cell, action);
+                step.take_back_one(&mut beta, cell, action);
             }
             more.push(by_action);
         }
@@ -380,7 +380,7 @@ struct Filled {
 
 /// In how many ways one row of each list can be added to `sums` so that none of them is above zero.
 /// No number in a row is negative.
-fn good_ways<W: Whole + Ord>(lists: &[Vec<Vec<W>>], sums: Vec<W>) -> u128 {
+fn good_ways<W: Whole>(lists: &[Vec<Vec<W>>], sums: Vec<W>) -> u128 {
     if sums.iter().any(|sum| *sum > W::zero()) {
         return 0;
     }

@@ -7,16 +7,16 @@
 use super::descent::{Descent, Stretch};
 use super::{Frame, Merged};
 use crate::landscape::packed::Packed;
-use crate::landscape::rungs::Rungs;
+use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use std::ops::{ControlFlow, Range};
 
 /// What is done with the codes of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aim {
-    /// Behind classes of prefixes and with the last rung solved, they are counted.
+    /// Behind classes of prefixes and with the last step solved, they are counted.
     Codes,
-    /// With the last rung solved, they are endings, among which traps are sought.
+    /// With the last step solved, they are endings, among which traps are sought.
     Endings,
 }
 
@@ -27,16 +27,16 @@ pub(super) struct Part {
     pub stretch: Stretch,
     /// The classes of prefixes before the stretch.
     pub classes: Range<u32>,
-    /// The rungs of the stretch before this one are set.
+    /// The steps of the stretch before this one are set.
     pub begun: usize,
     pub code: Packed,
-    /// Of the codes of the other rungs, those whose number has this rest when it is divided.
+    /// Of the codes of the other steps, those whose number has this rest when it is divided.
     rest: usize,
     divisor: usize,
 }
 
 impl Part {
-    /// Whether the next code of its rungs is its own.
+    /// Whether the next code of its steps is its own.
     pub fn has(&self, number: &mut usize) -> bool {
         *number += 1;
         *number % self.divisor == self.rest
@@ -44,7 +44,7 @@ impl Part {
 }
 
 /// About how many parts there are where there are enough codes, and the most codes of one, should no
-/// action of the last rung be better than another.
+/// action of the last step be better than another.
 const PARTS: f64 = 16_384.0;
 const PART: f64 = 2_097_152.0;
 
@@ -56,19 +56,19 @@ const MOST_DIVIDED: f64 = 10_000.0;
 
 impl Frame {
     /// Cuts the work into parts.
-    pub(super) fn plan<W: Whole + Ord>(&self, tables: &Merged<W>) -> Vec<Part> {
-        let Merged { rungs, prefixes } = tables;
-        let (first, last) = (prefixes.steps(), rungs.rungs.len() - 1);
+    pub(super) fn plan<W: Whole>(&self, tables: &Merged<W>) -> Vec<Part> {
+        let Merged { flows, prefixes } = tables;
+        let (first, last) = (prefixes.steps(), flows.steps.len() - 1);
         let mut parts = Vec::new();
         let seeks = self.splits && self.tolerance == 0;
         for r in (first.max(1)..=last).filter(|_| seeks) {
-            // The last rung is solved, unless it is the one that forgets.
+            // The last step is solved, unless it is the one that forgets.
             let stretch = Stretch {
                 first: r,
                 end: if r == last { r + 1 } else { last },
                 ending: true,
             };
-            self.cut(rungs, Aim::Endings, stretch, 1, &mut parts);
+            self.cut(flows, Aim::Endings, stretch, 1, &mut parts);
         }
         let stretch = Stretch {
             first,
@@ -76,24 +76,24 @@ impl Frame {
             ending: false,
         };
         let classes = prefixes.last().classes() as u32;
-        self.cut(rungs, Aim::Codes, stretch, classes, &mut parts);
+        self.cut(flows, Aim::Codes, stretch, classes, &mut parts);
         parts
     }
 
     /// Cuts the codes of a stretch, behind any of some classes.
     fn cut<W: Whole>(
         &self,
-        rungs: &Rungs<W>,
+        flows: &FlowTable<W>,
         aim: Aim,
         stretch: Stretch,
         classes: u32,
         parts: &mut Vec<Part>,
     ) {
         let size = |range: Range<usize>| -> f64 {
-            let rungs = rungs.rungs[range].iter();
-            rungs.map(|rung| rung.codes(self.class.q())).product()
+            let flows = flows.steps[range].iter();
+            flows.map(|step| step.codes(self.class.q())).product()
         };
-        let last = rungs.rungs.len() - 1;
+        let last = flows.steps.len() - 1;
         let most = (PART / size(last..last + 1)).max(16.0);
         let all = f64::from(classes) * size(stretch.first..stretch.end);
         let part = (all / PARTS).clamp((most / 512.0).max(16.0), most);
@@ -104,7 +104,7 @@ impl Frame {
             if longer >= MOST_PARTS {
                 break;
             }
-            codes = self.longer(rungs, stretch, begun, &codes);
+            codes = self.longer(flows, stretch, begun, &codes);
             begun += 1;
         }
         let left = size(begun..stretch.end);
@@ -132,10 +132,10 @@ impl Frame {
         }
     }
 
-    /// Codes of a stretch with one more rung.
+    /// Codes of a stretch with one more step.
     fn longer<W: Whole>(
         &self,
-        rungs: &Rungs<W>,
+        flows: &FlowTable<W>,
         stretch: Stretch,
         begun: usize,
         codes: &[Packed],
@@ -145,11 +145,11 @@ impl Frame {
             end: begun + 1,
             ..stretch
         };
-        let nothing = rungs.alpha();
+        let nothing = flows.alpha();
         let mut actions = vec![0; self.class.cells()];
         for &code in codes {
             self.packing.unpack(code, &mut actions);
-            let mut descent = Descent::new(rungs, short, &actions, &nothing);
+            let mut descent = Descent::new(flows, short, &actions, &nothing);
             let _ = descent.descend(begun, 1, &mut |descent, _| {
                 longer.push(self.packing.pack(&descent.actions));
                 ControlFlow::Continue(())
@@ -162,20 +162,20 @@ impl Frame {
     /// What is before its stretch tracks the fold.
     pub(super) fn ending<'a, W: Whole>(
         &self,
-        rungs: &'a Rungs<W>,
+        flows: &'a FlowTable<W>,
         part: &Part,
     ) -> (Descent<'a, W>, u128) {
-        let mut alpha = rungs.alpha();
-        rungs.pass_forward(&mut alpha, &self.tracker, 0);
-        let first = rungs.rungs[part.stretch.first].cells.start;
-        let begun = rungs.rungs[part.begun - 1].cells.end;
+        let mut alpha = flows.alpha();
+        flows.pass_forward(&mut alpha, &self.tracker, 0);
+        let first = flows.steps[part.stretch.first].cells.start;
+        let begun = flows.steps[part.begun - 1].cells.end;
         let mut actions = vec![0; self.class.cells()];
         self.packing.unpack(part.code, &mut actions);
         let mut code = self.tracker.clone();
         if begun > first {
             code[first..begun].copy_from_slice(&actions[first..begun]);
         }
-        let mut descent = Descent::new(rungs, part.stretch, &code, &alpha);
+        let mut descent = Descent::new(flows, part.stretch, &code, &alpha);
         let weight = descent.begin(part.begun);
         (descent, weight)
     }

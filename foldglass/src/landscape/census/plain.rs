@@ -6,7 +6,7 @@
 use super::descent::{Descent, Stretch};
 use super::walker::{Search, Walker};
 use super::{Count, Survey};
-use crate::landscape::rungs::Rungs;
+use crate::reward::count::flow::FlowTable;
 use crate::support::watch::{Tally, Unwatched};
 use crate::{Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Window};
 use dashu_ratio::RBig;
@@ -26,27 +26,27 @@ fn plain(class: &Class, tolerance: &Reward) -> Said {
     let frame = Survey::new(class, tolerance, Allowance::default())
         .unwrap()
         .frame;
-    let rungs = Rungs::<i128>::new(class);
+    let flows = FlowTable::<i128>::new(class);
     let tally = Tally::new(&Unwatched, "codes", None);
-    let mut walker = Walker::new(&frame, &rungs, &tally);
+    let mut walker = Walker::new(&frame, &flows, &tally);
     let stretch = Stretch {
         first: 0,
-        end: rungs.rungs.len(),
+        end: flows.steps.len(),
         ending: false,
     };
-    let start = rungs.alpha();
-    let mut descent = Descent::new(&rungs, stretch, &vec![0; class.cells()], &start);
+    let start = flows.alpha();
+    let mut descent = Descent::new(&flows, stretch, &vec![0; class.cells()], &start);
     let mut said = Said::default();
     let limit = frame.tolerance as i128;
     let _ = descent.descend(0, 1, &mut |descent, weight| {
         let (alpha, actions) = (&descent.alpha, &descent.actions);
-        let mut beta = rungs.beta();
+        let mut beta = flows.beta();
         let mut raised = false;
-        for rung in rungs.rungs.iter().rev() {
-            raised |= !rung.is_unraised(alpha, &beta, actions, limit, rungs.q, &[]);
-            rung.give_back(&mut beta, &rungs.right, actions);
+        for step in flows.steps.iter().rev() {
+            raised |= !step.is_unraised(alpha, &beta, actions, limit, flows.q, &[]);
+            step.give_back(&mut beta, &flows.right, actions);
         }
-        if beta[0] == rungs.whole {
+        if beta[0] == flows.whole {
             said.optimal += weight;
         } else if !raised {
             said.local_maxima += weight;

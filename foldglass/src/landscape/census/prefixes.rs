@@ -11,10 +11,10 @@
 
 use super::descent::{Descent, Stretch, forgets};
 use super::seen::{Layout, Seen, Sight};
-use super::table::Table;
 use crate::landscape::packed::Packing;
-use crate::landscape::rungs::{Rung, Rungs};
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::{FlowTable, StepFlows};
+use crate::reward::count::rows::{RowTable, hash};
 use crate::reward::count::weight::Whole;
 use crate::support::watch::Tally;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ use std::ops::ControlFlow;
 pub(super) struct Link {
     /// A class of the level before.
     pub from: u32,
-    /// The actions of the rung between, packed.
+    /// The actions of the step between, packed.
     pub action: u32,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Forgetting {
     pub class: u32,
-    /// The actions of the rung, packed.
+    /// The actions of the step, packed.
     pub action: u32,
 }
 
@@ -127,31 +127,31 @@ impl<W: Whole> Level<W> {
     }
 }
 
-impl<W: Whole + Ord> Prefixes<W> {
+impl<W: Whole> Prefixes<W> {
     /// Merges as many steps as there is room for; none when it was stopped. The last step but one is
     /// not merged: the visit of the last needs its actions. `forgets` is whether prefixes that
     /// forget are told apart.
     pub fn new(
-        rungs: &Rungs<W>,
+        flows: &FlowTable<W>,
         packing: Packing,
         forgets: bool,
         room: Room,
         tally: &Tally<'_>,
     ) -> Option<Prefixes<W>> {
-        let seen = Seen::new(rungs);
+        let seen = Seen::new(flows);
         let mut levels = vec![Level::start(&seen)];
         let mut most_bytes = 0.0f64;
-        for t in 0..rungs.rungs.len().saturating_sub(2).min(room.steps) {
-            let rung = &rungs.rungs[t];
-            let links = levels[t].classes() as f64 * rung.codes(rungs.q);
+        for t in 0..flows.steps.len().saturating_sub(2).min(room.steps) {
+            let step = &flows.steps[t];
+            let links = levels[t].classes() as f64 * step.codes(flows.q);
             let kept: f64 = levels.iter().map(|level| level.bytes() as f64).sum();
             let bytes = kept + links * Merge::bytes_each(&seen, t + 1);
-            let packs = packing.bits(rung.cells.len()) <= u32::BITS;
+            let packs = packing.bits(step.cells.len()) <= u32::BITS;
             if !packs || links > room.links || bytes > room.bytes {
                 break;
             }
             most_bytes = most_bytes.max(bytes);
-            let merge = Merge::new(rungs, packing, &seen, t);
+            let merge = Merge::new(flows, packing, &seen, t);
             levels.push(merge.go_on(&levels[t], forgets, tally)?);
         }
         Some(Prefixes { levels, most_bytes })
@@ -170,15 +170,15 @@ impl<W: Whole + Ord> Prefixes<W> {
 
 /// The next level, as it is made.
 struct Merge<'a, W> {
-    rungs: &'a Rungs<W>,
+    flows: &'a FlowTable<W>,
     packing: Packing,
-    rung: &'a Rung<W>,
+    step: &'a StepFlows<W>,
     number: usize,
     before: &'a Layout,
     layout: &'a Layout,
     sights: &'a [Sight<W>],
     names: Vec<Vec<Symbol>>,
-    table: Table<W>,
+    table: RowTable<W>,
     level: Level<W>,
     /// The class and the link.
     found: Vec<(u32, Link)>,
@@ -187,20 +187,21 @@ struct Merge<'a, W> {
     renamed: Vec<W>,
 }
 
-impl<'a, W: Whole + Ord> Merge<'a, W> {
+impl<'a, W: Whole> Merge<'a, W> {
     /// The most bytes that a link takes while its level is made, its class included.
     fn bytes_each(seen: &Seen<W>, level: usize) -> f64 {
         let (places, row) = (seen.layouts[level].places.len(), seen.prefixes[level].len());
         let class = (places + 1) * size_of::<W>() + size_of::<u128>() + 4;
         let links = size_of::<(u32, Link)>() + size_of::<Link>();
-        // Lists that grow have half as much again.
-        Table::<W>::bytes_each(row) + 1.5 * (class + links) as f64
+        // A row has at most 16 bytes of slots, and lists that grow have half as much again.
+        let row = 16.0 + 1.5 * (row * size_of::<W>()) as f64;
+        row + 1.5 * (class + links) as f64
     }
 
-    fn new(rungs: &'a Rungs<W>, packing: Packing, seen: &'a Seen<W>, number: usize) -> Self {
-        let (rung, layout) = (&rungs.rungs[number], &seen.layouts[number + 1]);
+    fn new(flows: &'a FlowTable<W>, packing: Packing, seen: &'a Seen<W>, number: usize) -> Self {
+        let (step, layout) = (&flows.steps[number], &seen.layouts[number + 1]);
         let sights = &seen.prefixes[number + 1];
-        let tried = rung.relabels && rungs.q <= MOST_NAMED;
+        let tried = step.relabels && flows.q <= MOST_NAMED;
         let level = Level {
             layout: layout.clone(),
             sights: seen.suffixes[number + 1].clone(),
@@ -212,15 +213,15 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
             forgetting: Vec::new(),
         };
         Merge {
-            rungs,
+            flows,
             packing,
-            rung,
+            step,
             number,
             before: &seen.layouts[number],
             layout,
             sights,
-            names: orders(rungs.q, tried),
-            table: Table::new(sights.len()),
+            names: orders(flows.q, tried),
+            table: RowTable::new(sights.len()),
             level,
             found: Vec::new(),
             row: Vec::new(),
@@ -235,9 +236,9 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
             end: self.number + 1,
             ending: false,
         };
-        let cells = self.rungs.rungs.last().map_or(0, |rung| rung.cells.end);
-        let nothing = vec![W::zero(); self.rungs.right.len()];
-        let mut descent = Descent::new(self.rungs, stretch, &vec![0; cells], &nothing);
+        let cells = self.flows.steps.last().map_or(0, |step| step.cells.end);
+        let nothing = vec![W::zero(); self.flows.right.len()];
+        let mut descent = Descent::new(self.flows, stretch, &vec![0; cells], &nothing);
         for class in 0..from.classes() as u32 {
             if (class as usize).is_multiple_of(STOP_EVERY) && tally.add(0).is_break() {
                 return None;
@@ -245,7 +246,7 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
             descent.start_from(self.before, from.weights(class));
             let mut earned = from.earned(class);
             for &place in &self.before.places {
-                earned += descent.alpha[place as usize] * self.rungs.right[place as usize];
+                earned += descent.alpha[place as usize] * self.flows.right[place as usize];
             }
             let multiplicity = from.multiplicities[class as usize];
             let mut came = 0usize;
@@ -268,7 +269,7 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
     /// Comes to a class.
     fn come(&mut self, descent: &Descent<'_, W>, earned: W, weight: u128, from: u32, told: bool) {
         let naming = self.name(&descent.alpha, earned);
-        let (class, new) = self.table.number(&self.best_row);
+        let (class, new) = self.table.number(&self.best_row, hash(&self.best_row));
         if new {
             rename(
                 self.layout,
@@ -281,8 +282,8 @@ impl<'a, W: Whole + Ord> Merge<'a, W> {
             self.level.multiplicities.push(0);
         }
         self.level.multiplicities[class as usize] += weight;
-        let actions = &descent.actions[self.rung.cells.clone()];
-        let forgetting = told && self.number > 0 && forgets(self.rung, &descent.actions);
+        let actions = &descent.actions[self.step.cells.clone()];
+        let forgetting = told && self.number > 0 && forgets(self.step, &descent.actions);
         let names = &self.names[naming];
         let action = self
             .packing
@@ -386,7 +387,7 @@ mod tests {
         let square = LatinSquare::cyclic(2).unwrap();
         let task = Task::new(square, &InputLaw::Uniform, &[4]).unwrap();
         let class = Class::new(task, Shape::untied(0, 0)).unwrap();
-        let rungs = Rungs::<i64>::new(&class);
+        let flows = FlowTable::<i64>::new(&class);
         let packing = Packing::new(2, class.cells()).unwrap();
         let tally = Tally::new(&Unwatched, "parts", None);
         let room = Room {
@@ -394,7 +395,7 @@ mod tests {
             links: f64::INFINITY,
             steps: usize::MAX,
         };
-        let prefixes = Prefixes::new(&rungs, packing, true, room, &tally).unwrap();
+        let prefixes = Prefixes::new(&flows, packing, true, room, &tally).unwrap();
         let of = |level: usize| {
             let mut counts = prefixes.levels[level].multiplicities.clone();
             counts.sort_unstable();

@@ -16,7 +16,6 @@ use super::walker::Search;
 use crate::landscape::packed::relabel;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::weight::Whole;
-use std::hash::Hash;
 
 /// A code that may be a trap, and the codes it stands for.
 #[derive(Clone, Copy)]
@@ -25,19 +24,19 @@ struct Candidate<W> {
     weight: u128,
 }
 
-impl<W: Whole + Ord + Hash> Visit<'_, W> {
-    /// Seeks among all solutions of the last rung.
+impl<W: Whole> Visit<'_, W> {
+    /// Seeks among all solutions of the last step.
     pub fn seek_all(&mut self, leaf: &Leaf<'_, W>, actions: &mut [Symbol]) {
         let level = self.prefixes.steps();
-        let rung = &self.rungs.rungs[self.rungs.rungs.len() - 1];
+        let step = &self.flows.steps[self.flows.steps.len() - 1];
         let mut earned = Some(self.last.take_first(actions));
         while let Some(sum) = earned {
             if self.is_stopped() {
                 return;
             }
             let reward = leaf.settled + sum;
-            rung.give_back(&mut self.beginnings.beta, &self.rungs.right, actions);
-            let is_below = reward != self.rungs.whole;
+            step.give_back(&mut self.beginnings.beta, &self.flows.right, actions);
+            let is_below = reward != self.flows.whole;
             if is_below && self.is_unraised(leaf.alpha, actions, level) {
                 self.seek(leaf, actions, reward);
             }
@@ -57,11 +56,11 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
         }
     }
 
-    /// The ways to fill spare cells so that the last rung does not forget; none where one of them
+    /// The ways to fill spare cells so that the last step does not forget; none where one of them
     /// raises the reward, for all of them are on one shelf.
     fn trapping_fills(&self, alpha: &[W], actions: &[Symbol]) -> u128 {
         let fills = self.last.fills(self.given(alpha, actions), false);
-        let left_out = if self.census.splits && self.rungs.rungs.len() > 1 {
+        let left_out = if self.census.splits && self.flows.steps.len() > 1 {
             fills.forgetting
         } else {
             0
@@ -84,15 +83,15 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
         if level == 0 {
             return self.search(actions, candidate);
         }
-        let (prefixes, rungs) = (self.prefixes, self.rungs);
-        let (rung, before) = (&rungs.rungs[level - 1], &prefixes.levels[level - 1]);
+        let (prefixes, flows) = (self.prefixes, self.flows);
+        let (step, before) = (&flows.steps[level - 1], &prefixes.levels[level - 1]);
         for forgetting in &prefixes.levels[level].forgetting {
             if forgetting.class == class {
                 let mut code = self.census.tracker.clone();
-                code[rung.cells.end..].copy_from_slice(&actions[rung.cells.end..]);
+                code[step.cells.end..].copy_from_slice(&actions[step.cells.end..]);
                 let packing = self.census.packing;
-                packing.unpack(forgetting.action.into(), &mut code[rung.cells.clone()]);
-                let ways = namings(rung, &code, rungs.q) * self.census.codes_before(rung);
+                packing.unpack(forgetting.action.into(), &mut code[step.cells.clone()]);
+                let ways = namings(step, &code, flows.q) * self.census.codes_before(step);
                 let weight = candidate.weight * ways;
                 self.search(
                     &code,
@@ -110,15 +109,15 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
             if !self.beginnings.follows(level, link.from, link.action) {
                 continue;
             }
-            let cells = rung.cells.clone();
+            let cells = step.cells.clone();
             actions[cells.clone()].copy_from_slice(&self.beginnings.actions[cells]);
             // Before the first step there is one prefix, and its shelf is searched anyway.
             let start = (&before.layout, before.weights(link.from));
             if level > 1 && self.walker.is_free_behind(level - 1, start, actions) {
                 continue;
             }
-            rung.give_back(&mut self.beginnings.beta, &rungs.right, actions);
-            let weight = candidate.weight * namings(rung, actions, rungs.q);
+            step.give_back(&mut self.beginnings.beta, &flows.right, actions);
+            let weight = candidate.weight * namings(step, actions, flows.q);
             let candidate = Candidate {
                 weight,
                 ..candidate
@@ -127,22 +126,22 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
         }
     }
 
-    /// Seeks among the endings with these actions from their first rung on, up to the last.
+    /// Seeks among the endings with these actions from their first step on, up to the last.
     pub fn ending(&mut self, descent: &mut Descent<W>, first: usize, weight: u128) {
         let Descent { alpha, actions, .. } = descent;
-        let last = self.rungs.rungs.len() - 1;
-        let weight = weight * self.census.codes_before(&self.rungs.rungs[first]);
+        let last = self.flows.steps.len() - 1;
+        let weight = weight * self.census.codes_before(&self.flows.steps[first]);
         if first == last {
-            let reward = self.rungs.reward(alpha);
+            let reward = self.flows.reward(alpha);
             return self.search(actions, Candidate { reward, weight });
         }
-        // The first rung of an ending is changed to all tokens.
+        // The first step of an ending is changed to all tokens.
         self.last.solve(alpha, actions, last > first + 1);
-        let rung = &self.rungs.rungs[last];
-        let settled = rung.settled(alpha);
+        let step = &self.flows.steps[last];
+        let settled = step.settled(alpha);
         let mut earned = Some(self.last.take_first(actions));
         // All solutions earn the same, and the shelf of the optima may be very large.
-        let optimal = earned.map(|sum| settled + sum) == Some(self.rungs.whole);
+        let optimal = earned.map(|sum| settled + sum) == Some(self.flows.whole);
         if optimal || self.is_free(alpha, actions) {
             return;
         }
@@ -150,7 +149,7 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
             if self.is_stopped() {
                 return;
             }
-            rung.give_back(&mut self.beginnings.beta, &self.rungs.right, actions);
+            step.give_back(&mut self.beginnings.beta, &self.flows.right, actions);
             if self.is_unraised(alpha, actions, first + 1) {
                 let weight = weight * self.trapping_fills(alpha, actions);
                 let reward = settled + sum;
@@ -163,12 +162,12 @@ impl<W: Whole + Ord + Hash> Visit<'_, W> {
     /// Searches the shelf of a code.
     fn search(&mut self, actions: &[Symbol], candidate: Candidate<W>) {
         let Candidate { reward, weight } = candidate;
-        if weight == 0 || reward == self.rungs.whole {
+        if weight == 0 || reward == self.flows.whole {
             return;
         }
         let mut named = actions.to_vec();
         let memory = self.census.class.shape().memory;
-        relabel(self.rungs, memory, &mut named, &mut Vec::new());
+        relabel(self.flows, memory, &mut named, &mut Vec::new());
         let code = self.census.packing.pack(&named);
         match self.walker.trapped(code) {
             Search::Free => {}

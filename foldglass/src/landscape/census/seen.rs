@@ -15,8 +15,8 @@
 //! only: where the bit s is 0, a token earns what it does not earn where s is 1, so a prefix is seen
 //! by alpha(x, 0, y) - alpha(x, 1, y).
 
-use crate::landscape::rungs::{Rung, Rungs};
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 use dashu_ratio::RBig;
 
@@ -43,15 +43,15 @@ pub(super) struct Seen<W> {
 const MOST_PLACES: usize = 64;
 
 impl<W: Whole> Seen<W> {
-    pub fn new(rungs: &Rungs<W>) -> Seen<W> {
+    pub fn new(flows: &FlowTable<W>) -> Seen<W> {
         let start = Layout { places: vec![0] };
-        let after = rungs.rungs.iter().map(|rung| Layout {
-            places: rung.places(rungs.q),
+        let after = flows.steps.iter().map(|step| Layout {
+            places: step.places(flows.q),
         });
         let layouts: Vec<Layout> = [start].into_iter().chain(after).collect();
         Seen {
-            prefixes: prefixes(rungs, &layouts),
-            suffixes: suffixes(rungs, &layouts),
+            prefixes: prefixes(flows, &layouts),
+            suffixes: suffixes(flows, &layouts),
             layouts,
         }
     }
@@ -91,11 +91,11 @@ impl Layout {
     }
 }
 
-/// The actions 0 of all cells, then every choice that differs from it in one cell of a rung.
-fn single_changes<W: Whole>(rung: &Rung<W>, q: usize, mut take: impl FnMut(&[Symbol])) {
-    let mut actions = vec![0; rung.cells.end];
+/// The actions 0 of all cells, then every choice that differs from it in one cell of a step.
+fn single_changes<W: Whole>(step: &StepFlows<W>, q: usize, mut take: impl FnMut(&[Symbol])) {
+    let mut actions = vec![0; step.cells.end];
     take(&actions);
-    for cell in rung.cells.clone() {
+    for cell in step.cells.clone() {
         for action in 1..q as Symbol {
             actions[cell] = action;
             take(&actions);
@@ -105,28 +105,28 @@ fn single_changes<W: Whole>(rung: &Rung<W>, q: usize, mut take: impl FnMut(&[Sym
 }
 
 /// What later steps see of prefixes.
-fn prefixes<W: Whole>(rungs: &Rungs<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
-    let nowhere = vec![W::zero(); rungs.right.len()];
+fn prefixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
+    let nowhere = vec![W::zero(); flows.right.len()];
     // What the suffix of actions 0 earns, at every level.
-    let zeros = vec![0; rungs.rungs.last().map_or(0, |rung| rung.cells.end)];
-    let mut plain = rungs.beta();
-    for rung in rungs.rungs.iter().rev() {
-        rung.give_back(&mut plain, &rungs.right, &zeros);
+    let zeros = vec![0; flows.steps.last().map_or(0, |step| step.cells.end)];
+    let mut plain = flows.beta();
+    for step in flows.steps.iter().rev() {
+        step.give_back(&mut plain, &flows.right, &zeros);
     }
     let mut basis: Vec<Sight<W>> = Vec::new();
     let mut all: Vec<Vec<Sight<W>>> = vec![Vec::new()];
-    for (level, rung) in rungs.rungs.iter().enumerate().rev() {
+    for (level, step) in flows.steps.iter().enumerate().rev() {
         let (before, after) = (&layouts[level], &layouts[level + 1]);
         let mut span = Span::new(before);
-        single_changes(rung, rungs.q, |actions| {
+        single_changes(step, flows.q, |actions| {
             let mut beta = plain.clone();
-            rung.give_back(&mut beta, &rungs.right, actions);
+            step.give_back(&mut beta, &flows.right, actions);
             let changed = before.read(&beta).into_iter().zip(before.read(&plain));
             span.add(changed.map(|(changed, plain)| changed - plain).collect());
             for sight in &basis {
                 let mut beta = nowhere.clone();
                 after.write(sight, &mut beta);
-                rung.give_back(&mut beta, &nowhere, actions);
+                step.give_back(&mut beta, &nowhere, actions);
                 span.add(before.read(&beta));
             }
         });
@@ -139,27 +139,27 @@ fn prefixes<W: Whole>(rungs: &Rungs<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>
 }
 
 /// What earlier steps see of suffixes.
-fn suffixes<W: Whole>(rungs: &Rungs<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
-    let nowhere = vec![W::zero(); rungs.right.len()];
-    let zeros = vec![0; rungs.rungs.last().map_or(0, |rung| rung.cells.end)];
-    let mut plain = rungs.alpha();
-    rungs.pass_forward(&mut plain, &zeros, 0);
+fn suffixes<W: Whole>(flows: &FlowTable<W>, layouts: &[Layout]) -> Vec<Vec<Sight<W>>> {
+    let nowhere = vec![W::zero(); flows.right.len()];
+    let zeros = vec![0; flows.steps.last().map_or(0, |step| step.cells.end)];
+    let mut plain = flows.alpha();
+    flows.pass_forward(&mut plain, &zeros, 0);
     let mut basis: Vec<Sight<W>> = Vec::new();
     let mut all = vec![Vec::new()];
-    for (level, rung) in rungs.rungs.iter().enumerate() {
+    for (level, step) in flows.steps.iter().enumerate() {
         let (before, after) = (&layouts[level], &layouts[level + 1]);
         let mut span = Span::new(after);
         let pass = |weights: &[W], actions: &[Symbol]| {
             let mut alpha = nowhere.clone();
             before.write(weights, &mut alpha);
-            for cell in rung.cells.clone() {
-                rung.send(&mut alpha, cell, actions[cell]);
+            for cell in step.cells.clone() {
+                step.send(&mut alpha, cell, actions[cell]);
             }
             after.read(&alpha)
         };
         let start = before.read(&plain);
         let unchanged = after.read(&plain);
-        single_changes(rung, rungs.q, |actions| {
+        single_changes(step, flows.q, |actions| {
             let changed = pass(&start, actions).into_iter().zip(&unchanged);
             span.add(changed.map(|(changed, &plain)| changed - plain).collect());
             for sight in &basis {

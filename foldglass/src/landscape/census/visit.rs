@@ -8,71 +8,70 @@ use super::prefixes::Prefixes;
 use super::walker::{Search, Walker};
 use super::{Count, Frame};
 use crate::landscape::packed::Packed;
-use crate::landscape::rungs::Rungs;
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use crate::support::watch::Tally;
 use dashu_int::UBig;
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::mem::take;
 use std::ops::ControlFlow;
 
 pub(super) struct Visit<'a, W> {
     pub census: &'a Frame,
-    pub rungs: &'a Rungs<W>,
+    pub flows: &'a FlowTable<W>,
     pub prefixes: &'a Prefixes<W>,
     tally: &'a Tally<'a>,
     pub stopped: bool,
-    /// The rungs gone back by at which it asks again.
+    /// The steps gone back by at which it asks again.
     ask_again: u64,
     solved: u64,
     pub tolerance: W,
     pub last: Last<'a, W>,
     pub beginnings: Beginnings<'a, W>,
     pub walker: Walker<'a, W>,
-    /// By last rung that forgets, the rest tracking the fold: whether it is no trap.
+    /// By last step that forgets, the rest tracking the fold: whether it is no trap.
     free_endings: HashMap<Packed, bool>,
     pub count: Count,
 }
 
-/// How many solutions of the last rung are counted between two questions whether to stop.
+/// How many solutions of the last step are counted between two questions whether to stop.
 const STOP_EVERY: u64 = 4096;
 
 /// Rungs gone back by between them, a hundredth of a second of work.
 const FOLLOWED_EVERY: u64 = 1 << 15;
 
-/// A code up to the last rung but one.
+/// A code up to the last step but one.
 pub(super) struct Leaf<'a, W> {
     /// The class of prefixes that it begins with.
     pub class: u32,
     pub alpha: &'a [W],
-    /// What has ended before the last rung, and is right.
+    /// What has ended before the last step, and is right.
     pub settled: W,
     /// The number of names of its tokens behind the prefix.
     pub weight: u128,
 }
 
-impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
+impl<'a, W: Whole> Visit<'a, W> {
     pub fn new(
         census: &'a Frame,
-        rungs: &'a Rungs<W>,
+        flows: &'a FlowTable<W>,
         prefixes: &'a Prefixes<W>,
         tally: &'a Tally<'a>,
     ) -> Visit<'a, W> {
         let tolerance = W::of(&UBig::from(census.tolerance));
         Visit {
             census,
-            rungs,
+            flows,
             prefixes,
             tally,
             stopped: false,
             ask_again: FOLLOWED_EVERY,
             solved: 0,
             tolerance,
-            last: Last::new(rungs, tolerance),
-            beginnings: Beginnings::new(census, rungs, prefixes),
-            walker: Walker::new(census, rungs, tally),
+            last: Last::new(flows, tolerance),
+            beginnings: Beginnings::new(census, flows, prefixes),
+            walker: Walker::new(census, flows, tally),
             free_endings: HashMap::new(),
             count: Count::default(),
         }
@@ -84,7 +83,7 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         match part.aim {
             Aim::Codes => self.codes(part),
             Aim::Endings => {
-                let (mut descent, weight) = self.census.ending(self.rungs, part);
+                let (mut descent, weight) = self.census.ending(self.flows, part);
                 let (first, mut number) = (part.stretch.first, 0);
                 let _ = descent.descend(part.begun, weight, &mut |descent, weight| {
                     if part.has(&mut number) && !self.stopped {
@@ -101,13 +100,13 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
 
     /// Goes on from classes of prefixes.
     fn codes(&mut self, part: &Part) {
-        let (prefixes, rungs) = (self.prefixes, self.rungs);
+        let (prefixes, flows) = (self.prefixes, self.flows);
         let level = prefixes.last();
         let mut actions = vec![0; self.census.class.cells()];
         self.census.packing.unpack(part.code, &mut actions);
-        let nothing = vec![W::zero(); rungs.right.len()];
+        let nothing = vec![W::zero(); flows.right.len()];
         for class in part.classes.clone() {
-            let mut descent = Descent::new(rungs, part.stretch, &actions, &nothing);
+            let mut descent = Descent::new(flows, part.stretch, &actions, &nothing);
             descent.start_from(&level.layout, level.weights(class));
             let weight = descent.begin(part.begun);
             let mut number = 0;
@@ -142,15 +141,15 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         self.stopped
     }
 
-    /// Solves the last rung for all prefixes of a class at once.
+    /// Solves the last step for all prefixes of a class at once.
     fn leaf(&mut self, class: u32, descent: &mut Descent<W>, weight: u128) {
         let Descent { alpha, actions, .. } = descent;
         self.last.solve(alpha, actions, true);
-        let rung = &self.rungs.rungs[self.rungs.rungs.len() - 1];
+        let step = &self.flows.steps[self.flows.steps.len() - 1];
         let leaf = Leaf {
             class,
             alpha,
-            settled: rung.settled(alpha) + self.prefixes.last().earned(class),
+            settled: step.settled(alpha) + self.prefixes.last().earned(class),
             weight,
         };
         if !self.last.is_single() {
@@ -162,14 +161,14 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
             return;
         }
         let reward = leaf.settled + self.last.take_first(actions);
-        rung.give_back(&mut self.beginnings.beta, &self.rungs.right, actions);
+        step.give_back(&mut self.beginnings.beta, &self.flows.right, actions);
         let maxima = self.conclude(&leaf, actions, reward, weight);
         if maxima && self.tolerance == W::zero() {
             self.seek(&leaf, actions, reward);
         }
     }
 
-    /// Goes through the columns of the last rung; says whether there are local maxima.
+    /// Goes through the columns of the last step; says whether there are local maxima.
     fn choose(
         &mut self,
         leaf: &Leaf<'_, W>,
@@ -190,8 +189,8 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         maxima
     }
 
-    /// Counts the codes of a class of prefixes whose last rung is not raised; beta is that of the
-    /// last rung. Says whether there are local maxima among them.
+    /// Counts the codes of a class of prefixes whose last step is not raised; beta is that of the
+    /// last step. Says whether there are local maxima among them.
     fn conclude(
         &mut self,
         leaf: &Leaf<'_, W>,
@@ -200,7 +199,7 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         weight: u128,
     ) -> bool {
         let level = self.prefixes.steps();
-        let optimal = reward == self.rungs.whole;
+        let optimal = reward == self.flows.whole;
         let prefixes = if optimal {
             self.prefixes.last().multiplicities[leaf.class as usize]
         } else if self.is_unraised(leaf.alpha, actions, level) {
@@ -229,27 +228,27 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         }
     }
 
-    /// Whether no change of the rungs from `first` on, but the last, raises the reward; changes to
+    /// Whether no change of the steps from `first` on, but the last, raises the reward; changes to
     /// spare tokens are left out. Beta is that of the code then, down to the level `first`.
     pub fn is_unraised(&mut self, alpha: &[W], actions: &[Symbol], first: usize) -> bool {
-        let last = self.rungs.rungs.len() - 1;
+        let last = self.flows.steps.len() - 1;
         let beta = &mut self.beginnings.beta;
         for r in (first..last).rev() {
-            let rung = &self.rungs.rungs[r];
+            let step = &self.flows.steps[r];
             let spare: &[Symbol] = if r + 1 == last { &self.last.spare } else { &[] };
-            if !rung.is_unraised(alpha, beta, actions, self.tolerance, self.rungs.q, spare) {
+            if !step.is_unraised(alpha, beta, actions, self.tolerance, self.flows.q, spare) {
                 return false;
             }
             if r > 0 {
-                rung.give_back(beta, &self.rungs.right, actions);
+                step.give_back(beta, &self.flows.right, actions);
             }
         }
         true
     }
 
-    /// Whether it is known at once that no code with these actions before the last rung, solved in
+    /// Whether it is known at once that no code with these actions before the last step, solved in
     /// whatever way, is a trap. Ways to solve it are on one shelf: all are free if a change of the
-    /// rung before raises one of them, or if in one of them the last rung forgets, so that all before
+    /// step before raises one of them, or if in one of them the last step forgets, so that all before
     /// it may as well track the fold, and that is free.
     pub fn is_free(&mut self, alpha: &[W], actions: &[Symbol]) -> bool {
         if self.last.can_be_raised(alpha, actions) {
@@ -270,10 +269,10 @@ impl<'a, W: Whole + Ord + Hash> Visit<'a, W> {
         free
     }
 
-    /// Whether a rung after the first `level` forgets, but for the last.
+    /// Whether a step after the first `level` forgets, but for the last.
     pub fn forgets_after(&self, level: usize, actions: &[Symbol]) -> bool {
-        let last = self.rungs.rungs.len() - 1;
-        let rungs = &self.rungs.rungs[level.max(1).min(last)..last];
-        self.census.splits && rungs.iter().any(|rung| forgets(rung, actions))
+        let last = self.flows.steps.len() - 1;
+        let flows = &self.flows.steps[level.max(1).min(last)..last];
+        self.census.splits && flows.iter().any(|step| forgets(step, actions))
     }
 }

@@ -6,8 +6,8 @@
 use super::seen::Layout;
 use super::{Frame, KEPT};
 use crate::landscape::packed::{Packed, relabel};
-use crate::landscape::rungs::{Rung, Rungs};
 use crate::model::quasigroup::Symbol;
+use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 use crate::support::watch::Tally;
 use std::cmp::{Ordering, Reverse};
@@ -26,7 +26,7 @@ pub(super) enum Search {
 /// How many codes are looked at between two questions whether to stop.
 const STOP_EVERY: usize = 1024;
 
-/// Passes over all rungs before a shelf is searched in earnest, and over those behind a class of
+/// Passes over all steps before a shelf is searched in earnest, and over those behind a class of
 /// prefixes before it is taken apart.
 const STRAYING: usize = 32;
 const STRAYING_BEHIND: usize = 3;
@@ -34,7 +34,7 @@ const STRAYING_BEHIND: usize = 3;
 /// Walks from code to code, up to the names of tokens.
 pub(super) struct Walker<'a, W> {
     census: &'a Frame,
-    rungs: &'a Rungs<W>,
+    flows: &'a FlowTable<W>,
     tally: &'a Tally<'a>,
     alpha: Vec<W>,
     beta: Vec<W>,
@@ -47,15 +47,15 @@ pub(super) struct Walker<'a, W> {
     trapped: HashMap<Packed, Packed>,
 }
 
-impl<'a, W: Whole + Ord> Walker<'a, W> {
-    pub fn new(census: &'a Frame, rungs: &'a Rungs<W>, tally: &'a Tally<'a>) -> Walker<'a, W> {
+impl<'a, W: Whole> Walker<'a, W> {
+    pub fn new(census: &'a Frame, flows: &'a FlowTable<W>, tally: &'a Tally<'a>) -> Walker<'a, W> {
         let cells = census.class.cells();
         Walker {
             census,
-            rungs,
+            flows,
             tally,
-            alpha: rungs.alpha(),
-            beta: rungs.beta(),
+            alpha: flows.alpha(),
+            beta: flows.beta(),
             actions: vec![0; cells],
             changed: vec![0; cells],
             room: Vec::new(),
@@ -67,9 +67,9 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
     /// Goes to a code: alpha and beta are its own then. Says its reward.
     fn go(&mut self, code: Packed) -> W {
         self.census.packing.unpack(code, &mut self.actions);
-        self.rungs.pass_forward(&mut self.alpha, &self.actions, 0);
-        for rung in self.rungs.rungs.iter().rev() {
-            rung.give_back(&mut self.beta, &self.rungs.right, &self.actions);
+        self.flows.pass_forward(&mut self.alpha, &self.actions, 0);
+        for step in self.flows.steps.iter().rev() {
+            step.give_back(&mut self.beta, &self.flows.right, &self.actions);
         }
         self.beta[0]
     }
@@ -77,17 +77,17 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
     /// Hands over every single change of the code that was gone to: by how much it changes the
     /// reward, and the code it leads to, which is made only when asked for.
     fn changes(&mut self, mut take: impl FnMut(W, &mut dyn FnMut() -> Packed) -> bool) -> bool {
-        for rung in &self.rungs.rungs {
-            for cell in rung.cells.clone() {
+        for step in &self.flows.steps {
+            for cell in step.cells.clone() {
                 let old = self.actions[cell];
-                let now = rung.earned(&self.alpha, &self.beta, cell, old);
-                for action in (0..self.rungs.q as Symbol).filter(|&action| action != old) {
-                    let change = rung.earned(&self.alpha, &self.beta, cell, action) - now;
+                let now = step.earned(&self.alpha, &self.beta, cell, old);
+                for action in (0..self.flows.q as Symbol).filter(|&action| action != old) {
+                    let change = step.earned(&self.alpha, &self.beta, cell, action) - now;
                     let mut make = || {
                         self.changed.copy_from_slice(&self.actions);
                         self.changed[cell] = action;
                         let memory = self.census.class.shape().memory;
-                        relabel(self.rungs, memory, &mut self.changed, &mut self.room);
+                        relabel(self.flows, memory, &mut self.changed, &mut self.room);
                         self.census.packing.pack(&self.changed)
                     };
                     if !take(change, &mut make) {
@@ -99,39 +99,39 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         true
     }
 
-    /// Whether a short walk over the shelf of a code, that changes no rung before `first`, comes to
+    /// Whether a short walk over the shelf of a code, that changes no step before `first`, comes to
     /// a code that can be raised. Alpha at the level `first` is that of the code, and the actions
     /// from there on are.
     ///
-    /// The cells of a rung earn apart from each other, so that all of them may take another of their
-    /// best actions: these are as many neutral changes in a row. A pass from the first rung to the
-    /// last takes the action of the code that tracks the fold where it can, to show later rungs what
+    /// The cells of a step earn apart from each other, so that all of them may take another of their
+    /// best actions: these are as many neutral changes in a row. A pass from the first step to the
+    /// last takes the action of the code that tracks the fold where it can, to show later steps what
     /// there is to know; one back takes any by chance.
     fn strays(&mut self, first: usize, passes: usize) -> bool {
         // Any numbers will do; those of a code are always the same.
         let code = self.census.packing.pack(&self.actions);
         let mut chance = code as u64 ^ (code >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15;
-        let rungs = self.rungs;
-        rungs.pass_forward(&mut self.alpha, &self.actions, first);
-        let walked = &rungs.rungs[first..];
-        for rung in walked.iter().rev() {
-            rung.give_back(&mut self.beta, &rungs.right, &self.actions);
+        let flows = self.flows;
+        flows.pass_forward(&mut self.alpha, &self.actions, first);
+        let walked = &flows.steps[first..];
+        for step in walked.iter().rev() {
+            step.give_back(&mut self.beta, &flows.right, &self.actions);
         }
         for _ in 0..passes {
             let mut is_free = false;
-            for rung in walked {
-                rung.clear(&mut self.alpha, rungs.q);
-                for cell in rung.cells.clone() {
+            for step in walked {
+                step.clear(&mut self.alpha, flows.q);
+                for cell in step.cells.clone() {
                     let tracking = self.census.tracker[cell];
-                    let equals = self.best(rung, cell, |action, _| action == tracking);
+                    let equals = self.best(step, cell, |action, _| action == tracking);
                     let Some(equals) = equals else { return true };
                     is_free |= equals > 1;
-                    rung.send(&mut self.alpha, cell, self.actions[cell]);
+                    step.send(&mut self.alpha, cell, self.actions[cell]);
                 }
             }
-            for rung in walked.iter().rev() {
-                for cell in rung.cells.clone() {
-                    let equals = self.best(rung, cell, |_, equals| {
+            for step in walked.iter().rev() {
+                for cell in step.cells.clone() {
+                    let equals = self.best(step, cell, |_, equals| {
                         chance ^= chance << 13;
                         chance ^= chance >> 7;
                         chance ^= chance << 17;
@@ -140,7 +140,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
                     let Some(equals) = equals else { return true };
                     is_free |= equals > 1;
                 }
-                rung.give_back(&mut self.beta, &rungs.right, &self.actions);
+                step.give_back(&mut self.beta, &flows.right, &self.actions);
             }
             if !is_free {
                 return false;
@@ -154,15 +154,15 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
     #[inline]
     fn best(
         &mut self,
-        rung: &Rung<W>,
+        step: &StepFlows<W>,
         cell: usize,
         mut likes: impl FnMut(Symbol, u64) -> bool,
     ) -> Option<u64> {
         let old = self.actions[cell];
-        let now = rung.earned(&self.alpha, &self.beta, cell, old);
+        let now = step.earned(&self.alpha, &self.beta, cell, old);
         let mut equals = 1;
-        for action in (0..self.rungs.q as Symbol).filter(|&action| action != old) {
-            match rung.earned(&self.alpha, &self.beta, cell, action).cmp(&now) {
+        for action in (0..self.flows.q as Symbol).filter(|&action| action != old) {
+            match step.earned(&self.alpha, &self.beta, cell, action).cmp(&now) {
                 Ordering::Less => {}
                 Ordering::Greater => return None,
                 Ordering::Equal => {
@@ -176,7 +176,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         Some(equals)
     }
 
-    /// Whether a short walk that changes the rungs from `first` on comes to a code that can be
+    /// Whether a short walk that changes the steps from `first` on comes to a code that can be
     /// raised. They have these actions, behind a prefix of these weights.
     pub fn is_free_behind(
         &mut self,
@@ -184,7 +184,7 @@ impl<'a, W: Whole + Ord> Walker<'a, W> {
         (layout, weights): (&Layout, &[W]),
         actions: &[Symbol],
     ) -> bool {
-        let start = self.rungs.rungs[first].cells.start;
+        let start = self.flows.steps[first].cells.start;
         self.actions[..start].fill(0);
         self.actions[start..].copy_from_slice(&actions[start..]);
         layout.write(weights, &mut self.alpha);

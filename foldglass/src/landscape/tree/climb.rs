@@ -74,8 +74,8 @@ impl<'a> Walker<'a> {
     fn renamed(&mut self, node: u32, changed: usize) -> u32 {
         let levels = self.levels;
         let (numbering, q) = (&levels.numbering, levels.numbering.q);
-        let rungs = levels
-            .rungs
+        let flows = levels
+            .flows
             .as_ref()
             .expect("tokens are named in untied classes");
         let cells = numbering.spans[changed].cells.clone();
@@ -97,7 +97,7 @@ impl<'a> Walker<'a> {
                         number -= self.parts[reader];
                         end = reader + 1;
                     }
-                    let histories = rungs.rungs[reader].histories;
+                    let histories = flows.steps[reader].histories;
                     let (actions, names) = (&mut self.changed[cells], &self.names);
                     read_renamed(actions, histories, unit, names, &mut self.room);
                     unit *= q;

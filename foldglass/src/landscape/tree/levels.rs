@@ -3,8 +3,8 @@
 use super::climb::NODES;
 use super::numbering::{Numbering, Span};
 use super::{Nodes, Pace, Tree, TreeError, climb, flood, rewards};
-use crate::landscape::rungs::Rungs;
 use crate::model::class::Class;
+use crate::reward::count::flow::FlowTable;
 use crate::support::memory::Allowance;
 use crate::support::parallel::in_order;
 use crate::support::watch::Observer;
@@ -22,7 +22,7 @@ const NODE: u128 = 20;
 pub struct Levels {
     pub(super) class: Class,
     /// Of an untied class.
-    pub(super) rungs: Option<Rungs<i64>>,
+    pub(super) flows: Option<FlowTable<i64>>,
     pub(super) numbering: Numbering,
     pub(super) threads: usize,
     /// By level.
@@ -68,11 +68,11 @@ impl Levels {
         if size >= u128::from(u32::MAX) {
             return Err(TreeError::TooMany { nodes: size });
         }
-        let rungs = match tied {
+        let flows = match tied {
             true => None,
             false => {
-                rest.check("the tables of a flood", Rungs::<i64>::bytes(class))?;
-                Some(Rungs::<i64>::new(class))
+                rest.check("the tables of a flood", FlowTable::<i64>::bytes(class))?;
+                Some(FlowTable::<i64>::new(class))
             }
         };
         let each = NODES as u128 * neighbours(class);
@@ -80,15 +80,15 @@ impl Levels {
         let numbering = Numbering::new(class.q(), spans);
         let mut rewards = Vec::with_capacity(size as usize);
         let pace = &mut Pace::new(observer, size as u64, 0);
-        match &rungs {
-            Some(rungs) => rewards::untied(rungs, &numbering, threads, &mut rewards, pace)?,
+        match &flows {
+            Some(flows) => rewards::untied(flows, &numbering, threads, &mut rewards, pace)?,
             None => rewards::any(class, threads, &mut rewards, rest, pace)?,
         }
         let (values, level) = rank(rewards, threads);
         let (starts, order) = sort(&level, values.len());
         Ok(Levels {
             class: class.clone(),
-            rungs,
+            flows,
             numbering,
             threads,
             rewards: values,

@@ -2,11 +2,11 @@
 
 use super::numbering::Numbering;
 use super::{Pace, TreeError};
-use crate::landscape::rungs::Rungs;
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::Counter;
+use crate::reward::count::flow::FlowTable;
 use crate::support::memory::Allowance;
 use crate::support::parallel::in_order;
 
@@ -16,13 +16,13 @@ const JOB: usize = 32_768;
 /// Of an untied class: alpha is carried from cell to cell, and what the cells of the last step earn
 /// is added up. Codes that begin with the same steps are one job.
 pub(super) fn untied(
-    rungs: &Rungs<i64>,
+    flows: &FlowTable<i64>,
     numbering: &Numbering,
     threads: usize,
     rewards: &mut Vec<u64>,
     pace: &mut Pace<'_>,
 ) -> Result<(), TreeError> {
-    let last = rungs.rungs.len() - 1;
+    let last = flows.steps.len() - 1;
     let nodes = numbering.after(0);
     // The steps that the codes of a job have in common.
     let common = (0..last)
@@ -30,7 +30,7 @@ pub(super) fn untied(
         .unwrap_or(last);
     let each = numbering.after(common);
     let worker = |()| {
-        let mut descent = Descent::new(rungs, numbering);
+        let mut descent = Descent::new(flows, numbering);
         move |number: usize| {
             descent.rewards.clear();
             descent.begin(common, (number * each) as u32);
@@ -44,24 +44,24 @@ pub(super) fn untied(
 }
 
 struct Descent<'a> {
-    rungs: &'a Rungs<i64>,
+    flows: &'a FlowTable<i64>,
     numbering: &'a Numbering,
     alpha: Vec<i64>,
     actions: Vec<Symbol>,
-    /// By cell of the last rung and action.
+    /// By cell of the last step and action.
     earned: Vec<i64>,
     rewards: Vec<u64>,
 }
 
 impl<'a> Descent<'a> {
-    fn new(rungs: &'a Rungs<i64>, numbering: &'a Numbering) -> Descent<'a> {
-        let last = rungs.rungs.last().map_or(0, |rung| rung.cells.len());
+    fn new(flows: &'a FlowTable<i64>, numbering: &'a Numbering) -> Descent<'a> {
+        let last = flows.steps.last().map_or(0, |step| step.cells.len());
         Descent {
-            rungs,
+            flows,
             numbering,
-            alpha: rungs.alpha(),
+            alpha: flows.alpha(),
             actions: vec![0; numbering.cells],
-            earned: vec![0; last * rungs.q],
+            earned: vec![0; last * flows.q],
             rewards: Vec::new(),
         }
     }
@@ -69,46 +69,46 @@ impl<'a> Descent<'a> {
     /// Adds the rewards of all codes that have the first steps in common with a node.
     fn begin(&mut self, common: usize, node: u32) {
         self.numbering.write(node, &mut self.actions);
-        self.alpha = self.rungs.alpha();
-        for rung in &self.rungs.rungs[..common] {
-            for cell in rung.cells.clone() {
-                rung.send(&mut self.alpha, cell, self.actions[cell]);
+        self.alpha = self.flows.alpha();
+        for step in &self.flows.steps[..common] {
+            for cell in step.cells.clone() {
+                step.send(&mut self.alpha, cell, self.actions[cell]);
             }
         }
         self.descend(common);
     }
 
     fn descend(&mut self, number: usize) {
-        let rungs = self.rungs;
-        let rung = &rungs.rungs[number];
-        if number + 1 < rungs.rungs.len() {
+        let flows = self.flows;
+        let step = &flows.steps[number];
+        if number + 1 < flows.steps.len() {
             let used = if self.numbering.spans[number].named {
                 0
             } else {
-                rungs.q
+                flows.q
             };
-            return self.choose(number, rung.cells.start, used);
+            return self.choose(number, step.cells.start, used);
         }
-        let cells = rung.cells.clone();
-        for (cell, earned) in cells.zip(self.earned.chunks_exact_mut(rungs.q)) {
+        let cells = step.cells.clone();
+        for (cell, earned) in cells.zip(self.earned.chunks_exact_mut(flows.q)) {
             for (action, earned) in earned.iter_mut().enumerate() {
-                *earned = rung.earned(&self.alpha, &rungs.right, cell, action as Symbol);
+                *earned = step.earned(&self.alpha, &flows.right, cell, action as Symbol);
             }
         }
-        let settled = rung.settled(&self.alpha);
-        add_up(&self.earned, rungs.q, settled, &mut self.rewards);
+        let settled = step.settled(&self.alpha);
+        add_up(&self.earned, flows.q, settled, &mut self.rewards);
     }
 
     fn choose(&mut self, number: usize, cell: usize, used: usize) {
-        let rungs = self.rungs;
-        let rung = &rungs.rungs[number];
-        if cell == rung.cells.end {
+        let flows = self.flows;
+        let step = &flows.steps[number];
+        if cell == step.cells.end {
             return self.descend(number + 1);
         }
-        for action in 0..(used + 1).min(rungs.q) {
-            rung.send(&mut self.alpha, cell, action as Symbol);
+        for action in 0..(used + 1).min(flows.q) {
+            step.send(&mut self.alpha, cell, action as Symbol);
             self.choose(number, cell + 1, used + usize::from(action == used));
-            rung.recall(&mut self.alpha, cell, action as Symbol);
+            step.recall(&mut self.alpha, cell, action as Symbol);
         }
     }
 }

@@ -16,6 +16,7 @@
 
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
+use std::hash::Hash;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// A number in which the weights of a task are counted.
@@ -55,7 +56,10 @@ impl Weight for UBig {
 pub(crate) trait Whole:
     Weight
     + Copy
+    + Ord
+    + Hash
     + Send
+    + Sync
     + 'static
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -72,6 +76,9 @@ pub(crate) trait Whole:
     /// # Panics
     /// If it does not fit.
     fn of_i128(n: i128) -> Self;
+
+    /// Adds it to the hash of a row of numbers.
+    fn mix(self, hash: u64) -> u64;
 }
 
 /// Which integers hold the weights of a task.
@@ -96,7 +103,7 @@ impl Width {
 }
 
 macro_rules! machine_integer {
-    ($int:ty) => {
+    ($int:ty, $mix:expr) => {
         impl Weight for $int {
             fn zero() -> $int {
                 0
@@ -132,9 +139,21 @@ macro_rules! machine_integer {
             fn of_i128(n: i128) -> $int {
                 n.try_into().expect("it was a weight of this width")
             }
+
+            #[inline]
+            fn mix(self, hash: u64) -> u64 {
+                let mix: fn($int, u64) -> u64 = $mix;
+                mix(self, hash)
+            }
         }
     };
 }
 
-machine_integer!(i64);
-machine_integer!(i128);
+/// Adds 64 bits to a hash, by an odd number without a pattern in its bits (the golden ratio).
+#[inline]
+fn mix(bits: u64, hash: u64) -> u64 {
+    (hash.rotate_left(23) ^ bits).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+machine_integer!(i64, |n, hash| mix(n as u64, hash));
+machine_integer!(i128, |n, hash| mix((n >> 64) as u64, mix(n as u64, hash)));
