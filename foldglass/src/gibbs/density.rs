@@ -15,7 +15,7 @@ use crate::model::class::Class;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::flow::CellFlow;
 use crate::reward::count::steps::Steps;
-use crate::reward::count::weight::{Whole, Width};
+use crate::reward::count::weight::{Whole, at_width};
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::watch::{Observer, Unwatched};
@@ -161,20 +161,11 @@ impl Plan {
             return Err(DensityError::Tied);
         }
         let what = "the steps of the class";
-        let (rest, forecast) = match Width::of(&class.task().denominator()) {
-            Width::Narrow => {
-                allowance.check(what, layout_bytes::<i64>(class))?;
-                begin::<i64>(class, allowance)?
-            }
-            Width::Wide => {
-                allowance.check(what, layout_bytes::<i128>(class))?;
-                begin::<i128>(class, allowance)?
-            }
-            Width::Unbounded => {
-                let bits = class.task().denominator().bit_len();
-                return Err(DensityError::TooFine { bits });
-            }
-        };
+        let begun = at_width!(&class.task().denominator(), Int => {
+            allowance.check(what, layout_bytes::<Int>(class))?;
+            begin::<Int>(class, allowance)?
+        });
+        let (rest, forecast) = begun.map_err(|bits| DensityError::TooFine { bits })?;
         let most = forecast.prefix_classes.iter().copied().fold(1.0, f64::max);
         let what = format!("the density of states, with about {most:.3e} prefix classes,");
         allowance.check(&what, Some(forecast.bytes))?;

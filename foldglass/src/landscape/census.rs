@@ -26,8 +26,6 @@ mod beginnings;
 mod descent;
 mod last;
 mod parts;
-#[cfg(test)]
-mod plain;
 mod prefixes;
 mod seek;
 mod seen;
@@ -39,18 +37,17 @@ use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
-use crate::reward::count::weight::{Whole, Width};
+use crate::reward::count::weight::{Whole, at_width};
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::watch::Tally;
 use dashu_int::UBig;
-use dashu_int::ops::BitTest;
 use parts::Part;
 use prefixes::{Prefixes, Room};
 use std::ops::AddAssign;
 use thiserror::Error;
 use visit::Visit;
-use walker::Walker;
+use walker::{Cost, Walker};
 
 /// A class whose codes cannot all be visited.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -130,7 +127,6 @@ struct Frame {
 /// A census in preparation: [`Survey::merged`] makes a [`Census`] of it.
 pub struct Survey {
     frame: Frame,
-    width: Width,
     /// The most steps whose prefixes are merged.
     most: usize,
 }
@@ -138,7 +134,7 @@ pub struct Survey {
 /// A census of the codes of a class, cut into parts that can be counted in any order.
 pub struct Census {
     frame: Frame,
-    tables: Tables,
+    merged: Box<dyn AnyMerged>,
     parts: Vec<Part>,
 }
 
@@ -148,19 +144,31 @@ struct Merged<W> {
     prefixes: Prefixes<W>,
 }
 
-enum Tables {
-    Narrow(Merged<i64>),
-    Wide(Merged<i128>),
+/// The same in integers of any width.
+trait AnyMerged: Send + Sync {
+    fn plan(&self, frame: &Frame) -> Vec<Part>;
+
+    /// By number of steps, from none on.
+    fn prefix_classes(&self) -> Vec<usize>;
+
+    fn most_bytes(&self) -> f64;
+
+    fn visitor<'a>(&'a self, frame: &'a Frame, tally: &'a Tally<'a>) -> Box<dyn AnyVisit + 'a>;
+
+    fn escape(
+        &self,
+        frame: &Frame,
+        shelf: u128,
+        cap: usize,
+        tally: &Tally<'_>,
+        by: Cost,
+    ) -> Option<u128>;
 }
 
-/// Evaluates an expression with the tables of either width.
-macro_rules! with {
-    ($census:expr, $tables:ident => $body:expr) => {
-        match &$census.tables {
-            Tables::Narrow($tables) => $body,
-            Tables::Wide($tables) => $body,
-        }
-    };
+/// A visit of parts in integers of any width.
+trait AnyVisit: Send {
+    /// None when it was stopped.
+    fn part(&mut self, part: &Part) -> Option<Count>;
 }
 
 /// Codes that a walker keeps in mind.
@@ -206,15 +214,8 @@ impl Survey {
         let packing = counted.and_then(|_| Packing::new(q, cells));
         let packing = packing.ok_or(CensusError::TooMany { cells, q })?;
         let denominator = class.task().denominator();
-        let width = Width::of(&denominator);
-        let size = match width {
-            Width::Narrow => FlowTable::<i64>::bytes(class),
-            Width::Wide => FlowTable::<i128>::bytes(class),
-            Width::Unbounded => {
-                let bits = denominator.bit_len();
-                return Err(CensusError::TooFine { bits });
-            }
-        };
+        let size = at_width!(&denominator, Int => FlowTable::<Int>::bytes(class));
+        let size = size.map_err(|bits| CensusError::TooFine { bits })?;
         allowance.check("a census", size)?;
         // No change is larger than 1, and what is no larger than that fits where weights do.
         let tolerance = tolerance.over(&denominator).min(denominator);
@@ -228,7 +229,6 @@ impl Survey {
         };
         Ok(Survey {
             frame,
-            width,
             most: usize::MAX,
         })
     }
@@ -265,18 +265,15 @@ impl Survey {
             links: MOST_LINKS,
             steps: self.most,
         };
-        let tables = if self.width == Width::Narrow {
-            Tables::Narrow(Merged::new(&frame, room, tally)?)
-        } else {
-            Tables::Wide(Merged::new(&frame, room, tally)?)
-        };
-        let parts = match &tables {
-            Tables::Narrow(tables) => frame.plan(tables),
-            Tables::Wide(tables) => frame.plan(tables),
-        };
+        let denominator = frame.class.task().denominator();
+        let merged = at_width!(&denominator, Int => -> Box<dyn AnyMerged> {
+            Box::new(Merged::<Int>::new(&frame, room, tally)?)
+        });
+        let merged = merged.expect("a survey has at most 126 bits");
+        let parts = merged.plan(&frame);
         Some(Census {
             frame,
-            tables,
+            merged,
             parts,
         })
     }
@@ -287,6 +284,36 @@ impl<W: Whole> Merged<W> {
         let flows = FlowTable::new(&frame.class);
         let prefixes = Prefixes::new(&flows, frame.packing, frame.splits, room, tally)?;
         Some(Merged { flows, prefixes })
+    }
+}
+
+impl<W: Whole> AnyMerged for Merged<W> {
+    fn plan(&self, frame: &Frame) -> Vec<Part> {
+        frame.plan(self)
+    }
+
+    fn prefix_classes(&self) -> Vec<usize> {
+        let levels = self.prefixes.levels.iter();
+        levels.map(|level| level.classes()).collect()
+    }
+
+    fn most_bytes(&self) -> f64 {
+        self.prefixes.most_bytes
+    }
+
+    fn visitor<'a>(&'a self, frame: &'a Frame, tally: &'a Tally<'a>) -> Box<dyn AnyVisit + 'a> {
+        Box::new(Visit::new(frame, &self.flows, &self.prefixes, tally))
+    }
+
+    fn escape(
+        &self,
+        frame: &Frame,
+        shelf: u128,
+        cap: usize,
+        tally: &Tally<'_>,
+        by: Cost,
+    ) -> Option<u128> {
+        Walker::new(frame, &self.flows, tally).escape(shelf, cap, by)
     }
 }
 
@@ -303,36 +330,25 @@ impl Census {
 
     /// The number of steps whose prefixes are merged.
     pub fn merged_steps(&self) -> usize {
-        with!(self, tables => tables.prefixes.steps())
+        self.merged.prefix_classes().len() - 1
     }
 
     /// The prefixes of so many steps that are told apart: by number of steps, from none on.
     pub fn prefixes(&self) -> Vec<usize> {
-        with!(self, tables => {
-            let levels = tables.prefixes.levels.iter();
-            levels.map(|level| level.classes()).collect()
-        })
+        self.merged.prefix_classes()
     }
 
     /// The most bytes that prefixes took while they were merged.
     pub fn bytes(&self) -> u128 {
-        with!(self, tables => tables.prefixes.most_bytes as u128)
+        self.merged.most_bytes() as u128
     }
 
     /// A visitor of parts, for one thread; it remembers from one to the next what saves it time. Now
     /// and then it asks whether to stop.
     pub fn visitor<'a>(&'a self, tally: &'a Tally<'a>) -> PartVisitor<'a> {
-        let either = match &self.tables {
-            Tables::Narrow(Merged { flows, prefixes }) => {
-                Either::Narrow(Box::new(Visit::new(&self.frame, flows, prefixes, tally)))
-            }
-            Tables::Wide(Merged { flows, prefixes }) => {
-                Either::Wide(Box::new(Visit::new(&self.frame, flows, prefixes, tally)))
-            }
-        };
         PartVisitor {
             parts: &self.parts,
-            either,
+            visit: self.merged.visitor(&self.frame, tally),
         }
     }
 
@@ -340,15 +356,15 @@ impl Census {
     /// drop below its own. None if more than `cap` codes had to be visited to know it, or if it was
     /// to stop.
     pub fn barrier(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
-        let frame = &self.frame;
-        with!(self, tables => Walker::new(frame, &tables.flows, tally).barrier(shelf, cap))
+        let merged = &self.merged;
+        merged.escape(&self.frame, shelf, cap, tally, Cost::Depth)
     }
 
     /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
     /// change. None as for [`Census::barrier`].
     pub fn largest_loss(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
-        let frame = &self.frame;
-        with!(self, tables => Walker::new(frame, &tables.flows, tally).largest_loss(shelf, cap))
+        let merged = &self.merged;
+        merged.escape(&self.frame, shelf, cap, tally, Cost::LargestLoss)
     }
 
     /// The reward, or the difference of two, of a numerator.
@@ -376,12 +392,7 @@ impl Frame {
 /// Counts the parts of a census, on one thread.
 pub struct PartVisitor<'a> {
     parts: &'a [Part],
-    either: Either<'a>,
-}
-
-enum Either<'a> {
-    Narrow(Box<Visit<'a, i64>>),
-    Wide(Box<Visit<'a, i128>>),
+    visit: Box<dyn AnyVisit + 'a>,
 }
 
 impl PartVisitor<'_> {
@@ -391,10 +402,6 @@ impl PartVisitor<'_> {
     /// # Panics
     /// If there is no such part.
     pub fn part(&mut self, number: usize) -> Option<Count> {
-        let part = &self.parts[number];
-        match &mut self.either {
-            Either::Narrow(visit) => visit.part(part),
-            Either::Wide(visit) => visit.part(part),
-        }
+        self.visit.part(&self.parts[number])
     }
 }

@@ -23,12 +23,11 @@ use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
-use dashu_int::ops::BitTest;
 use rollouts::Rollouts;
 use states::States;
 use std::ops::Range;
 use thiserror::Error;
-use weight::{Whole, Width};
+use weight::{Whole, at_width};
 
 /// J of a code, at any length, in one forward pass.
 ///
@@ -43,11 +42,8 @@ use weight::{Whole, Width};
 pub fn reward(code: &Code) -> Reward {
     let class = code.class();
     let den = class.task().denominator();
-    let num = match Width::of(&den) {
-        Width::Narrow => forward::numerator::<i64>(class, code),
-        Width::Wide => forward::numerator::<i128>(class, code),
-        Width::Unbounded => forward::numerator::<UBig>(class, code),
-    };
+    let num = at_width!(&den, Int => forward::numerator::<Int>(class, code));
+    let num = num.unwrap_or_else(|_| forward::numerator::<UBig>(class, code));
     Reward::new(num, den)
 }
 
@@ -144,15 +140,8 @@ impl Counter {
     ) -> Result<Counter, CountError> {
         let class = &code.class().clone();
         let den = class.task().denominator();
-        let engine = match Width::of(&den) {
-            Width::Narrow => engine::<i64>(class, code, regime, memory)?,
-            Width::Wide => engine::<i128>(class, code, regime, memory)?,
-            Width::Unbounded => {
-                return Err(CountError::TooFine {
-                    bits: den.bit_len(),
-                });
-            }
-        };
+        let engine = at_width!(&den, Int => engine::<Int>(class, code, regime, memory)?);
+        let engine = engine.map_err(|bits| CountError::TooFine { bits })?;
         let denominator = u128::try_from(den).expect("it has at most 126 bits");
         Ok(Counter {
             class: class.clone(),
@@ -239,12 +228,14 @@ impl Counter {
 
 /// The bytes that counting the rewards of a class takes in the regime that suits it.
 pub fn bytes(class: &Class) -> Option<u128> {
-    let width = Width::of(&class.task().denominator());
-    match (Regime::of(class), width) {
-        (Regime::Rollouts, Width::Narrow) => Rollouts::<i64>::bytes(class),
-        (Regime::Rollouts, _) => Rollouts::<i128>::bytes(class),
-        (Regime::States, Width::Narrow) => States::<i64>::bytes(class),
-        (Regime::States, _) => States::<i128>::bytes(class),
+    let bytes = at_width!(&class.task().denominator(), Int => bytes_in::<Int>(class));
+    bytes.unwrap_or_else(|_| bytes_in::<i128>(class))
+}
+
+fn bytes_in<W: Whole>(class: &Class) -> Option<u128> {
+    match Regime::of(class) {
+        Regime::Rollouts => Rollouts::<W>::bytes(class),
+        Regime::States => States::<W>::bytes(class),
     }
 }
 

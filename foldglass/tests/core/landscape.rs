@@ -1,9 +1,10 @@
 //! Compares the census with all codes of small classes, one by one.
 
-use crate::common::all::{All, census, class, markov, product, with_a_hole};
-use foldglass::landscape::census::{CensusError, Survey};
+use crate::common::all::{All, census, census_merging, class, markov, product, with_a_hole};
+use foldglass::landscape::census::{CensusError, Count, Survey};
 use foldglass::support::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Unwatched, Window};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,11 +34,87 @@ fn compare(class: &Class) -> (u128, u128) {
         assert!(loss.unwrap() <= barrier);
     }
     assert_eq!(found, expected, "traps");
+    for steps in 0..2 {
+        let (_, fewer) = census_merging(class, "0", steps);
+        assert_eq!(sorted(fewer), sorted(count.clone()), "{steps} merged steps");
+    }
     let tolerance = all.whole / 50;
     let loose = all.local_maxima(tolerance).len();
     let (_, count) = self::census(class, "1/50");
     assert_eq!(count.local_maxima, loose as u128, "with a tolerance");
     (count.local_maxima, expected.values().sum())
+}
+
+fn sorted(mut count: Count) -> Count {
+    count.traps.sort();
+    count
+}
+
+/// Three steps of three symbols, and longer parity, are too many codes to visit one by one: steps
+/// that are merged and steps that are not have the same traps, code by code.
+#[test]
+fn the_number_of_merged_steps_does_not_show() {
+    let shape = Shape::untied(0, 0);
+    for class in [
+        class("parity", &markov("9/10"), &[8], shape),
+        class("parity", &InputLaw::Uniform, &[7], shape),
+        class("parity", &markov("2/3"), &[3, 4, 5], shape),
+        class("z:3", &markov("3/4"), &[3], shape),
+    ] {
+        let whole = sorted(census(&class, "0").1);
+        for steps in 0..4 {
+            let (_, fewer) = census_merging(&class, "0", steps);
+            assert_eq!(sorted(fewer), whole, "{steps} steps");
+        }
+    }
+}
+
+/// Input laws with probabilities of small denominators, some of them 0.
+fn laws(longest: usize) -> impl Strategy<Value = InputLaw> {
+    let ratio = (0u32..=4, 1u32..=4).prop_map(|(n, d)| format!("{}/{d}", n.min(d)));
+    let row = (0u32..=4, 1u32..=4).prop_map(|(n, d)| {
+        let n = n.min(d);
+        vec![format!("{n}/{d}"), format!("{}/{d}", d - n)]
+    });
+    let rows = prop::collection::vec(row, longest).prop_map(|rows| {
+        let rows: Vec<Vec<&str>> = rows
+            .iter()
+            .map(|row| row.iter().map(String::as_str).collect())
+            .collect();
+        product(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    });
+    prop_oneof![
+        Just(InputLaw::Uniform),
+        ratio.prop_map(|k| markov(&k)),
+        rows
+    ]
+}
+
+fn classes() -> impl Strategy<Value = Class> {
+    let long = Shape {
+        memory: 2,
+        ..Shape::untied(0, 0)
+    };
+    let kinds = vec![
+        (vec![4], Shape::untied(0, 0)),
+        (vec![2, 4], Shape::untied(0, 0)),
+        (vec![3], Shape::untied(1, 0)),
+        (vec![3], Shape::untied(0, 1)),
+        (vec![2, 3], long),
+    ];
+    prop::sample::select(kinds).prop_flat_map(|(lengths, shape)| {
+        let longest = lengths[lengths.len() - 1];
+        laws(longest).prop_map(move |law| class("parity", &law, &lengths, shape))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_census_under_any_law_counts_what_visiting_every_code_counts(class in classes()) {
+        compare(&class);
+    }
 }
 
 #[test]

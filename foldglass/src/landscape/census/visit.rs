@@ -6,7 +6,7 @@ use super::last::{Column, Given, Last};
 use super::parts::{Aim, Part};
 use super::prefixes::Prefixes;
 use super::walker::{Search, Walker};
-use super::{Count, Frame};
+use super::{AnyVisit, Count, Frame};
 use crate::landscape::packed::Packed;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::flow::FlowTable;
@@ -52,6 +52,28 @@ pub(super) struct Leaf<'a, W> {
     pub weight: u128,
 }
 
+impl<W: Whole> AnyVisit for Visit<'_, W> {
+    fn part(&mut self, part: &Part) -> Option<Count> {
+        self.stopped = false;
+        match part.aim {
+            Aim::Codes => self.codes(part),
+            Aim::Endings => {
+                let (mut descent, weight) = self.census.ending(self.flows, part);
+                let (first, mut number) = (part.stretch.first, 0);
+                let _ = descent.descend(part.begun, weight, &mut |descent, weight| {
+                    if part.has(&mut number) && !self.stopped {
+                        self.ending(descent, first, weight);
+                    }
+                    self.goes_on()
+                });
+            }
+        }
+        self.count.traps.sort();
+        let count = take(&mut self.count);
+        (!self.stopped).then_some(count)
+    }
+}
+
 impl<'a, W: Whole> Visit<'a, W> {
     pub fn new(
         census: &'a Frame,
@@ -75,27 +97,6 @@ impl<'a, W: Whole> Visit<'a, W> {
             free_endings: HashMap::new(),
             count: Count::default(),
         }
-    }
-
-    /// None when it was stopped.
-    pub fn part(&mut self, part: &Part) -> Option<Count> {
-        self.stopped = false;
-        match part.aim {
-            Aim::Codes => self.codes(part),
-            Aim::Endings => {
-                let (mut descent, weight) = self.census.ending(self.flows, part);
-                let (first, mut number) = (part.stretch.first, 0);
-                let _ = descent.descend(part.begun, weight, &mut |descent, weight| {
-                    if part.has(&mut number) && !self.stopped {
-                        self.ending(descent, first, weight);
-                    }
-                    self.goes_on()
-                });
-            }
-        }
-        self.count.traps.sort();
-        let count = take(&mut self.count);
-        (!self.stopped).then_some(count)
     }
 
     /// Goes on from classes of prefixes.

@@ -23,13 +23,22 @@ pub(super) enum Search {
     Stopped,
 }
 
+/// What a way out of a shelf costs: the most over its changes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Cost {
+    /// How far the reward is below that of the shelf.
+    Depth,
+    /// The reward lost by a single change.
+    LargestLoss,
+}
+
 /// How many codes are looked at between two questions whether to stop.
 const STOP_EVERY: usize = 1024;
 
 /// Passes over all steps before a shelf is searched in earnest, and over those behind a class of
 /// prefixes before it is taken apart.
-const STRAYING: usize = 32;
-const STRAYING_BEHIND: usize = 3;
+const WALK_PASSES: usize = 32;
+const WALK_PASSES_BEHIND: usize = 3;
 
 /// Walks from code to code, up to the names of tokens.
 pub(super) struct Walker<'a, W> {
@@ -107,7 +116,7 @@ impl<'a, W: Whole> Walker<'a, W> {
     /// best actions: these are as many neutral changes in a row. A pass from the first step to the
     /// last takes the action of the code that tracks the fold where it can, to show later steps what
     /// there is to know; one back takes any by chance.
-    fn strays(&mut self, first: usize, passes: usize) -> bool {
+    fn neutral_walk_escapes(&mut self, first: usize, passes: usize) -> bool {
         // Any numbers will do; those of a code are always the same.
         let code = self.census.packing.pack(&self.actions);
         let mut chance = code as u64 ^ (code >> 64) as u64 ^ 0x9e37_79b9_7f4a_7c15;
@@ -149,14 +158,14 @@ impl<'a, W: Whole> Walker<'a, W> {
         false
     }
 
-    /// Gives a cell one of the actions that earn as much as its own, the last that is liked; says
-    /// how many there are, or none if another earns more.
+    /// Gives a cell one of the actions that earn as much as its own, the last that `accept`
+    /// returns true for; says how many there are, or none if another earns more.
     #[inline]
     fn best(
         &mut self,
         step: &StepFlows<W>,
         cell: usize,
-        mut likes: impl FnMut(Symbol, u64) -> bool,
+        mut accept: impl FnMut(Symbol, u64) -> bool,
     ) -> Option<u64> {
         let old = self.actions[cell];
         let now = step.earned(&self.alpha, &self.beta, cell, old);
@@ -167,7 +176,7 @@ impl<'a, W: Whole> Walker<'a, W> {
                 Ordering::Greater => return None,
                 Ordering::Equal => {
                     equals += 1;
-                    if likes(action, equals) {
+                    if accept(action, equals) {
                         self.actions[cell] = action;
                     }
                 }
@@ -188,7 +197,7 @@ impl<'a, W: Whole> Walker<'a, W> {
         self.actions[..start].fill(0);
         self.actions[start..].copy_from_slice(&actions[start..]);
         layout.write(weights, &mut self.alpha);
-        self.strays(first, STRAYING_BEHIND)
+        self.neutral_walk_escapes(first, WALK_PASSES_BEHIND)
     }
 
     /// Whether no code of the shelf can be raised.
@@ -198,7 +207,7 @@ impl<'a, W: Whole> Walker<'a, W> {
         }
         self.census.packing.unpack(code, &mut self.actions);
         self.alpha[0] = W::of_i128(1);
-        if self.strays(0, STRAYING) {
+        if self.neutral_walk_escapes(0, WALK_PASSES) {
             return Search::Free;
         }
         let mut shelf = vec![code];
@@ -239,14 +248,9 @@ impl<'a, W: Whole> Walker<'a, W> {
     }
 
     /// Visits codes from a shelf on, those of the least cost first, until one has a higher reward,
-    /// and says the cost of the way to it. `cost` is that of a way, from its cost so far, the reward
-    /// lost at its last change, and the reward lost in all.
-    fn flood(
-        &mut self,
-        shelf: Packed,
-        cap: usize,
-        cost: impl Fn(u128, u128, u128) -> u128,
-    ) -> Option<u128> {
+    /// and says the cost of the way to it. None if more than `cap` codes had to be visited, or if it
+    /// was to stop.
+    pub fn escape(&mut self, shelf: Packed, cap: usize, by: Cost) -> Option<u128> {
         let start = self.go(shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
         let mut cheapest = HashMap::from([(shelf, 0)]);
@@ -267,7 +271,10 @@ impl<'a, W: Whole> Walker<'a, W> {
             self.changes(|change, make| {
                 let there = (here + change).to_u128();
                 let lost = here.to_u128().saturating_sub(there);
-                let cost = cost(spent, lost, start.saturating_sub(there));
+                let cost = spent.max(match by {
+                    Cost::Depth => start.saturating_sub(there),
+                    Cost::LargestLoss => lost,
+                });
                 let to = make();
                 let known = cheapest.entry(to).or_insert(u128::MAX);
                 if cost < *known {
@@ -278,13 +285,5 @@ impl<'a, W: Whole> Walker<'a, W> {
             });
         }
         None
-    }
-
-    pub fn barrier(&mut self, shelf: Packed, cap: usize) -> Option<u128> {
-        self.flood(shelf, cap, |spent, _, deep| spent.max(deep))
-    }
-
-    pub fn largest_loss(&mut self, shelf: Packed, cap: usize) -> Option<u128> {
-        self.flood(shelf, cap, |spent, lost, _| spent.max(lost))
     }
 }

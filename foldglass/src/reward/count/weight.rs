@@ -15,7 +15,6 @@
 //! overflow checks.
 
 use dashu_int::UBig;
-use dashu_int::ops::BitTest;
 use std::hash::Hash;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
@@ -81,26 +80,28 @@ pub(crate) trait Whole:
     fn mix(self, hash: u64) -> u64;
 }
 
-/// Which integers hold the weights of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Width {
-    /// i64.
-    Narrow,
-    /// i128.
-    Wide,
-    /// UBig.
-    Unbounded,
+/// Evaluates an expression with a name for the machine integers that hold the weights under a
+/// denominator, i64 or i128: `Ok` of it, or `Err` of the denominator's bits where neither does.
+macro_rules! at_width {
+    ($denominator:expr, $Int:ident => -> $Out:ty { $body:expr }) => {
+        at_width!($denominator, $Int => { let out: $Out = $body; out })
+    };
+    ($denominator:expr, $Int:ident => $body:expr) => {
+        match dashu_int::ops::BitTest::bit_len($denominator) {
+            0..=62 => {
+                type $Int = i64;
+                Ok($body)
+            }
+            63..=126 => {
+                type $Int = i128;
+                Ok($body)
+            }
+            bits => Err(bits),
+        }
+    };
 }
 
-impl Width {
-    pub fn of(denominator: &UBig) -> Width {
-        match denominator.bit_len() {
-            0..=62 => Width::Narrow,
-            63..=126 => Width::Wide,
-            _ => Width::Unbounded,
-        }
-    }
-}
+pub(crate) use at_width;
 
 macro_rules! machine_integer {
     ($int:ty, $mix:expr) => {

@@ -142,9 +142,15 @@ impl All {
 
 /// A whole census, on one thread.
 pub fn census(class: &Class, tolerance: &str) -> (Census, Count) {
+    census_merging(class, tolerance, usize::MAX)
+}
+
+/// A whole census that merges the prefixes of so many steps at most.
+pub fn census_merging(class: &Class, tolerance: &str, steps: usize) -> (Census, Count) {
     let tolerance = tolerance.parse().unwrap();
     let survey = Survey::new(class, &tolerance, Allowance::default()).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
+    let survey = survey.at_most(steps);
     let census = survey.merged(Allowance::default(), &tally).unwrap();
     let mut all = Count::default();
     let mut visitor = census.visitor(&tally);
