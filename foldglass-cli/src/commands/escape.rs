@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass::landscape::escape::{self, EscapeError, Outcome, most_moves};
 use foldglass::proof::claim::{Kind, Move, Path, PathForm};
-use foldglass::reward::count::{CountError, Counter};
+use foldglass::reward::count::{self, CountError, Counter};
 use foldglass::{Class, ClassSpec, Code, Reward, Stream};
 use foldglass_study::claims;
 use serde::Serialize;
@@ -57,10 +57,11 @@ impl EscapeArgs {
     /// Reads the code, or makes one of the policy, and leads it on.
     pub fn run(&self, settings: &Settings) -> Result<Escaped, Error> {
         let (class, table) = self.table.read(&self.class)?;
-        if !self.search {
-            escape::assumptions(&class).map_err(refuse)?;
-        }
+        let holds = escape::assumptions(&class);
         let (code, collapsed) = match table {
+            CodeOrPolicy::Code(_) if holds.is_err() && !self.search => {
+                return Err(holds.map_err(refuse).unwrap_err());
+            }
             CodeOrPolicy::Code(code) => (code, None),
             CodeOrPolicy::Policy(policy) => {
                 let found =
@@ -72,6 +73,8 @@ impl EscapeArgs {
         let (path, search) = if self.search {
             let (path, search) = self.walk(code, settings.seed)?;
             (path, Some(search))
+        } else if holds.is_err() {
+            (stay(code), None)
         } else {
             let path = escape::escape(&code, self.class.context(&Unwatched));
             (path.map_err(refuse)?, None)
@@ -81,6 +84,10 @@ impl EscapeArgs {
         }
         Ok(Escaped {
             collapsed,
+            stops: holds
+                .err()
+                .filter(|_| !self.search)
+                .map(|why| why.to_string()),
             interrupted: search.as_ref().is_some_and(|search| search.stopped),
             search,
             moves: path.moves,
@@ -119,11 +126,22 @@ impl EscapeArgs {
     }
 }
 
+/// The path of no move, where a policy became a code that the theorem does not lead on.
+fn stay(code: Code) -> Path {
+    let reward = count::reward(&code);
+    Path {
+        start: code,
+        start_reward: reward.clone(),
+        moves: Vec::new(),
+        reward,
+    }
+}
+
 /// Says why the theorem gives no path, and what may.
 fn refuse(error: EscapeError) -> Error {
     match error {
         EscapeError::TooLarge(error) => error.into(),
-        error => Error::Usage(format!("{error}; --code with --search walks at random")),
+        error => Error::Usage(format!("{error}. --code with --search walks at random")),
     }
 }
 
@@ -144,6 +162,9 @@ pub struct Escaped {
     collapsed: Option<Collapsed>,
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<Searched>,
+    /// Why the path ends at the code that a policy became.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stops: Option<String>,
     moves: Vec<Move>,
     reward_exact: Reward,
     #[serde(skip_serializing_if = "Not::not")]
@@ -169,6 +190,10 @@ impl Report for Escaped {
         if let Some(collapsed) = &self.collapsed {
             collapsed.write_text(out)?;
         }
+        if let Some(why) = &self.stops {
+            let reward = short(&self.reward_exact.to_string());
+            return writeln!(out, "reward J  {reward}: no path leads on. {why}");
+        }
         let from = short(&self.start_reward.to_string());
         let to = short(&self.reward_exact.to_string());
         writeln!(out, "reward J  {from} to {to}, never lowered")?;
@@ -176,8 +201,7 @@ impl Report for Escaped {
         match &self.search {
             Some(search) => write!(out, " kept of {} proposed", search.proposals)?,
             None => {
-                let most = most_moves(self.class.q(), self.class.task().longest());
-                write!(out, " of at most {most}")?;
+                write!(out, " of at most {}", most_moves(&self.class))?;
             }
         }
         writeln!(out, "{}", self.kinds())?;

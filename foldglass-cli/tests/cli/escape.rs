@@ -76,7 +76,7 @@ fn a_person_sees_the_kinds_and_the_moves() {
     let text = run.success();
     for part in [
         "to 1/1, never lowered",
-        "of at most 444",
+        "of at most 540",
         "consolidate",
         "finish",
         "--list",
@@ -90,23 +90,60 @@ fn a_person_sees_the_kinds_and_the_moves() {
 #[test]
 fn an_assumption_that_fails_is_named_and_the_search_is_offered() {
     let scratch = Scratch::new();
-    scratch.file("law.json", "[[0.5,0.5],[0.5,0.5],[0,1]]");
     for (class, said) in [
         ("--lengths 3 --tied", "untied"),
-        ("--lengths 3 --window 1,0", "window 0,0: here it is 1,0"),
         ("--lengths 3 --memory 2", "memory of 1 token: here it is 2"),
-        ("--lengths 2,3", "one length: here there are 2"),
+        ("--lengths 2,3", "with the window 0,1"),
+        ("--lengths 2,3 --window 2,0", "with the window 2,1"),
         ("--lengths 3 --inputs markov:9/10", "independent"),
-        (
-            "--lengths 3 --inputs product:law.json",
-            "symbol 0 cannot stand at position 3",
-        ),
     ] {
         let cells = scratch.json(&words(&format!("cells --task parity {class}")))["count"].as_u64();
         scratch.file("code.json", &code(cells.unwrap() as usize, 2, 0));
         let escape = format!("escape --task parity {class} --code code.json --out path.json");
         refuses(&scratch, &escape, &[said, "--search"]);
     }
+}
+
+#[test]
+fn wider_windows_and_laws_with_zeros_have_paths_that_check_accepts() {
+    let scratch = Scratch::new();
+    scratch.file("law.json", "[[0.5,0.5],[0.5,0.5],[0,1]]");
+    for class in [
+        "--lengths 3 --window 1,0",
+        "--lengths 3 --inputs product:law.json",
+        "--lengths 2,3 --window 0,1",
+    ] {
+        let cells = scratch.json(&words(&format!("cells --task parity {class}")))["count"].as_u64();
+        scratch.file("code.json", &code(cells.unwrap() as usize, 2, 0));
+        let escape = format!("escape --task parity {class} --code code.json --out path.json");
+        assert_eq!(scratch.json(&words(&escape))["reward_exact"], "1/1");
+        scratch.run(&["check", "path.json"]).success();
+    }
+}
+
+#[test]
+fn a_policy_of_any_untied_class_collapses_to_a_code() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "policy.json",
+        &json!({ "rows": vec![[0.25, 0.75]; 10] }).to_string(),
+    );
+    let words = words("escape --task parity --lengths 3 --inputs markov:9/10 --policy policy.json");
+    let found = scratch.json(&words);
+    assert_eq!(found["segments"].as_array().unwrap().len(), 10);
+    assert!(
+        found["stops"]
+            .as_str()
+            .unwrap()
+            .contains("independent symbols")
+    );
+    assert_eq!(found["moves"], json!([]));
+    assert!(scratch.run(&words).success().contains("no path leads on"));
+    refuses(
+        &scratch,
+        "escape --task parity --lengths 3 --tied --policy policy.json",
+        &["untied"],
+    );
 }
 
 #[test]

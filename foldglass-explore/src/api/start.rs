@@ -60,7 +60,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
     if escape::assumptions(class).is_ok() {
         return Err(Refusal::unable(
             "this class has no traps: from every code a way leads up that never lowers the reward (theorem \
-             4.1)",
+             4.1, and theorem C of the documentation for wider windows)",
         )
         .help(
             "parity of length 4 has traps with --inputs markov:9/10, and with --tied --window 1,0",

@@ -85,7 +85,7 @@ pub fn escape(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
         "start_reward": Exact::from(&path.start_reward),
         "reward": Exact::from(&path.reward),
         "moves": moves(&path.start_reward, &path.moves),
-        "most_moves": library::most_moves(code.class().q(), code.class().task().longest()).to_string(),
+        "most_moves": library::most_moves(code.class()).to_string(),
         "command": command::line(["escape", "--code", CODE, "--list"]),
         "code_file": command::code_file(&code),
     }))

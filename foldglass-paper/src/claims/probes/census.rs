@@ -91,7 +91,7 @@ fn shape(past: usize, future: usize, memory: usize) -> Shape {
 
 /// One length, uniform inputs: wider windows and longer memory.
 ///
-/// The theorem of docs/traps.md forbids traps where one token is remembered, so that these catch a census that
+/// Theorem C of docs/theorems.md forbids traps where one token is remembered, so that these catch a census that
 /// finds some; with two tokens a trap would answer what is open.
 pub fn windows(bench: &Bench) -> Result<Option<Censuses>, Error> {
     let small: &[(&str, usize, Shape)] = &[

@@ -60,7 +60,7 @@ pub fn codes(bench: &Bench) -> Result<Option<Escapes>, Error> {
             let path = path_of(&code)?;
             tried += 1;
             arrived += u64::from(is_good(&path));
-            within += u64::from(path.moves.len() as u128 <= most_moves(class.q(), length));
+            within += u64::from(path.moves.len() as u128 <= most_moves(&class));
             // States rerouted at one step are one fewer than those that shared a token: more than one
             // reroute there means that more than one token was unused.
             unused_more += u64::from(has_two_targets(&class, &path));

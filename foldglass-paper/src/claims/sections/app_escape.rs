@@ -152,7 +152,7 @@ pub const CLAIMS: &[Claim] = &[
                 found.within == found.tried && found.arrived == found.tried,
                 format!(
                     "proved in the paper; {} of {} random codes arrive at reward 1, {} within the \
-                     bound q^2 + q - 1 + (T-2)(3q^2 - 2q) + q^2",
+                     bound of three moves a cell",
                     found.arrived, found.tried, found.within
                 ),
             )
@@ -220,8 +220,8 @@ pub const CLAIMS: &[Claim] = &[
             proved(wide.iter().map(|census| census.codes).sum()).holds(
                 wide.iter().all(|census| census.traps == 0),
                 format!(
-                    "it does, for one length and one remembered token: read a token given the \
-                     symbols that two steps both see, and the same moves are free (docs/traps.md); \
+                    "it does, for one remembered token: read a token given the \
+                     symbols that two steps both see, and the same moves are free (docs/theorems.md); \
                      {text}"
                 ),
             )
@@ -339,7 +339,7 @@ pub const CLAIMS: &[Claim] = &[
                 found.traps > 0,
                 format!(
                     "it can: states that share a token leave one unused for any table \
-                     (docs/traps.md); all codes of {} untied classes whose tables are not Latin \
+                     (docs/theorems.md); all codes of {} untied classes whose tables are not Latin \
                      squares, q = 2 and 3, have {} traps. The next subsections of the paper are on \
                      tying and correlation, so that it may mean tokens against states",
                     found.classes, found.traps
