@@ -1,6 +1,7 @@
 //! Holds the commands, a module each: its flags, and what it reports.
 
 pub mod barrier;
+pub mod benign;
 pub mod cavi;
 pub mod cells;
 pub mod certify;
@@ -20,6 +21,7 @@ pub mod free_energy;
 pub mod gauge;
 pub mod inspect;
 mod kept;
+pub mod law;
 pub mod list;
 pub mod overlap;
 pub mod parity;

@@ -74,6 +74,10 @@ pub enum Command {
     Certify(commands::certify::CertifyArgs),
     /// Lead a code, or a policy, to reward one by changes that never lower the reward
     Escape(commands::escape::EscapeArgs),
+    /// Answer whether a class has traps: by a theorem, a census, or 500 quenches with their bound
+    Benign(commands::benign::BenignArgs),
+    /// Count the traps of parity by the theorems, with an example: correlated inputs, several lengths
+    Law(commands::law::LawArgs),
     /// Check files that `certify --out` and `escape --out` wrote, from the files alone
     Check(commands::check::CheckArgs),
     /// Take a code apart: dead steps, aliasing, ignored positions, wrong answers, defended cells

@@ -11,7 +11,6 @@
 //! - [`compare()`]: judges every number of records (`judge`, `detect`); nothing is run or written.
 //!   [`tables`] lays the result out, [`chapters`] makes the report of it.
 
-mod ballot;
 mod basins;
 pub mod certified;
 pub mod chapters;

@@ -10,6 +10,7 @@
 //! 6. [`census`]: every code of an untied class, counted.
 //! 7. [`tree`]: which maxima of a small class merge at which reward.
 //! 8. [`escape`]: the paper's theorems as procedures. Paths out of local maxima, collapse of a policy to a code.
+//! 9. [`law`]: the laws of the traps of parity in closed form, and what theorems say of a class.
 
 pub mod anatomy;
 pub mod barrier;
@@ -17,6 +18,7 @@ pub mod census;
 pub mod escape;
 pub mod gauge;
 pub mod ignored;
+pub mod law;
 mod packed;
 pub mod shelf;
 pub mod tree;

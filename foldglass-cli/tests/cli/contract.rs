@@ -8,7 +8,7 @@ use crate::support::{Scratch, words};
 
 /// Tiny runs of every command that prints a report, in an order in which files are there when they are
 /// read. Some commands have several forms.
-const RUNS: [&str; 48] = [
+const RUNS: [&str; 53] = [
     "task --task quasigroup",
     "task --task random:4",
     "cells --task parity --lengths 3",
@@ -30,6 +30,11 @@ const RUNS: [&str; 48] = [
     "escape --code plain.json --task parity --lengths 4 --out path.json",
     "escape --code plain.json --task parity --lengths 4 --search",
     "escape --policy policies.jsonl#0",
+    "benign --task parity --lengths 4 --inputs markov:9/10",
+    "benign --task parity --lengths 3 --tied",
+    "benign --task parity --lengths 2,3 --window 1,0",
+    "law traps --length 6 --inputs markov:9/10",
+    "law lengths --lengths 2,3,4 --length-weights 1,2,4",
     "check verdict.json",
     "check path.json",
     "inspect --code coded.json",
@@ -74,7 +79,7 @@ const STUDY: &str = "name = \"done\"\n\
     [[dynamics]]\nkind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 5\nruns = 2\ntau = [0.1, 1.0]\n";
 
 /// Keys with several types, by the reason.
-const EXCEPTIONS: [(&str, &[&str]); 10] = [
+const EXCEPTIONS: [(&str, &[&str]); 11] = [
     (
         "`parity` has a list of each quantity, with a number for each temperature (the contract's form)",
         &[
@@ -103,6 +108,11 @@ const EXCEPTIONS: [(&str, &[&str]); 10] = [
         &[
             "cells", "codes", "runs", "moves", "networks", "points", "rows", "steps", "windows",
         ],
+    ),
+    (
+        "`certify` numbers its codes, `law` and `benign` print one (the contract's form); `law` counts what is \
+         ignored, `inspect` lists it",
+        &["code", "ignored"],
     ),
     (
         "a move of a code is between tokens, of a policy between rows",

@@ -139,6 +139,10 @@ fn a_policy_of_any_untied_class_collapses_to_a_code() {
     );
     assert_eq!(found["moves"], json!([]));
     assert!(scratch.run(&words).success().contains("no path leads on"));
+    scratch.file(
+        "policy.json",
+        &json!({ "rows": vec![[0.25, 0.75]; 6] }).to_string(),
+    );
     refuses(
         &scratch,
         "escape --task parity --lengths 3 --tied --policy policy.json",

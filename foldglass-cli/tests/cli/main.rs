@@ -42,6 +42,7 @@ mod support;
 mod tables;
 mod task;
 mod terminal;
+mod theorems;
 #[path = "../../../xtask/src/tools.rs"]
 mod tools;
 mod train;

@@ -73,6 +73,8 @@ const TABLE: &[(&str, Ends)] = &[
         "escape",
         Stopped("--code tied.json --search --cap 100000000", 0.5),
     ),
+    ("benign", Stopped("--task z:5 --lengths 6 --memory 2", 0.5)),
+    ("law", Short),
     ("check", Stopped("verdict.json --all", 0.5)),
     (
         "inspect",

@@ -21,6 +21,7 @@ from ._commands import answer
 from ._evaluate import Evaluation, Evaluator, evaluate, evaluate_batch, rewards
 from ._figures import plot_code, plot_temperature, plot_tree
 from ._landscape import (
+    Benign,
     Census,
     EscapePath,
     Gauge,
@@ -31,6 +32,7 @@ from ._landscape import (
     TrapKind,
     Tree,
     Verdict,
+    benign,
     certify,
     check,
     escape,
@@ -47,6 +49,7 @@ from ._study import Executed, Records, Study, Ticket, collect
 from ._thermo import Density, FreeEnergy, density, free_energy
 
 __all__ = [
+    "Benign",
     "CaviRuns",
     "Census",
     "Chains",
@@ -81,6 +84,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "answer",
+    "benign",
     "cavi",
     "certify",
     "chain",

@@ -107,9 +107,9 @@ pub fn assumptions(class: &Class) -> Result<(), EscapeError> {
 ///
 /// ```
 /// use foldglass::landscape::escape::most_moves;
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[8], Shape::untied(0, 0));
-/// assert_eq!(most_moves(&spec.lay_out(Allowance::default()).unwrap()), 540);
+/// assert_eq!(most_moves(&spec.lay_out().unwrap()), 540);
 /// ```
 pub fn most_moves(class: &Class) -> u128 {
     3 * class.cells() as u128
@@ -119,7 +119,7 @@ pub fn most_moves(class: &Class) -> u128 {
 ///
 /// ```
 /// use foldglass::landscape::escape::escape;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
+/// use foldglass::{ClassSpec, Code, Context, LatinSquare, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);

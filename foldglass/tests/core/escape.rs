@@ -10,8 +10,7 @@ use foldglass::proof::claim::{Kind, Path};
 use foldglass::reward::count::{self, Counter};
 use foldglass::support::exact::parse;
 use foldglass::{
-    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
-    Symbol, Task,
+    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream, Symbol, Task,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -212,12 +211,7 @@ fn a_solved_code_needs_no_move() {
         let x = key.x[0].unwrap();
         key.y[0].map_or(x, |y| class.task().square().multiply(y, x))
     });
-    assert!(
-        escape(&fold, Context::default())
-            .unwrap()
-            .moves
-            .is_empty()
-    );
+    assert!(escape(&fold, Context::default()).unwrap().moves.is_empty());
 }
 
 #[test]
@@ -411,7 +405,12 @@ fn a_search_tells_what_it_found() {
     let class = Class::new(task, Shape::untied(1, 1)).unwrap();
     let start = |code: &Code| Counter::new(code.clone()).unwrap();
     let zero = Code::from_fn(&class, |_| 0);
-    let found = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), Context::default());
+    let found = search(
+        start(&zero),
+        1_000_000,
+        &mut Stream::new(1, 0),
+        Context::default(),
+    );
     assert_eq!(found.outcome, Outcome::Optimum);
     assert_eq!(verify(&found.path, Context::default()), Ok(()));
     assert_eq!(
@@ -420,7 +419,12 @@ fn a_search_tells_what_it_found() {
     );
     let none = search(start(&zero), 0, &mut Stream::new(1, 0), Context::default());
     assert_eq!((none.outcome, none.path.moves.len()), (Outcome::Stuck, 0));
-    let again = search(start(&zero), 1_000_000, &mut Stream::new(1, 0), Context::default());
+    let again = search(
+        start(&zero),
+        1_000_000,
+        &mut Stream::new(1, 0),
+        Context::default(),
+    );
     assert_eq!(found, again);
 }
 

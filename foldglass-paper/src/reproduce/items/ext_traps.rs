@@ -1,10 +1,12 @@
 //! ext:traps: the traps of correlated parity and of several lengths, by reward and by what they miss,
-//! beside the conjectured laws.
+//! beside the laws.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use foldglass::Reward;
+use foldglass::landscape::law::ballot;
+use foldglass::landscape::law::words::{self, Counts, Law};
 use foldglass::support::stats::Proportion;
 use kuva::prelude::TickFormat;
 
@@ -12,7 +14,6 @@ use super::ext_lengths::PARITY as LENGTHS;
 use super::ext_panels::{Axis, Curve, Drawn, Panel, page};
 use super::trapsexist::Quantity::Traps;
 use crate::report::figure::{LOOKS, Point, powers_of_ten};
-use crate::reproduce::ballot::{self, Counts, Law, ballot};
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::item::{Figure, Item, Number};
 use crate::reproduce::maps::{self, Map, MapRecord};
@@ -136,11 +137,16 @@ impl fmt::Display for Quantity {
     }
 }
 
+/// Ballot words of a census, which are few.
+fn counted(letters: usize, downs: usize) -> u128 {
+    u128::try_from(ballot(letters, downs)).expect("a census has few")
+}
+
 fn measure(records: &Records) -> Vec<Number> {
     let mut list = Vec::new();
     let mut holding = Holding::default();
     for class in &CORRELATED {
-        let law = ballot::correlated(class.map.lengths[0], class.repeats, class.of);
+        let law = words::correlated(class.map.lengths[0], class.repeats, class.of);
         let found = records.work.map(class.map.name);
         list.extend(rows(&class.map, found, &law, |misses| &misses.ignored));
         holding.add(found, &law, |misses| &misses.ignored);
@@ -154,7 +160,7 @@ fn measure(records: &Records) -> Vec<Number> {
     list.push(holding.number("correlated inputs"));
     let mut holding = Holding::default();
     for map in LENGTHS {
-        let law = ballot::lengths(map.lengths);
+        let law = words::lengths(map.lengths);
         let found = records.work.map(map.name);
         list.extend(rows(map, found, &law, |misses| &misses.wrong));
         holding.add(found, &law, |misses| &misses.wrong);
@@ -334,7 +340,7 @@ fn draw(records: &Records, scale: Scale) -> String {
             format!("(a) correlated inputs, k = 9/10{smoke}"),
             "T",
             &correlated,
-            |length, m| ballot(length.saturating_sub(2), m) << (length - 1),
+            |length, m| counted(length.saturating_sub(2), m) << (length - 1),
             8.0,
             &["marks: censuses", "lines: the law", "m: changes ignored"],
         ),
@@ -342,7 +348,7 @@ fn draw(records: &Records, scale: Scale) -> String {
             format!("(b) lengths 1 .. n, uniform inputs{smoke}"),
             "n",
             &lengths,
-            |count, m| ballot(count - 1, m),
+            |count, m| counted(count - 1, m),
             4.0,
             &[
                 "marks: censuses",

@@ -1,26 +1,14 @@
-//! States the conjectured laws of the traps of parity, and counts by them.
+//! Lists the traps of parity by the laws, one by one, with their escape barriers.
 //!
-//! A word of n letters U and D is a *ballot word* when no beginning has more D than U; with m letters
-//! D there are C(n, m) - C(n, m-1) of them, with any number of D together C(n, n/2 rounded down).
-//!
-//! **Correlated inputs** (window (0,0), one length T, any k but 0, 1/2 and 1). Between positions j and
-//! j+1 the input changes or does not. A trap answers as if it did not change at the places of a set D,
-//! 2 <= j < T; written as letters, D at these places and U at the others are a ballot word of T-2
-//! letters with m > 0 letters D. It ignores the two ends of every stretch of D, so always an even
-//! number of positions. Each word is the trap of 2^(T-1) codes, which differ in the names of tokens,
-//! and has the reward (1 + |2k-1|^m) / 2. Let h be the least height of the word (U less D) behind a
-//! letter D: its barrier is |2k-1|^m (1 - |2k-1|^(h/2 rounded down, plus 1)) / 4.
-//!
-//! **Several lengths** (window (0,0), uniform inputs, l lengths, the longest T). A trap answers m > 0 of
-//! the lengths wrongly on every input, the others rightly, such that from every length on more are
-//! right than wrong: read from the longest down, without the longest, a ballot word of l-1 letters.
-//! Each is the trap of 2^(T-l) codes and has the reward 1 - m/l; with h the least excess of right
-//! over wrong lengths from a wrong one on, its barrier is h / (2l).
+//! That these are the traps is proved; the barriers are conjectures that censuses agree with.
+//! Correlated inputs: let h be the least height of the word (U less D) behind a letter D; its barrier
+//! is |2k-1|^m (1 - |2k-1|^(h/2 rounded down, plus 1)) / 4. Several lengths: with h the least excess
+//! of right over wrong lengths from a wrong one on, the barrier is h / (2l) for l lengths.
 
 use std::collections::BTreeMap;
 
-use foldglass::Reward;
-use foldglass::support::exact::UBig;
+use crate::support::exact::Reward;
+use dashu_int::UBig;
 
 /// A ballot word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,18 +47,6 @@ fn extend(
         extend(n, place + 1, lower, downs, least, list);
         downs.pop();
     }
-}
-
-/// How many ballot words of n letters have m letters D: C(n, m) - C(n, m-1).
-pub fn ballot(n: usize, m: usize) -> u128 {
-    if 2 * m > n {
-        return 0;
-    }
-    binomial(n, m) - m.checked_sub(1).map_or(0, |less| binomial(n, less))
-}
-
-fn binomial(n: usize, m: usize) -> u128 {
-    (0..m).fold(1, |product, i| product * (n - i) as u128 / (i + 1) as u128)
 }
 
 /// Traps by something that they have.
@@ -158,11 +134,10 @@ pub fn lengths(lengths: &[usize]) -> Law {
 
 #[cfg(test)]
 mod tests {
-    use foldglass::{
-        Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, reward::count, support::exact,
-    };
-
     use super::*;
+    use crate::landscape::law::{Correlated, Lengths, ballot};
+    use crate::support::exact;
+    use crate::{Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, reward::count};
 
     #[test]
     fn words_are_counted_by_the_formula() {
@@ -170,9 +145,110 @@ mod tests {
             let all = words(n);
             for m in 1..=n {
                 let own = all.iter().filter(|word| word.downs.len() == m).count();
-                assert_eq!(own as u128, ballot(n, m), "{n} {m}");
+                assert_eq!(UBig::from(own), ballot(n, m), "{n} {m}");
             }
-            assert_eq!(all.len() as u128 + 1, binomial(n, n / 2));
+        }
+    }
+
+    /// The closed forms against the list of all words.
+    #[test]
+    fn closed_forms_agree_with_the_words() {
+        for length in 1..14 {
+            let listed = correlated(length, 3, 10);
+            let law = Correlated::new(length, &exact::parse("3/10").unwrap()).unwrap();
+            assert_eq!(UBig::from(listed.traps()), law.traps());
+            let rewards = law.rewards().into_iter();
+            let rewards: Counts<Reward> = rewards
+                .map(|line| (line.reward, u128::try_from(line.count).unwrap()))
+                .collect();
+            assert_eq!(listed.rewards, rewards);
+        }
+        for all in [
+            &[3][..],
+            &[1, 2],
+            &[2, 4, 5, 6],
+            &[1, 2, 3, 4, 5, 6, 7, 8, 9],
+        ] {
+            let listed = lengths(all);
+            let law = Lengths::new(all, None).unwrap();
+            assert_eq!(UBig::from(listed.traps()), law.traps().unwrap());
+            let rewards = law.rewards().unwrap().into_iter();
+            let rewards: Counts<Reward> = rewards
+                .map(|line| (line.reward, u128::try_from(line.count).unwrap()))
+                .collect();
+            assert_eq!(listed.rewards, rewards);
+        }
+    }
+
+    #[test]
+    fn examples_are_strict_maxima_with_a_reward_of_the_law() {
+        for (length, k) in [(4, "9/10"), (5, "1/10"), (7, "3/5")] {
+            let law = Correlated::new(length, &exact::parse(k).unwrap()).unwrap();
+            let code = law.example().unwrap();
+            assert!(every_change_lowers(&code));
+            assert_eq!(count::reward(&code), law.rewards()[0].reward);
+        }
+        assert_eq!(
+            Correlated::new(3, &exact::parse("9/10").unwrap())
+                .unwrap()
+                .example(),
+            None
+        );
+        let half = Correlated::new(9, &exact::parse("1/2").unwrap()).unwrap();
+        assert_eq!((half.traps(), half.example()), (UBig::ZERO, None));
+        for all in [&[1, 2, 3][..], &[2, 4, 5, 6]] {
+            let law = Lengths::new(all, None).unwrap();
+            let code = law.example().unwrap();
+            assert!(every_change_lowers(&code));
+            assert_eq!(count::reward(&code), law.rewards().unwrap()[0].reward);
+        }
+        assert_eq!(Lengths::new(&[3, 7], None).unwrap().example(), None);
+    }
+
+    /// Theorem B by its words: all ways to be wrong, one after the other.
+    #[test]
+    fn weights_are_counted_as_by_listing_all_wrong_sets() {
+        for weights in [
+            &[1u32, 2, 4][..],
+            &[4, 2, 1],
+            &[1, 1, 2, 3],
+            &[5, 1, 1, 1, 1],
+            &[7, 3, 2, 2],
+        ] {
+            let lengths: Vec<usize> = (2..2 + weights.len()).collect();
+            let exact: Vec<_> = weights.iter().map(|&w| w.into()).collect();
+            let law = Lengths::new(&lengths, Some(&exact)).unwrap();
+            let all: u32 = weights.iter().sum();
+            let mut listed = Counts::new();
+            for wrong in 1u32..1 << weights.len() {
+                let sign = |i: usize| if wrong >> i & 1 == 1 { -1i64 } else { 1 };
+                let from = |t: usize| {
+                    (t..weights.len())
+                        .map(|i| sign(i) * i64::from(weights[i]))
+                        .sum::<i64>()
+                };
+                if (0..weights.len()).all(|t| from(t) > 0) {
+                    let right = Reward::new((i64::from(all) + from(0)) as u64, u64::from(2 * all));
+                    *listed
+                        .entry((right, wrong.count_ones() as usize))
+                        .or_insert(0u128) += 2;
+                }
+            }
+            let lines = law.rewards().unwrap().into_iter();
+            let counted: Counts<(Reward, usize)> = lines
+                .map(|line| {
+                    (
+                        (line.reward, line.ignored),
+                        u128::try_from(line.count).unwrap(),
+                    )
+                })
+                .collect();
+            assert_eq!(counted, listed, "{weights:?}");
+            assert_eq!(
+                law.traps().unwrap(),
+                UBig::from(listed.values().sum::<u128>())
+            );
+            assert_eq!(law.weak_length().is_none(), listed.is_empty());
         }
     }
 

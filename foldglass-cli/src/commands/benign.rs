@@ -1,0 +1,316 @@
+//! Answers whether a class has traps: by a theorem, by a census, or by quenches (docs/theorems.md).
+
+use std::io::{self, Write};
+
+use clap::Args;
+use foldglass::dynamics::chain::{ChainError, Chains, Kernel, Order, Settings as Dynamics};
+use foldglass::landscape::escape;
+use foldglass::landscape::law::{Known, known};
+use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::model::policy::CodeForm;
+use foldglass::proof::claim::Finding;
+use foldglass::reward::count as counts;
+use foldglass::support::parallel::in_order;
+use foldglass::support::watch::{Observer, Progress};
+use foldglass::{Allowance, Class, ClassSpec, Code, Reward};
+use foldglass_study::Shard;
+use foldglass_study::census::{BARRIER_CAP, CensusOptions, CensusPlan, Counted, count, forecast};
+use foldglass_study::parallel::{fitting, threads};
+use serde::Serialize;
+
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::flags::ClassArgs;
+use crate::output::{Report, number};
+use crate::progress::{Terminal, about, interrupted};
+
+/// The seconds that a census may take.
+const CENSUS_SECONDS: f64 = 10.0;
+
+/// Quenches, their sweeps, and the codes of a shelf that are searched at most.
+const QUENCHES: usize = 500;
+const SWEEPS: usize = 200;
+const SHELF: usize = 2000;
+
+/// The flags of `benign`.
+#[derive(Debug, Args)]
+pub struct BenignArgs {
+    #[command(flatten)]
+    class: ClassArgs,
+}
+
+/// A finished census.
+pub struct Census {
+    /// Codes that are traps.
+    pub traps: u128,
+    /// One of them.
+    pub code: Option<Code>,
+}
+
+impl BenignArgs {
+    /// Finds the answer.
+    pub fn run(&self, settings: &Settings) -> Result<Benign, Error> {
+        let class = self.class.class()?;
+        let allowance = self.class.allowance();
+        if let Some(known) = known(&class) {
+            return Ok(Benign::by_theorem(&class, known));
+        }
+        let options = options(settings, allowance);
+        let plan = CensusPlan::new(&class, &Reward::new(0u8, 1u8), &options);
+        let (codes, said) = match plan {
+            Ok(plan) => {
+                let codes = plan.survey().codes().to_string();
+                let shard = Shard { number: 1, of: 1 };
+                let said = forecast(plan, shard, &Terminal::new());
+                (codes, Some(said.ok_or_else(stopped)?))
+            }
+            Err(_) => {
+                let codes = dashu_int::UBig::from(class.q()).pow(class.cells());
+                (codes.to_string(), None)
+            }
+        };
+        if said.is_some_and(|said| !said.at_least && said.seconds <= CENSUS_SECONDS)
+            && let Some(census) = census(&class, settings, allowance)?
+        {
+            return Ok(Benign::by_census(&class, census, codes));
+        }
+        let needs = match said {
+            Some(said) if said.at_least => {
+                format!("A census takes {} or more", about(said.seconds))
+            }
+            Some(said) => format!("A census takes {}", about(said.seconds)),
+            None => "A census of all codes does not apply or fit".to_owned(),
+        };
+        let (quenches, certified, code) = quench(&class, settings, allowance)?;
+        Ok(Benign::by_quenches(
+            &class, codes, &needs, quenches, certified, code,
+        ))
+    }
+}
+
+fn stopped() -> Error {
+    Error::Stopped("stopped before an answer was found".to_owned())
+}
+
+fn options(settings: &Settings, allowance: Allowance) -> CensusOptions {
+    CensusOptions {
+        out: None,
+        shard: Shard { number: 1, of: 1 },
+        threads: threads(settings.threads, usize::MAX),
+        allowance,
+        barrier_cap: BARRIER_CAP,
+    }
+}
+
+/// Counts the traps of a class; none where a census does not apply.
+pub fn census(
+    class: &Class,
+    settings: &Settings,
+    allowance: Allowance,
+) -> Result<Option<Census>, Error> {
+    let options = options(settings, allowance);
+    let Ok(plan) = CensusPlan::new(class, &Reward::new(0u8, 1u8), &options) else {
+        return Ok(None);
+    };
+    match count(plan, &options, &Terminal::new())? {
+        Counted::Whole(census, count) => Ok(Some(Census {
+            traps: count.traps.iter().map(|trap| trap.weight).sum(),
+            code: count.traps.first().map(|trap| census.code(trap.code)),
+        })),
+        _ => Err(stopped()),
+    }
+}
+
+fn refuse(error: ChainError) -> foldglass_study::Error {
+    match error {
+        ChainError::TooLarge(error) => error.into(),
+        ChainError::Count(error) => foldglass_study::Error::Count(error),
+        other => foldglass_study::Error::Failed(other.to_string()),
+    }
+}
+
+/// Walks at zero temperature from random codes, and certifies where they end.
+fn quench(
+    class: &Class,
+    settings: &Settings,
+    allowance: Allowance,
+) -> Result<(usize, usize, Option<Code>), Error> {
+    let what = format!("a quench of {} cells", class.cells());
+    let asked = threads(settings.threads, QUENCHES);
+    let threads = fitting(asked, &what, counts::bytes(class), allowance)?;
+    let each = allowance.shared(threads);
+    let observer = Terminal::new();
+    let dynamics = Dynamics::of(class)
+        .with_kernel(Kernel::Metropolis)
+        .with_order(Order::Cell);
+    let seed = settings.seed;
+    let job = |number: usize| -> Result<Option<Option<Code>>, foldglass_study::Error> {
+        let chain = number as u64..number as u64 + 1;
+        let mut walk = Chains::builder(class, dynamics)
+            .seed(seed)
+            .numbers(chain)
+            .within(each)
+            .start()
+            .map_err(refuse)?;
+        for _ in 0..SWEEPS {
+            let progress = Progress {
+                unit: "quenches",
+                done: number as u64,
+                all: Some(QUENCHES as u64),
+                share: None,
+            };
+            if observer.hear(progress).is_break() {
+                return Ok(None);
+            }
+            walk.sweep(&[0.0]);
+            if walk.reward(0) == walk.denominator() {
+                return Ok(Some(None));
+            }
+        }
+        let mut workers = Workers::new(class, 1, each)?;
+        let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
+        search.explore(&mut workers, &observer);
+        if interrupted() || !search.is_over() {
+            return Ok(None);
+        }
+        let trap = search
+            .finish()
+            .map(|shelf| shelf.verdict)
+            .filter(|verdict| matches!(verdict.finding, Finding::Certified { .. }));
+        Ok(Some(trap.map(|verdict| verdict.start)))
+    };
+    let (mut done, mut certified, mut first) = (0, 0, None);
+    let take = |found: Option<Code>| {
+        done += 1;
+        if let Some(code) = found {
+            certified += 1;
+            first.get_or_insert(code);
+        }
+        Ok(())
+    };
+    in_order(0..threads, QUENCHES, |_| &job, take)?;
+    match done {
+        QUENCHES => Ok((done, certified, first)),
+        _ => Err(stopped()),
+    }
+}
+
+/// The answer.
+#[derive(Serialize)]
+pub struct Benign {
+    answer: &'static str,
+    theorem: Option<&'static str>,
+    why: String,
+    traps: Option<String>,
+    code: Option<CodeForm>,
+    census_codes: Option<String>,
+    quenches: Option<usize>,
+    certified: Option<usize>,
+    upper_95: Option<f64>,
+    #[serde(skip)]
+    class: ClassSpec,
+}
+
+impl Benign {
+    fn new(class: &Class, has_traps: bool, why: String) -> Benign {
+        Benign {
+            answer: if has_traps { "traps" } else { "benign" },
+            theorem: None,
+            why,
+            traps: None,
+            code: None,
+            census_codes: None,
+            quenches: None,
+            certified: None,
+            upper_95: None,
+            class: class.spec(),
+        }
+    }
+
+    fn by_theorem(class: &Class, known: Known) -> Benign {
+        let about = match known.theorem {
+            "A" => "parity with correlated inputs: the ballot words of theorem A count its traps",
+            "B" => {
+                "parity of several lengths: the right and wrong lengths of theorem B count its traps"
+            }
+            _ => {
+                "untied, memory 1, final reward and independent inputs: by theorem C a path that never \
+                 lowers the reward leads from every code to reward 1 (`escape` prints it)"
+            }
+        };
+        Benign {
+            theorem: Some(known.theorem),
+            traps: Some(known.traps.to_string()),
+            code: known.code.as_ref().map(CodeForm::from),
+            ..Benign::new(class, known.code.is_some(), about.to_owned())
+        }
+    }
+
+    fn by_census(class: &Class, census: Census, codes: String) -> Benign {
+        let why = format!("no theorem applies; all {codes} codes were counted");
+        Benign {
+            traps: Some(census.traps.to_string()),
+            code: census.code.as_ref().map(CodeForm::from),
+            census_codes: Some(codes),
+            ..Benign::new(class, census.traps > 0, why)
+        }
+    }
+
+    fn by_quenches(
+        class: &Class,
+        codes: String,
+        needs: &str,
+        quenches: usize,
+        certified: usize,
+        code: Option<Code>,
+    ) -> Benign {
+        let fails = escape::assumptions(class);
+        let fails = fails.map_or_else(|error| error.to_string(), |()| String::new());
+        let why = format!(
+            "{fails}. {needs} ({codes} codes). {certified} of {quenches} quenches at zero temperature end \
+             in a certified trap"
+        );
+        // With no trap in n quenches, a larger share of them would have shown one with 95 %.
+        let upper = 1.0 - 0.05f64.powf(1.0 / quenches as f64);
+        let none = certified == 0;
+        Benign {
+            answer: if none { "unknown" } else { "traps" },
+            code: code.as_ref().map(CodeForm::from),
+            census_codes: Some(codes),
+            quenches: Some(quenches),
+            certified: Some(certified),
+            upper_95: none.then_some(upper),
+            ..Benign::new(class, !none, why)
+        }
+    }
+}
+
+impl Report for Benign {
+    fn class(&self) -> Option<ClassSpec> {
+        Some(self.class.clone())
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let answer = match self.answer {
+            "benign" => "benign: this class has no traps",
+            "traps" => "this class has traps",
+            _ => "not known",
+        };
+        writeln!(out, "answer   {answer}")?;
+        if let Some(theorem) = self.theorem {
+            writeln!(out, "theorem  {theorem} (docs/theorems.md)")?;
+        }
+        writeln!(out, "why      {}", self.why)?;
+        if let Some(traps) = &self.traps {
+            writeln!(out, "traps    {traps} codes")?;
+        }
+        match self.upper_95 {
+            Some(upper) => writeln!(
+                out,
+                "bound    at most {} of all quenches end in such a trap, with 95 % confidence",
+                number(upper)
+            ),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! States the laws of the traps of parity, which are theorems, with an example (docs/theorems.md).
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use dashu_int::UBig;
+use foldglass::landscape::law::{Correlated, LawError, Lengths, TrapReward};
+use foldglass::model::policy::CodeForm;
+use foldglass::support::exact;
+use foldglass::{ClassSpec, Code, Reward};
+use foldglass_study::claims;
+use foldglass_study::words;
+use serde::Serialize;
+
+use super::benign::census;
+use crate::cli::Settings;
+use crate::error::Error;
+use crate::flags::{max_memory, positive};
+use crate::output::Report;
+use crate::report::{Cell, Column, Format, Table};
+
+/// The largest length whose rewards are listed without --all.
+const LISTED: usize = 500;
+
+/// The most cells of a class whose census stands beside its law.
+const CENSUS_CELLS: usize = 22;
+
+/// The flags of `law`.
+#[derive(Debug, Args)]
+pub struct LawArgs {
+    /// traps: correlated parity, by --length and --inputs; lengths: several lengths of parity with
+    /// uniform inputs, by --lengths
+    which: Which,
+    /// The length T of the inputs, for traps
+    #[arg(long, value_name = "T", value_parser = length, allow_negative_numbers = true)]
+    #[arg(required_if_eq("which", "traps"), conflicts_with = "lengths")]
+    length: Option<usize>,
+    /// The law of the inputs, for traps: markov:K, a symbol repeats with probability K
+    #[arg(
+        long,
+        value_name = "LAW",
+        required_if_eq("which", "traps"),
+        conflicts_with = "lengths"
+    )]
+    inputs: Option<String>,
+    /// The lengths, for lengths: 2,3,4
+    #[arg(long, value_name = "T,..", value_parser = lengths, allow_negative_numbers = true)]
+    #[arg(required_if_eq("which", "lengths"))]
+    lengths: Option<List>,
+    /// A weight above 0 for each of --lengths, exactly, such as 1,2,4 or 1/2,1/3 [default: equal]
+    #[arg(
+        long,
+        value_name = "W,..",
+        requires = "lengths",
+        allow_hyphen_values = true
+    )]
+    length_weights: Option<String>,
+    /// List the rewards however many there are
+    #[arg(long)]
+    all: bool,
+    /// Write the example, a code that `certify` certifies as a trap
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Traps,
+    Lengths,
+}
+
+#[derive(Debug, Clone)]
+struct List(Vec<usize>);
+
+/// The longest length.
+const LONGEST: usize = 100_000;
+
+fn length(text: &str) -> Result<usize, String> {
+    let length = positive(text).ok().filter(|&n| n <= LONGEST);
+    length.ok_or(format!("a whole number from 1 to {LONGEST} is needed"))
+}
+
+fn lengths(text: &str) -> Result<List, String> {
+    let list = words::lengths(text)?;
+    match list.iter().find(|&&n| n > LONGEST) {
+        Some(long) => Err(format!("{long} is longer than {LONGEST}")),
+        None => Ok(List(list)),
+    }
+}
+
+fn usage(error: LawError) -> Error {
+    Error::Usage(error.to_string())
+}
+
+impl LawArgs {
+    /// States the law.
+    pub fn run(&self, settings: &Settings) -> Result<Stated, Error> {
+        let mut stated = match &self.lengths {
+            Some(List(lengths)) => self.lengths(lengths)?,
+            None => self.correlated()?,
+        };
+        let spec = stated.spec.clone().filter(|_| stated.cells <= CENSUS_CELLS);
+        if let Some(spec) = spec {
+            let class = spec
+                .lay_out()
+                .map_err(|error| Error::Usage(error.to_string()))?;
+            stated.census_traps = census(&class, settings, max_memory::available())?
+                .map(|found| found.traps.to_string());
+        }
+        if let (Some(out), Some(code)) = (&self.out, &stated.code) {
+            claims::write(out, code)?;
+        }
+        Ok(stated)
+    }
+
+    fn correlated(&self) -> Result<Stated, Error> {
+        let length = self.length.unwrap_or(1);
+        let inputs = self.inputs.as_deref().unwrap_or_default();
+        let repeat = inputs.strip_prefix("markov:").ok_or_else(|| {
+            Error::Usage(format!(
+                "--inputs {inputs}: the law is about correlated inputs, markov:K such as markov:9/10"
+            ))
+        })?;
+        let repeat = exact::parse(repeat)
+            .map_err(|error| Error::Usage(format!("--inputs {inputs}: {error}")))?;
+        let law = Correlated::new(length, &repeat).map_err(usage)?;
+        let listed = self.all || length <= LISTED;
+        Ok(Stated::new(
+            law.traps(),
+            listed.then(|| law.rewards()),
+            law.example(),
+            Some(law.spec()),
+            4 * length - 2,
+        ))
+    }
+
+    fn lengths(&self, lengths: &[usize]) -> Result<Stated, Error> {
+        let weights = self.length_weights.as_deref().map(|text| {
+            let weight = |text: &str| {
+                exact::parse(text.trim())
+                    .map_err(|error| Error::Usage(format!("--length-weights {text}: {error}")))
+            };
+            text.split(',').map(weight).collect::<Result<Vec<_>, _>>()
+        });
+        let weights = weights.transpose()?;
+        let mut sorted = lengths.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Error::Usage(format!(
+                "--lengths: length {} is given twice",
+                pair[0]
+            )));
+        }
+        let law = Lengths::new(lengths, weights.as_deref()).map_err(usage)?;
+        let listed = self.all || lengths.len() <= LISTED;
+        let rewards = listed.then(|| law.rewards()).transpose().map_err(usage)?;
+        let longest = sorted[sorted.len() - 1];
+        Ok(Stated::new(
+            law.traps().map_err(usage)?,
+            rewards,
+            law.example(),
+            weights.is_none().then(|| law.spec()),
+            4 * longest - 2,
+        ))
+    }
+}
+
+#[derive(Serialize)]
+struct Line {
+    reward: Reward,
+    count: String,
+    ignored: usize,
+}
+
+/// What the law says.
+#[derive(Serialize)]
+pub struct Stated {
+    traps: String,
+    trap_rewards: Option<Vec<Line>>,
+    /// How many a census counts, where the class is small.
+    census_traps: Option<String>,
+    code: Option<CodeForm>,
+    #[serde(skip)]
+    spec: Option<ClassSpec>,
+    #[serde(skip)]
+    cells: usize,
+}
+
+impl Stated {
+    fn new(
+        traps: UBig,
+        rewards: Option<Vec<TrapReward>>,
+        code: Option<Code>,
+        spec: Option<ClassSpec>,
+        cells: usize,
+    ) -> Stated {
+        let line = |line: TrapReward| Line {
+            reward: line.reward,
+            count: line.count.to_string(),
+            ignored: line.ignored,
+        };
+        Stated {
+            traps: traps.to_string(),
+            trap_rewards: rewards.map(|list| list.into_iter().map(line).collect()),
+            census_traps: None,
+            code: code.as_ref().map(CodeForm::from),
+            spec,
+            cells,
+        }
+    }
+
+    fn table(&self) -> Table {
+        let columns = [
+            Column::numbers("reward"),
+            Column::numbers("traps"),
+            Column::numbers("ignored"),
+        ];
+        let row = |line: &Line| {
+            let count = line.count.parse().expect("digits");
+            [
+                Cell::from(&line.reward),
+                Cell::Large(count),
+                line.ignored.into(),
+            ]
+        };
+        Table::new(columns).rows(self.trap_rewards.iter().flatten().map(row))
+    }
+}
+
+impl Report for Stated {
+    fn class(&self) -> Option<ClassSpec> {
+        self.spec.clone()
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![self.table()]
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "traps    {} by the theorem", self.traps)?;
+        if let Some(census) = &self.census_traps {
+            writeln!(out, "census   {census} counted")?;
+        }
+        match &self.trap_rewards {
+            Some(lines) if lines.is_empty() => Ok(()),
+            Some(_) => {
+                writeln!(out)?;
+                self.table().write_text(out)?;
+                writeln!(out, "\n--out writes a trap of the first row, for `certify`")
+            }
+            None => writeln!(out, "--all lists them by reward"),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Holds `law` and `benign` to the theorems, and the checker in Python to `check`.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::escape::code;
+use crate::mistakes::refuses;
+use crate::support::{Scratch, words};
+use crate::tools::{need, runs};
+
+#[test]
+fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_confirms() {
+    let scratch = Scratch::new();
+    let law = scratch.json(&words(
+        "law traps --length 6 --inputs markov:9/10 --out trap.json",
+    ));
+    assert_eq!(
+        (&law["traps"], &law["census_traps"]),
+        (&json!("160"), &json!("160"))
+    );
+    assert_eq!(
+        law["trap_rewards"],
+        json!([
+            {"reward": "9/10", "count": "96", "ignored": 1},
+            {"reward": "41/50", "count": "64", "ignored": 2},
+        ])
+    );
+    let certified = scratch.json(&words("certify --code trap.json"));
+    assert_eq!(certified["verdicts"][0]["verdict"], "certified");
+    assert_eq!(certified["verdicts"][0]["reward_exact"], "9/10");
+    for (flags, traps) in [
+        ("3 --inputs markov:9/10", "0"),
+        ("9 --inputs markov:1/2", "0"),
+    ] {
+        let none = scratch.json(&words(&format!("law traps --length {flags}")));
+        assert_eq!(
+            (&none["traps"], &none["code"]),
+            (&json!(traps), &Value::Null)
+        );
+    }
+    // 2^9999 (C(9998, 4999) - 1) has 3010 + 3008 digits.
+    let long = scratch.json(&words("law traps --length 10000 --inputs markov:1/10"));
+    assert_eq!(long["traps"].as_str().unwrap().len(), 6018);
+    assert_eq!(long["trap_rewards"], Value::Null);
+}
+
+#[test]
+fn the_law_of_lengths_takes_weights() {
+    let scratch = Scratch::new();
+    let even = scratch.json(&words("law lengths --lengths 2,3,4 --out trap.json"));
+    assert_eq!(
+        (&even["traps"], &even["census_traps"]),
+        (&json!("2"), &json!("2"))
+    );
+    let certified = scratch.json(&words("certify --code trap.json"));
+    assert_eq!(certified["verdicts"][0]["verdict"], "certified");
+    let falling = scratch.json(&words("law lengths --lengths 1,2,3 --length-weights 4,2,1"));
+    assert_eq!(falling["traps"], "0");
+    let rising = scratch.json(&words("law lengths --lengths 1,2 --length-weights 1,2"));
+    assert_eq!(
+        rising["trap_rewards"],
+        json!([{"reward": "2/3", "count": "1", "ignored": 1}])
+    );
+}
+
+#[test]
+fn values_that_no_law_has_are_refused() {
+    let scratch = Scratch::new();
+    for (law, said) in [
+        ("traps --length 6 --inputs markov:1", "above 0 and below 1"),
+        ("traps --length 6 --inputs uniform", "markov:9/10"),
+        ("traps --length 6", "--inputs"),
+        ("traps --length 0 --inputs markov:9/10", "from 1 to"),
+        (
+            "lengths --lengths 2,3 --length-weights 1",
+            "1 weights for 2 lengths",
+        ),
+        (
+            "lengths --lengths 2,3 --length-weights 1,0",
+            "weights are above 0",
+        ),
+        (
+            "lengths --lengths 2,3 --length-weights 1,-2",
+            "weights are above 0",
+        ),
+        ("lengths --lengths 2,2", "twice"),
+        ("lengths", "--lengths"),
+    ] {
+        refuses(&scratch, &format!("law {law}"), &[said]);
+    }
+}
+
+#[test]
+fn benign_answers_by_a_theorem_a_census_or_quenches() {
+    let scratch = Scratch::new();
+    scratch.file("parity.json", "[[1,0],[0,1]]");
+    for (class, answer, theorem, traps) in [
+        (
+            "--task quasigroup --lengths 3,4,5 --window 2,1",
+            "benign",
+            "C",
+            "0",
+        ),
+        (
+            "--task parity --lengths 6 --inputs markov:9/10",
+            "traps",
+            "A",
+            "160",
+        ),
+        (
+            "--task parity.json --lengths 6 --inputs markov:9/10",
+            "traps",
+            "A",
+            "160",
+        ),
+        (
+            "--task parity --lengths 3 --inputs markov:9/10",
+            "benign",
+            "A",
+            "0",
+        ),
+        ("--task parity --lengths 2,3,4", "traps", "B", "2"),
+        ("--task parity --lengths 2,3", "benign", "B", "0"),
+        (
+            "--task parity --lengths 2,3,4 --window 1,0",
+            "traps",
+            "",
+            "192",
+        ),
+        ("--task parity --lengths 3 --memory 2", "benign", "", "0"),
+    ] {
+        let found = scratch.json(&words(&format!("benign {class}")));
+        assert_eq!(found["answer"], answer, "{class}: {found}");
+        assert_eq!(
+            found["theorem"].as_str().unwrap_or_default(),
+            theorem,
+            "{class}"
+        );
+        assert_eq!(found["traps"], traps, "{class}");
+        assert_eq!(found["code"].is_null(), answer == "benign", "{class}");
+        if answer == "traps" {
+            scratch.file("code.json", &found["code"].to_string());
+            let verdict = scratch.json(&words("certify --code code.json"));
+            assert_eq!(verdict["verdicts"][0]["verdict"], "certified", "{class}");
+        }
+    }
+}
+
+/// The checker that ships with the Python package.
+const CHECKER: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../foldglass-py/python/foldglass/checker.py"
+);
+
+/// A value with one leaf changed after the other, or one entry of a list left out.
+fn forged(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Object(map) => (map.iter())
+            .flat_map(|(key, inner)| {
+                forged(inner).into_iter().map(move |inner| {
+                    let mut other = map.clone();
+                    other.insert(key.clone(), inner);
+                    Value::Object(other)
+                })
+            })
+            .collect(),
+        Value::Array(list) => {
+            let without = (0..list.len()).map(|i| {
+                let mut other = list.clone();
+                other.remove(i);
+                Value::Array(other)
+            });
+            let changed = list.iter().enumerate().flat_map(|(i, inner)| {
+                forged(inner).into_iter().map(move |inner| {
+                    let mut other = list.clone();
+                    other[i] = inner;
+                    Value::Array(other)
+                })
+            });
+            without.chain(changed).collect()
+        }
+        Value::Number(number) => {
+            let number = number.as_i64().unwrap();
+            vec![json!(number + 1), json!(number - 1)]
+        }
+        Value::String(text) if text.contains('/') => vec![json!("1/3"), json!("1/1")],
+        Value::String(text) => ["neutral", "raise", "certified", "escapes"]
+            .into_iter()
+            .filter(|other| *other != text)
+            .map(|other| json!(other))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn the_checker_in_python_and_check_agree_on_true_and_forged_files() {
+    if need(runs("python3", "--version").then_some(()), "python3").is_none() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let markov = "--task parity --lengths 4 --inputs markov:9/10";
+    scratch
+        .run(&words(&format!("enumerate {markov} --traps traps.json")))
+        .success();
+    scratch
+        .run(&words("certify --code traps.json --barrier --out a.json"))
+        .success();
+    scratch.file("code.json", &code(12, 3, 1));
+    scratch
+        .run(&words(
+            "escape --task z:3 --lengths 2 --code code.json --out b.json",
+        ))
+        .success();
+    scratch.file("code.json", &code(10, 2, 1));
+    let certify = "certify --task parity --lengths 3 --code code.json";
+    scratch
+        .run(&words(&format!("{certify} --barrier --out c.json")))
+        .success();
+    scratch.file("code.json", &code(12, 2, 3));
+    let wide = "certify --task parity --lengths 2,3 --window 1,0 --tied --code code.json";
+    let cells = scratch.json(&words(
+        "cells --task parity --lengths 2,3 --window 1,0 --tied",
+    ));
+    scratch.file(
+        "code.json",
+        &code(cells["count"].as_u64().unwrap() as usize, 2, 3),
+    );
+    scratch
+        .run(&words(&format!("{wide} --cap 3 --out d.json")))
+        .success();
+    let mut names = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        let whole: Value = serde_json::from_str(&scratch.read(&format!("{name}.json"))).unwrap();
+        names.push(format!("{name}.json"));
+        let all = forged(&whole);
+        // Every fifth: a process for each.
+        for (number, other) in all.iter().enumerate().step_by(5) {
+            let file = format!("{name}-{number}.json");
+            scratch.file(&file, &other.to_string());
+            names.push(file);
+        }
+    }
+    let python = Command::new("python3")
+        .arg(CHECKER)
+        .args(&names)
+        .current_dir(scratch.path())
+        .output()
+        .unwrap();
+    let held = String::from_utf8(python.stdout).unwrap();
+    let mut refused = 0;
+    for name in &names {
+        let ours = scratch.run(&["check", name, "--all"]);
+        let theirs = held
+            .lines()
+            .any(|line| line.starts_with(&format!("{name}: ")));
+        let content = scratch.read(name);
+        assert_eq!(
+            ours.code == Some(0),
+            theirs,
+            "{name}: {} {content}",
+            ours.errors
+        );
+        refused += usize::from(!theirs);
+    }
+    assert!(
+        refused > 50 && refused < names.len(),
+        "{refused} of {}",
+        names.len()
+    );
+}
+
+#[test]
+fn the_checker_in_python_is_read_in_one_sitting() {
+    let text = std::fs::read_to_string(CHECKER).unwrap();
+    assert!(text.lines().count() <= 300);
+}
