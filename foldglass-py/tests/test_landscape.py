@@ -3,10 +3,12 @@
 import itertools
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import foldglass as fg
 import numpy as np
 import pytest
+from foldglass import checker
 
 
 def test_a_census_is_all_codes_one_by_one() -> None:
@@ -103,3 +105,22 @@ def test_free_energies_bracket_the_density() -> None:
     assert abs(found["log_z"][0] - exact) < 3 * found["log_z_error"][0] + 1e-9
     short = fg.free_energy(space, [0.02], sweeps=200, learning=100, progress=False)
     assert short.refused[0] is not None and np.isnan(short["log_z"][0])
+
+
+def test_benign_classes_are_named_with_their_theorem() -> None:
+    correlated = fg.Class(fg.Task("parity", 6, inputs="markov:9/10"))
+    found = fg.benign(correlated, progress=False)
+    assert (found.answer, found.theorem, found.traps) == ("traps", "A", 160)
+    assert found.code is not None and found.code.exact == Fraction(9, 10)
+    assert fg.certify(found.code, progress=False).verdict == "certified"
+    wide = fg.benign(fg.Class(fg.Task("quasigroup", [3, 4, 5]), window=(2, 1)), progress=False)
+    assert (wide.answer, wide.theorem, wide.code) == ("benign", "C", None)
+
+
+def test_the_checker_reads_what_the_program_writes(tmp_path: Path) -> None:
+    space = fg.Class(fg.Task("parity", 3), window=(1, 0))
+    path = tmp_path / "path.json"
+    fg.escape(fg.Code(space, [0] * space.cells)).save(path)
+    assert checker.main([str(path)]) == 0
+    path.write_text(path.read_text().replace('"to":1', '"to":0', 1))
+    assert checker.main([str(path)]) == 1

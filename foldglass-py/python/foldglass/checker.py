@@ -23,7 +23,7 @@ import json
 import sys
 from fractions import Fraction
 from math import lcm, prod
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 MOST_INPUTS = 2_000_000
 KINDS = (None, "consolidate", "prepare", "reroute", "finish", "neutral", "raise")
@@ -116,7 +116,7 @@ class Table:
         readable(sound and len(actions) == len(space.number), "the actions of a code")
         self.space, self.actions = space, list(actions)
         self.seen = [[space.seen(x, t) for t in range(1, len(x) + 1)] for x, _, _ in space.inputs]
-        self.users: List[set] = [set() for _ in actions]
+        self.users: List[Set[int]] = [set() for _ in actions]
         self.paths: List[List[int]] = [[] for _ in space.inputs]
         self.reward = sum(self.roll(n) for n in range(len(space.inputs)))
 
@@ -196,7 +196,7 @@ def check_verdict(space: Class, claim: Dict[str, Any]) -> None:
     """What is said of the shelf, and of the way out."""
     word, barrier = claim["verdict"], claim.get("barrier_is")
     readable(word in PARTS and (barrier is None or barrier in BARRIER), "an unknown verdict")
-    parts = {"actions", "reward_exact", "verdict", *PARTS[word], *BARRIER.get(barrier, ())}
+    parts = {"actions", "reward_exact", "verdict", *PARTS[word], *BARRIER.get(barrier or "", ())}
     readable(set(claim) == parts and not (word == "optimal" and barrier), "the keys of the verdict")
     table = Table(space, claim["actions"])
     earned = table.exact()
