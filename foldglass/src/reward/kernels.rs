@@ -28,7 +28,7 @@ pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
 use sums::{Targets, Tile};
 #[cfg(target_arch = "x86_64")]
 use vector::{Avx2, Avx512};
-use vector::{Lane, Portable};
+use vector::{Has, Lane, Portable};
 
 /// A place that several threads write around, each where no other does.
 #[derive(Clone, Copy)]
@@ -40,7 +40,8 @@ impl Shared {
     }
 }
 
-// SAFETY: it only says where; who follows it answers for the rest.
+// SAFETY: dereferenced only in the closure that `forward` gives to `each_tile`, whose tiles write disjoint
+// places of the message.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -67,7 +68,7 @@ macro_rules! panel_loops {
         $(#[target_feature(enable = $features)])?
         unsafe fn forward(work: &Sums, tile: Tile, given: Given<'_>, post: &mut [f64]) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.forward_tile::<$v, $width>(tile, given, post) }
+            unsafe { work.forward_tile::<$v, $width>(Has::assume(), tile, given, post) }
         }
         $(#[target_feature(enable = $features)])?
         unsafe fn backward(
@@ -78,7 +79,7 @@ macro_rules! panel_loops {
             to: Targets,
         ) {
             // SAFETY: as above.
-            unsafe { work.backward_tile::<$v, $width>(tile, given, bbar, to) }
+            unsafe { work.backward_tile::<$v, $width>(Has::assume(), tile, given, bbar, to) }
         }
         PanelLoops { forward, backward }
     }};
@@ -90,12 +91,12 @@ macro_rules! loops {
         $(#[target_feature(enable = $features)])?
         unsafe fn product(work: &Product, a: *const f64, b: *const f64, c: *mut f64) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.run::<$v>(a, b, c) }
+            unsafe { work.run::<$v>(Has::assume(), a, b, c) }
         }
         $(#[target_feature(enable = $features)])?
-        unsafe fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
-            // SAFETY: as above.
-            unsafe { work.run::<$v>(values, mask, policy) }
+        fn soften(work: &Soften, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+            // SAFETY: the features are those of the vectors.
+            work.run::<$v>(unsafe { Has::assume() }, values, mask, policy)
         }
         Loops { panels: panel_loops!($v, $width $(, $features)?), product, soften }
     }};

@@ -8,7 +8,7 @@ use super::routes::{Origin, Place, QUAD, Quad, Routes, Shift, TURNED};
 use super::sums::{Block, LEAST_MESSAGE, Tile};
 #[cfg(target_arch = "x86_64")]
 use super::vector::Avx2;
-use super::vector::{Lane, Narrow, Portable};
+use super::vector::{Has, Lane, Narrow, Portable};
 
 /// One or four lanes of a tile.
 #[derive(Clone, Copy)]
@@ -95,13 +95,13 @@ macro_rules! carrier {
         #[inline(never)]
         unsafe fn send(work: &Routes, at: Part, mixing: &[f64], post: *const f64, to: *mut f64) {
             // SAFETY: the caller's, and the features are those of the vectors.
-            unsafe { work.$send::<$($generic),*>(at, mixing, post, to) }
+            unsafe { work.$send::<$($generic),*>(Has::assume(), at, mixing, post, to) }
         }
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
         unsafe fn bring(work: &Routes, at: Part, from: Returned<'_>, bbar: *mut f64) {
             // SAFETY: as above.
-            unsafe { work.$bring::<$($generic),*>(at, from, bbar) }
+            unsafe { work.$bring::<$($generic),*>(Has::assume(), at, from, bbar) }
         }
         Carrier { send, bring }
     }};
@@ -229,6 +229,7 @@ impl Routes {
     #[inline(always)]
     unsafe fn send_lanes<V: Lane>(
         &self,
+        has: Has<V>,
         at: Part,
         mixing: &[f64],
         post: *const f64,
@@ -239,10 +240,10 @@ impl Routes {
             let Stop { place, seat, .. } = stop;
             // SAFETY: the caller's.
             unsafe {
-                let weight = self.mixing::<V>(at, stop, mixing);
+                let weight = self.mixing(has, at, stop, mixing);
                 let (mut post, mut to) = (post.add(seat), message.add(place.first));
                 for _ in 0..self.actions {
-                    let mut value = V::load(post);
+                    let mut value = has.load_at(post);
                     if let Some(weight) = weight {
                         value = value.times(weight).flush(LEAST_MESSAGE);
                     }
@@ -258,7 +259,13 @@ impl Routes {
     /// # Safety
     /// As for `bring_back`.
     #[inline(always)]
-    unsafe fn bring_lanes<V: Lane>(&self, at: Part, back: Returned<'_>, bbar: *mut f64) {
+    unsafe fn bring_lanes<V: Lane>(
+        &self,
+        has: Has<V>,
+        at: Part,
+        back: Returned<'_>,
+        bbar: *mut f64,
+    ) {
         let column = at.column;
         let weight = |entering| self.lanes.place(self.entering, entering, at.first());
         let (first, step) = (weight(0), weight(1) - weight(0));
@@ -266,12 +273,12 @@ impl Routes {
             let Stop { place, seat, .. } = stop;
             // SAFETY: the caller's.
             unsafe {
-                let weight = V::load(back.weights.as_ptr().add(first + stop.entering * step));
-                let mixing = self.mixing::<V>(at, stop, back.mixing);
+                let weight = has.load_at(back.weights.as_ptr().add(first + stop.entering * step));
+                let mixing = self.mixing(has, at, stop, back.mixing);
                 let mut message = back.message.as_ptr().add(place.first);
                 let mut to = bbar.add(seat);
                 for _ in 0..self.actions {
-                    let mut value = V::load(message);
+                    let mut value = has.load_at(message);
                     if let Some(mixing) = mixing {
                         value = value.times(mixing);
                     }
@@ -284,14 +291,10 @@ impl Routes {
     }
 
     /// The weights of a symbol drawn on the way, if one is.
-    ///
-    /// # Safety
-    /// There are such weights if a symbol is drawn, and the machine has the instructions of `V`.
     #[inline(always)]
-    unsafe fn mixing<V: Lane>(&self, at: Part, stop: Stop, weights: &[f64]) -> Option<V> {
+    fn mixing<V: Lane>(&self, has: Has<V>, at: Part, stop: Stop, weights: &[f64]) -> Option<V> {
         let place = (stop.draw * self.entering + stop.entering) * self.padded + at.first();
-        // SAFETY: the caller's.
-        (self.draws > 1).then(|| unsafe { V::load(weights.as_ptr().add(place)) })
+        (self.draws > 1).then(|| has.load(&weights[place..]))
     }
 
     /// Sends vectors over lanes as vectors over entering symbols, four by four, and what is left one by one.
@@ -301,6 +304,7 @@ impl Routes {
     #[inline(always)]
     unsafe fn send_turned<V: Narrow, const Q: usize>(
         &self,
+        has: Has<V>,
         at: Part,
         _: &[f64],
         post: *const f64,
@@ -318,10 +322,10 @@ impl Routes {
                     // SAFETY: the caller's.
                     unsafe {
                         let [a, b, c, d] = seats;
-                        let load = |seat| V::load(post.add(seat));
+                        let load = |seat| has.load_at(post.add(seat));
                         let turned = V::turned([load(a), load(b), load(c), load(d)]);
                         for (place, vector) in places.iter().zip(turned) {
-                            vector.store(message.add(*place));
+                            vector.store_at(message.add(*place));
                         }
                     }
                     move_on(&mut places, action);
@@ -353,6 +357,7 @@ impl Routes {
     #[inline(always)]
     unsafe fn bring_turned<V: Narrow, const Q: usize>(
         &self,
+        has: Has<V>,
         at: Part,
         back: Returned<'_>,
         bbar: *mut f64,
@@ -363,7 +368,7 @@ impl Routes {
         // SAFETY: the caller's, and a quad of lanes lies in a row.
         let weight = |e: usize| unsafe {
             let place = e * self.lanes.row + at.first();
-            V::load(back.weights.as_ptr().add(place))
+            has.load_at(back.weights.as_ptr().add(place))
         };
         for row in 0..at.tile.rows {
             for e in (0..Q - Q % QUAD).step_by(QUAD) {
@@ -376,7 +381,7 @@ impl Routes {
                     // SAFETY: the caller's.
                     unsafe {
                         let [a, b, c, d] = places;
-                        let load = |place| V::load(message.add(place));
+                        let load = |place| has.load_at(message.add(place));
                         let turned = V::turned([load(a), load(b), load(c), load(d)]);
                         for ((seat, vector), weight) in seats.iter().zip(turned).zip(weights) {
                             let value = vector.flush(LEAST_MESSAGE).times(weight);
@@ -394,8 +399,8 @@ impl Routes {
                 for n in 0..Q {
                     // SAFETY: the caller's.
                     unsafe {
-                        let from = |place: Place| message.add(place.first + n * place.action);
-                        let value = V::gather([from(a), from(b), from(c), from(d)]);
+                        let from = |place: Place| *message.add(place.first + n * place.action);
+                        let value = V::of(has, [from(a), from(b), from(c), from(d)]);
                         let value = value.flush(LEAST_MESSAGE).times(weight);
                         put(value, back.add, bbar.add(seat + n * column));
                     }
@@ -452,7 +457,11 @@ fn move_on(places: &mut [usize; QUAD], far: usize) {
 unsafe fn put<V: Lane>(value: V, add: bool, to: *mut f64) {
     // SAFETY: the caller's.
     unsafe {
-        let sum = if add { value.plus(V::load(to)) } else { value };
-        sum.store(to);
+        let sum = if add {
+            value.plus(value.has().load_at(to))
+        } else {
+            value
+        };
+        sum.store_at(to);
     }
 }

@@ -6,7 +6,7 @@
 //! enough to be close at hand for all of them.
 
 use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
-use super::vector::{self, LINE, Lane};
+use super::vector::{self, Has, LINE, Lane};
 use super::visits::Visit;
 use crate::reward::layout::PANEL;
 use std::ptr::null_mut;
@@ -129,11 +129,12 @@ impl Sums {
     /// Computes post of a tile.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::forward`, checked; the machine has the
-    /// instructions; the width of `V` divides that of the panel, which is W unless that is 0.
+    /// The buffers are those of `Kernels::forward`, checked; the width of `V` divides that of the panel,
+    /// which is W unless that is 0.
     #[inline(always)]
     pub(super) unsafe fn forward_tile<V: Lane, const W: usize>(
         &self,
+        has: Has<V>,
         tile: Tile,
         given: Given<'_>,
         post: &mut [f64],
@@ -146,7 +147,7 @@ impl Sums {
             tile.rows,
             self.forward_rows,
             [],
-            (tile, given, post)
+            (has, tile, given, post)
         )
     }
 
@@ -158,6 +159,7 @@ impl Sums {
     #[inline(always)]
     unsafe fn forward_rows<V: Lane, const R: usize, const C: usize>(
         &self,
+        has: Has<V>,
         tile: Tile,
         given: Given<'_>,
         post: &mut [f64],
@@ -178,9 +180,9 @@ impl Sums {
                     };
                     let to = post.as_mut_ptr().add(column * R * at.width + lane);
                     if whole {
-                        self.forward_columns::<V, R, C>(at.width, from, to);
+                        self.forward_columns::<V, R, C>(has, at.width, from, to);
                     } else {
-                        self.forward_columns::<V, R, 1>(at.width, from, to);
+                        self.forward_columns::<V, R, 1>(has, at.width, from, to);
                     }
                 }
             }
@@ -191,10 +193,11 @@ impl Sums {
     /// Computes R by C vectors of post.
     ///
     /// # Safety
-    /// All rows, columns and terms lie within the buffers, and the machine has the instructions.
+    /// All rows, columns and terms lie within the buffers.
     #[inline(always)]
     unsafe fn forward_columns<V: Lane, const R: usize, const C: usize>(
         &self,
+        has: Has<V>,
         width: usize,
         from: Sources,
         to: *mut f64,
@@ -205,18 +208,18 @@ impl Sums {
         let (mut alpha, mut policy) = (from.alpha, from.policy);
         // SAFETY: the caller's.
         unsafe {
-            let mut sum = [[V::splat(0.0); C]; R];
+            let mut sum = [[has.splat(0.0); C]; R];
             for _ in 0..self.extent.terms {
-                let mut left = [V::splat(0.0); R];
+                let mut left = [has.splat(0.0); R];
                 for (r, left) in left.iter_mut().enumerate() {
-                    *left = V::load(alpha.add(r * row));
+                    *left = has.load_at(alpha.add(r * row));
                 }
                 // The next columns are a line or more behind these.
                 for c in (C + LINE / V::WIDTH - 1..2 * C).step_by(LINE / V::WIDTH) {
                     vector::ask_for(policy.wrapping_add(c * width));
                 }
                 for c in 0..C {
-                    let right = V::load(policy.add(c * width));
+                    let right = has.load_at(policy.add(c * width));
                     for (sum, left) in sum.iter_mut().zip(&left) {
                         sum[c] = left.fma(right, sum[c]);
                     }
@@ -225,10 +228,10 @@ impl Sums {
                 policy = policy.wrapping_add(next_columns);
             }
             for c in 0..C {
-                let weight = V::load(from.weights.add(*from.weight_rows.add(c)));
+                let weight = has.load_at(from.weights.add(*from.weight_rows.add(c)));
                 for (r, sum) in sum.iter().enumerate() {
                     let value = sum[c].times(weight).flush(LEAST_MESSAGE);
-                    value.store(to.add((c * R + r) * width));
+                    value.store_at(to.add((c * R + r) * width));
                 }
             }
         }
@@ -237,11 +240,12 @@ impl Sums {
     /// Computes values, message and visits of a tile, as far as they are wanted.
     ///
     /// # Safety
-    /// The buffers are those of `Kernels::backward`, checked, and `bbar` that of the tile; the machine has
-    /// the instructions; the width of `V` divides that of the panel, which is W unless that is 0.
+    /// The buffers are those of `Kernels::backward`, checked, and `bbar` that of the tile; the width of `V`
+    /// divides that of the panel, which is W unless that is 0.
     #[inline(always)]
     pub(super) unsafe fn backward_tile<V: Lane, const W: usize>(
         &self,
+        has: Has<V>,
         tile: Tile,
         given: Given<'_>,
         bbar: &[f64],
@@ -261,7 +265,7 @@ impl Sums {
                     tile.rows,
                     self.backward_rows,
                     [$values, $message, $add],
-                    (tile, given, bbar, to)
+                    (has, tile, given, bbar, to)
                 )
             };
         }
@@ -288,6 +292,7 @@ impl Sums {
         const ADD: bool,
     >(
         &self,
+        has: Has<V>,
         tile: Tile,
         given: Given<'_>,
         bbar: &[f64],
@@ -312,22 +317,26 @@ impl Sums {
                         message: message.wrapping_add(alpha),
                     };
                     if whole {
-                        self.backward_terms::<V, R, K, VALUES, MESSAGE, ADD>(streams);
+                        self.backward_terms::<V, R, K, VALUES, MESSAGE, ADD>(has, streams);
                     } else {
-                        self.backward_terms::<V, R, 1, VALUES, MESSAGE, ADD>(streams);
+                        self.backward_terms::<V, R, 1, VALUES, MESSAGE, ADD>(has, streams);
                     }
                     if let Some(visits) = to.visits {
-                        self.visit::<V>(Visit {
-                            width,
-                            row: extent.lanes.row,
-                            rows: R,
-                            terms: if whole { K } else { 1 },
-                            alpha: streams.alpha,
-                            weights: given.weights.as_ptr().add(tile.panel.lane + lane),
-                            visits: visits.add(places.cell + k * extent.entering * width + lane),
-                            share: to.share,
-                            add: ADD,
-                        });
+                        self.visit(
+                            has,
+                            Visit {
+                                width,
+                                row: extent.lanes.row,
+                                rows: R,
+                                terms: if whole { K } else { 1 },
+                                alpha: streams.alpha,
+                                weights: given.weights.as_ptr().add(tile.panel.lane + lane),
+                                visits: visits
+                                    .add(places.cell + k * extent.entering * width + lane),
+                                share: to.share,
+                                add: ADD,
+                            },
+                        );
                     }
                 }
                 k += if whole { K } else { 1 };
@@ -338,7 +347,7 @@ impl Sums {
     /// Computes what R rows of bbar give to values and message of K terms.
     ///
     /// # Safety
-    /// All rows, columns and terms lie within the buffers, and the machine has the instructions.
+    /// All rows, columns and terms lie within the buffers.
     #[inline(always)]
     unsafe fn backward_terms<
         V: Lane,
@@ -349,13 +358,14 @@ impl Sums {
         const ADD: bool,
     >(
         &self,
+        has: Has<V>,
         at: Streams,
     ) {
         let (columns, states) = (self.weight_rows.len(), self.extent.states);
         let row = self.extent.lanes.row;
         // SAFETY: the caller's.
         unsafe {
-            let zero = V::splat(0.0);
+            let zero = has.splat(0.0);
             let mut terms = Terms {
                 alpha: [[zero; R]; K],
                 message: [[zero; R]; K],
@@ -363,17 +373,17 @@ impl Sums {
             if VALUES {
                 for (k, alpha) in terms.alpha.iter_mut().enumerate() {
                     for (r, alpha) in alpha.iter_mut().enumerate() {
-                        *alpha = V::load(at.alpha.add((k * states + r) * row));
+                        *alpha = has.load_at(at.alpha.add((k * states + r) * row));
                     }
                 }
             }
             for j in 0..columns {
-                terms.column::<VALUES, MESSAGE, ADD>(at, j, columns);
+                terms.column::<VALUES, MESSAGE, ADD>(has, at, j, columns);
             }
             if MESSAGE {
                 for (k, message) in terms.message.iter().enumerate() {
                     for (r, message) in message.iter().enumerate() {
-                        message.store(at.message.add((k * states + r) * row));
+                        message.store_at(at.message.add((k * states + r) * row));
                     }
                 }
             }
@@ -395,6 +405,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
     #[inline(always)]
     unsafe fn column<const VALUES: bool, const MESSAGE: bool, const ADD: bool>(
         &mut self,
+        has: Has<V>,
         at: Streams,
         j: usize,
         columns: usize,
@@ -402,19 +413,19 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
         // SAFETY: the caller's.
         unsafe {
             let bbar = at.bbar.add(j * R * at.width);
-            let mut right = [V::splat(0.0); K];
-            let mut sum = [V::splat(0.0); K];
+            let mut right = [has.splat(0.0); K];
+            let mut sum = [has.splat(0.0); K];
             for k in 0..K {
                 let place = (k * columns + j) * at.width;
                 if MESSAGE {
-                    right[k] = V::load(at.policy.add(place));
+                    right[k] = has.load_at(at.policy.add(place));
                 }
                 if VALUES && ADD {
-                    sum[k] = V::load(at.values.add(place));
+                    sum[k] = has.load_at(at.values.add(place));
                 }
             }
             for r in 0..R {
-                let bbar = V::load(bbar.add(r * at.width));
+                let bbar = has.load_at(bbar.add(r * at.width));
                 for k in 0..K {
                     if VALUES {
                         sum[k] = self.alpha[k][r].fma(bbar, sum[k]);
@@ -426,7 +437,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
             }
             if VALUES {
                 for (k, sum) in sum.iter().enumerate() {
-                    sum.store(at.values.add((k * columns + j) * at.width));
+                    sum.store_at(at.values.add((k * columns + j) * at.width));
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use super::Kernels;
 use super::sums::{Extent, Given, LEAST_MESSAGE, Sums, Targets, Tile};
-use super::vector::Lane;
+use super::vector::{Has, Lane};
 use super::visits::Visit;
 use crate::reward::layout::PANEL;
 
@@ -24,28 +24,29 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// Does whole vectors of columns, two at a time. The columns left are the last of a vector that begins
-    /// before them, whose others come out as they are once more; or they go one by one.
+    /// Does whole vectors of columns, two at a time. The remaining columns are covered by one overlapping
+    /// vector that computes identical results again, or go one by one.
     ///
     /// # Safety
-    /// All rows, columns and terms lie within A, B and C, and the machine has the instructions.
+    /// All rows, columns and terms lie within A, B and C.
     #[inline(always)]
-    pub unsafe fn run<V: Lane>(&self, a: *const f64, b: *const f64, c: *mut f64) {
+    pub unsafe fn run<V: Lane>(&self, has: Has<V>, a: *const f64, b: *const f64, c: *mut f64) {
         let mut column = 0;
         // SAFETY: the caller's.
         unsafe {
             while self.columns - column >= 2 * V::WIDTH {
-                self.tiles::<V, 2>(column, a, b, c);
+                self.tiles::<V, 2>(has, column, a, b, c);
                 column += 2 * V::WIDTH;
             }
             if self.columns - column >= V::WIDTH {
-                self.tiles::<V, 1>(column, a, b, c);
+                self.tiles::<V, 1>(has, column, a, b, c);
                 column += V::WIDTH;
             }
             if column < self.columns && column > 0 && !self.add {
-                self.tiles::<V, 1>(self.columns - V::WIDTH, a, b, c);
+                self.tiles::<V, 1>(has, self.columns - V::WIDTH, a, b, c);
             } else {
-                (column..self.columns).for_each(|column| self.tiles::<f64, 1>(column, a, b, c));
+                (column..self.columns)
+                    .for_each(|column| self.tiles::<f64, 1>(Has::NUMBERS, column, a, b, c));
             }
         }
     }
@@ -57,6 +58,7 @@ impl Product {
     #[inline(always)]
     unsafe fn tiles<V: Lane, const C: usize>(
         &self,
+        has: Has<V>,
         column: usize,
         a: *const f64,
         b: *const f64,
@@ -68,11 +70,11 @@ impl Product {
                 let (a, b) = (a.add(row * self.a_row), b.add(column));
                 let c = c.add(row * self.c_row + column);
                 match self.rows - row {
-                    1 => self.tile::<V, 1, C>(a, b, c),
-                    2 => self.tile::<V, 2, C>(a, b, c),
-                    3 => self.tile::<V, 3, C>(a, b, c),
-                    4 => self.tile::<V, 4, C>(a, b, c),
-                    _ => self.tile::<V, 5, C>(a, b, c),
+                    1 => self.tile::<V, 1, C>(has, a, b, c),
+                    2 => self.tile::<V, 2, C>(has, a, b, c),
+                    3 => self.tile::<V, 3, C>(has, a, b, c),
+                    4 => self.tile::<V, 4, C>(has, a, b, c),
+                    _ => self.tile::<V, 5, C>(has, a, b, c),
                 }
             }
         }
@@ -83,27 +85,28 @@ impl Product {
     #[inline(always)]
     unsafe fn tile<V: Lane, const R: usize, const C: usize>(
         &self,
+        has: Has<V>,
         a: *const f64,
         b: *const f64,
         c: *mut f64,
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let mut sum = [[V::splat(0.0); C]; R];
+            let mut sum = [[has.splat(0.0); C]; R];
             if self.add {
                 for (r, sum) in sum.iter_mut().enumerate() {
                     for (j, sum) in sum.iter_mut().enumerate() {
-                        *sum = V::load(c.add(r * self.c_row + j * V::WIDTH));
+                        *sum = has.load_at(c.add(r * self.c_row + j * V::WIDTH));
                     }
                 }
             }
             for x in 0..self.terms {
-                let mut right = [V::splat(0.0); C];
+                let mut right = [has.splat(0.0); C];
                 for (j, right) in right.iter_mut().enumerate() {
-                    *right = V::load(b.add(x * self.b_term + j * V::WIDTH));
+                    *right = has.load_at(b.add(x * self.b_term + j * V::WIDTH));
                 }
                 for (r, sum) in sum.iter_mut().enumerate() {
-                    let left = V::splat(*a.add(r * self.a_row + x * self.a_term));
+                    let left = has.splat(*a.add(r * self.a_row + x * self.a_term));
                     for j in 0..C {
                         sum[j] = left.fma(right[j], sum[j]);
                     }
@@ -111,7 +114,7 @@ impl Product {
             }
             for (r, sum) in sum.iter().enumerate() {
                 for (j, sum) in sum.iter().enumerate() {
-                    sum.store(c.add(r * self.c_row + j * V::WIDTH));
+                    sum.store_at(c.add(r * self.c_row + j * V::WIDTH));
                 }
             }
         }
@@ -315,17 +318,20 @@ impl Kernels {
             }
             if let Some(visits) = to.visits {
                 let weights = extent.lanes.place(extent.entering, 0, tile.panel.lane);
-                work.visit::<f64>(Visit {
-                    width: 1,
-                    row: 1,
-                    rows: alone.states,
-                    terms: alone.terms,
-                    alpha,
-                    weights: given.weights[weights..].as_ptr(),
-                    visits: visits.add(first / extent.actions),
-                    share: to.share,
-                    add: to.add,
-                });
+                work.visit(
+                    Has::NUMBERS,
+                    Visit {
+                        width: 1,
+                        row: 1,
+                        rows: alone.states,
+                        terms: alone.terms,
+                        alpha,
+                        weights: given.weights[weights..].as_ptr(),
+                        visits: visits.add(first / extent.actions),
+                        share: to.share,
+                        add: to.add,
+                    },
+                );
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Moves distributions towards the softmax of their values, many cells at once (paper, eq. cavi).
 
-use super::vector::{Lane, MAGIC};
+use super::vector::{Has, Lane, MAGIC};
 use crate::reward::layout::PANEL;
 
 /// The most actions of cells that go side by side.
@@ -44,71 +44,57 @@ impl Soften {
         );
     }
 
-    /// Updates `policy` from `values` where `mask` is 1.
-    ///
-    /// # Safety
-    /// `check` accepts the buffers, the machine has the instructions of `V`, and its width divides that of
-    /// the blocks, unless that is 1.
+    /// Updates `policy` from `values` where `mask` is 1. The width of `V` divides that of the blocks, unless
+    /// that is 1.
     #[inline(always)]
-    pub unsafe fn run<V: Lane>(&self, values: &[f64], mask: &[u8], policy: &mut [f64]) {
-        // SAFETY: the caller's.
-        unsafe {
-            match self.q {
-                2 => self.panels::<V, 2>(values, mask, policy),
-                3 => self.panels::<V, 3>(values, mask, policy),
-                4 => self.panels::<V, 4>(values, mask, policy),
-                5 => self.panels::<V, 5>(values, mask, policy),
-                q if q <= MOST_ACTIONS => self.panels::<V, MOST_ACTIONS>(values, mask, policy),
-                _ => self.one_by_one(values, mask, policy),
-            }
+    pub fn run<V: Lane>(&self, has: Has<V>, values: &[f64], mask: &[u8], policy: &mut [f64]) {
+        match self.q {
+            2 => self.panels::<V, 2>(has, values, mask, policy),
+            3 => self.panels::<V, 3>(has, values, mask, policy),
+            4 => self.panels::<V, 4>(has, values, mask, policy),
+            5 => self.panels::<V, 5>(has, values, mask, policy),
+            q if q <= MOST_ACTIONS => self.panels::<V, MOST_ACTIONS>(has, values, mask, policy),
+            _ => self.one_by_one(values, mask, policy),
         }
     }
 
-    /// # Safety
-    /// As for `run`, and there are at most Q actions.
+    /// The same for at most Q actions.
     #[inline(always)]
-    unsafe fn panels<V: Lane, const Q: usize>(
+    fn panels<V: Lane, const Q: usize>(
         &self,
+        has: Has<V>,
         values: &[f64],
         mask: &[u8],
         policy: &mut [f64],
     ) {
         let q = if Q == MOST_ACTIONS { self.q } else { Q };
         if self.width == 1 {
-            // SAFETY: the caller's.
-            return unsafe { self.lone_cells::<V, Q>(q, values, mask, policy) };
+            return self.lone_cells::<V, Q>(has, q, values, mask, policy);
         }
-        // SAFETY: the caller's.
-        let rule = unsafe { self.rule::<V>() };
-        let (values, policy) = (values.as_ptr(), policy.as_mut_ptr());
-        for (block, mask) in mask.chunks_exact(self.width).enumerate() {
+        let (rule, block) = (self.rule(has), q * self.width);
+        let blocks = values
+            .chunks_exact(block)
+            .zip(policy.chunks_exact_mut(block));
+        for (mask, (values, policy)) in mask.chunks_exact(self.width).zip(blocks) {
             for lane in (0..self.width).step_by(V::WIDTH) {
-                let first = block * self.width * q + lane;
-                // SAFETY: a block has q vectors of `width` lanes, of which `V` divides each, and
-                // as many bytes.
-                unsafe {
-                    let chosen = V::bytes(mask.as_ptr().add(lane));
-                    let (values, policy) = (values.add(first), policy.add(first));
-                    rule.cell::<Q>((q, self.width), chosen, values, policy);
-                }
+                let chosen = has.bytes(&mask[lane..]);
+                let (values, policy) = (&values[lane..], &mut policy[lane..]);
+                rule.cell::<Q>((q, self.width), chosen, values, policy);
             }
         }
     }
 
-    /// Updates cells that lie one behind the other, as many as a vector has lanes at a time.
-    ///
-    /// # Safety
-    /// As for `panels`.
+    /// Updates consecutive cells, as many as a vector has lanes at a time.
     #[inline(always)]
-    unsafe fn lone_cells<V: Lane, const Q: usize>(
+    fn lone_cells<V: Lane, const Q: usize>(
         &self,
+        has: Has<V>,
         q: usize,
         values: &[f64],
         mask: &[u8],
         policy: &mut [f64],
     ) {
-        // SAFETY: the caller's.
-        let rule = unsafe { self.rule::<V>() };
+        let rule = self.rule(has);
         let mut turned = [[0.0; PANEL]; Q];
         let mut turned_policy = [[0.0; PANEL]; Q];
         let cells = mask.chunks(V::WIDTH).enumerate();
@@ -122,12 +108,8 @@ impl Soften {
                     turned_policy[action][lane] = policy[first + lane * q + action];
                 }
             }
-            // SAFETY: there are PANEL numbers for each action, and as many bytes; `V` has no more
-            // lanes.
-            unsafe {
-                let (values, policy) = (turned.as_ptr().cast(), turned_policy.as_mut_ptr().cast());
-                rule.cell::<Q>((q, PANEL), V::bytes(chosen.as_ptr()), values, policy);
-            }
+            let (values, to) = (turned.as_flattened(), turned_policy.as_flattened_mut());
+            rule.cell::<Q>((q, PANEL), has.bytes(&chosen), values, to);
             for lane in 0..mask.len() {
                 for action in 0..q {
                     policy[first + lane * q + action] = turned_policy[action][lane];
@@ -137,25 +119,20 @@ impl Soften {
     }
 
     /// What the update of every cell needs.
-    ///
-    /// # Safety
-    /// The machine has the instructions of `V`.
     #[inline(always)]
-    unsafe fn rule<V: Lane>(&self) -> Rule<V> {
-        // SAFETY: the caller's.
-        let all = |value: f64| unsafe { V::splat(value) };
+    fn rule<V: Lane>(&self, has: Has<V>) -> Rule<V> {
         Rule {
             is_soft: self.tau > 0.0,
             // Finite also for temperatures whose inverse is not: zero times it must stay zero.
-            scale: all(if self.tau == 0.0 {
+            scale: has.splat(if self.tau == 0.0 {
                 1.0
             } else {
                 (1.0 / self.tau).min(f64::MAX)
             }),
-            tie: all(if self.tau == 0.0 { -self.tie } else { 0.0 }),
-            far: all(FAR * self.tau),
-            damping: all(self.damping),
-            least: all(self.least),
+            tie: has.splat(if self.tau == 0.0 { -self.tie } else { 0.0 }),
+            far: has.splat(FAR * self.tau),
+            damping: has.splat(self.damping),
+            least: has.splat(self.least),
         }
     }
 
@@ -202,54 +179,48 @@ struct Rule<V> {
 }
 
 impl<V: Lane> Rule<V> {
-    /// Updates the cells of one vector, with the number of actions known to the compiler where it is
-    /// Q.
-    ///
-    /// # Safety
-    /// At `values` and `policy` lie q vectors, at most Q of them, `width` apart.
+    /// Updates the cells of one vector, whose q actions, at most Q, lie `width` apart.
     #[inline(always)]
-    unsafe fn cell<const Q: usize>(
+    fn cell<const Q: usize>(
         &self,
         (q, width): (usize, usize),
         chosen: V,
-        values: *const f64,
-        policy: *mut f64,
+        values: &[f64],
+        policy: &mut [f64],
     ) {
-        let (zero, one) = (chosen.like(0.0), chosen.like(1.0));
-        // SAFETY: actions are below q; `chosen` shows the instructions.
-        unsafe {
-            let mut best = V::load(values);
-            for action in 1..q {
-                best = V::load(values.add(action * width)).most(best);
-            }
-            let mut weights = [zero; Q];
-            // How many actions are as good as the best, and how many are near enough to have a share.
-            let (mut good, mut near) = (zero, zero);
+        let (has, zero, one) = (chosen.has(), chosen.like(0.0), chosen.like(1.0));
+        let value = |action: usize| has.load(&values[action * width..]);
+        let mut best = value(0);
+        for action in 1..q {
+            best = value(action).most(best);
+        }
+        let mut weights = [zero; Q];
+        // How many actions are as good as the best, and how many are near enough to have a share.
+        let (mut good, mut near) = (zero, zero);
+        for (action, to) in weights.iter_mut().enumerate().take(q) {
+            let behind = value(action).minus(best);
+            near = near.plus(one.keep_if_ge(behind, self.far));
+            *to = one.keep_if_ge(behind, self.tie);
+            good = good.plus(*to);
+        }
+        let mut sum = good;
+        // When it is cold, actions are as good as the best or far behind: no exponential then.
+        if self.is_soft && near.any_above(good) {
+            sum = zero;
             for (action, to) in weights.iter_mut().enumerate().take(q) {
-                let behind = V::load(values.add(action * width)).minus(best);
-                near = near.plus(one.keep_if_ge(behind, self.far));
-                *to = one.keep_if_ge(behind, self.tie);
-                good = good.plus(*to);
+                let behind = value(action).minus(best);
+                *to = exp(behind.times(self.scale));
+                sum = sum.plus(*to);
             }
-            let mut sum = good;
-            // When it is cold, actions are as good as the best or far behind: no exponential then.
-            if self.is_soft && near.any_above(good) {
-                sum = zero;
-                for (action, to) in weights.iter_mut().enumerate().take(q) {
-                    let behind = V::load(values.add(action * width)).minus(best);
-                    *to = exp(behind.times(self.scale));
-                    sum = sum.plus(*to);
-                }
-            }
-            let share = one.over(sum);
-            let step = chosen.times(self.damping);
-            for (action, weight) in weights.iter().enumerate().take(q) {
-                let place = policy.add(action * width);
-                let now = V::load(place);
-                let ahead = weight.times(share).minus(now);
-                let next = step.fma(ahead, now);
-                next.keep_if_ge(next, self.least).store(place);
-            }
+        }
+        let share = one.over(sum);
+        let step = chosen.times(self.damping);
+        for (action, weight) in weights.iter().enumerate().take(q) {
+            let place = &mut policy[action * width..];
+            let now = has.load(place);
+            let ahead = weight.times(share).minus(now);
+            let next = step.fma(ahead, now);
+            next.keep_if_ge(next, self.least).store(place);
         }
     }
 }

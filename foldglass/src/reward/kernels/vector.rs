@@ -1,39 +1,102 @@
 //! Wraps the vectors of f64 that a machine may have behind one trait.
 
+use std::marker::PhantomData;
+
+/// Proof that the machine has the instructions of the vectors `V`: everything that makes a vector takes it,
+/// or takes another vector, and is safe to call.
+pub(crate) struct Has<V>(PhantomData<V>);
+
+impl<V> Clone for Has<V> {
+    #[inline(always)]
+    fn clone(&self) -> Has<V> {
+        *self
+    }
+}
+
+impl<V> Copy for Has<V> {}
+
+impl Has<f64> {
+    /// Every machine has numbers.
+    pub const NUMBERS: Has<f64> = Has(PhantomData);
+}
+
+impl<V: Lane> Has<V> {
+    /// # Safety
+    /// The machine has the instructions of `V`.
+    #[inline(always)]
+    pub unsafe fn assume() -> Has<V> {
+        Has(PhantomData)
+    }
+
+    /// The same number in every lane.
+    #[inline(always)]
+    pub fn splat(self, value: f64) -> V {
+        V::splat(self, value)
+    }
+
+    /// The first `WIDTH` numbers.
+    #[inline(always)]
+    pub fn load(self, from: &[f64]) -> V {
+        // SAFETY: the slice has that many, or taking them panics.
+        unsafe { self.load_at(from[..V::WIDTH].as_ptr()) }
+    }
+
+    /// The first `WIDTH` bytes as numbers.
+    #[inline(always)]
+    pub fn bytes(self, from: &[u8]) -> V {
+        // SAFETY: `Bytes` is `WIDTH` bytes, and the slice has that many, or taking them panics.
+        V::bytes(self, unsafe { &*from[..V::WIDTH].as_ptr().cast() })
+    }
+
+    /// `WIDTH` numbers from a place on.
+    ///
+    /// # Safety
+    /// They lie there, and nothing writes to them meanwhile.
+    #[inline(always)]
+    pub unsafe fn load_at(self, from: *const f64) -> V {
+        // SAFETY: `Array` is `WIDTH` f64 and aligned like one; the caller has them there.
+        V::read(self, unsafe { &*from.cast() })
+    }
+}
+
 /// A vector of f64.
-///
-/// A vector is also the proof that the machine has its instructions: `splat`, `load` and `bytes`,
-/// which make one out of nothing, are unsafe to call without them, and everything that takes a
-/// vector is safe.
 pub(crate) trait Lane: Copy {
+    /// Its `WIDTH` numbers, and as many bytes.
+    type Array;
+    type Bytes;
     /// How many f64 it holds.
     const WIDTH: usize;
     /// How many registers there are for it: 32, 16, or none that are worth counting on.
     const REGISTERS: usize;
 
     /// The same number in every lane.
-    ///
-    /// # Safety
-    /// The machine has the instructions of this vector.
-    unsafe fn splat(value: f64) -> Self;
+    fn splat(has: Has<Self>, value: f64) -> Self;
 
-    /// `WIDTH` numbers, one behind the other.
-    ///
-    /// # Safety
-    /// The machine has the instructions of this vector, and `WIDTH` numbers lie at `from`.
-    unsafe fn load(from: *const f64) -> Self;
+    /// Consecutive numbers.
+    fn read(has: Has<Self>, from: &Self::Array) -> Self;
 
-    /// `WIDTH` bytes as numbers.
-    ///
-    /// # Safety
-    /// The machine has the instructions of this vector, and `WIDTH` bytes lie at `from`.
-    unsafe fn bytes(from: *const u8) -> Self;
+    /// Consecutive bytes as numbers.
+    fn bytes(has: Has<Self>, from: &Self::Bytes) -> Self;
 
-    /// Writes all lanes, one behind the other.
+    /// Writes all lanes, consecutively.
+    fn write(self, to: &mut Self::Array);
+
+    /// Writes all lanes from a place on.
     ///
     /// # Safety
-    /// There is room for `WIDTH` numbers at `to`.
-    unsafe fn store(self, to: *mut f64);
+    /// `WIDTH` numbers lie there, which nothing else reads or writes meanwhile.
+    #[inline(always)]
+    unsafe fn store_at(self, to: *mut f64) {
+        // SAFETY: `Array` is `WIDTH` f64 and aligned like one; the caller has them there.
+        self.write(unsafe { &mut *to.cast() });
+    }
+
+    /// Writes all lanes to the first `WIDTH` numbers.
+    #[inline(always)]
+    fn store(self, to: &mut [f64]) {
+        // SAFETY: the slice has that many, or taking them panics.
+        unsafe { self.store_at(to[..Self::WIDTH].as_mut_ptr()) }
+    }
 
     /// `self * b + c`, rounded once.
     fn fma(self, b: Self, c: Self) -> Self;
@@ -52,8 +115,13 @@ pub(crate) trait Lane: Copy {
     /// The same number in every lane of a vector like this one.
     #[inline(always)]
     fn like(self, value: f64) -> Self {
-        // SAFETY: `self` shows that the machine has the instructions.
-        unsafe { Self::splat(value) }
+        self.has().splat(value)
+    }
+
+    /// A vector is a proof too: only one makes it.
+    #[inline(always)]
+    fn has(self) -> Has<Self> {
+        Has(PhantomData)
     }
 
     /// Zero where below `least`.
@@ -83,37 +151,33 @@ pub(crate) trait Narrow: Lane {
     /// Four rows as four columns.
     fn turned(rows: [Self; 4]) -> [Self; 4];
 
-    /// Numbers from four places.
-    ///
-    /// # Safety
-    /// The machine has the instructions of this vector, and a number lies at each place.
-    unsafe fn gather(from: [*const f64; 4]) -> Self;
+    /// Four numbers.
+    fn of(has: Has<Self>, numbers: [f64; 4]) -> Self;
 }
 
 /// 1.5 * 2^52: added to a number, it leaves the nearest whole number in the lowest bits.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 impl Lane for f64 {
+    type Array = [f64; 1];
+    type Bytes = [u8; 1];
     const WIDTH: usize = 1;
     const REGISTERS: usize = 0;
     #[inline(always)]
-    unsafe fn splat(value: f64) -> f64 {
+    fn splat(_: Has<f64>, value: f64) -> f64 {
         value
     }
     #[inline(always)]
-    unsafe fn load(from: *const f64) -> f64 {
-        // SAFETY: the caller has one number there.
-        unsafe { *from }
+    fn read(_: Has<f64>, &[number]: &[f64; 1]) -> f64 {
+        number
     }
     #[inline(always)]
-    unsafe fn bytes(from: *const u8) -> f64 {
-        // SAFETY: the caller has one byte there.
-        f64::from(unsafe { *from })
+    fn bytes(_: Has<f64>, &[byte]: &[u8; 1]) -> f64 {
+        byte.into()
     }
     #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        // SAFETY: the caller has room for one number there.
-        unsafe { *to = self }
+    fn write(self, to: &mut [f64; 1]) {
+        *to = [self];
     }
     #[inline(always)]
     fn fma(self, b: f64, c: f64) -> f64 {
@@ -165,27 +229,25 @@ impl Portable {
 }
 
 impl Lane for Portable {
+    type Array = [f64; 4];
+    type Bytes = [u8; 4];
     const WIDTH: usize = 4;
     const REGISTERS: usize = 0;
     #[inline(always)]
-    unsafe fn splat(value: f64) -> Portable {
+    fn splat(_: Has<Portable>, value: f64) -> Portable {
         Portable([value; 4])
     }
     #[inline(always)]
-    unsafe fn load(from: *const f64) -> Portable {
-        // SAFETY: the caller has four numbers there; an array of f64 is aligned like an f64.
-        Portable(unsafe { *from.cast() })
+    fn read(_: Has<Portable>, from: &[f64; 4]) -> Portable {
+        Portable(*from)
     }
     #[inline(always)]
-    unsafe fn bytes(from: *const u8) -> Portable {
-        // SAFETY: the caller has four bytes there.
-        let bytes: [u8; 4] = unsafe { *from.cast() };
-        Portable(bytes.map(f64::from))
+    fn bytes(_: Has<Portable>, from: &[u8; 4]) -> Portable {
+        Portable(from.map(f64::from))
     }
     #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        // SAFETY: the caller has room for four numbers there, aligned as in `load`.
-        unsafe { *to.cast() = self.0 }
+    fn write(self, to: &mut [f64; 4]) {
+        *to = self.0;
     }
     #[inline(always)]
     fn fma(self, b: Portable, c: Portable) -> Portable {
@@ -231,22 +293,21 @@ impl Narrow for Portable {
         std::array::from_fn(|column| Portable::lanes(|row| rows[row].0[column]))
     }
     #[inline(always)]
-    unsafe fn gather(from: [*const f64; 4]) -> Portable {
-        // SAFETY: the caller has a number at each.
-        Portable::lanes(|lane| unsafe { *from[lane] })
+    fn of(_: Has<Portable>, numbers: [f64; 4]) -> Portable {
+        Portable(numbers)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lane, Narrow};
+    use super::{Has, Lane, Narrow};
     use std::arch::x86_64::*;
 
-    /// Runs intrinsics in a method that takes or, unsafe to call, makes a vector.
+    /// Runs intrinsics in a method that takes a vector or the proof for one. Pointers that they read or write
+    /// are references to whole arrays.
     macro_rules! intrinsics {
         ($($body:tt)*) => {
-            // SAFETY: the vector taken, or the caller that has one made, shows that the machine
-            // has the instructions.
+            // SAFETY: the vector or the proof shows that the machine has the instructions.
             unsafe { $($body)* }
         };
     }
@@ -266,6 +327,8 @@ mod x86 {
     pub(crate) struct Avx512(__m512d);
 
     impl Lane for Avx512 {
+        type Array = [f64; 8];
+        type Bytes = [u8; 8];
         const WIDTH: usize = 8;
         const REGISTERS: usize = 32;
         methods! {
@@ -277,24 +340,21 @@ mod x86 {
             most(b) = _mm512_max_pd;
         }
         #[inline(always)]
-        unsafe fn splat(value: f64) -> Self {
+        fn splat(_: Has<Self>, value: f64) -> Self {
             intrinsics! { Self(_mm512_set1_pd(value)) }
         }
         #[inline(always)]
-        unsafe fn load(from: *const f64) -> Self {
-            // SAFETY: the caller has the instructions, and eight numbers there.
-            unsafe { Self(_mm512_loadu_pd(from)) }
+        fn read(_: Has<Self>, from: &[f64; 8]) -> Self {
+            intrinsics! { Self(_mm512_loadu_pd(from.as_ptr())) }
         }
         #[inline(always)]
-        unsafe fn bytes(from: *const u8) -> Self {
-            // SAFETY: the caller has the instructions, and eight bytes there.
-            let eight = unsafe { _mm_loadl_epi64(from.cast()) };
-            intrinsics! { Self(_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(eight))) }
+        fn bytes(_: Has<Self>, from: &[u8; 8]) -> Self {
+            let eight = i64::from_ne_bytes(*from);
+            intrinsics! { Self(_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(eight)))) }
         }
         #[inline(always)]
-        unsafe fn store(self, to: *mut f64) {
-            // SAFETY: `self` shows the instructions; the caller has room for eight numbers there.
-            unsafe { _mm512_storeu_pd(to, self.0) }
+        fn write(self, to: &mut [f64; 8]) {
+            intrinsics! { _mm512_storeu_pd(to.as_mut_ptr(), self.0) }
         }
         #[inline(always)]
         fn keep_if_ge(self, a: Self, b: Self) -> Self {
@@ -322,6 +382,8 @@ mod x86 {
     pub(crate) struct Avx2(__m256d);
 
     impl Lane for Avx2 {
+        type Array = [f64; 4];
+        type Bytes = [u8; 4];
         const WIDTH: usize = 4;
         const REGISTERS: usize = 16;
         methods! {
@@ -333,24 +395,21 @@ mod x86 {
             most(b) = _mm256_max_pd;
         }
         #[inline(always)]
-        unsafe fn splat(value: f64) -> Self {
+        fn splat(_: Has<Self>, value: f64) -> Self {
             intrinsics! { Self(_mm256_set1_pd(value)) }
         }
         #[inline(always)]
-        unsafe fn load(from: *const f64) -> Self {
-            // SAFETY: the caller has the instructions, and four numbers there.
-            unsafe { Self(_mm256_loadu_pd(from)) }
+        fn read(_: Has<Self>, from: &[f64; 4]) -> Self {
+            intrinsics! { Self(_mm256_loadu_pd(from.as_ptr())) }
         }
         #[inline(always)]
-        unsafe fn bytes(from: *const u8) -> Self {
-            // SAFETY: the caller has four bytes there, aligned or not.
-            let four = unsafe { from.cast::<i32>().read_unaligned() };
+        fn bytes(_: Has<Self>, from: &[u8; 4]) -> Self {
+            let four = i32::from_ne_bytes(*from);
             intrinsics! { Self(_mm256_cvtepi32_pd(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(four)))) }
         }
         #[inline(always)]
-        unsafe fn store(self, to: *mut f64) {
-            // SAFETY: `self` shows the instructions; the caller has room for four numbers there.
-            unsafe { _mm256_storeu_pd(to, self.0) }
+        fn write(self, to: &mut [f64; 4]) {
+            intrinsics! { _mm256_storeu_pd(to.as_mut_ptr(), self.0) }
         }
         #[inline(always)]
         fn keep_if_ge(self, a: Self, b: Self) -> Self {
@@ -386,9 +445,8 @@ mod x86 {
             }
         }
         #[inline(always)]
-        unsafe fn gather(from: [*const f64; 4]) -> Self {
-            let [a, b, c, d] = from;
-            intrinsics!(Self(_mm256_set_pd(*d, *c, *b, *a)))
+        fn of(_: Has<Self>, [a, b, c, d]: [f64; 4]) -> Self {
+            intrinsics!(Self(_mm256_set_pd(d, c, b, a)))
         }
     }
 }

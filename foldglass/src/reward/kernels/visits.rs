@@ -1,7 +1,7 @@
 //! Sums visits over the states (paper, App. A); see `sums`.
 
 use super::sums::Sums;
-use super::vector::Lane;
+use super::vector::{Has, Lane};
 
 /// Some visits of one vector of lanes: visits(k, entering symbol) = share times weight times the sum over
 /// rows of alpha, for terms k one behind the other.
@@ -25,27 +25,26 @@ pub(super) struct Visit {
 
 impl Sums {
     /// # Safety
-    /// Rows, terms and symbols lie within the buffers, and the machine has the
-    /// instructions.
+    /// Rows, terms and symbols lie within the buffers.
     #[inline(always)]
-    pub(super) unsafe fn visit<V: Lane>(&self, at: Visit) {
+    pub(super) unsafe fn visit<V: Lane>(&self, has: Has<V>, at: Visit) {
         let (row, entering) = (at.row, self.extent.entering);
         for k in 0..at.terms {
             // SAFETY: the caller's.
             unsafe {
                 let alpha = at.alpha.add(k * self.extent.states * row);
-                let mut sum = V::load(alpha);
+                let mut sum = has.load_at(alpha);
                 for r in 1..at.rows {
-                    sum = sum.plus(V::load(alpha.add(r * row)));
+                    sum = sum.plus(has.load_at(alpha.add(r * row)));
                 }
-                let sum = sum.times(V::splat(at.share));
+                let sum = sum.times(has.splat(at.share));
                 for n in 0..entering {
-                    let weighed = sum.times(V::load(at.weights.add(n * row)));
+                    let weighed = sum.times(has.load_at(at.weights.add(n * row)));
                     let place = at.visits.add((k * entering + n) * at.width);
                     if at.add {
-                        weighed.plus(V::load(place)).store(place);
+                        weighed.plus(has.load_at(place)).store_at(place);
                     } else {
-                        weighed.store(place);
+                        weighed.store_at(place);
                     }
                 }
             }
