@@ -5,6 +5,7 @@ pub mod distill;
 pub mod fleet;
 pub mod kept;
 pub mod max_memory;
+pub mod method;
 pub mod table;
 
 use std::time::Duration;
@@ -31,6 +32,11 @@ pub fn count(text: &str) -> Result<u64, String> {
 /// Reads a whole number that may be 0.
 pub fn natural(text: &str) -> Result<u64, String> {
     whole(text).ok_or("a whole number of at least 0 is needed".to_owned())
+}
+
+/// Reads one length.
+pub fn one_length(text: &str) -> Result<usize, String> {
+    positive(text).map_err(|_| "one length is needed, a whole number of at least 1".to_owned())
 }
 
 /// Reads which part of several is to be done.

@@ -10,13 +10,14 @@ mod flags;
 mod output;
 mod program;
 mod settings;
+#[cfg(test)]
+mod spelling;
 mod summary;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use clap::CommandFactory;
 use foldglass::Allowance;
 use foldglass_paper::{claims, reproduce};
 use foldglass_report::{self as report, error, progress};
@@ -101,7 +102,9 @@ fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<
         Command::Reproduce(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Report(args) => output::write(&args.run(settings)?, &invocation, out),
         Command::Claims(args) => output::write(&args.run(settings)?, &invocation, out),
-        Command::Completions(args) => output::write(&args.run(Cli::command()), &invocation, out),
-        Command::Man(args) => output::write(&args.run(Cli::command())?, &invocation, out),
+        Command::Completions(args) => {
+            output::write(&args.run(program::definition()), &invocation, out)
+        }
+        Command::Man(args) => output::write(&args.run(program::definition())?, &invocation, out),
     }
 }

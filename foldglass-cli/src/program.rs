@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use foldglass_study::Fields;
+use foldglass_study::methods::train;
+use foldglass_study::setting::find;
 use foldglass_study::words::full_name;
 use serde_json::Value;
 
@@ -97,7 +99,7 @@ pub enum Command {
     /// Sample codes of the complete parameterisation, windows and tying as penalties
     Family(commands::family::FamilyArgs),
     /// Train fleets of the paper's transformer by REINFORCE: curves, greedy accuracy by length
-    Train(commands::train::TrainArgs),
+    Train(Box<commands::train::TrainArgs>),
     /// Distil codes into networks: how far they agree, after how many steps
     Distill(commands::distill::DistillArgs),
     /// Follow an escape path by networks: barriers of the greedy reward on the lines between them
@@ -130,6 +132,34 @@ pub enum Command {
     Man(commands::shell::ManArgs),
 }
 
+/// Commands that count codes of untied classes: `--tied` is read, to be refused with the reason, and not
+/// offered.
+const UNTIED: [&str; 2] = ["enumerate", "density"];
+
+/// The definition of the command line. Flags of networks without a doc line of their own have that of the
+/// setting they state.
+pub fn definition() -> clap::Command {
+    let documented = |arg: Arg| match find(train::SETTINGS, arg.get_id().as_str()) {
+        Some(setting) if arg.get_help().is_none() => {
+            // The doc line has the default.
+            let takes_values = arg.get_action().takes_values();
+            arg.help(setting.doc).hide_default_value(takes_values)
+        }
+        _ => arg,
+    };
+    let hidden = |arg: Arg| match arg.get_id() == "tied" {
+        true => arg.hide(true),
+        false => arg,
+    };
+    Cli::command().mut_subcommands(|command| {
+        let command = command.mut_args(documented);
+        match UNTIED.contains(&command.get_name()) {
+            true => command.mut_args(hidden),
+            false => command,
+        }
+    })
+}
+
 impl Cli {
     /// Reads the arguments, program name first. None when they only asked for help or the version,
     /// which are then printed.
@@ -138,9 +168,9 @@ impl Cli {
     ) -> Result<Option<(Invocation, Command)>, Error> {
         let args: Vec<OsString> = args.into_iter().collect();
         if args.len() <= 1 {
-            return print(Cli::command().print_help());
+            return print(definition().print_help());
         }
-        let read = Cli::command()
+        let read = definition()
             .try_get_matches_from(args)
             .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
         match read {
@@ -178,7 +208,7 @@ const NO_SETTINGS: [&str; 11] = [
 
 /// The flags of a command by name, numbers as numbers.
 fn typed(command: &str, matches: &ArgMatches) -> Fields {
-    let whole = Cli::command();
+    let whole = definition();
     let own = whole.find_subcommand(command).expect("it was just read");
     let mut fields = Fields::new();
     // By the definition: the matches also have ids of groups of flags, which are no settings.
@@ -239,6 +269,6 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        definition().debug_assert();
     }
 }

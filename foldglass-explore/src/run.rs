@@ -189,7 +189,7 @@ impl Run {
                     "chain",
                     "--kernel",
                     &kernel.to_string(),
-                    "--chains",
+                    "--runs",
                     "1",
                     "--sweeps",
                     sweeps,

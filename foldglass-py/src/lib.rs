@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::evaluate::{Evaluator, Policy, evaluate_batch, rewards_exact};
     #[pymodule_export]
-    use crate::series::Series;
+    use crate::series::{Series, settings};
     #[pymodule_export]
     use crate::stats::convergence;
     #[pymodule_export]

@@ -11,6 +11,7 @@ use foldglass::Allowance;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass_cli::allowance;
 use foldglass_study::method::{Recipe, Settings, Streams, Unit};
+use foldglass_study::setting::kind_of;
 use foldglass_study::{Fields, Registry};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
@@ -26,6 +27,7 @@ use crate::watch::{Watch, watched};
 #[pyclass(module = "foldglass._native")]
 pub struct Series {
     class: foldglass::Class,
+    kind: String,
     recipe: Box<dyn Recipe>,
     units: Vec<Mutex<Box<dyn Unit>>>,
     threads: rayon::ThreadPool,
@@ -33,6 +35,27 @@ pub struct Series {
 
 /// Steps of a unit between two looks at the observer are doubled up to this time.
 const SLICE: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// A setting: name, earlier spellings, default, doc line.
+type Listed = (
+    &'static str,
+    Vec<&'static str>,
+    Option<&'static str>,
+    &'static str,
+);
+
+/// The settings of a kind, as flags and study files have them.
+#[pyfunction]
+pub fn settings(kind: &str) -> PyResult<Vec<Listed>> {
+    let registry = Registry::default();
+    let method = registry
+        .find(kind)
+        .map_err(|e| error::refused(&e.problem))?;
+    let listed = method.settings().iter();
+    Ok(listed
+        .map(|s| (s.name, s.earlier.to_vec(), s.default, s.doc))
+        .collect())
+}
 
 #[pymethods]
 impl Series {
@@ -52,14 +75,15 @@ impl Series {
         states: Option<Vec<Vec<u8>>>,
     ) -> PyResult<Series> {
         let class = class_;
-        let fields: Fields = serde_json::from_str(settings).map_err(error::refused)?;
+        let mut fields: Fields = serde_json::from_str(settings).map_err(error::refused)?;
         let registry = Registry::default();
-        let method = registry
-            .find(kind)
-            .map_err(|e| error::refused(&e.problem))?;
         let base = PathBuf::new();
-        let recipe = method.recipe(&class.class, Settings::new(method.kind(), &fields, &base));
-        let recipe = recipe.map_err(|e| error::refused(&e.problem))?;
+        let planned = kind_of(kind, &mut fields).and_then(|kind| {
+            let method = registry.find(&kind)?;
+            let settings = Settings::new(method, &fields, &base)?;
+            Ok((kind, method.recipe(&class.class, settings)?))
+        });
+        let (kind, recipe) = planned.map_err(|e| error::refused(&e.problem))?;
         let threads = foldglass_study::parallel::threads(threads, usize::MAX);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let threads = threads.map_err(error::refused)?;
@@ -74,6 +98,7 @@ impl Series {
         let units = py.detach(|| begin(&*recipe, streams, states, allowed))?;
         Ok(Series {
             class: class.class.clone(),
+            kind,
             recipe,
             units: units.into_iter().map(Mutex::new).collect(),
             threads,
@@ -83,6 +108,12 @@ impl Series {
     /// All settings, those left out included, as a JSON object.
     fn settings(&self) -> String {
         serde_json::Value::Object(self.recipe.settings()).to_string()
+    }
+
+    /// The kind of the runs, which a rule may name.
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.kind
     }
 
     /// The steps of a run.

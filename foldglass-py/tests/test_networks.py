@@ -6,14 +6,14 @@ import numpy as np
 
 def test_a_fleet_trains_and_its_curves_and_weights_are_read(tmp_path) -> None:
     flags = {"quick": True, "steps": 60, "record_every": 20, "backend": "cpu", "progress": False}
-    fleet = fg.train("z:3", models=2, **flags)
+    fleet = fg.train("z:3", runs=2, **flags)
     assert len(fleet) == 2 and fleet.back_end == "cpu"
     assert {point["step"] for point in fleet.curves.points} == {20, 40, 60}
     weights = fleet.weights(0)
     assert all(np.isfinite(tensor).all() for tensor in weights.values())
     frame = fleet.to_pandas()
     assert frame["seed"].tolist() == [0, 1] and "greedy_1" in frame
-    kept = fg.train("z:3", models=2, out=tmp_path / "run", **flags)
+    kept = fg.train("z:3", runs=2, out=tmp_path / "run", **flags)
     for name, tensor in kept.weights(1).items():
         assert np.array_equal(tensor, fleet.weights(1)[name])
 
@@ -31,6 +31,6 @@ def test_a_code_is_distilled_and_read_back() -> None:
     space = fg.Class(fg.Task("parity", 2))
     code = fg.Code.fold(space)
     small = {"width": 32, "heads": 2, "mlp": 32, "batch": 64, "steps": 600, "every": 50}
-    fleet = fg.distill(code, networks=1, backend="cpu", learning_rate=3e-3, progress=False, **small)
+    fleet = fg.distill(code, runs=1, backend="cpu", learning_rate=3e-3, progress=False, **small)
     back = fg.read_back(fleet.weights_path(0), space, backend="cpu", progress=False)
     assert back.code == code and back.reward == 1

@@ -1,5 +1,6 @@
 """Runs of RLVR and chains: the numbers of the command line, the same bits however they are stopped."""
 
+import inspect
 import multiprocessing
 import pickle
 import time
@@ -14,8 +15,8 @@ FLAGS = {"task": "quasigroup", "lengths": 4, "progress": False}
 
 
 def test_cavi_is_that_of_the_command_line(paper: fg.Class) -> None:
-    runs = fg.cavi(paper, tau=1e-10, iterations=300, runs=11, seed=5, trace_every=100, progress=False)
-    said = fg.answer("cavi", tau=1e-10, iterations=300, runs=11, seed=5, actions=True, **FLAGS)["runs"]
+    runs = fg.cavi(paper, tau=1e-10, iterations=300, runs=11, seed=5, record_every=100, progress=False)
+    said = fg.answer("cavi", tau=1e-10, iterations=300, runs=11, seed=5, keep_code=True, **FLAGS)["runs"]
     assert runs.greedy_exact == [Fraction(run["greedy_exact"]) for run in said]
     assert runs.reward.tolist() == [run["expected_reward"] for run in said]
     assert runs.residual.tolist() == [run["residual"] for run in said]
@@ -28,9 +29,9 @@ def test_cavi_is_that_of_the_command_line(paper: fg.Class) -> None:
 
 
 def test_chains_are_those_of_the_command_line(paper: fg.Class, tmp_path) -> None:
-    chains = fg.chain(paper, tau=0.01, sweeps=40, chains=9, seed=2, keep=("reward", "code"), progress=False)
+    chains = fg.chain(paper, tau=0.01, sweeps=40, runs=9, seed=2, keep_code=True, progress=False)
     record = tmp_path / "record.jsonl"
-    flags = {"tau": 0.01, "sweeps": 40, "chains": 9, "seed": 2, "kernel": "metropolis", "record": record}
+    flags = {"tau": 0.01, "sweeps": 40, "runs": 9, "seed": 2, "kernel": "metropolis", "record": record}
     said = fg.answer("chain", **flags, **FLAGS)["chains"]
     assert chains.exact == [Fraction(chain["reward_exact"]) for chain in said]
     import json
@@ -45,9 +46,9 @@ def test_chains_are_those_of_the_command_line(paper: fg.Class, tmp_path) -> None
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_runs_go_on_to_the_same_bits(paper: fg.Class, threads: int) -> None:
-    settings = {"tau": 1e-3, "runs": 10, "seed": 1, "trace_every": 7, "progress": False}
+    settings = {"tau": 1e-3, "runs": 10, "seed": 1, "record_every": 7, "progress": False}
     whole = fg.cavi(paper, iterations=210, **settings)
-    part = fg.cavi(paper, iterations=70, threads=threads, keep=("policy",), **settings)
+    part = fg.cavi(paper, iterations=70, threads=threads, keep_policy=True, **settings)
     copy = pickle.loads(pickle.dumps(part))
     for begun in (part, copy):
         more = begun.resume(140, progress=False)
@@ -58,7 +59,7 @@ def test_runs_go_on_to_the_same_bits(paper: fg.Class, threads: int) -> None:
         assert np.array_equal(more.policy_trajectory[:, -1], np.stack([p.rows for p in whole.policies]))
     assert part.trace.shape == (10, 10), "what was there stays"
 
-    settings = {"tau": 0.02, "chains": 5, "thin": 5, "keep": ("reward", "code"), "progress": False}
+    settings = {"tau": 0.02, "runs": 5, "record_every": 5, "keep_code": True, "progress": False}
     whole_chain = fg.chain(paper, sweeps=60, **settings)
     more_chain = fg.chain(paper, sweeps=25, threads=threads, **settings).resume(35, progress=False)
     assert np.array_equal(more_chain.reward_numerators, whole_chain.reward_numerators)
@@ -75,11 +76,11 @@ def test_runs_in_parts_are_those_of_one_call(paper: fg.Class) -> None:
 
 def test_starts_priors_ladders_and_stops(paper: fg.Class) -> None:
     fold = fg.Code.fold(paper)
-    chains = fg.chain(paper, tau=0.0, sweeps=50, chains=2, start=fold, progress=False)
+    chains = fg.chain(paper, tau=0.0, sweeps=50, runs=2, start=fold, progress=False)
     assert chains.exact == [1, 1]
-    ladder = fg.chain(paper, ladder=[0, 1e-3, 1e-2], sweeps=30, chains=2, progress=False)
+    ladder = fg.chain(paper, ladder=[0, 1e-3, 1e-2], sweeps=30, runs=2, progress=False)
     assert ladder.reward.shape == (2, 30)
-    stopped = fg.chain(paper, tau=0.0, sweeps=4000, chains=4, stop_when_stationary=20, progress=False)
+    stopped = fg.chain(paper, tau=0.0, sweeps=4000, runs=4, stop_when_stationary=20, progress=False)
     assert stopped.reward.shape[1] < 4000
     assert np.array_equal(stopped.reward[:, -1], stopped.final_reward)
     runs = fg.cavi(paper, tau=1e-10, iterations=9, runs=2, start=fold, progress=False)
@@ -91,7 +92,7 @@ def test_starts_priors_ladders_and_stops(paper: fg.Class) -> None:
     assert early.residual.max() <= 1e-9
     gradient = fg.cavi(paper, tau=0.01, iterations=30, runs=2, rule="gradient", step=5.0, progress=False)
     assert gradient.reward.shape == (2,)
-    sampled = fg.chain(paper, tau=0.05, sweeps=50, chains=2, marginals=True, progress=False)
+    sampled = fg.chain(paper, tau=0.05, sweeps=50, runs=2, keep_marginals=True, progress=False)
     np.testing.assert_allclose(sampled.marginals.sum(axis=1), 1.0)
 
 
@@ -129,7 +130,7 @@ def test_progress_is_told_and_may_stop(paper: fg.Class) -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        fg.chain(paper, tau=1e-3, sweeps=10_000_000, chains=8, progress=stop)
+        fg.chain(paper, tau=1e-3, sweeps=10_000_000, runs=8, progress=stop)
 
 
 def _rewards(seed: int) -> list[float]:
@@ -150,8 +151,40 @@ def test_runs_that_end_as_planned_do_not_go_on(paper: fg.Class) -> None:
     runs = fg.cavi(paper, tau=1e-3, iterations=5, runs=1, quench="2,1e-13", progress=False)
     with pytest.raises(ValueError, match="quench"):
         runs.resume(5)
-    chains = fg.chain(paper, tau=1e-3, sweeps=5, chains=1, marginals=True, progress=False)
+    chains = fg.chain(paper, tau=1e-3, sweeps=5, runs=1, keep_marginals=True, progress=False)
     with pytest.raises(ValueError, match="marginals"):
         chains.resume(5)
     with pytest.raises(ValueError, match="-5"):
         fg.cavi(paper, tau=1e-3, iterations=5, runs=1, progress=False).resume(-5)
+
+
+#: Keywords that are not settings of the method: how many runs, from which streams, and how they are done.
+OURS = {"space", "runs", "seed", "first", "threads", "progress", "on_interrupt"}
+
+
+@pytest.mark.parametrize(("function", "kind", "always"), [(fg.cavi, "cavi", {"keep_code"}), (fg.chain, "chain", set())])
+def test_keywords_are_the_settings_of_studies_and_of_the_command_line(function, kind, always) -> None:
+    # `codes` always has the greedy codes.
+    listed = fg._native.settings(kind)
+    parameters = inspect.signature(function).parameters
+    assert set(parameters) - OURS == {name for name, *_ in listed} - always
+    for name, _, default, _ in listed:
+        stated = parameters[name].default if name in parameters else None
+        assert stated in (None, False) or str(stated) == default or (name, stated) == ("record_every", 1)
+
+
+def test_earlier_spellings_are_accepted_and_mean_the_same(paper: fg.Class) -> None:
+    old = fg.chain(paper, tau=0.1, sweeps=20, chains=2, thin=5, keep=("reward", "code"), marginals=True, progress=False)
+    new = fg.chain(
+        paper, tau=0.1, sweeps=20, runs=2, record_every=5, keep_code=True, keep_marginals=True, progress=False
+    )
+    assert (old.code_trajectory == new.code_trajectory).all() and (old.marginals == new.marginals).all()
+    rules = [{"rule": "gradient", "step": 0.5}, {"rule": "gradient:0.5"}]
+    by_rule = [fg.cavi(paper, tau=0.1, iterations=5, trace_every=1, progress=False, **rule) for rule in rules]
+    assert (by_rule[0].trace == by_rule[1].trace).all()
+    damped = [fg.cavi(paper, tau=0.1, iterations=5, rule=rule, progress=False) for rule in ("damped", "cavi")]
+    assert (damped[0].reward == damped[1].reward).all()
+    with pytest.raises(TypeError, match="one of them"):
+        fg.chain(paper, tau=0.1, runs=1, chains=1)
+    with pytest.raises(ValueError, match="gradient:STEP"):
+        fg.cavi(paper, tau=0.1, rule="adam")

@@ -3,6 +3,8 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
+use terminal_size::{Width, terminal_size_of};
+
 /// How a person sees what is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
@@ -36,19 +38,8 @@ impl Screen {
 /// Fewer columns are no width that a terminal is used at.
 const LEAST: usize = 20;
 
-#[cfg(unix)]
 fn columns() -> Option<usize> {
-    // SAFETY: writes nothing but `size`, which is plain numbers.
-    let columns = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        let known = libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) == 0;
-        known.then_some(usize::from(size.ws_col))
-    };
-    columns.filter(|&columns| columns >= LEAST)
-}
-
-#[cfg(not(unix))]
-fn columns() -> Option<usize> {
-    let columns = env::var("COLUMNS").ok()?.parse().ok()?;
+    let (Width(columns), _) = terminal_size_of(io::stdout())?;
+    let columns = usize::from(columns);
     (columns >= LEAST).then_some(columns)
 }

@@ -5,16 +5,13 @@
 //! nothing of what they do.
 
 use std::ops::Range;
-use std::path::Path;
 
 use foldglass::support::watch::Stop;
 use foldglass::{Allowance, Class, Code, Policy};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use thiserror::Error;
 
-use crate::files::plain;
+pub use crate::setting::{Accepts, Setting, SettingError, Settings};
 
 /// Settings or results by their keys.
 pub type Fields = Map<String, Value>;
@@ -29,6 +26,9 @@ pub trait Method: Send + Sync {
 
     /// The result that summaries are made of, and its exact form where it has one.
     fn headline(&self) -> Headline;
+
+    /// Its settings: what flags, study files, Python and JSON are made of.
+    fn settings(&self) -> &'static [Setting];
 
     /// Reads the settings of one point (every parameter has one value) for a class.
     fn recipe(
@@ -122,116 +122,6 @@ pub trait Unit: Send {
     /// The policy that each run is at; empty where runs have none.
     fn policies(&mut self) -> Vec<Policy> {
         Vec::new()
-    }
-}
-
-/// A setting that cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{problem}")]
-pub struct SettingError {
-    /// The key at fault.
-    pub key: String,
-    /// What is wrong with it, the key and its value included.
-    pub problem: String,
-}
-
-impl SettingError {
-    /// A key whose value is not what is needed.
-    pub fn needs(key: &str, value: impl std::fmt::Display, needed: &str) -> SettingError {
-        SettingError {
-            key: key.to_owned(),
-            problem: format!("{key} = {value}: {needed} is needed"),
-        }
-    }
-}
-
-/// The settings that a method reads key by key; keys that nobody asked for are refused.
-pub struct Settings<'a> {
-    kind: &'static str,
-    fields: &'a Fields,
-    base: &'a Path,
-    known: Vec<&'static str>,
-}
-
-impl<'a> Settings<'a> {
-    /// Those of a kind; files they name are found from `base`.
-    pub fn new(kind: &'static str, fields: &'a Fields, base: &'a Path) -> Settings<'a> {
-        Settings {
-            kind,
-            fields,
-            base,
-            known: Vec::new(),
-        }
-    }
-
-    /// Where files are found from.
-    pub fn base(&self) -> &'a Path {
-        self.base
-    }
-
-    /// The value of a key, if it is given.
-    pub fn get<T: DeserializeOwned>(
-        &mut self,
-        key: &'static str,
-    ) -> Result<Option<T>, SettingError> {
-        if !self.known.contains(&key) {
-            self.known.push(key);
-        }
-        let Some(value) = self.fields.get(key) else {
-            return Ok(None);
-        };
-        let read = serde_json::from_value(value.clone());
-        read.map(Some).map_err(|error| SettingError {
-            key: key.to_owned(),
-            problem: format!("{key} = {}: {}", shown(value), plain(&error)),
-        })
-    }
-
-    /// The value of a key, or another.
-    pub fn or<T: DeserializeOwned>(
-        &mut self,
-        key: &'static str,
-        default: T,
-    ) -> Result<T, SettingError> {
-        Ok(self.get(key)?.unwrap_or(default))
-    }
-
-    /// The value of a key that must be given.
-    pub fn need<T: DeserializeOwned>(&mut self, key: &'static str) -> Result<T, SettingError> {
-        self.get(key)?.ok_or_else(|| SettingError {
-            key: key.to_owned(),
-            problem: format!("the key `{key}` is missing"),
-        })
-    }
-
-    /// The value of a key, if `met` by it.
-    pub fn check(
-        &self,
-        met: bool,
-        key: &str,
-        value: impl std::fmt::Display,
-        needed: &str,
-    ) -> Result<(), SettingError> {
-        if met {
-            return Ok(());
-        }
-        Err(SettingError::needs(key, value, needed))
-    }
-
-    /// Refuses keys that nobody asked for.
-    pub fn finish(self) -> Result<(), SettingError> {
-        let foreign = self
-            .fields
-            .keys()
-            .find(|key| !self.known.contains(&&key[..]));
-        let Some(key) = foreign else {
-            return Ok(());
-        };
-        let (kind, own) = (self.kind, self.known.join(", "));
-        Err(SettingError {
-            key: key.clone(),
-            problem: format!("`{key}` is no key of kind \"{kind}\", whose own are {own}"),
-        })
     }
 }
 

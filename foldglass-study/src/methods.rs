@@ -1,10 +1,10 @@
 //! Implements the methods that studies know from the start.
 
-mod cavi;
-mod chain;
+pub mod cavi;
+pub mod chain;
 mod pure_state;
 #[cfg(feature = "networks")]
-mod train;
+pub mod train;
 mod walk;
 
 pub use cavi::Cavi;

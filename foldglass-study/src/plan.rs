@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::error::Error;
 use crate::hash::{digest, fnv};
 use crate::manifest::{Index, Key, Manifest};
-use crate::method::{Fields, Outcome, Recipe, Registry, Settings, Streams};
+use crate::method::{Fields, Outcome, Recipe, Registry, SettingError, Settings, Streams};
 use crate::record::Record;
 use crate::spec::{Parameters, Problem, Study, Table};
 use crate::words::ClassWords;
@@ -131,6 +131,7 @@ impl Plan {
             }
             None => refuse(study.explain(&problem)),
         };
+        let recorded = study.in_recorded_spelling(registry).map_err(explain)?;
         let pairs = study.pairs();
         let mut classes: Vec<Option<(ClassSpec, Class)>> = vec![None; study.classes.len()];
         for &(n, _) in &pairs {
@@ -143,7 +144,8 @@ impl Plan {
         for &(class, dynamics) in &pairs {
             let (spec, laid) = classes[class].clone().expect("laid out above");
             let planning = Planning {
-                study,
+                study: &recorded,
+                typed: study,
                 registry,
                 base,
                 allowance,
@@ -157,11 +159,11 @@ impl Plan {
         let recipes = pairs
             .iter()
             .zip(&series)
-            .map(|(&(_, dynamics), series)| recipe(study, dynamics, series))
+            .map(|(&(_, dynamics), series)| recipe(&recorded, dynamics, series))
             .collect();
         Ok(Plan {
-            index: Index::new(study),
-            manifest: Manifest::new(study.clone(), recipes),
+            index: Index::new(&recorded),
+            manifest: Manifest::new(recorded, recipes),
             series,
         })
     }
@@ -293,7 +295,10 @@ fn misfit(table: Table, words: &ClassWords, error: &SpecError) -> Problem {
 
 /// What a series is planned from.
 struct Planning<'a> {
+    /// The study in the spelling of records.
     study: &'a Study,
+    /// The same as it was typed, for messages.
+    typed: &'a Study,
     registry: &'a Registry,
     base: &'a Path,
     allowance: Allowance,
@@ -309,13 +314,18 @@ impl Planning<'_> {
     ) -> Result<Series, Problem> {
         let dynamics = &self.study.dynamics[number];
         let table = Table::Dynamics(number);
-        let refuse = |error| Problem::of(table, error);
-        let method = self.registry.find(&dynamics.kind).map_err(refuse)?;
+        let method = self.registry.find(&dynamics.kind);
+        let method = method.map_err(|error| Problem::of(table, error))?;
+        let refuse = |error: SettingError| {
+            let dynamics = &self.typed.dynamics[number];
+            let typed = dynamics.typed(method.settings(), &error.key).to_owned();
+            Problem::of(table, error.typed(&typed))
+        };
         let mut points = Vec::new();
         for parameters in dynamics.points() {
             let mut fields: Fields = dynamics.settings.clone();
             fields.extend(parameters.fields());
-            let settings = Settings::new(method.kind(), &fields, self.base);
+            let settings = Settings::new(method, &fields, self.base).map_err(refuse)?;
             let recipe = method.recipe(&laid, settings).map_err(refuse)?;
             let together = recipe.together();
             let what = format!("a unit of {together} runs on {} cells", laid.cells());

@@ -6,7 +6,7 @@
 mod lines;
 mod read;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use foldglass::ClassSpec;
@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::files::Input;
-use crate::method::{Fields, SettingError, number_name, shown};
+use crate::method::{Fields, Registry, Setting, SettingError, number_name, shown};
+use crate::setting::find;
 use crate::words::{ClassWords, is_plain};
 pub(crate) use lines::{Lines, Table};
 
@@ -336,6 +337,20 @@ impl Study {
         Ok(())
     }
 
+    /// The study with keys in the spelling of records: two spellings of a study are one, and directories
+    /// of before stay what they are.
+    pub(crate) fn in_recorded_spelling(&self, registry: &Registry) -> Result<Study, Problem> {
+        let mut study = self.clone();
+        for (n, dynamics) in study.dynamics.iter_mut().enumerate() {
+            // An unknown kind is refused where its runs are planned.
+            if let Ok(method) = registry.find(&dynamics.kind) {
+                let respelled = dynamics.respell(method.settings());
+                respelled.map_err(|error| Problem::of(Table::Dynamics(n), error))?;
+            }
+        }
+        Ok(study)
+    }
+
     /// The classes of a dynamics, by number.
     pub fn classes_of(&self, dynamics: &Dynamics) -> impl Iterator<Item = usize> {
         let chosen = |class: &StudyClass| {
@@ -362,6 +377,47 @@ impl Study {
 }
 
 impl Dynamics {
+    /// Spells its keys as records do; one setting under two spellings is refused.
+    fn respell(&mut self, table: &'static [Setting]) -> Result<(), SettingError> {
+        let recorded = |key: &str| {
+            find(table, key)
+                .map(Setting::recorded)
+                .unwrap_or(key)
+                .to_owned()
+        };
+        let mut seen: HashMap<String, String> = HashMap::new();
+        let mut spell = |key: &str| {
+            let recorded = recorded(key);
+            match seen.insert(recorded.clone(), key.to_owned()) {
+                Some(other) if other != key => {
+                    let problem =
+                        format!("`{key}` and `{other}` are one setting: leave one of them out");
+                    Err(SettingError::of(key, problem))
+                }
+                _ => Ok(recorded),
+            }
+        };
+        let settings = std::mem::take(&mut self.settings);
+        for (key, value) in settings {
+            self.settings.insert(spell(&key)?, value);
+        }
+        for axis in &mut self.axes {
+            axis.name = spell(&axis.name)?;
+        }
+        Ok(())
+    }
+
+    /// The spelling under which a setting is stated here, of a key in any.
+    pub(crate) fn typed<'a>(&'a self, table: &'static [Setting], key: &'a str) -> &'a str {
+        let Some(setting) = find(table, key) else {
+            return key;
+        };
+        let keys = self.settings.keys();
+        let mut keys = keys.chain(self.axes.iter().map(|axis| &axis.name));
+        let typed = keys.find(|typed| setting.spellings().any(|s| s == *typed));
+        typed.map_or(setting.name, String::as_str)
+    }
+
     /// Its points: every combination of the values of its axes, the last axis fastest.
     pub fn points(&self) -> Vec<Parameters> {
         let mut points = vec![Parameters(Vec::new())];

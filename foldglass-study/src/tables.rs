@@ -1,12 +1,11 @@
 //! Finds the codes and policies that files hold, whatever else they hold, with their classes.
 //!
-//! A code stands as `actions`, or as `greedy` in what `cavi --json --actions` prints; a policy as
+//! A code stands as `actions`, or as `greedy` in what `cavi --json --keep-code` prints; a policy as
 //! `rows`. Around it may be a `class` (the object of [`ClassSpec`]), and lists: `codes`, `chains`,
 //! `runs`, `verdicts`, `leaves`, `policies`, a record's `result`. A file may hold several values, one
 //! after the other, as JSON Lines do.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use foldglass::model::class::ClassSpec;
 use foldglass::{Class, Code, Policy};
@@ -26,16 +25,14 @@ pub struct Source {
     pub number: Option<usize>,
 }
 
-impl FromStr for Source {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Source, std::convert::Infallible> {
+impl From<&str> for Source {
+    fn from(text: &str) -> Source {
         let numbered = text.rsplit_once('#').and_then(|(path, number)| {
             let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
             let number = digits.then(|| number.parse().ok()).flatten()?;
             Some((path, number))
         });
-        Ok(match numbered {
+        match numbered {
             // A file whose own name ends so is that file.
             Some((path, number)) if !Path::new(text).exists() => Source {
                 path: path.into(),
@@ -45,7 +42,7 @@ impl FromStr for Source {
                 path: text.into(),
                 number: None,
             },
-        })
+        }
     }
 }
 
@@ -159,7 +156,7 @@ impl Kind {
         match self {
             Kind::Code => {
                 "a file of codes ({\"format\":\"foldglass-code/1\",\"class\":{..},\"actions\":[..]}, \
-                 {\"actions\":[..]}, {\"codes\":[..]}, what `chain --json`, `cavi --json --actions` \
+                 {\"actions\":[..]}, {\"codes\":[..]}, what `chain --json`, `cavi --json --keep-code` \
                  or `certify --out` writes, records that keep codes, or lines of these)"
             }
             Kind::Policy => {
@@ -232,7 +229,7 @@ impl Tables {
         }
         if found.is_empty() {
             return Err(refuse(match kind {
-                Kind::Code => "it holds no code (`cavi --json` has codes with --actions, the \
+                Kind::Code => "it holds no code (`cavi --json` has codes with --keep-code, the \
                                records of a study with keep_code = true)"
                     .to_owned(),
                 Kind::Policy => "it holds no policy (the records of a study have some with \
@@ -547,7 +544,7 @@ mod tests {
         assert_eq!(second.as_codes(&class()).unwrap()[0].actions()[0], 1);
         let problem = tables(two, Some(2)).unwrap_err().to_string();
         assert!(problem.contains("#0 to #1"), "{problem}");
-        let source: Source = "no-such-file.json#3".parse().unwrap();
+        let source = Source::from("no-such-file.json#3");
         assert_eq!(
             (source.path, source.number),
             ("no-such-file.json".into(), Some(3))
@@ -557,7 +554,7 @@ mod tests {
     #[test]
     fn what_holds_no_code_is_refused_with_the_reason() {
         for (text, said) in [
-            ("{\"runs\":[{\"greedy_reward\":1}]}", "--actions"),
+            ("{\"runs\":[{\"greedy_reward\":1}]}", "--keep-code"),
             ("[1]", "it is a list"),
             (
                 "{\"format\":\"foldglass-code/9\",\"actions\":[]}",

@@ -297,8 +297,8 @@ pub fn of_setting(error: &SettingsError) -> &'static [&'static str] {
     };
     match what {
         "batch" => &["batch"],
-        "cap" => &["cap"],
-        "lengths" => &["lengths", "start"],
+        "cap" => &["longest"],
+        "lengths" => &["lengths", "start-length"],
         "length weights" => &["length-weights"],
         "gate period" => &["gate-every"],
         "gate samples" => &["gate-samples"],

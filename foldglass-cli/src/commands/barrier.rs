@@ -41,13 +41,14 @@ pub struct BarrierArgs {
     #[arg(long, value_name = "N", default_value = "65", value_parser = several)]
     #[arg(allow_negative_numbers = true)]
     points: usize,
-    /// Changes that a chain proposes at most [default: 40000 a cell]
-    #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    proposals: Option<u64>,
-    /// Chains that are tried, of seeds --seed, --seed + 1, .., until one arrives
-    #[arg(long, value_name = "N", default_value = "20", value_parser = count)]
+    /// The most changes that a chain proposes [default: 40000 per cell]
+    #[arg(long, alias = "proposals", value_name = "N", value_parser = count)]
     #[arg(allow_negative_numbers = true)]
-    chains: u64,
+    max_proposals: Option<u64>,
+    /// The most chains that are tried, of seeds --seed, --seed + 1, .., until one arrives
+    #[arg(long, alias = "chains", value_name = "N", default_value = "20", value_parser = count)]
+    #[arg(allow_negative_numbers = true)]
+    max_chains: u64,
     #[command(flatten)]
     kept: KeptArgs,
     #[command(flatten)]
@@ -153,9 +154,9 @@ impl BarrierArgs {
         first: u64,
         observer: &Terminal,
     ) -> Result<(u64, EscapePath), Error> {
-        let most = self.proposals.unwrap_or(40_000 * class.cells() as u64);
+        let most = self.max_proposals.unwrap_or(40_000 * class.cells() as u64);
         let mut late = None;
-        for number in 0..self.chains {
+        for number in 0..self.max_chains {
             let seed = first.wrapping_add(number);
             match EscapePath::new(class, self.tau, seed, most, observer) {
                 Ok(path) => return Ok((seed, path)),
@@ -169,8 +170,8 @@ impl BarrierArgs {
         }
         let late = late.expect("at least one chain was tried");
         Err(Error::Failed(format!(
-            "none of {} chains reached reward 1; {late}: more --proposals or --chains may",
-            self.chains
+            "none of {} chains reached reward 1; {late}: more --max-proposals or --max-chains may",
+            self.max_chains
         )))
     }
 }

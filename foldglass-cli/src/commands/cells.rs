@@ -20,7 +20,7 @@ pub struct CellsArgs {
     #[command(flatten)]
     class: ClassArgs,
     /// Print every cell, one a line, in place of the summary
-    #[arg(long)]
+    #[arg(short, long)]
     list: bool,
 }
 

@@ -33,22 +33,22 @@ const SMALL: u64 = 1000;
 /// The flags of `certify`.
 #[derive(Debug, Args)]
 pub struct CertifyArgs {
-    /// Code files, or any that hold codes: what `chain --json`, `cavi --json --actions` or
+    /// Code files, or any that hold codes: what `chain --json`, `cavi --json --keep-code` or
     /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;
     /// bare {"actions":[..]} need the class flags; may be repeated. Of a policy it is the greedy code,
     /// with ties drawn from the run's stream, that is certified
     #[arg(short, long, value_name = "FILE", required = true)]
     code: Vec<Source>,
-    /// The most codes of a shelf to search
-    #[arg(long, value_name = "N", default_value = "100000", value_parser = cap)]
+    /// The most codes that the search of a shelf, or of a barrier, visits
+    #[arg(long, alias = "cap", value_name = "N", default_value = "100000", value_parser = max_codes)]
     #[arg(allow_negative_numbers = true)]
-    cap: usize,
+    max_codes: usize,
     /// Also say how far reward must fall below the shelf before a higher reward can be reached: exact
-    /// where a flood of up to --cap codes ends, an upper bound with its path where it does not
+    /// where a flood of up to --max-codes codes ends, an upper bound with its path where it does not
     #[arg(long)]
     barrier: bool,
     /// Print a row for every code, not for the first 20 alone
-    #[arg(long)]
+    #[arg(short, long)]
     list: bool,
     /// Write the verdicts, with all that `check` needs, to this file
     #[arg(short, long, value_name = "FILE")]
@@ -57,7 +57,7 @@ pub struct CertifyArgs {
     class: ClassArgs,
 }
 
-fn cap(text: &str) -> Result<usize, String> {
+fn max_codes(text: &str) -> Result<usize, String> {
     let most = u32::MAX as usize;
     let number = positive(text).ok().filter(|&n| n <= most);
     number.ok_or(format!("a whole number from 1 to {most} is needed"))
@@ -80,9 +80,9 @@ impl CertifyArgs {
             mut origins,
         } = self.codes()?;
         let allowance = self.class.allowance();
-        shelf::check_cap(self.cap, allowance)?;
+        shelf::check_cap(self.max_codes, allowance)?;
         if self.barrier {
-            barrier::check_cap(self.cap, allowance)?;
+            barrier::check_cap(self.max_codes, allowance)?;
         }
         let what = format!("searching shelves of {} cells", class.cells());
         let asked = threads(settings.threads, usize::MAX);
@@ -102,7 +102,7 @@ impl CertifyArgs {
                 None if interrupted() && codes.len() > 1 => None,
                 None => {
                     observer.stage(format!("code {number} of {}", codes.len()));
-                    search(&mut workers, start, self.cap, &observer)
+                    search(&mut workers, start, self.max_codes, &observer)
                 }
             };
             let Some(mut found) = found else {
@@ -110,7 +110,7 @@ impl CertifyArgs {
             };
             if self.barrier {
                 observer.stage(format!("barrier of code {number} of {}", codes.len()));
-                found.find_way_out(&mut workers, self.cap, &observer);
+                found.find_way_out(&mut workers, self.max_codes, &observer);
                 found.stopped |= interrupted();
             }
             if let Some(out) = &mut out {
@@ -176,7 +176,7 @@ impl CertifyArgs {
         let each = self.class.allowance().shared(threads);
         let job = |number: usize| -> Result<_, Error> {
             let mut workers = Workers::new(class, 1, each)?;
-            let mut search = Search::new(&mut workers, codes[number].clone(), self.cap);
+            let mut search = Search::new(&mut workers, codes[number].clone(), self.max_codes);
             let watch = Small {
                 terminal: observer,
                 done: number as u64,

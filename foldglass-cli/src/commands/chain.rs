@@ -9,22 +9,23 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::dynamics::chain::{Kernel, Order};
-use foldglass::dynamics::schedule::Schedule;
+use foldglass::dynamics::chain::Order;
 use foldglass::model::policy::PolicyForm;
 use foldglass::support::stats::Summary;
 use foldglass::{Class, ClassSpec, Policy};
-use foldglass_study::method::{put, put_some};
+use foldglass_study::method::{Setting, put};
+use foldglass_study::setting::find;
 use foldglass_study::tables::Source;
 use foldglass_study::{Fields, Record};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::series::{self, Lines, Reported, Series, real, reported, text};
+use super::series::{self, Lines, Reported, Series, real, record_every, reported, text};
 use crate::cli::Settings;
 use crate::error::Error;
+use crate::flags::method::{MethodArgs, MethodFlags};
 use crate::flags::table::one_code;
-use crate::flags::{ClassArgs, count, temperature};
+use crate::flags::{ClassArgs, count};
 use crate::output::Report;
 use crate::progress::say;
 use crate::report::{Cell, Format, Table};
@@ -34,35 +35,16 @@ use convergence::{Convergence, Memory, spacing};
 /// The flags of `chain`.
 #[derive(Debug, Args)]
 pub struct ChainArgs {
-    /// How a cell is resampled: metropolis (a proposal uniform over all actions) or heat-bath (a
-    /// draw from the conditional)
-    #[arg(short, long, value_name = "KERNEL")]
-    kernel: Kernel,
     #[command(flatten)]
-    heat: HeatArgs,
-    /// Sweeps of each chain
-    #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    sweeps: u64,
+    method: MethodArgs<MonteCarlo>,
     /// Independent chains
-    #[arg(short = 'r', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
-    chains: u64,
-    /// A sweep's order: step (random steps, each as a block), forward (first step to last) or cell
-    /// (a random permutation of the cells) [default: step; cell under --tied and where step blocks
-    /// are not exact]
-    #[arg(long, value_name = "ORDER")]
-    order: Option<Order>,
-    /// Start from this code in place of random ones: a code file, FILE#N for one of several, - for
-    /// stdin
-    #[arg(long, value_name = "FILE", conflicts_with = "ladder")]
-    start: Option<Source>,
-    /// Write J after every sweep to this file as JSON Lines, a chain a line: {"chain":..,
+    #[arg(short, long, alias = "chains", value_name = "N", default_value = "1", value_parser = count)]
+    #[arg(allow_negative_numbers = true)]
+    runs: u64,
+    /// Write J after every sweep to this file as JSON Lines, one line per chain: {"chain":..,
     /// "denominator":"..","rewards":["..",..]}, the rewards as numerators (of a ladder, the coldest)
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Record every N-th sweep only
-    #[arg(long, value_name = "N", default_value = "1", value_parser = count, requires = "record")]
-    #[arg(allow_negative_numbers = true)]
-    record_every: u64,
     /// Write how often each cell had each action, over the second half of the sweeps of all chains,
     /// to this file, as a policy
     #[arg(long, value_name = "FILE")]
@@ -71,65 +53,47 @@ pub struct ChainArgs {
     class: ClassArgs,
 }
 
-/// Exactly one of them says how hot the chains are.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-struct HeatArgs {
-    /// The temperature, at least 0; at 0 no loss is accepted
-    #[arg(short, long, value_name = "TAU", value_parser = temperature, allow_hyphen_values = true)]
-    tau: Option<f64>,
-    /// Another temperature each sweep: geometric:FROM,TO,SWEEPS or linear:FROM,TO,SWEEPS, then TO
-    #[arg(long, value_name = "SCHEDULE", allow_hyphen_values = true)]
-    anneal: Option<Schedule>,
-    /// Parallel tempering: each chain a ladder of temperatures, the coldest first, that replicas
-    /// swap; what is reported is the coldest
-    #[arg(long, value_name = "T1,T2,..", value_parser = ladder, allow_hyphen_values = true)]
-    ladder: Option<Ladder>,
-}
-
-/// What `--ladder` holds.
+/// Kind `chain`.
 #[derive(Debug, Clone)]
-struct Ladder(Vec<f64>);
+struct MonteCarlo;
 
-fn ladder(text: &str) -> Result<Ladder, String> {
-    let rungs: Result<Vec<f64>, String> = text.split(',').map(temperature).collect();
-    match rungs {
-        Ok(rungs) if rungs.is_sorted() => Ok(Ladder(rungs)),
-        _ => Err("write temperatures of at least 0, the coldest first, such as 0,1e-3,1e-2".into()),
-    }
+impl MethodFlags for MonteCarlo {
+    const SETTINGS: &'static [Setting] = foldglass_study::methods::chain::SETTINGS;
+    // Codes are always reported, marginals by `--marginals FILE`; the others make chains of several
+    // lengths, whose draws are not compared.
+    const WITHOUT: &'static [&'static str] = &[
+        "keep_code",
+        "keep_marginals",
+        "stop_when_stationary",
+        "stop_at_optimum",
+        "checkpoints",
+    ];
+    const EARLIER: &'static [(&'static str, &'static str)] = &[];
 }
 
 impl ChainArgs {
     /// Runs the chains.
     pub fn run(&self, settings: &Settings) -> Result<Sampled, Error> {
-        let mut fields = self.fields();
+        let mut fields = self.method.fields();
+        let every = self.spacing(&mut fields)?;
         // Made before the long part, so that a wrong path is known at once.
         let record = self.record.as_deref().map(Lines::create).transpose()?;
         let marginals = self.marginals.as_deref().map(Lines::create).transpose()?;
-        let class = match &self.start {
+        let class = match self.method.text("start").map(Source::from) {
             None => self.class.class()?,
             Some(source) => {
-                let (class, code) = one_code(source, &self.class)?;
+                let (class, code) = one_code(&source, &self.class)?;
                 put(&mut fields, "start", json!({ "actions": code.actions() }));
                 class
             }
         };
         self.explain_order(&class);
-        let flag = |key: &str| format!("--{}", key.replace('_', "-"));
-        let series = series::run(
-            "chain",
-            fields,
-            self.chains,
-            &class,
-            &self.class,
-            settings,
-            flag,
-        );
+        let series = series::run("chain", fields, self.runs, &class, &self.class, settings);
         let series = series.map_err(series::without_place)?;
-        let found = Convergence::of(&series, self.spacing());
+        let found = Convergence::of(&series, every);
         let (convergence, memories) = found.unzip();
         if let Some(file) = record {
-            self.write_record(file, &series)?;
+            write_record(file, &series, every)?;
         }
         if let Some(file) = marginals {
             write_marginals(file, &class, &series)?;
@@ -145,52 +109,51 @@ impl ChainArgs {
         })
     }
 
-    fn fields(&self) -> Fields {
-        let mut fields = Fields::new();
-        put(&mut fields, "kernel", self.kernel);
-        put_some(&mut fields, "order", self.order);
-        put_some(&mut fields, "tau", self.heat.tau);
-        put_some(&mut fields, "anneal", self.heat.anneal);
-        let ladder = self.heat.ladder.as_ref().map(|ladder| &ladder.0);
-        put_some(&mut fields, "ladder", ladder);
-        put(&mut fields, "sweeps", self.sweeps);
-        // While temperatures change, no draw is like another: nothing is made of them.
-        let traced = self.record.is_some() || self.heat.anneal.is_none();
-        put_some(&mut fields, "trace_every", traced.then(|| self.spacing()));
-        put(&mut fields, "keep_marginals", self.marginals.is_some());
-        put(&mut fields, "keep_code", true);
-        fields
-    }
-
-    /// Every how many sweeps J is kept.
-    fn spacing(&self) -> u64 {
-        match self.record {
-            Some(_) => self.record_every,
-            None => spacing(self.sweeps, self.chains, self.class.allowance().0),
+    /// Puts among the settings what is kept, and gives every how many sweeps J is.
+    fn spacing(&self, fields: &mut Fields) -> Result<u64, Error> {
+        put(fields, "keep_marginals", self.marginals.is_some());
+        put(fields, "keep_code", true);
+        let recorded = record_every(fields, self.record.is_some())?;
+        if self.record.is_some() {
+            return Ok(recorded);
         }
+        let sweeps = find(MonteCarlo::SETTINGS, "sweeps");
+        let default = sweeps.and_then(|setting| setting.default?.parse().ok());
+        let sweeps = fields.get("sweeps").map_or(default, Value::as_u64);
+        let every = spacing(
+            sweeps.unwrap_or(1).max(1),
+            self.runs,
+            self.class.allowance().0,
+        );
+        // While temperatures change, no draw is like another: nothing is made of them.
+        if !self.method.is_given("anneal") {
+            put(fields, "record_every", every);
+        }
+        Ok(every)
     }
 
     /// Says when the order is not the usual one, and why.
     fn explain_order(&self, class: &Class) {
-        if self.order.is_none() && Order::of(class) == Order::Cell && !class.shape().tied {
+        if !self.method.is_given("order") && Order::of(class) == Order::Cell && !class.shape().tied
+        {
             say(
                 "step blocks are not exact at this length (rewards are finer than 52 bits): \
                  sweeps go by cells, as with --order cell",
             );
         }
     }
+}
 
-    fn write_record(&self, file: Lines, series: &Series) -> Result<(), Error> {
-        let line = |record: &Record| {
-            json!({
-                "chain": record.run,
-                "every": self.record_every,
-                "denominator": record.result.get("denominator"),
-                "rewards": record.result.get("trace"),
-            })
-        };
-        file.write(series.records.iter().map(line))
-    }
+fn write_record(file: Lines, series: &Series, every: u64) -> Result<(), Error> {
+    let line = |record: &Record| {
+        json!({
+            "chain": record.run,
+            "every": every,
+            "denominator": record.result.get("denominator"),
+            "rewards": record.result.get("trace"),
+        })
+    };
+    file.write(series.records.iter().map(line))
 }
 
 /// Writes the share of each action at each cell, over all chains, as a policy.

@@ -25,8 +25,8 @@ pub struct CollectArgs {
     directories: Vec<PathBuf>,
     /// The table: NAME.jsonl, NAME.csv, NAME.parquet, or NAME for all three [default: table in the
     /// first DIR]
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, alias = "out", short_alias = 'o', value_name = "FILE")]
+    table: Option<PathBuf>,
     /// Make the table of the finished runs although some are missing
     #[arg(long)]
     partial: bool,
@@ -65,7 +65,7 @@ impl CollectArgs {
 
     /// Puts the shards of an enumeration together.
     fn census(&self, settings: &Settings) -> Result<Merged, Error> {
-        if self.out.is_some() || self.partial {
+        if self.table.is_some() || self.partial {
             return Err(Error::Usage(
                 "--out and --partial are for studies: an enumeration is printed, and only whole"
                     .to_owned(),
@@ -86,7 +86,7 @@ impl CollectArgs {
     /// The files to write.
     fn tables(&self) -> Result<Vec<(Form, PathBuf)>, Error> {
         let default = || self.directories[0].join("table");
-        let out = self.out.clone().unwrap_or_else(default);
+        let out = self.table.clone().unwrap_or_else(default);
         match out.extension().and_then(|end| end.to_str()) {
             Some(end) => {
                 let form = names::find(&Form::NAMES, end).map_err(|error| {

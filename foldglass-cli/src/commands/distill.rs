@@ -39,12 +39,12 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 pub struct DistillArgs {
     /// Networks, each with a random code of the class as its teacher; their seeds are --seed,
     /// --seed + 1, ..
-    #[arg(long, value_name = "N", default_value = "3", value_parser = count)]
-    #[arg(allow_negative_numbers = true)]
-    networks: u64,
+    #[arg(short, long, alias = "networks", value_name = "N", default_value = "3")]
+    #[arg(value_parser = count, allow_negative_numbers = true)]
+    runs: u64,
     /// The teacher of all networks, in place of random codes: a code file, FILE#N for one of
     /// several, - for stdin
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     code: Option<Source>,
     /// A network is done when it emits at least this share of its code's tokens
     #[arg(long, value_name = "SHARE", default_value = "0.999", value_parser = share)]
@@ -142,12 +142,12 @@ impl DistillArgs {
         if let Some(source) = &self.code {
             let (class, code) = one_code(source, &self.class)?;
             self.check_networks(&class, distillation)?;
-            return Ok((class, vec![code; self.networks as usize]));
+            return Ok((class, vec![code; self.runs as usize]));
         }
         let class = self.class.class()?;
         self.check_networks(&class, distillation)?;
         let random = |number| random_code(&class, &mut Stream::new(seed.wrapping_add(number), 1));
-        let codes = (0..self.networks).map(random).collect();
+        let codes = (0..self.runs).map(random).collect();
         Ok((class, codes))
     }
 
@@ -158,8 +158,8 @@ impl DistillArgs {
         let settings = distillation.settings(class.task().longest());
         let codes = class.cells() as u128 * CODE_BYTES;
         let each = machine::bytes(&settings, 1).checked_add(codes);
-        let bytes = each.and_then(|each| each.checked_mul(u128::from(self.networks)));
-        let what = format!("--networks {} with their codes", self.networks);
+        let bytes = each.and_then(|each| each.checked_mul(u128::from(self.runs)));
+        let what = format!("--runs {} with their codes", self.runs);
         Ok(self.class.allowance().check(&what, bytes)?)
     }
 

@@ -32,7 +32,7 @@ pub struct EnumerateArgs {
     #[arg(allow_negative_numbers = true)]
     tolerance: Reward,
     /// The directory of the finished parts; the same command goes on from there
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Count one share of the parts, such as 2/8; `collect` puts them together
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = shard, requires = "out")]
@@ -41,10 +41,10 @@ pub struct EnumerateArgs {
     /// Write a code of every trap, up to the names of tokens, for `certify`
     #[arg(long, value_name = "FILE")]
     traps: Option<PathBuf>,
-    /// Give a barrier up when this many codes are known
-    #[arg(long, value_name = "N", default_value_t = BARRIER_CAP, value_parser = positive)]
-    #[arg(allow_negative_numbers = true)]
-    barrier_cap: usize,
+    /// The most codes that the search of a barrier visits
+    #[arg(long, alias = "barrier-cap", value_name = "N", default_value_t = BARRIER_CAP)]
+    #[arg(value_parser = positive, allow_negative_numbers = true)]
+    max_codes: usize,
     /// Say how many codes there are, in how many parts, and the memory and about the time they take
     #[arg(long)]
     dry_run: bool,
@@ -74,7 +74,7 @@ impl EnumerateArgs {
             shard: self.shard,
             threads: threads(settings.threads, usize::MAX),
             allowance: self.class.allowance(),
-            barrier_cap: self.barrier_cap,
+            barrier_cap: self.max_codes,
         };
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
         let done = if self.dry_run {
@@ -103,7 +103,7 @@ impl EnumerateArgs {
             shard,
             threads,
             allowance,
-            barrier_cap: self.barrier_cap,
+            barrier_cap: self.max_codes,
         };
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
         let said = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
@@ -136,7 +136,7 @@ impl EnumerateArgs {
         let threads = plan.threads;
         match count(plan, options, &observer)? {
             Counted::Whole(census, count) => {
-                let cap = self.barrier_cap;
+                let cap = self.max_codes;
                 let found = Found::new(&census, count, &self.tolerance, threads, cap, &observer)?;
                 found
                     .map(|found| Done::Found(Box::new(found)))
@@ -321,7 +321,7 @@ pub fn write_found(found: &Found, out: &mut dyn Write) -> io::Result<()> {
 fn traps_table(traps: &Traps) -> Table {
     let value = |value: Option<&Reward>| match value {
         Some(value) => Cell::from(format!("{value} = {}", number(value.to_f64()))),
-        None => Cell::from("unknown: --barrier-cap reached"),
+        None => Cell::from("unknown: --max-codes reached"),
     };
     let columns = [
         Column::numbers("traps"),

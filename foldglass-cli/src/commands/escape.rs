@@ -38,10 +38,10 @@ pub struct EscapeArgs {
     /// Walk at random at zero temperature, where the theorem does not apply
     #[arg(long)]
     search: bool,
-    /// Changes that --search proposes at most
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = natural)]
+    /// The most changes that --search proposes
+    #[arg(long, alias = "cap", value_name = "N", default_value = "1000000", value_parser = natural)]
     #[arg(allow_negative_numbers = true, requires = "search")]
-    cap: u64,
+    max_proposals: u64,
     /// Differences of dQ that count as none in the test for a local maximum, for --policy
     #[arg(long, value_name = "X", default_value = "1e-12", value_parser = not_negative)]
     #[arg(allow_hyphen_values = true)]
@@ -105,11 +105,11 @@ impl EscapeArgs {
             CountError::TooLarge(error) => error.into(),
             error => Error::Usage(format!("--search: {error}")),
         })?;
-        escape::check_cap(self.cap, self.class.allowance())?;
+        escape::check_cap(self.max_proposals, self.class.allowance())?;
         let observer = Terminal::new();
         let found = escape::search(
             counter,
-            self.cap,
+            self.max_proposals,
             &mut Stream::new(seed, 0),
             Context::default().with_observer(&observer),
         );
@@ -120,7 +120,7 @@ impl EscapeArgs {
                 Outcome::Stuck => "stuck",
             },
             proposals: found.proposals,
-            stopped: found.proposals < self.cap && found.outcome != Outcome::Optimum,
+            stopped: found.proposals < self.max_proposals && found.outcome != Outcome::Optimum,
         };
         Ok((found.path, searched))
     }

@@ -45,9 +45,9 @@ pub struct ExploreArgs {
     #[arg(long, conflicts_with = "idle")]
     stay: bool,
     /// Stop a computation that a page asked for after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    #[arg(allow_negative_numbers = true)]
-    longest: Duration,
+    #[arg(long, alias = "longest", value_name = "SECONDS", default_value = "10")]
+    #[arg(value_parser = seconds, allow_negative_numbers = true)]
+    time_limit: Duration,
     /// Refuse a request whose head, or whose body, has not come after so many seconds
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     #[arg(allow_negative_numbers = true)]
@@ -97,7 +97,7 @@ impl ExploreArgs {
             stay: self.stay,
             reading: self.patience,
         };
-        let explorer = Explorer::new(given, self.memory(), self.longest);
+        let explorer = Explorer::new(given, self.memory(), self.time_limit);
         let server = Server::new(listener, explorer, times)?;
         let address = Address {
             address: server.address(),

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::{TaskArg, count, max_memory, not_negative, positive, warn_of_random, whole};
+use crate::flags::{TaskArg, count, max_memory, not_negative, one_length, warn_of_random, whole};
 use crate::output::Report;
 use crate::report::files::write_whole;
 use crate::report::{Cell, Column, Digits, Format, Table};
@@ -30,9 +30,10 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 pub struct FamilyArgs {
     #[command(flatten)]
     task: TaskArg,
-    /// The length T of the inputs
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
-    length: usize,
+    /// The length T of the inputs: one
+    #[arg(long, alias = "length", value_name = "T", value_parser = one_length)]
+    #[arg(allow_negative_numbers = true)]
+    lengths: usize,
     /// The window of the cells: input symbols before and after x_t
     #[arg(short, long, value_name = "P,F", value_parser = window, default_value = "0,0")]
     #[arg(allow_hyphen_values = true)]
@@ -49,17 +50,17 @@ pub struct FamilyArgs {
     #[arg(default_value = "0", allow_negative_numbers = true)]
     gtie: Vec<f64>,
     /// The temperature
-    #[arg(long, value_name = "TAU", value_parser = warm, default_value = "0.01")]
+    #[arg(short, long, value_name = "TAU", value_parser = warm, default_value = "0.01")]
     #[arg(allow_negative_numbers = true)]
     tau: f64,
-    /// Sweeps of a walk that are averaged over, after a quarter as many that are not
-    #[arg(long, value_name = "N", value_parser = count, default_value = "2000")]
+    /// Sweeps of a run that are averaged over, after a quarter as many that are not
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "2000")]
     #[arg(allow_negative_numbers = true)]
     sweeps: u64,
-    /// Walks at each point, from random codes: what differs between them is the error
-    #[arg(long, value_name = "N", value_parser = walks, default_value = "8")]
+    /// Runs at each point, from random codes; the error is of the differences between them
+    #[arg(short, long, alias = "walks", value_name = "N", value_parser = runs, default_value = "8")]
     #[arg(allow_negative_numbers = true)]
-    walks: u64,
+    runs: u64,
     /// Draw reward and penalties against the longer list of couplings to this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -81,7 +82,7 @@ fn warm(text: &str) -> Result<f64, String> {
     tau.ok_or("a number above 0 is needed, such as 0.01".to_owned())
 }
 
-fn walks(text: &str) -> Result<u64, String> {
+fn runs(text: &str) -> Result<u64, String> {
     let number = count(text).ok().filter(|&n| n > 1);
     number.ok_or("at least 2 walks are needed: one says nothing of its error".to_owned())
 }
@@ -92,22 +93,22 @@ impl FamilyArgs {
         words::check_law(&self.inputs)?;
         warn_of_random(&self.task.task);
         let [past, future] = self.window;
-        let words = ClassWords::new(&self.task.task, &[self.length]).window(past, future);
+        let words = ClassWords::new(&self.task.task, &[self.lengths]).window(past, future);
         let spec = words.inputs(&self.inputs).spec(Path::new(""))?;
-        Family::check(spec.square.q(), self.length, max_memory::available())?;
+        Family::check(spec.square.q(), self.lengths, max_memory::available())?;
         let task = Task::new(spec.square.clone(), &spec.inputs, &spec.lengths)
             .map_err(|error| Error::Usage(format!("--inputs: {error}")))?;
         let family = Family::within(task, spec.shape, max_memory::available()).map_err(refuse)?;
         let grid = self.grid();
-        let jobs = (self.walks as u128).checked_mul(grid.len() as u128);
+        let jobs = (self.runs as u128).checked_mul(grid.len() as u128);
         let bytes = jobs.and_then(|jobs| jobs.checked_mul(size_of::<Averages>() as u128));
-        let what = format!("--walks {} at {} couplings", self.walks, grid.len());
+        let what = format!("--runs {} at {} couplings", self.runs, grid.len());
         max_memory::available().check(&what, bytes)?;
         let energies = family.energies();
         let sampled = self.sample(&family, settings)?;
         let points: Vec<Point> = grid
             .iter()
-            .zip(sampled.chunks(self.walks as usize))
+            .zip(sampled.chunks(self.runs as usize))
             .map(|(&couplings, walks)| Point::new(&family, couplings, self.tau, walks, &energies))
             .collect();
         let limit = |tied| Limit::of(&family, tied).map(|limit| limit.reward(&family, self.tau));
@@ -125,7 +126,7 @@ impl FamilyArgs {
         if let Some(path) = &self.svg {
             let title = format!(
                 "{}, T = {}, window ({past},{future})",
-                self.task.task, self.length
+                self.task.task, self.lengths
             );
             write_whole(path, drawing::draw(&crossover, &title).as_bytes())?;
         }
@@ -144,11 +145,11 @@ impl FamilyArgs {
     /// The averages of all walks, point by point, each walk from a stream of its own.
     fn sample(&self, family: &Family, settings: &Settings) -> Result<Vec<Averages>, StudyError> {
         let grid = self.grid();
-        let jobs = grid.len() * self.walks as usize;
+        let jobs = grid.len() * self.runs as usize;
         let mut list = Vec::with_capacity(jobs);
         let job = |number: usize| -> Result<_, StudyError> {
             let walk_settings = WalkSettings {
-                couplings: grid[number / self.walks as usize],
+                couplings: grid[number / self.runs as usize],
                 tau: self.tau,
             };
             let mut walk = Walk::new(family, Stream::new(settings.seed, number as u64));
@@ -171,7 +172,7 @@ impl FamilyArgs {
 fn refuse(error: FamilyError) -> Error {
     match error {
         FamilyError::TooLarge(error) => error.into(),
-        other => Error::Usage(format!("--length: {other}")),
+        other => Error::Usage(format!("--lengths: {other}")),
     }
 }
 

@@ -30,7 +30,7 @@ use crate::report::{Cell, Column, Format, Table};
 #[derive(Debug, Args)]
 pub struct FreeEnergyArgs {
     /// Temperatures, above 0: 0.1, or several as 0.05,0.1,0.2
-    #[arg(long, value_name = "TAU,..", value_delimiter = ',', value_parser = above_zero)]
+    #[arg(short, long, value_name = "TAU,..", value_delimiter = ',', value_parser = above_zero)]
     #[arg(allow_hyphen_values = true, required = true)]
     tau: Vec<f64>,
     /// Independent replicas, at least 4: half start at random codes, half at reward 1
@@ -46,7 +46,7 @@ pub struct FreeEnergyArgs {
     #[arg(allow_negative_numbers = true)]
     sweeps: usize,
     /// Runs of CAVI at each temperature, of which the lowest loss counts
-    #[arg(long, value_name = "N", default_value = "16", value_parser = positive)]
+    #[arg(short, long, value_name = "N", default_value = "16", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     runs: usize,
     /// Iterations of each

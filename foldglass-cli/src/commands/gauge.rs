@@ -40,7 +40,7 @@ pub struct GaugeArgs {
     #[arg(long, value_name = "FILE|random")]
     relabel: Option<Relabel>,
     /// Write the relabelled code to a file, or the canonical one without --relabel
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     class: ClassArgs,

@@ -30,9 +30,14 @@ pub struct InspectArgs {
     code: Source,
     /// Roll out all inputs that occur where there are at most so many, else so many of each length,
     /// drawn from their law
-    #[arg(long, value_name = "N", default_value = "200000", value_parser = positive)]
-    #[arg(allow_negative_numbers = true)]
-    most_inputs: usize,
+    #[arg(
+        long,
+        alias = "most-inputs",
+        value_name = "N",
+        default_value = "200000"
+    )]
+    #[arg(value_parser = positive, allow_negative_numbers = true)]
+    max_inputs: usize,
     /// Wrong answers to print
     #[arg(long, value_name = "N", default_value = "8", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
@@ -56,7 +61,7 @@ impl InspectArgs {
         }
         let defence = anatomy::defence(&code, self.class.context(&Unwatched))?;
         let limits = Limits {
-            inputs: self.most_inputs,
+            inputs: self.max_inputs,
             pairs: MOST_PAIRS,
         };
         let mut inspected = inspect(code, limits, settings.seed, defence);

@@ -35,10 +35,10 @@ pub struct OverlapArgs {
     /// The temperatures, such as 1e-3,1e-2
     #[arg(short, long, value_name = "A,B", value_parser = temperatures, allow_hyphen_values = true)]
     tau: Temperatures,
-    /// Independent chains, of which all pairs are compared
-    #[arg(short, long, value_name = "N", value_parser = replicas, default_value = "16")]
-    #[arg(allow_negative_numbers = true)]
-    replicas: usize,
+    /// Independent chains (replicas), of which all pairs are compared
+    #[arg(short, long, alias = "replicas", value_name = "N", value_parser = runs)]
+    #[arg(default_value = "16", allow_negative_numbers = true)]
+    runs: usize,
     /// Sweeps of each chain before anything is measured, and as many while it is
     #[arg(short = 'n', long, value_name = "N", value_parser = sweeps, default_value = "2000")]
     #[arg(allow_negative_numbers = true)]
@@ -61,7 +61,7 @@ fn temperatures(text: &str) -> Result<Temperatures, String> {
     list.map(Temperatures)
 }
 
-fn replicas(text: &str) -> Result<usize, String> {
+fn runs(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|n| (3..=1000).contains(n));
     number
         .ok_or("a whole number from 3 to 1000 is needed: errors leave out one at a time".to_owned())
@@ -116,14 +116,14 @@ impl OverlapArgs {
     ) -> Result<Vec<Point>, Error> {
         let Temperatures(list) = &self.tau;
         let together = Chains::side_by_side(class) as u64;
-        let each = (self.replicas as u64).next_multiple_of(together);
+        let each = (self.runs as u64).next_multiple_of(together);
         let context = self.class.context(observer);
         let mut points = Vec::new();
         let job = |number: usize| -> Result<_, Error> {
             let tau = list[number];
             let sampling = Sampling {
                 tau,
-                replicas: self.replicas,
+                replicas: self.runs,
                 sweeps: self.sweeps,
                 seed: settings.seed,
                 first: number as u64 * each,

@@ -16,18 +16,19 @@ use serde::{Serialize, Serializer};
 
 use crate::cli::Settings;
 use crate::error::Error;
-use crate::flags::{max_memory, positive};
+use crate::flags::{max_memory, one_length};
 use crate::output::{Report, number};
 use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `parity`.
 #[derive(Debug, Args)]
 pub struct ParityArgs {
-    /// The length T of the inputs
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
-    length: usize,
+    /// The length T of the inputs: one
+    #[arg(long, alias = "length", value_name = "T", value_parser = one_length)]
+    #[arg(allow_negative_numbers = true)]
+    lengths: usize,
     /// Temperatures, above 0: 0.1, or several as 0.05,0.1,0.2
-    #[arg(long, value_name = "TAU,..", value_delimiter = ',', value_parser = above_zero)]
+    #[arg(short, long, value_name = "TAU,..", value_delimiter = ',', value_parser = above_zero)]
     #[arg(allow_hyphen_values = true)]
     tau: Vec<f64>,
     /// Report the density of states too: how many codes have which reward
@@ -52,17 +53,17 @@ const BYTES_PER_STEP: u128 = 128;
 impl ParityArgs {
     /// Evaluates the closed form.
     pub fn run(&self, _settings: &Settings) -> Result<Solved, Error> {
-        let (length, needed) = (self.length, self.length as u128 * BYTES_PER_STEP);
+        let (length, needed) = (self.lengths, self.lengths as u128 * BYTES_PER_STEP);
         max_memory::available()
-            .check(&format!("--length {length}"), Some(needed))
+            .check(&format!("--lengths {length}"), Some(needed))
             .map_err(|error| Error::Usage(error.to_string()))?;
         if let Some(path) = &self.svg {
-            replace(path, LABEL, figure::draw(self.length).as_bytes())
+            replace(path, LABEL, figure::draw(self.lengths).as_bytes())
                 .map_err(|source| StudyError::write(path, source))?;
         }
         Ok(Solved::new(
             &self.tau,
-            Parity::new(self.length),
+            Parity::new(self.lengths),
             self.density,
         ))
     }

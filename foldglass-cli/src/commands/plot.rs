@@ -29,9 +29,9 @@ pub struct PlotArgs {
     /// Only these classes, by their ids
     #[arg(long, value_name = "ID")]
     class: Vec<String>,
-    /// The file to draw to [default: RESULT.svg in the first DIR]
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    /// Draw to this file [default: RESULT.svg in the first DIR]
+    #[arg(long, alias = "out", short_alias = 'o', value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 /// What was drawn.
@@ -56,7 +56,7 @@ impl PlotArgs {
         let of = self.of.as_deref();
         let drawn = draw(&found, of, self.against.as_deref(), &self.class)?;
         let beside = || self.directories[0].join(format!("{}.svg", drawn.quantity));
-        let svg = self.out.clone().unwrap_or_else(beside);
+        let svg = self.svg.clone().unwrap_or_else(beside);
         write_whole(&svg, drawn.svg.as_bytes())?;
         Ok(Plotted {
             svg,

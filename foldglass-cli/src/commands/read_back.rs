@@ -38,8 +38,9 @@ pub struct ReadBackArgs {
     out: Option<PathBuf>,
     /// The longest length of its training, which sets positions under prefix-fixed and
     /// causal-fixed [default: what the file says, else the longest of --lengths]
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
-    cap: Option<usize>,
+    #[arg(long, alias = "cap", value_name = "T", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    longest: Option<usize>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -126,7 +127,7 @@ impl ReadBackArgs {
     fn settings(&self, class: &Class, origin: Option<&Origin>) -> Result<NetSettings, Error> {
         let longest = class.task().longest();
         let own = origin.map(|origin| &origin.settings);
-        let cap = self.cap.or(own.map(|own| own.cap)).unwrap_or(longest);
+        let cap = self.longest.or(own.map(|own| own.cap)).unwrap_or(longest);
         if longest > cap {
             return Err(Error::Usage(format!(
                 "--lengths {longest}: {} is of a network for lengths up to {cap}",

@@ -21,7 +21,7 @@ pub struct ReportArgs {
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     /// The directory of the report [default: report/ in DIR]
-    #[arg(long, value_name = "OUT")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 

@@ -39,7 +39,7 @@ pub struct ReproduceArgs {
     full: bool,
     /// The directory of records and figures; finished runs in it are not done again [default:
     /// reproduction, or reproduction-quick]
-    #[arg(long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Run nothing: compare the records that an earlier `reproduce --out DIR` left
     #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "full", "out", "dry_run"])]

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::cli::Settings;
 use crate::error::Error;
 use crate::flags::ClassArgs;
+use crate::flags::method::named;
 use crate::progress::Terminal;
 
 /// Finished runs of one series.
@@ -42,7 +43,7 @@ pub fn reported<'a>(record: &'a Record, without: &[&str]) -> Reported<'a> {
     all.filter(|(key, _)| !without.contains(key)).collect()
 }
 
-/// Does `runs` runs of a kind; `flag_of` names the flag of a setting in messages.
+/// Does `runs` runs of a kind; what is wrong with a setting is said of its flag.
 pub fn run(
     kind: &str,
     fields: Fields,
@@ -50,23 +51,12 @@ pub fn run(
     class: &Class,
     args: &ClassArgs,
     settings: &Settings,
-    flag_of: impl Fn(&str) -> String,
 ) -> Result<Series, Error> {
     let registry = Registry::default();
     let method = registry.find(kind).expect("a method of this program");
-    let recipe = method.recipe(
-        class,
-        MethodSettings::new(method.kind(), &fields, Path::new("")),
-    );
-    let recipe = recipe.map_err(|error| {
-        let flag = flag_of(&error.key);
-        let problem = error.problem.strip_prefix(&format!("{} = ", error.key));
-        Error::Usage(match problem {
-            Some(problem) => format!("{flag} {problem}"),
-            None => format!("{flag}: {}", error.problem),
-        })
-    })?;
-    let resolved = recipe.settings();
+    let given = MethodSettings::new(method, &fields, Path::new(""));
+    let recipe = given.and_then(|given| method.recipe(class, given));
+    let resolved = recipe.map_err(|error| named(&error))?.settings();
     // Runs of one point: the streams are those of the seed.
     let dynamics = Dynamics {
         common_random_numbers: true,
@@ -90,6 +80,21 @@ pub fn run(
         records,
         interrupted: end == End::Stopped,
     })
+}
+
+/// Every how many steps J is recorded, where a file takes it; put among the settings.
+pub fn record_every(fields: &mut Fields, recorded: bool) -> Result<u64, Error> {
+    if !recorded && fields.contains_key("record_every") {
+        return Err(Error::Usage(
+            "--record-every without a file: --record FILE takes what is recorded".to_owned(),
+        ));
+    }
+    let every = fields.get("record_every").map_or(Some(1), Value::as_u64);
+    if recorded && !fields.contains_key("record_every") {
+        fields.insert("record_every".to_owned(), Value::from(1));
+    }
+    // One that is not a whole number is refused with the other settings.
+    Ok(every.unwrap_or(1))
 }
 
 /// Leaves the place out: there is one class and one dynamics, which the user did not name.

@@ -43,13 +43,7 @@ pub struct SlurmArgs {
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     tasks: Option<usize>,
     /// Processors of a task, and so its threads
-    #[arg(
-        short,
-        long,
-        alias = "cpus-per-task",
-        value_name = "N",
-        default_value = "1"
-    )]
+    #[arg(long, alias = "cpus-per-task", value_name = "N", default_value = "1")]
     #[arg(value_parser = positive, allow_negative_numbers = true)]
     cpus: usize,
     /// Time limit of a task as sbatch reads it, such as 4:00:00; one that needs longer is requeued and
@@ -61,10 +55,10 @@ pub struct SlurmArgs {
     #[arg(allow_negative_numbers = true)]
     mem: Option<Mebibytes>,
     /// The partition
-    #[arg(short, long, value_name = "NAME", value_parser = name)]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     partition: Option<String>,
     /// The account
-    #[arg(short = 'A', long, value_name = "NAME", value_parser = name)]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     account: Option<String>,
     /// Another flag of sbatch, such as --sbatch=--qos=long; may be given several times
     #[arg(long, value_name = "FLAG", value_parser = foreign_flag, allow_hyphen_values = true)]

@@ -29,14 +29,14 @@ pub struct SummaryArgs {
     #[arg(long, value_name = "RESULT")]
     of: Option<String>,
     /// Write the table to this file, by its extension: .txt, .json, .csv, .md or .tex
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, alias = "out", short_alias = 'o', value_name = "FILE")]
+    table: Option<PathBuf>,
 }
 
 impl SummaryArgs {
     /// Reads the records and sums them up.
     pub fn run(&self, _: &Settings) -> Result<Summed, Error> {
-        let format = match &self.out {
+        let format = match &self.table {
             Some(path) => Some(
                 Format::of_path(path).map_err(|error| Error::Usage(format!("--out: {error}")))?,
             ),
@@ -62,7 +62,7 @@ impl SummaryArgs {
             study: found.manifest.study.name,
             points,
         };
-        if let (Some(path), Some(format)) = (&self.out, format) {
+        if let (Some(path), Some(format)) = (&self.table, format) {
             write(&summed.table(), format, path)?;
         }
         Ok(summed)

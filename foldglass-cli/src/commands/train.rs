@@ -42,14 +42,12 @@ pub struct TrainArgs {
     #[arg(long, value_name = "TASK", required_unless_present = "quick", value_parser = task)]
     task: Vec<String>,
     /// Models of every task, coefficient and rate; their seeds are --seed, --seed + 1, ..
-    #[arg(short, long, value_name = "N", default_value = "1", value_parser = count)]
+    #[arg(short, long, alias = "models", value_name = "N", default_value = "1", value_parser = count)]
     #[arg(allow_negative_numbers = true)]
-    models: u64,
-    /// The entropy coefficients c (the paper's 1/beta) [default: 0, with --quick 0.3]
-    #[arg(short = 'c', long, value_name = "C,..", value_parser = flags::coefficients)]
+    runs: u64,
+    #[arg(long, value_name = "C,..", value_parser = flags::coefficients)]
     #[arg(allow_hyphen_values = true)]
     entropy: Option<List>,
-    /// Adam's rates
     #[arg(long, value_name = "X,..", default_value = "3e-4", value_parser = flags::rates)]
     #[arg(allow_hyphen_values = true)]
     learning_rate: List,
@@ -67,8 +65,6 @@ pub struct TrainArgs {
     backend: BackendArgs,
     #[command(flatten)]
     kept: KeptArgs,
-    /// Record a point of every model's curve each time so many steps have passed; points are taken
-    /// when the gate is asked
     #[arg(long, value_name = "STEPS", default_value = "100", value_parser = count)]
     #[arg(allow_negative_numbers = true)]
     record_every: u64,
@@ -212,15 +208,15 @@ impl TrainArgs {
         // The list of models alone; whether their weights fit, the back end decides.
         let lists = tasks.len() * coefficients.len() * self.learning_rate.0.len();
         let each = size_of::<Name>() + size_of::<ModelSettings>();
-        let bytes = u128::from(self.models).checked_mul((lists * each) as u128);
-        max_memory::available().check(&format!("--models {}", self.models), bytes)?;
+        let bytes = u128::from(self.runs).checked_mul((lists * each) as u128);
+        max_memory::available().check(&format!("--runs {}", self.runs), bytes)?;
         let (mut models, mut names) = (Vec::new(), Vec::new());
         for task in &tasks {
             warn_of_random(task);
             let square: LatinSquare = words::square(task, Path::new(""))?;
             for &c in &coefficients {
                 for &learning_rate in &self.learning_rate.0 {
-                    for number in 0..self.models {
+                    for number in 0..self.runs {
                         let seed = seed.wrapping_add(number);
                         names.push(Name {
                             model: models.len(),

@@ -32,24 +32,16 @@ pub fn above_zero(text: &str) -> Result<f64, String> {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Network")]
 pub struct NetworkArgs {
-    /// The width D of the residual stream [default: 256]
     #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
     width: Option<usize>,
-    /// Attention heads; each has an even width [default: 4]
     #[arg(long, value_name = "H", value_parser = positive, allow_negative_numbers = true)]
     heads: Option<usize>,
-    /// The width of the MLP [default: 1024]
     #[arg(long, value_name = "F", value_parser = positive, allow_negative_numbers = true)]
     mlp: Option<usize>,
-    /// Tokens, the separator included: more than the task has symbols [default: 8]
     #[arg(long, value_name = "V", value_parser = positive, allow_negative_numbers = true)]
     vocabulary: Option<usize>,
-    /// What norms divide by: rms, or layer (the mean subtracted) [default: rms]
     #[arg(long, value_name = "NORM", value_parser = word::<Norm>)]
     norm: Option<Norm>,
-    /// Where inputs and tokens stand: prefix, prefix-fixed (inputs padded to the cap), causal (step t
-    /// sees x_1..x_t), causal-fixed, interleaved, shared (x_t and y_t at one position) or
-    /// shared-causal [default: prefix-fixed]
     #[arg(long, value_name = "LAYOUT", value_parser = word::<Layout>)]
     layout: Option<Layout>,
 }
@@ -77,16 +69,14 @@ impl NetworkArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Network")]
 pub struct InitialArgs {
-    /// The law of the first weights: pt (embedding N(0,1), matrices U(±1/sqrt(fan-in))), 02 (N(0,
-    /// 0.02)) or fan (N(0, 1/fan-in)) [default: pt]
-    #[arg(long, value_name = "LAW", value_parser = word::<InitialLaw>)]
-    initial: Option<InitialLaw>,
+    #[arg(long, alias = "initial", value_name = "LAW", value_parser = word::<InitialLaw>)]
+    init: Option<InitialLaw>,
 }
 
 impl InitialArgs {
     /// The law, or another.
     pub fn law(&self, law: InitialLaw) -> InitialLaw {
-        self.initial.unwrap_or(law)
+        self.init.unwrap_or(law)
     }
 }
 
@@ -94,11 +84,8 @@ impl InitialArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Machine")]
 pub struct BackendArgs {
-    /// Where to compute: cuda, cpu, or auto (a GPU where one can be used, else the CPU)
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = word::<Place>)]
     backend: Place,
-    /// The GPU's arithmetic: bf16 (compute capability 9.0, width 256) or tf32 (8.0 or later)
-    /// [default: bf16 where it can be]
     #[arg(long, value_name = "NUMBERS", value_parser = word::<Precision>)]
     precision: Option<Precision>,
 }
@@ -145,7 +132,7 @@ pub fn named(error: FleetError) -> Error {
 pub fn backend_named(error: &BackendError) -> Error {
     match error {
         BackendError::Device(_) => Error::Usage(format!("{error}: --backend cpu")),
-        BackendError::Memory { .. } => Error::Usage(format!("--models: {error}")),
+        BackendError::Memory { .. } => Error::Usage(format!("--runs: {error}")),
         BackendError::NotANumber { .. } => {
             Error::Failed(format!("{error}; a smaller --learning-rate may help"))
         }

@@ -61,7 +61,10 @@ fn a_verdict_on_one_code_has_the_form_of_the_contract() {
         ],
     });
     assert_eq!(found, json!({"verdicts": [expected]}));
-    let found = certify(&scratch, &format!("--code zero.json --cap 1 {CORRELATED}"));
+    let found = certify(
+        &scratch,
+        &format!("--code zero.json --max-codes 1 {CORRELATED}"),
+    );
     let found = &found["verdicts"][0];
     assert_eq!(
         (&found["verdict"], &found["shelf"]),
@@ -140,7 +143,7 @@ fn the_greedy_codes_of_training_are_certified_too() {
         let run = scratch.run(&words.split(' ').collect::<Vec<_>>());
         run.success().to_owned()
     };
-    scratch.file("runs.json", &train(" --actions"));
+    scratch.file("runs.json", &train(" --keep-code"));
     let found = certify(&scratch, &format!("--code runs.json {CORRELATED}"));
     assert_eq!(list(&found["verdicts"]).len(), 3);
     for (number, line) in list(&found["verdicts"]).iter().enumerate() {
@@ -154,7 +157,7 @@ fn the_greedy_codes_of_training_are_certified_too() {
     assert!(text.success().contains(said), "{}", text.success());
     scratch.file("bare.json", &train(""));
     let words = format!("certify --code bare.json {CORRELATED}");
-    refuses(&scratch, &words, &["bare.json", "no code", "--actions"]);
+    refuses(&scratch, &words, &["bare.json", "no code", "--keep-code"]);
 }
 
 /// The uniform policy ties in every cell, and two actions of a cell that no rollout consults are tied for ever.
@@ -166,7 +169,7 @@ fn the_verdict_on_a_policy_is_said_to_be_of_one_draw_of_its_ties() {
     scratch.file("uniform.json", &json!({"rows": uniform}).to_string());
     let train = |seed: u64| {
         let words = format!(
-            "cavi --tau 1 --iterations 0 --runs 1 --start uniform.json --actions --seed {seed} --json {first}"
+            "cavi --tau 1 --iterations 0 --runs 1 --start uniform.json --keep-code --seed {seed} --json {first}"
         );
         let args: Vec<&str> = words.split(' ').collect();
         scratch.run(&args).success().to_owned()
@@ -305,7 +308,7 @@ cell  from  to  J then
   10     0   1   43/50
 "
     );
-    let text = run("--code trap.json --code zero.json --cap 5");
+    let text = run("--code trap.json --code zero.json --max-codes 5");
     assert!(
         text.contains("\n   0  certified   0.9   9/10      1 "),
         "{text}"
@@ -325,10 +328,13 @@ fn mistakes_are_refused_with_what_is_accepted() {
     let scratch = Scratch::new();
     scratch.file("trap.json", &code_file(&TRAP));
     for (flags, said) in [
-        ("--code trap.json --cap 0", &["'0'", "--cap", "from 1"][..]),
-        ("--code trap.json --cap -5", &["'-5'", "--cap"]),
         (
-            "--code trap.json --cap 9999999999",
+            "--code trap.json --max-codes 0",
+            &["'0'", "--max-codes", "from 1"][..],
+        ),
+        ("--code trap.json --max-codes -5", &["'-5'", "--max-codes"]),
+        (
+            "--code trap.json --max-codes 9999999999",
             &["'9999999999'", "4294967295"],
         ),
         (
@@ -340,7 +346,7 @@ fn mistakes_are_refused_with_what_is_accepted() {
             "--code trap.json --out no/where.json",
             &["cannot write no/where.json"],
         ),
-        ("--cap 5", &["--code"]),
+        ("--max-codes 5", &["--code"]),
     ] {
         refuses(&scratch, &format!("certify {flags} {CORRELATED}"), said);
     }
@@ -367,7 +373,8 @@ fn interrupted_it_reports_what_it_found_so_far() {
     let scratch = Scratch::new();
     let class = "--task z:3 --lengths 12";
     scratch.file("zero.json", &code_file(&[0; 102]));
-    let words = format!("certify --code zero.json --cap 90000000 --out v.json --json {class}");
+    let words =
+        format!("certify --code zero.json --max-codes 90000000 --out v.json --json {class}");
     let args: Vec<&str> = words.split(' ').collect();
     let run = scratch.run_and_interrupt(&args, std::time::Duration::from_millis(2500));
     assert_eq!(run.code, Some(130), "{}", run.errors);
@@ -460,7 +467,7 @@ fn a_barrier_is_exact_or_a_bound_and_check_follows_both() {
     );
     // The shelf of this code has an exit, which a flood of one code does not come to.
     scratch.file("zero.json", &code_file(&[0; 14]));
-    let words = format!("--code zero.json --barrier --cap 1 --out bound.json {CORRELATED}");
+    let words = format!("--code zero.json --barrier --max-codes 1 --out bound.json {CORRELATED}");
     let bound = certify(&scratch, &words);
     let line = &bound["verdicts"][0];
     assert_eq!(line["barrier_is"], json!("bound"));

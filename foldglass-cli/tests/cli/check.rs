@@ -132,7 +132,7 @@ fn a_path_of_a_search_in_any_class_holds() {
             "code.json",
             "--out",
             "path.json",
-            "--cap",
+            "--max-proposals",
             "20000",
         ];
         scratch

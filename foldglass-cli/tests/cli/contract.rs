@@ -17,7 +17,7 @@ const RUNS: [&str; 53] = [
     "gauge --code coded.json --other coded.json",
     "eval --code coded.json",
     "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --policies policies.jsonl",
-    "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --actions",
+    "cavi --task parity --lengths 4 --tau 0.1 --iterations 5 --runs 2 --keep-code",
     "cavi --task parity --lengths 3,4 --tau 0.1 --iterations 5 --runs 2 --quench 2,1e-3",
     "eval --policy policies.jsonl#0",
     "chain --task parity --lengths 4 --kernel metropolis --tau 0.1 --sweeps 40 --chains 2",
@@ -49,7 +49,7 @@ const RUNS: [&str; 53] = [
     "family --task parity --length 2 --sweeps 40",
     "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
      --gate-samples 32 --test-inputs 50 --batch 32 --steps 40 --weights nets",
-    "distill --task parity --lengths 2 --networks 2 --every 50 --held-out 100 --steps 50 \
+    "distill --task parity --lengths 2 --runs 2 --every 50 --held-out 100 --steps 50 \
      --backend cpu --width 16 --mlp 16 --vocabulary 4 --batch 16 --weights nets",
     "barrier --task parity --lengths 2 --backend cpu --width 64 --mlp 128 --vocabulary 4 --batch 64 \
      --learning-rate 1e-3 --every 20 --points 3 --codes 2",

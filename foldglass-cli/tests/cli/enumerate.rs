@@ -154,7 +154,7 @@ fn the_memory_allowed_shows_in_the_parts_and_in_nothing_else() {
     let scratch = Scratch::new();
     let whole = scratch.report(&parity("9", &[]));
     // A thread takes nearly all that is allowed here: few steps are merged.
-    let little = ["--max-memory", "289MiB", "--barrier-cap", "1000"];
+    let little = ["--max-memory", "289MiB", "--max-codes", "1000"];
     let out = ["--out", "parts", "--shard", "1/2"];
     scratch
         .run(&parity("9", &[&little[..], &out].concat()))

@@ -167,10 +167,10 @@ fn a_search_depends_on_the_seed_alone_and_says_how_it_went() {
     for m in found["moves"].as_array().unwrap() {
         assert!(kinds.contains(&m["kind"].as_str().unwrap()));
     }
-    let none = scratch.json(&[&words[..], &["--cap", "0"]].concat());
+    let none = scratch.json(&[&words[..], &["--max-proposals", "0"]].concat());
     assert_eq!(none["search"], json!({"outcome": "stuck", "proposals": 0}));
     assert_eq!(none["moves"], json!([]));
-    let run = scratch.run(&[&words[..], &["--cap", "0"]].concat());
+    let run = scratch.run(&[&words[..], &["--max-proposals", "0"]].concat());
     assert!(run.success().contains("no change that raises J"));
 }
 
@@ -227,10 +227,14 @@ fn values_that_are_none_are_refused() {
     let escape = format!("{escape} --code code.json");
     refuses(
         &scratch,
-        &format!("{escape} --search --cap -1"),
-        &["'-1'", "--cap"],
+        &format!("{escape} --search --max-proposals -1"),
+        &["'-1'", "--max-proposals"],
     );
-    refuses(&scratch, &format!("{escape} --cap 3"), &["--search"]);
+    refuses(
+        &scratch,
+        &format!("{escape} --max-proposals 3"),
+        &["--search"],
+    );
     refuses(
         &scratch,
         &format!("{escape} --tolerance -1"),

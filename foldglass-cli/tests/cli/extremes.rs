@@ -81,7 +81,7 @@ fn extreme_laws_temperatures_and_steps_do_not_panic() {
     let cavi = "cavi --task z:3 --lengths 3 --iterations 3 --runs 2";
     for rule in ["cavi", "gradient:1"] {
         for tau in ["1e308", "1.7976931348623157e308"] {
-            let said = [&format!("'{tau}'")[..], "--tau", "at most 1e300"];
+            let said = [tau, "--tau", "at most 1e300"];
             refuses(
                 &scratch,
                 &format!("{cavi} --rule {rule} --tau {tau}"),
@@ -104,7 +104,7 @@ fn extreme_laws_temperatures_and_steps_do_not_panic() {
             .run(&words(&format!("{chain} --tau {tau}")))
             .success();
     }
-    let said = ["'1e308'", "--tau", "at most 1e300"];
+    let said = ["1e308", "--tau", "at most 1e300"];
     refuses(&scratch, &format!("{chain} --tau 1e308"), &said);
 }
 
@@ -166,7 +166,7 @@ fn more_runs_than_memory_holds_are_refused_before_the_start() {
         refuses(&scratch, &command, &said);
     }
     for length in [most, u64::MAX / 2, 1 << 45] {
-        let said = [&format!("--length {length} needs ")[..], "are allowed"];
+        let said = [&format!("--lengths {length} needs ")[..], "are allowed"];
         refuses(&scratch, &format!("parity --length {length}"), &said);
     }
     let kept = format!("cavi --iterations 9000000 --runs 9 {class} --record r --max-memory 1GiB");
@@ -221,22 +221,22 @@ fn counts_beyond_all_memory_are_refused_before_the_start() {
     let network = format!("{class} --backend cpu");
     for (command, said) in [
         (
-            "family --task parity --length 3 --walks N".to_owned(),
-            "--walks N",
+            "family --task parity --length 3 --runs N".to_owned(),
+            "--runs N",
         ),
         (
             "family --task parity --length N".to_owned(),
             "the complete codes",
         ),
-        (format!("distill {network} --networks N"), "--networks N"),
+        (format!("distill {network} --runs N"), "--runs N"),
         (
             format!("distill {network} --width N"),
             "width is N; at most",
         ),
         (format!("distill {network} --mlp N"), "mlp is N; at most"),
         (
-            "train --task parity --backend cpu --models N".to_owned(),
-            "--models N",
+            "train --task parity --backend cpu --runs N".to_owned(),
+            "--runs N",
         ),
         (
             "train --task parity --backend cpu --mlp N".to_owned(),

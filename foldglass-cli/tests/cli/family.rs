@@ -76,7 +76,7 @@ fn what_makes_no_family_is_refused_by_name() {
     for (bad, said) in [
         (["--tau", "0"], "above 0"),
         (["--gwin", "-1"], "at least 0"),
-        (["--walks", "1"], "at least 2"),
+        (["--runs", "1"], "at least 2"),
         (["--window", "1"], "P,F"),
     ] {
         let args = [&["family", "--task", "parity", "--length", "2"], &bad[..]].concat();

@@ -135,7 +135,7 @@ fn of_a_long_law_with_zeros_only_what_occurs_counts() {
     }
     product_law(&scratch, "law.json", &zeros);
     forgets_at_the_end(&scratch, "code.json", flags, 40);
-    let drawn = format!("inspect --code code.json --most-inputs 500 {flags}");
+    let drawn = format!("inspect --code code.json --max-inputs 500 {flags}");
     let found = scratch.json(&words(&drawn));
     assert_eq!(
         (&found["sampled"], &found["inputs"]),
@@ -158,7 +158,7 @@ fn inputs_are_drawn_from_their_law() {
     forgets_at_the_end(&scratch, "code.json", flags, 18);
     let found = inspect(
         &scratch,
-        &format!("--code code.json --most-inputs 20000 {flags}"),
+        &format!("--code code.json --max-inputs 20000 {flags}"),
     );
     assert_eq!(found["sampled"], json!(true));
     // The first 17 symbols have an odd sum with probability (1 - 0.98^17) / 2; of uniform inputs, one half.
@@ -220,7 +220,7 @@ fn large_classes_are_sampled_and_small_ones_drawn() {
     let code = "chain --task quasigroup --lengths 7 --window 0,3 --tied --kernel metropolis --order cell \
                 --tau 1e-6 --sweeps 3 --chains 1 --json";
     scratch.file("wide.json", scratch.run(&words(code)).success());
-    let found = inspect(&scratch, "--code wide.json --most-inputs 500");
+    let found = inspect(&scratch, "--code wide.json --max-inputs 500");
     assert_eq!(
         (&found["sampled"], &found["inputs"]),
         (&json!(true), &json!(500))

@@ -14,7 +14,7 @@ fn flags<'a>(command: &'a str, more: &'a str) -> Vec<&'a str> {
     [words(command), words(SMALL), words(more)].concat()
 }
 
-const DISTILL: &str = "distill --task parity --lengths 2 --networks 2 --every 50 --target 1 \
+const DISTILL: &str = "distill --task parity --lengths 2 --runs 2 --every 50 --target 1 \
                        --held-out 100 --steps 4000 --weights nets";
 
 #[test]
@@ -103,7 +103,7 @@ fn a_code_of_a_file_teaches_all_networks() {
 #[test]
 fn a_trained_network_is_read_back() {
     let scratch = Scratch::new();
-    let train = "train --task parity --steps 20 --cap 3 --gate-samples 32 --test-inputs 20 \
+    let train = "train --task parity --steps 20 --longest 3 --gate-samples 32 --test-inputs 20 \
                  --weights nets";
     let trained = scratch.json(&flags(train, "--layout causal"));
     let file = trained["models"][0]["weights"].as_str().unwrap();
@@ -153,7 +153,7 @@ fn a_trained_network_is_read_back() {
 fn a_line_between_networks_has_the_points_of_the_papers_table() {
     let help = Scratch::new().run(&["barrier", "--help"]);
     let (_, points) = help.success().split_once("--points <N>").unwrap();
-    let (points, _) = points.split_once("--proposals").unwrap();
+    let (points, _) = points.split_once("--max-proposals").unwrap();
     let points: Vec<&str> = points.split_whitespace().collect();
     assert!(points.ends_with(&["[default:", "65]"]), "{points:?}");
 }
@@ -203,7 +203,7 @@ fn a_path_is_followed_and_its_lines_are_counted() {
 #[test]
 fn networks_that_were_stopped_go_on_to_the_same_bytes() {
     // A target that is never met, and exactness asked seldom: stops fall between two looks.
-    let distill = "distill --task parity --lengths 3 --networks 2 --every 400 --target 1 \
+    let distill = "distill --task parity --lengths 3 --runs 2 --every 400 --target 1 \
                    --held-out 100 --steps 800 --checkpoint-every 0.001 --out run";
     let barrier = "--checkpoint-every 0.001 --out run";
     for (flags, lines, result) in [

@@ -82,7 +82,7 @@ fn run_all(file: &str, scratch: &Scratch) {
             None => line,
         };
         // The figure's 144 models are a GPU's work, and much memory on a processor: 18 stand for them.
-        let line = line.replace("--models 8", "--models 1");
+        let line = line.replace("--runs 8", "--runs 1");
         let begun = Instant::now();
         let output = Command::new("bash")
             .args(["-o", "pipefail", "-c", &line])

@@ -54,8 +54,7 @@ const TASK: [(&str, &str); 3] = [
 
 #[test]
 fn the_script_states_what_was_asked_for() {
-    let flags =
-        "--tasks 3 --cpus 2 --time 1-2 --mem 4G -p short -A me --sbatch=--qos=long --seed 9";
+    let flags = "--tasks 3 --cpus 2 --time 1-2 --mem 4G --partition short --account me --sbatch=--qos=long --seed 9";
     let scratch = scratch(flags);
     let script = scratch.read("small.sbatch");
     for line in [
@@ -217,7 +216,7 @@ fn mistakes_are_named_before_anything_is_written() {
     scratch.file("large.toml", &large.replace("parity", "z:5"));
     scratch.file("bad.toml", &STUDY.replace("sweeps", "sweps"));
     for (flags, said) in [
-        ("bad.toml", &["line 5", "`sweeps` is missing"][..]),
+        ("bad.toml", &["line 9", "`sweps` is not a key"][..]),
         ("none.toml", &["none.toml"]),
         (
             "study.toml --tasks 7",

@@ -127,13 +127,13 @@ fn whatever_holds_codes_is_taken_with_its_class() {
         scratch.file(name, &printed.to_string());
     };
     let cavi = "cavi --tau 1e-6 --iterations 20 --runs 2";
-    write("runs.json", &format!("{cavi} --actions"));
+    write("runs.json", &format!("{cavi} --keep-code"));
     write("tree.json", "tree --orbits");
     write("census.json", "enumerate --traps traps.json");
     scratch.file("bare.json", &code(18, 2, 1));
     write(
         "verdicts.json",
-        "certify --code bare.json --cap 9 --out claims.json",
+        "certify --code bare.json --max-codes 9 --out claims.json",
     );
     write(
         "path.json",
@@ -175,7 +175,7 @@ fn whatever_holds_codes_is_taken_with_its_class() {
     let said = ["none.json", "no code: its `codes` is an empty list"];
     refuses(&scratch, "certify --code none.json", &said);
     write("bare-runs.json", cavi);
-    let said = ["bare-runs.json", "no code", "--actions"];
+    let said = ["bare-runs.json", "no code", "--keep-code"];
     refuses(&scratch, "eval --code bare-runs.json", &said);
     let said = ["runs.json", "no policy", "keep_policy"];
     refuses(&scratch, "eval --policy runs.json", &said);
@@ -271,14 +271,14 @@ fn what_is_printed_says_what_made_it() {
         (&json!(0.05), &json!("heat-bath"), &json!("step"))
     );
     let found = scratch.json(&words(
-        "certify --code chains.json --cap 7 --seed 5 --threads 2",
+        "certify --code chains.json --max-codes 7 --seed 5 --threads 2",
     ));
     assert_eq!(
         (&found["command"], &found["seed"], &found["settings"]),
         (
             &json!("certify"),
             &json!(5),
-            &json!({"code": "chains.json", "cap": 7})
+            &json!({"code": "chains.json", "max_codes": 7})
         )
     );
     let found = scratch.json(&words("gauge --code chains.json#0 --relabel random"));

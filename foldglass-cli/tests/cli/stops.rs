@@ -78,7 +78,7 @@ const TABLE: &[(&str, Ends)] = &[
     ("check", Stopped("verdict.json --all", 0.5)),
     (
         "inspect",
-        Stopped("--code tied.json --most-inputs 100000000", 0.5),
+        Stopped("--code tied.json --max-inputs 100000000", 0.5),
     ),
     ("gauge", Short),
     ("parity", Stopped("--length 3000000 --density", 0.5)),
@@ -112,17 +112,17 @@ const TABLE: &[(&str, Ends)] = &[
     ),
     (
         "family",
-        Stopped("--task z:3 --length 3 --sweeps 1000000000 --walks 2", 0.5),
+        Stopped("--task z:3 --length 3 --sweeps 1000000000 --runs 2", 0.5),
     ),
-    ("train", Stopped("--task z:5 --models 2 --backend cpu", 1.0)),
+    ("train", Stopped("--task z:5 --runs 2 --backend cpu", 1.0)),
     (
         "train",
-        Stopped("--task z:5 --models 2 --backend cpu --out trained", 1.0),
+        Stopped("--task z:5 --runs 2 --backend cpu --out trained", 1.0),
     ),
     (
         "distill",
         Stopped(
-            "--task z:5 --lengths 6 --networks 2 --backend cpu --batch 4096",
+            "--task z:5 --lengths 6 --runs 2 --backend cpu --batch 4096",
             1.0,
         ),
     ),

@@ -61,12 +61,12 @@ fn what_cannot_be_run_is_refused_and_leaves_nothing() {
         (
             "iterations = 20",
             "iterations = 20\ninitial = \"u_norm\"",
-            "line 12, column 1: dynamics \"cavi\": `initial` is no key",
+            "line 12, column 1: dynamics \"cavi\": `initial` is not a key",
         ),
         (
             "iterations = 20",
             "iterations = 20\ncheckpoints = [1]",
-            "line 12, column 1: dynamics \"cavi\": `checkpoints` is no key",
+            "line 12, column 1: dynamics \"cavi\": `checkpoints` is not a key",
         ),
     ] {
         assert!(SMALL.contains(old), "{old}");

@@ -11,7 +11,7 @@ use crate::support::{Run, Scratch, words};
 
 /// A network of a moment.
 const TINY: &str = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 \
-                    --cap 2 --gate-samples 32 --test-inputs 50";
+                    --longest 2 --gate-samples 32 --test-inputs 50";
 
 fn tiny(more: &str) -> Vec<&str> {
     [words(TINY), words("--batch 32 --steps 40"), words(more)].concat()
@@ -42,8 +42,8 @@ fn every_option_of_training_makes_another_run() {
         "--layout interleaved",
         "--layout shared",
         "--layout shared-causal",
-        "--initial 02",
-        "--initial fan",
+        "--init 02",
+        "--init fan",
         "--norm layer",
         "--entropy 0.5 --convention sequence-mean",
         "--entropy 0.5 --convention summed",
@@ -85,7 +85,7 @@ fn every_option_of_training_makes_another_run() {
 #[test]
 fn models_are_tasks_coefficients_rates_and_seeds() {
     let scratch = Scratch::new();
-    let flags = tiny("--task z:2 --entropy 0,0.3 --learning-rate 1e-3,1e-2 --models 2 --seed 5");
+    let flags = tiny("--task z:2 --entropy 0,0.3 --learning-rate 1e-3,1e-2 --runs 2 --seed 5");
     let report = scratch.json(&flags);
     let models = models(&report);
     assert_eq!(models.len(), 16);
@@ -113,7 +113,7 @@ fn quick_learns_products_of_two_symbols() {
 
 /// The flags of a run that is kept.
 fn kept(more: &'static str) -> Vec<&'static str> {
-    let kept = "--record-every 40 --models 2 --checkpoint-every 0.001 --out run";
+    let kept = "--record-every 40 --runs 2 --checkpoint-every 0.001 --out run";
     [words(TINY), words(kept), words(more)].concat()
 }
 

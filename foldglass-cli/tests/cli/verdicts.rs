@@ -153,7 +153,11 @@ fn a_certified_verdict_with_anything_changed_is_refused() {
 #[test]
 fn a_bounded_verdict_with_anything_changed_is_refused() {
     let scratch = Scratch::new();
-    let file = verdict(&scratch, &trapped(&scratch), &format!("{TIED} --cap 12"));
+    let file = verdict(
+        &scratch,
+        &trapped(&scratch),
+        &format!("{TIED} --max-codes 12"),
+    );
     assert_eq!(file["verdicts"][0]["verdict"], "bounded");
     assert_eq!(file["verdicts"][0]["cap"], 12);
     let run = scratch.run(&["check", "v.json", "--sample", "5"]);

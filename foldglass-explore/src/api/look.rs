@@ -196,7 +196,7 @@ pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
     let most = most_inputs.to_string();
     let mut words = vec!["inspect", "--code", CODE];
     if most_inputs != MOST_INPUTS {
-        words.extend(["--most-inputs", &most]);
+        words.extend(["--max-inputs", &most]);
     }
     let part = |key: &str| found[key].clone();
     Ok(json!({

@@ -124,7 +124,7 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
     let allowance = ask.explorer.allowance;
     let line = shelf::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
     let cap = asked.cap.to_string();
-    let mut words = vec!["certify", "--code", CODE, "--cap", &cap];
+    let mut words = vec!["certify", "--code", CODE, "--max-codes", &cap];
     if asked.barrier {
         words.push("--barrier");
     }

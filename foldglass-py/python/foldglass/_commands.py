@@ -21,7 +21,7 @@ def answer(command: str, *arguments: str, progress: ProgressLike = True, **flags
     Flags are keywords, with underscores for dashes; ``True`` is a flag without a value, a list
     several values with commas, ``None`` and ``False`` nothing.
 
-    >>> answer("parity", length=8, progress=False)["command"]
+    >>> answer("parity", lengths=8, progress=False)["command"]
     'parity'
     """
     return ask(command, [*arguments, *flags_of(flags)], progress)

@@ -21,6 +21,7 @@ from ._commands import ask, flags_of, folder, write_codes, write_table
 from ._frames import Framed
 from ._given import of_type
 from ._progress import ProgressLike
+from ._spelling import renamed
 
 if TYPE_CHECKING:
     import networkx
@@ -53,7 +54,7 @@ class Trap:
     def barrier(self) -> Fraction | None:
         """How far reward must fall before it can rise, exactly; found when it is asked for, none where a
         flood of a million codes does not end."""
-        verdict = certify(self.code, cap=1_000_000, barrier=True, progress=False)
+        verdict = certify(self.code, max_codes=1_000_000, barrier=True, progress=False)
         return verdict.barrier if verdict.barrier_is == "exact" else None
 
 
@@ -85,12 +86,13 @@ class Census(Framed):
         }
 
 
+@renamed(barrier_cap="max_codes")
 def enumerate(
     space: Class,
     *,
     tolerance: Fraction | float | str = 0,
     out: str | PathLike | None = None,
-    barrier_cap: int | None = None,
+    max_codes: int | None = None,
     threads: int | None = None,
     progress: ProgressLike = True,
 ) -> Census:
@@ -112,7 +114,7 @@ def enumerate(
             {
                 "tolerance": f"{exact.numerator}/{exact.denominator}",
                 "out": None if out is None else os.fspath(out),
-                "barrier_cap": barrier_cap,
+                "max_codes": max_codes,
                 "threads": threads,
                 "traps": traps,
             }
@@ -296,7 +298,7 @@ class Verdict:
 def certify(
     codes: Code | Trap,
     *,
-    cap: int = ...,
+    max_codes: int = ...,
     barrier: bool = ...,
     threads: int | None = ...,
     progress: ProgressLike = ...,
@@ -305,20 +307,21 @@ def certify(
 def certify(
     codes: Sequence[Code | Trap],
     *,
-    cap: int = ...,
+    max_codes: int = ...,
     barrier: bool = ...,
     threads: int | None = ...,
     progress: ProgressLike = ...,
 ) -> list[Verdict]: ...
+@renamed(cap="max_codes")
 def certify(
     codes: Code | Trap | Sequence[Code | Trap],
     *,
-    cap: int = 100_000,
+    max_codes: int = 100_000,
     barrier: bool = False,
     threads: int | None = None,
     progress: ProgressLike = True,
 ) -> Verdict | list[Verdict]:
-    """Searches the shelves of codes, up to ``cap`` codes each, for a way up.
+    """Searches the shelves of codes, up to ``max_codes`` codes each, for a way up.
 
     >>> from foldglass import Task
     >>> census = enumerate(Class(Task("parity", 4, inputs="markov:9/10")), progress=False)
@@ -334,7 +337,7 @@ def certify(
         return []
     with folder() as place:
         out = place / "verdicts.json"
-        flags = flags_of({"cap": cap, "barrier": barrier, "threads": threads, "out": out})
+        flags = flags_of({"max_codes": max_codes, "barrier": barrier, "threads": threads, "out": out})
         written = write_codes(listed, place / "codes.json")
         found = ask("certify", ["--code", str(written), *flags], progress)
         content = out.read_bytes()
@@ -429,11 +432,12 @@ def benign(space: Class, *, seed: int = 0, threads: int | None = None, progress:
     )
 
 
+@renamed(cap="max_proposals")
 def escape(
     table: Code | Policy,
     *,
     search: bool = False,
-    cap: int = 1_000_000,
+    max_proposals: int = 1_000_000,
     tolerance: float = 1e-12,
     seed: int = 0,
 ) -> EscapePath:
@@ -453,7 +457,7 @@ def escape(
         out = place / "path.json"
         flags = {"search": search, "tolerance": tolerance, "seed": seed, "out": out}
         if search:
-            flags["cap"] = cap
+            flags["max_proposals"] = max_proposals
         written = write_table(table, place / "table.json")
         found = ask("escape", [f"--{kind}", str(written), *flags_of(flags)], False)
         content = out.read_bytes()
@@ -560,7 +564,8 @@ def gauge(
     )
 
 
-def inspect(code: Code, *, most_inputs: int = 200_000, wrong: int = 8) -> dict[str, Any]:
+@renamed(most_inputs="max_inputs")
+def inspect(code: Code, *, max_inputs: int = 200_000, wrong: int = 8) -> dict[str, Any]:
     """Takes a code apart, as ``foldglass inspect --json`` does: dead steps, aliasing, positions
     ignored, wrong answers, defended cells.
 
@@ -571,7 +576,7 @@ def inspect(code: Code, *, most_inputs: int = 200_000, wrong: int = 8) -> dict[s
     """
     with folder() as place:
         written = write_table(code, place / "code.json")
-        flags = flags_of({"most_inputs": most_inputs, "wrong": wrong})
+        flags = flags_of({"max_inputs": max_inputs, "wrong": wrong})
         return ask("inspect", ["--code", str(written), *flags], False)
 
 

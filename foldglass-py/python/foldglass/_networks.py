@@ -19,6 +19,7 @@ from ._class import Class, Code, Task
 from ._commands import ask, flags_of, folder, write_table
 from ._frames import Framed
 from ._progress import ProgressLike
+from ._spelling import renamed
 
 PathLike = os.PathLike[str]
 
@@ -127,10 +128,11 @@ def _fleet(
     return Fleet(answer, directory, keeps)
 
 
+@renamed(models="runs")
 def train(
     tasks: str | Sequence[str] | None = None,
     *,
-    models: int = 1,
+    runs: int = 1,
     entropy: float | Sequence[float] | None = None,
     out: str | PathLike | None = None,
     seed: int = 0,
@@ -146,14 +148,15 @@ def train(
     """
     listed = [tasks] if isinstance(tasks, str) else list(tasks or [])
     words = [f"--task={task}" for task in listed]
-    own = {"models": models, "entropy": entropy, "seed": seed, "threads": threads}
+    own = {"runs": runs, "entropy": entropy, "seed": seed, "threads": threads}
     return _fleet("train", words, {**own, **flags}, out, progress)
 
 
+@renamed(networks="runs")
 def distill(
     what: Class | Code,
     *,
-    networks: int = 3,
+    runs: int = 3,
     out: str | PathLike | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -164,7 +167,7 @@ def distill(
 
     Every flag of ``foldglass distill`` is a keyword (``steps``, ``batch``, ``target``, ``width``, ..).
     """
-    own = {"networks": networks, "seed": seed, "threads": threads}
+    own = {"runs": runs, "seed": seed, "threads": threads}
     with folder() as place:
         if isinstance(what, Code):
             words = ["--code", str(write_table(what, place / "code.json"))]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +22,7 @@ from ._evaluate import policy_of
 from ._frames import Framed, plain_attributes
 from ._given import of_type, plain, whole
 from ._progress import Interrupted, Listener, ProgressLike, listener
+from ._spelling import keeps, renamed
 
 if TYPE_CHECKING:
     import arviz
@@ -130,7 +131,7 @@ class _Runs(Framed):
 
     def _trajectory(self, name: str) -> NDArray[Any]:
         if name not in self._kept:
-            raise ValueError(f'trajectories of {name} were not kept: keep=("{name}",) keeps them')
+            raise ValueError(f"trajectories of {name} were not kept: keep_{name}=True keeps them")
         kept = self._kept[name]
         if not kept:
             return np.zeros((self.runs, 0, *self.space.shape[: 1 + (name == "policy")]))
@@ -138,7 +139,7 @@ class _Runs(Framed):
 
     def _traces(self, name: str = "trace") -> list[list[Any]]:
         if any(name not in outcome for outcome in self._outcomes):
-            how = "marginals=True" if name == "marginals" else "trace_every (of chains, thin)"
+            how = "keep_marginals=True" if name == "marginals" else "record_every"
             raise ValueError(f"no {name} was kept: {how} keeps it")
         return [outcome[name] for outcome in self._outcomes]
 
@@ -152,7 +153,7 @@ class _Runs(Framed):
         return Code(self.space, self.codes[run])
 
     def _about(self) -> dict[str, Any]:
-        about = {"kind": self.kind, "seed": self.seed, "first": self.first, "class": self.space.spec}
+        about = {"kind": self._series.kind, "seed": self.seed, "first": self.first, "class": self.space.spec}
         return {**about, "foldglass": _native.__version__, **self.settings}
 
     def columns(self) -> dict[str, Any]:
@@ -268,7 +269,7 @@ class CaviRuns(_Runs):
 
     @property
     def trace(self) -> NDArray[np.float64]:
-        """J before every ``trace_every``-th iteration: (runs, draws). NaN after a run converged."""
+        """J before every ``record_every``-th iteration: (runs, draws). NaN after a run converged."""
         traces = self._traces()
         longest = max(map(len, traces))
         table = np.full((self.runs, longest), np.nan)
@@ -287,7 +288,7 @@ class CaviRuns(_Runs):
 
     @property
     def policy_trajectory(self) -> NDArray[np.float64]:
-        """The tables after every ``trace_every``-th iteration, with keep=("policy",):
+        """The tables after every ``record_every``-th iteration, with keep_policy=True:
         (runs, draws, cells, q)."""
         return self._trajectory("policy")
 
@@ -297,7 +298,7 @@ class CaviRuns(_Runs):
         """The same runs, so many iterations longer than they were planned to be: the same streams, the
         same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
         as it is."""
-        every = int(self._given.get("trace_every", 1))
+        every = int(self._given.get("record_every", 1))
         return _more(self, iterations, [*self._kept], every, progress, on_interrupt)
 
     def to_xarray(self) -> xarray.Dataset:
@@ -310,9 +311,9 @@ class CaviRuns(_Runs):
             if name != "run" and not name.endswith("exact"):
                 data[name] = ("run", np.array(values, dtype=float))
         coordinates: dict[str, Any] = {"run": numbers}
-        if "trace_every" in self._given:
+        if "record_every" in self._given:
             data["trace"] = (("run", "draw"), self.trace)
-            every = int(self._given["trace_every"])
+            every = int(self._given["record_every"])
             coordinates["draw"] = np.arange(self.trace.shape[1]) * every
         return xarray.Dataset(data, coords=coordinates, attrs=plain_attributes(self._about()))
 
@@ -324,6 +325,7 @@ class CaviRuns(_Runs):
         )
 
 
+@renamed(trace_every="record_every", keep=("keep_policy", keeps("policy")))
 def cavi(
     space: Class,
     tau: float | None = None,
@@ -332,7 +334,7 @@ def cavi(
     *,
     seed: int = 0,
     first: int = 0,
-    rule: Literal["damped", "gradient"] = "damped",
+    rule: str = "cavi",
     damping: float | None = None,
     share: float | None = None,
     step: float | None = None,
@@ -344,30 +346,30 @@ def cavi(
     prior: Policy | ArrayLike | None = None,
     start: Policy | Code | ArrayLike | None = None,
     stop_at_convergence: float | None = None,
-    trace_every: int | None = None,
-    keep: Iterable[Literal["policy"]] = (),
+    record_every: int | None = None,
+    keep_policy: bool = False,
     threads: int | None = None,
     progress: ProgressLike = True,
     on_interrupt: OnInterrupt = "raise",
 ) -> CaviRuns:
     """Trains policies by damped coordinate ascent (the paper's tabular RLVR) or the exact gradient.
 
-    Settings have the names, values and defaults of ``foldglass cavi``, with three exceptions: ``iterations`` and
-    ``runs``, which the command requires, default to 2000 and 1, and ``rule="damped"`` is the command's ``cavi``:
+    Settings have the names, values and defaults of ``foldglass cavi`` and of studies:
 
     - ``tau``, the temperature of the entropy bonus, or ``anneal``, a schedule such as
       ``"geometric:1e-1,1e-6,500"``; ``iterations`` and independent ``runs``, of which the first draws from
       stream ``first`` of ``seed``;
-    - ``rule="damped"``: cells move by ``damping`` (0.3) towards their targets, a ``share`` (0.3) of them
-      each time; ``rule="gradient"``: the exact gradient by the logits, with its ``step``;
+    - ``rule="cavi"``: cells move by ``damping`` (0.3) towards their targets, a ``share`` (0.3) of them
+      each time; ``rule="gradient"``: the exact gradient by the logits, with its ``step``
+      (``rule="gradient:X"`` is the same with ``step=X``);
     - ``init``: the law of the first policies, ``"u_norm"`` (the default), ``"dirichlet:A"`` or
       ``"logit_normal:S"``; ``start``: one policy for all runs instead;
     - ``quench="N,TAU"``: N more iterations at another temperature; ``resets="SHARE,EVERY,TIMES"``:
       cells are redrawn now and then;
     - ``convention``: whose entropies count, ``"uniform"`` (every cell, the default) or ``"occupancy"``;
       ``prior``: a policy from which divergences count in place of entropies;
-    - ``stop_at_convergence``: the residual at which a run stops; ``trace_every``: keep J before every so
-      many iterations; ``keep=("policy",)``: and the policies after them.
+    - ``stop_at_convergence``: the residual at which a run stops; ``record_every``: record J before every
+      N-th iteration; ``keep_policy``: and keep the policies after them.
 
     Ctrl-C raises :class:`Interrupted`, whose ``partial`` has the runs as far as they came; with
     ``on_interrupt="return"`` they are returned.
@@ -378,13 +380,11 @@ def cavi(
     >>> runs.greedy_exact  # stuck, though codes of reward 1 exist
     [Fraction(17, 25), Fraction(4, 5), Fraction(84, 125), Fraction(4, 5)]
     """
-    kinds = {"damped": "cavi", "gradient": "gradient"}
-    if rule not in kinds:
-        raise ValueError(f"rule={rule!r}: 'damped' or 'gradient'")
     settings: dict[str, Any] = {
         "tau": tau,
         "anneal": anneal,
         "iterations": whole("iterations", iterations),
+        "rule": rule,
         "damping": damping,
         "share": share,
         "step": step,
@@ -393,19 +393,15 @@ def cavi(
         "resets": resets,
         "convention": convention,
         "stop_at_convergence": stop_at_convergence,
-        "trace_every": trace_every,
+        "record_every": record_every,
         "prior": _rows(space, prior),
         "start": _rows(space, start),
     }
-    kept = [keep] if isinstance(keep, str) else list(keep)
-    if any(name != "policy" for name in kept):
-        raise ValueError(f"keep={kept}: RLVR keeps ('policy',)")
     if stop_at_convergence is not None:
         settings["keep_policy"] = True
-    made = CaviRuns(
-        space, kinds[rule], _given(settings), runs=runs, seed=seed, first=first, threads=threads
-    )
-    return _finish(made, kept, int(trace_every or 1), progress, on_interrupt)
+    made = CaviRuns(space, "cavi", _given(settings), runs=runs, seed=seed, first=first, threads=threads)
+    kept = ["policy"] if keep_policy else []
+    return _finish(made, kept, int(record_every or 1), progress, on_interrupt)
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -452,7 +448,7 @@ class Chains(_Runs):
 
     @cached_property
     def reward_numerators(self) -> NDArray[Any]:
-        """J after every ``thin``-th sweep, exactly, as numerators: (chains, draws); 64-bit integers
+        """J after every ``record_every``-th sweep, exactly, as numerators: (chains, draws); 64-bit integers
         where they fit, else Python's. A chain that stopped keeps its last."""
         traces = [[int(number) for number in trace] for trace in self._traces()]
         longest = max(map(len, traces))
@@ -464,7 +460,7 @@ class Chains(_Runs):
 
     @property
     def reward(self) -> NDArray[np.float64]:
-        """J after every ``thin``-th sweep: (chains, draws)."""
+        """J after every ``record_every``-th sweep: (chains, draws)."""
         table: NDArray[np.float64] = (self.reward_numerators / self.denominator).astype(float)
         return table
 
@@ -480,13 +476,13 @@ class Chains(_Runs):
 
     @property
     def code_trajectory(self) -> NDArray[np.uint16]:
-        """The codes after every ``thin``-th sweep, with keep=("code",): (chains, draws, cells)."""
+        """The codes after every ``record_every``-th sweep, with keep_code=True: (chains, draws, cells)."""
         return self._trajectory("code")
 
     @property
     def marginals(self) -> NDArray[np.float64]:
         """How often each cell had each action over the second half of the sweeps of all chains, with
-        ``marginals=True``: (cells, q)."""
+        ``keep_marginals=True``: (cells, q)."""
         counts = np.array(self._traces("marginals"), dtype=float).sum(axis=0).reshape(self.space.shape)
         table: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
         return table
@@ -494,7 +490,7 @@ class Chains(_Runs):
     @property
     def draws(self) -> NDArray[np.int64]:
         """The sweeps after which J was recorded."""
-        every = int(self._given["trace_every"])
+        every = int(self._given["record_every"])
         return (np.arange(self.reward.shape[1], dtype=np.int64) + 1) * every
 
     def columns(self) -> dict[str, Any]:
@@ -510,7 +506,7 @@ class Chains(_Runs):
     ) -> Chains:
         """The same chains, so many sweeps longer than they were planned to be: the same bits as without
         a stop. ``partial.resume()`` does what an interrupt left."""
-        every = int(self._given["trace_every"])
+        every = int(self._given["record_every"])
         return _more(self, sweeps, [*self._kept], every, progress, on_interrupt)
 
     def diagnostics(self, discard: float = 0.5) -> Diagnostics:
@@ -530,7 +526,7 @@ class Chains(_Runs):
             effective_size=_number(bulk),
             effective_size_tail=_number(tail),
             effective_size_mean=_number(of_mean),
-            autocorrelation_time=float(np.mean(known)) * self._given["trace_every"]
+            autocorrelation_time=float(np.mean(known)) * self._given["record_every"]
             if len(known) == len(times)
             else float("nan"),
         )
@@ -567,11 +563,14 @@ class Chains(_Runs):
         )
 
 
+@renamed(
+    chains="runs", thin="record_every", keep=("keep_code", keeps("code", "reward")), marginals="keep_marginals"
+)
 def chain(
     space: Class,
     tau: float | None = None,
     sweeps: int = 1000,
-    chains: int = 1,
+    runs: int = 1,
     *,
     seed: int = 0,
     first: int = 0,
@@ -582,36 +581,35 @@ def chain(
     start: Code | ArrayLike | None = None,
     stop_when_stationary: int | None = None,
     stop_at_optimum: bool = False,
-    thin: int = 1,
-    keep: Iterable[Literal["reward", "code"]] = ("reward",),
-    marginals: bool = False,
+    checkpoints: Sequence[int] | None = None,
+    record_every: int = 1,
+    keep_code: bool = False,
+    keep_marginals: bool = False,
     threads: int | None = None,
     progress: ProgressLike = True,
     on_interrupt: OnInterrupt = "raise",
 ) -> Chains:
     """Samples codes from the Gibbs measure at temperature ``tau``, annealed, or on a ladder.
 
-    Settings that ``foldglass chain`` has too have its values and defaults, with three exceptions: ``kernel``,
-    ``sweeps`` and ``chains``, which the command requires, default to ``"metropolis"``, 1000 and 1:
+    Settings have the names, values and defaults of ``foldglass chain`` and of studies; ``runs`` chains are
+    independent of each other:
 
     - ``tau``, or ``anneal="geometric:FROM,TO,SWEEPS"``, or ``ladder``: temperatures of parallel
       tempering, the coldest first, of which the coldest is reported;
     - ``kernel``: ``"metropolis"`` or ``"heat-bath"``; ``order`` of a sweep: ``"step"`` (random steps, each as
       a block), ``"forward"`` or ``"cell"`` (a permutation of the cells), by default the one that is exact;
     - ``start``: one code for all chains in place of random ones;
-    - ``stop_when_stationary``: stop once J has not changed for so many sweeps; ``stop_at_optimum``;
-    - ``thin``: record J after every so many sweeps, and codes with ``keep=("reward", "code")``;
-      ``marginals``: how often each cell had each action over the second half.
+    - ``stop_when_stationary``: stop once J has not changed for N sweeps; ``stop_at_optimum``: once it is 1;
+    - ``record_every``: record J after every N-th sweep, and with ``keep_code`` the codes;
+      ``keep_marginals``: how often each cell had each action over the second half;
+      ``checkpoints``: sweeps after which J is a result of its own.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 4))
-    >>> trace = chain(space, tau=0.05, sweeps=100, chains=3, thin=10, progress=False)
+    >>> trace = chain(space, tau=0.05, sweeps=100, runs=3, record_every=10, progress=False)
     >>> trace.reward.shape, trace.denominator
     ((3, 10), 16)
     """
-    kept = [keep] if isinstance(keep, str) else list(keep)
-    if any(name not in ("reward", "code") for name in kept):
-        raise ValueError(f"keep={kept}: chains keep 'reward' and 'code'")
     settings: dict[str, Any] = {
         "kernel": kernel,
         "order": order,
@@ -621,8 +619,9 @@ def chain(
         "sweeps": whole("sweeps", sweeps, 1),
         "stop_when_stationary": stop_when_stationary,
         "stop_at_optimum": True if stop_at_optimum else None,
-        "trace_every": whole("thin", thin, 1),
-        "keep_marginals": True if marginals else None,
+        "checkpoints": checkpoints,
+        "record_every": whole("record_every", record_every, 1),
+        "keep_marginals": True if keep_marginals else None,
         "keep_code": True,
         "start": None,
     }
@@ -631,6 +630,6 @@ def chain(
         if code.space != space:
             raise ValueError(f"the start is of {code.space!r}, not of {space!r}")
         settings["start"] = {"actions": code.actions.tolist()}
-    made = Chains(space, "chain", _given(settings), runs=chains, seed=seed, first=first, threads=threads)
-    trajectories = ["code"] if "code" in kept else []
-    return _finish(made, trajectories, int(thin), progress, on_interrupt)
+    made = Chains(space, "chain", _given(settings), runs=runs, seed=seed, first=first, threads=threads)
+    kept = ["code"] if keep_code else []
+    return _finish(made, kept, int(record_every), progress, on_interrupt)

@@ -61,13 +61,13 @@ def test_records_are_those_of_their_frame(records) -> None:
 
 
 def test_results_are_frames(paper: fg.Class, markov: fg.Class) -> None:
-    runs = fg.cavi(paper, tau=1e-3, iterations=30, runs=3, trace_every=10, progress=False)
+    runs = fg.cavi(paper, tau=1e-3, iterations=30, runs=3, record_every=10, progress=False)
     frame, table = runs.to_pandas(), runs.to_polars()
     assert frame["greedy_exact"].tolist() == runs.greedy_exact
     assert [Fraction(text) for text in table["greedy_exact"]] == runs.greedy_exact
     data = runs.to_xarray()
     assert data["trace"].dims == ("run", "draw") and data.attrs["tau"] == 1e-3
-    chains = fg.chain(paper, tau=0.1, sweeps=20, chains=2, thin=5, keep=("reward", "code"), progress=False)
+    chains = fg.chain(paper, tau=0.1, sweeps=20, runs=2, record_every=5, keep_code=True, progress=False)
     data = chains.to_xarray()
     assert dict(data.sizes) == {"chain": 2, "draw": 4, "cell": 80}
     assert data["draw"].values.tolist() == [5, 10, 15, 20] and data.attrs["denominator"] == "625"
@@ -81,7 +81,7 @@ def test_results_are_frames(paper: fg.Class, markov: fg.Class) -> None:
 def test_arviz_gives_the_same_sizes(tau: float) -> None:
     """Effective sizes: ArviZ's and ours within 5 % on chains at four temperatures."""
     space = fg.Class(fg.Task("parity", 5))
-    chains = fg.chain(space, tau=tau, sweeps=40_000, chains=4, seed=1, progress=False)
+    chains = fg.chain(space, tau=tau, sweeps=40_000, runs=4, seed=1, progress=False)
     data = chains.to_arviz()
     theirs = float(arviz.ess(data, var_names=["reward"])["reward"])
     ours = chains.diagnostics()

@@ -1,19 +1,20 @@
 //! Runs tabular RLVR as a method of studies (paper, sections 2.1, G.4 and G.5).
 
 use foldglass::dynamics::cavi::{
-    self, Convention, HOTTEST, PriorError, Quench, Resets, Rule, Runs, RunsBuilder,
+    self, Convention, PriorError, Quench, Resets, Rule, Runs, RunsBuilder,
 };
 use foldglass::dynamics::schedule::Schedule;
 use foldglass::model::policy::InitialLaw;
 use foldglass::{Allowance, Class, Code, Policy};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Worded;
 use crate::error::Error;
 use crate::hash::digest;
 use crate::method::{
-    Fields, Headline, Method, Outcome, Recipe, SettingError, Settings, Streams, Unit, number_name,
-    put, put_some,
+    Accepts, Fields, Headline, Method, Outcome, Recipe, Setting, SettingError, Settings, Streams,
+    Unit, number_name, put, put_some, shown,
 };
 use crate::tables::{Source, Tables};
 
@@ -34,6 +35,114 @@ impl Cavi {
     }
 }
 
+/// The settings of both rules.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(
+        "tau",
+        Accepts::Temperature,
+        "The temperature of the entropy bonus, at least 0: per cell, or per emitted token under the \
+         convention occupancy",
+    )
+    .short('t'),
+    Setting::new(
+        "anneal",
+        Accepts::Words,
+        "In place of tau, another temperature each iteration: geometric:FROM,TO,ITERATIONS or \
+         linear:FROM,TO,ITERATIONS, then TO",
+    )
+    .value("SCHEDULE"),
+    Setting::new(
+        "iterations",
+        Accepts::Natural,
+        "Iterations; 0 leaves the first policy as it is",
+    )
+    .default("2000")
+    .short('n'),
+    Setting::new(
+        "init",
+        Accepts::Words,
+        "The distribution of each cell's first row: u_norm (u_a / sum u, u uniform on (0,1)), dirichlet:A \
+         or logit_normal:S (softmax of normals of sd S)",
+    )
+    .value("LAW")
+    .default("u_norm"),
+    Setting::new(
+        "start",
+        Accepts::Words,
+        "Start every run from this policy: a policy file, FILE#N for one of several, - for stdin",
+    )
+    .value("FILE"),
+    Setting::new(
+        "rule",
+        Accepts::Words,
+        "How cells move: cavi, or gradient, the exact gradient of J + tau sum H by the logits, with its \
+         step (gradient:X is gradient with step X)",
+    )
+    .value("RULE")
+    .default("cavi"),
+    Setting::new(
+        "damping",
+        Accepts::Share,
+        "Rule cavi: how far a cell moves towards its target",
+    )
+    .default("0.3"),
+    Setting::new(
+        "share",
+        Accepts::Share,
+        "Rule cavi: the share of the cells that move in an iteration",
+    )
+    .default("0.3"),
+    Setting::new(
+        "step",
+        Accepts::AboveZero,
+        "Rule gradient: the step along the gradient, above 0",
+    ),
+    Setting::new(
+        "convention",
+        Accepts::Words,
+        "Which entropies count: uniform (every cell alike, as in the paper's tables) or occupancy (cells by \
+         their visits d(c), per emitted token, as RLVR of models has it)",
+    )
+    .value("CONVENTION")
+    .default("uniform"),
+    Setting::new(
+        "prior",
+        Accepts::Words,
+        "Divergences KL(pi || prior) from this policy count in place of entropies: a policy file, FILE#N for \
+         one of several",
+    )
+    .value("FILE"),
+    Setting::new(
+        "quench",
+        Accepts::Words,
+        "N more iterations at another temperature",
+    )
+    .value("N,TAU"),
+    Setting::new(
+        "resets",
+        Accepts::Words,
+        "Redraw a share of the cells every EVERY iterations, TIMES times, such as 0.02,10,100",
+    )
+    .value("SHARE,EVERY,TIMES"),
+    Setting::new(
+        "stop_at_convergence",
+        Accepts::NotNegative,
+        "Stop a run once its residual, the largest |target - pi|, is at most this",
+    ),
+    Setting::new(
+        "record_every",
+        Accepts::Count,
+        "Record J before every N-th iteration",
+    )
+    .earlier(&["trace_every"]),
+    Setting::new(
+        "keep_code",
+        Accepts::Switch,
+        "Keep the greedy codes, with the number of cells whose action was drawn among equals",
+    ),
+    Setting::new("keep_policy", Accepts::Switch, "Keep the policies at the end"),
+];
+
 /// What a run does and keeps.
 #[derive(Clone)]
 struct Plan {
@@ -43,7 +152,7 @@ struct Plan {
     prior: Option<Policy>,
     /// The residual at which a run stops.
     stop_at_convergence: Option<f64>,
-    trace_every: Option<u64>,
+    record_every: Option<u64>,
     keep_code: bool,
     keep_policy: bool,
 }
@@ -60,83 +169,91 @@ impl Method for Cavi {
         }
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
     fn recipe(
         &self,
         class: &Class,
-        mut settings: Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
-        let tau = schedule(&mut settings)?;
+        let settings = &settings;
+        let tau = schedule(settings)?;
         let iterations: usize = settings.need("iterations")?;
-        let rule = rule(self.kind, &mut settings)?;
-        let initial = settings.or("init", InitialLaw::UNorm)?;
+        let rule = rule(self.kind, settings)?;
+        let initial: InitialLaw = settings.need("init")?;
         let quench = settings.get::<Worded<Quench>>("quench")?.map(|q| q.0);
         if let Some(quench) = quench {
-            check_temperature(&settings, "quench.tau", quench.tau)?;
+            check_temperature(settings, "quench.tau", quench.tau)?;
             let met = iterations.checked_add(quench.iterations).is_some();
             let needed = "a length that a run can count";
             settings.check(met, "quench.iterations", quench.iterations, needed)?;
         }
         let resets = settings.get::<Worded<Resets>>("resets")?.map(|r| r.0);
         if let Some(resets) = resets {
-            check_share(&settings, "resets.share", resets.share)?;
-            check_positive(&settings, "resets.every", resets.every as u64)?;
+            check(settings, Accepts::Share, "resets.share", resets.share)?;
+            check(settings, Accepts::Count, "resets.every", resets.every)?;
         }
-        let plan = Plan {
+        Ok(Box::new(Plan {
             class: class.clone(),
             settings: cavi::Settings::plain(0.0, iterations)
                 .with_tau(tau)
                 .with_initial(initial)
                 .with_rule(rule)
-                .with_convention(settings.or("convention", Convention::Uniform)?)
+                .with_convention(settings.need::<Convention>("convention")?)
                 .with_quench(quench)
                 .with_resets(resets),
-            start: policy(class, &mut settings, "start")?,
-            prior: prior(class, &mut settings)?,
+            start: policy(class, settings, "start")?,
+            prior: prior(class, settings)?,
             stop_at_convergence: settings.get("stop_at_convergence")?,
-            trace_every: settings.get("trace_every")?,
+            record_every: settings.get("record_every")?,
             keep_code: settings.or("keep_code", false)?,
             keep_policy: settings.or("keep_policy", false)?,
-        };
-        if let Some(residual) = plan.stop_at_convergence {
-            let met = residual.is_finite() && residual >= 0.0;
-            let needed = "a residual of at least 0";
-            settings.check(met, "stop_at_convergence", residual, needed)?;
-        }
-        if let Some(every) = plan.trace_every {
-            check_positive(&settings, "trace_every", every)?;
-        }
-        settings.finish()?;
-        Ok(Box::new(plan))
+        }))
     }
 }
 
-fn rule(kind: &str, settings: &mut Settings<'_>) -> Result<Rule, SettingError> {
-    if kind == "gradient" {
-        let step: f64 = settings.need("step")?;
-        let met = step.is_finite() && step > 0.0;
-        settings.check(met, "step", step, "a number above 0")?;
+fn rule(kind: &str, settings: &Settings<'_>) -> Result<Rule, SettingError> {
+    if settings.is_given("rule") {
+        let problem = "rule: a dynamics has one rule; write another [[dynamics]] for another";
+        return Err(SettingError::of("rule", problem));
+    }
+    let gradient = kind == "gradient";
+    let foreign: &[&str] = if gradient {
+        &["damping", "share"]
+    } else {
+        &["step"]
+    };
+    if let Some(name) = foreign.iter().find(|name| settings.is_given(name)) {
+        let problem = match gradient {
+            true => format!(
+                "`{name}` with rule gradient: the gradient moves every cell by its step; `{name}` is \
+                 accepted with rule cavi"
+            ),
+            false => format!(
+                "`{name}` with rule cavi: cells move by damping and share; `{name}` is accepted with \
+                 rule gradient"
+            ),
+        };
+        return Err(SettingError::of(name, problem));
+    }
+    if gradient {
+        let step = settings.need("step")?;
         return Ok(Rule::Gradient { step });
     }
-    let Rule::Cavi { damping, share } = Rule::PAPER else {
-        unreachable!("the paper's rule is CAVI")
-    };
-    let damping = settings.or("damping", damping)?;
-    let share = settings.or("share", share)?;
-    check_share(settings, "damping", damping)?;
-    check_share(settings, "share", share)?;
-    Ok(Rule::Cavi { damping, share })
+    Ok(Rule::Cavi {
+        damping: settings.need("damping")?,
+        share: settings.need("share")?,
+    })
 }
 
 /// The temperature of every iteration: one of tau and anneal.
-fn schedule(settings: &mut Settings<'_>) -> Result<Schedule, SettingError> {
+fn schedule(settings: &Settings<'_>) -> Result<Schedule, SettingError> {
     let anneal: Option<Schedule> = settings.get("anneal")?;
     let tau: Option<f64> = settings.get("tau")?;
-    let refuse = |key: &str, problem: &str| SettingError {
-        key: key.to_owned(),
-        problem: problem.to_owned(),
-    };
     match (anneal, tau) {
-        (None, Some(_)) => Ok(Schedule::Constant(temperature(settings, "tau")?)),
+        (None, Some(tau)) => Ok(Schedule::Constant(tau)),
         (Some(schedule), None) => {
             if let Schedule::Geometric { from, to, .. } | Schedule::Linear { from, to, .. } =
                 schedule
@@ -146,16 +263,19 @@ fn schedule(settings: &mut Settings<'_>) -> Result<Schedule, SettingError> {
             }
             Ok(schedule)
         }
-        (None, None) => Err(refuse("tau", "the key `tau` is missing (or `anneal`)")),
-        (Some(_), Some(_)) => Err(refuse(
+        (None, None) => Err(SettingError::of(
+            "tau",
+            "the key `tau` is missing (or `anneal`)",
+        )),
+        (Some(_), Some(_)) => Err(SettingError::of(
             "anneal",
-            "tau and anneal exclude each other: one of them says how hot runs are",
+            "`tau` and `anneal` exclude each other: one of them says how hot runs are",
         )),
     }
 }
 
 /// The prior, which forbids no action.
-fn prior(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, SettingError> {
+fn prior(class: &Class, settings: &Settings<'_>) -> Result<Option<Policy>, SettingError> {
     let prior = policy(class, settings, "prior")?;
     let Some(policy) = &prior else {
         return Ok(None);
@@ -166,17 +286,14 @@ fn prior(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Policy>, S
     });
     match forbidden {
         None => Ok(prior),
-        Some(error) => Err(SettingError {
-            key: "prior".to_owned(),
-            problem: error.to_string(),
-        }),
+        Some(error) => Err(SettingError::of("prior", error.to_string())),
     }
 }
 
 /// A policy of a key: a table in place, or a file.
 fn policy(
     class: &Class,
-    settings: &mut Settings<'_>,
+    settings: &Settings<'_>,
     key: &'static str,
 ) -> Result<Option<Policy>, SettingError> {
     #[derive(Deserialize)]
@@ -185,17 +302,14 @@ fn policy(
         File(String),
         Rows { rows: Vec<Vec<f64>> },
     }
-    let refuse = |problem: String| SettingError {
-        key: key.to_owned(),
-        problem: format!("{key}: {problem}"),
-    };
+    let refuse = |problem: String| SettingError::of(key, format!("{key}: {problem}"));
     let policy = match settings.get(key)? {
         None => return Ok(None),
         Some(Given::Rows { rows }) => {
             Policy::from_rows(class, &rows).map_err(|error| refuse(error.to_string()))?
         }
         Some(Given::File(name)) => {
-            let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
+            let mut source = Source::from(&name[..]);
             source.path = settings.base().join(source.path);
             one(&source, class).map_err(|error| refuse(error.to_string()))?
         }
@@ -211,39 +325,25 @@ fn one(source: &Source, class: &Class) -> Result<Policy, Error> {
     Ok(tables.as_policies(class)?.swap_remove(0))
 }
 
-/// The temperature of a key that must be given.
-pub(super) fn temperature(
-    settings: &mut Settings<'_>,
-    key: &'static str,
-) -> Result<f64, SettingError> {
-    let tau = settings.need(key)?;
-    check_temperature(settings, key, tau)?;
-    Ok(tau)
-}
-
-/// Refuses what is no temperature.
+/// Refuses what is not a temperature.
 pub(super) fn check_temperature(
     settings: &Settings<'_>,
     key: &str,
     tau: f64,
 ) -> Result<(), SettingError> {
-    let met = (0.0..=HOTTEST).contains(&tau);
-    let needed = "a number of at least 0 and at most 1e300";
-    settings.check(met, key, number_name(tau), needed)
+    let met = Accepts::Temperature.met_by(&tau.into());
+    settings.check(met, key, number_name(tau), Accepts::Temperature.needed())
 }
 
-fn check_share(settings: &Settings<'_>, key: &str, share: f64) -> Result<(), SettingError> {
-    let met = (0.0..=1.0).contains(&share);
-    settings.check(met, key, share, "a number from 0 to 1")
-}
-
-/// Refuses 0.
-pub(super) fn check_positive(
+/// Refuses a part of a setting that is not accepted.
+fn check(
     settings: &Settings<'_>,
+    accepts: Accepts,
     key: &str,
-    number: u64,
+    value: impl Into<Value>,
 ) -> Result<(), SettingError> {
-    settings.check(number > 0, key, number, "a whole number of at least 1")
+    let value = value.into();
+    settings.check(accepts.met_by(&value), key, shown(&value), accepts.needed())
 }
 
 impl Recipe for Plan {
@@ -299,7 +399,7 @@ impl Recipe for Plan {
     }
 
     fn kept(&self, cells: u128, q: u128) -> u128 {
-        let trace = self.trace_every.map_or(0, |every| self.steps() / every);
+        let trace = self.record_every.map_or(0, |every| self.steps() / every);
         let code = if self.keep_code { cells } else { 0 };
         let policy = if self.keep_policy { cells * q } else { 0 };
         u128::from(trace) + code + policy
@@ -450,7 +550,7 @@ impl InProgress {
 
     /// Notes J of the policies before the iteration that was just done.
     fn trace(&mut self) {
-        let Some(every) = self.plan.trace_every else {
+        let Some(every) = self.plan.record_every else {
             return;
         };
         let before = self.runs.done() as u64 - 1;
@@ -546,8 +646,25 @@ fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
         put(&mut fields, "greedy_ties", end.greedy_ties);
     }
     put_some(&mut fields, "rows", end.policy);
-    if plan.trace_every.is_some() {
+    if plan.record_every.is_some() {
         put(&mut fields, "trace", trace);
     }
     fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::find;
+
+    #[test]
+    fn the_defaults_are_those_of_the_paper() {
+        let default = |name: &str| {
+            let setting = find(SETTINGS, name).expect("a setting");
+            let text = setting.default.expect("a default");
+            setting.accepts.read(text).as_f64().expect("a number")
+        };
+        let (damping, share) = (default("damping"), default("share"));
+        assert_eq!(Rule::PAPER, Rule::Cavi { damping, share });
+    }
 }

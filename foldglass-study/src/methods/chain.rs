@@ -8,12 +8,13 @@ use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Class, Code};
 use serde::{Deserialize, Serialize};
 
-use super::cavi::{check_positive, check_temperature, temperature};
+use super::cavi::check_temperature;
 use super::walk::Walk;
 use crate::error::Error;
 use crate::hash::digest;
 use crate::method::{
-    Fields, Headline, Method, Outcome, Recipe, SettingError, Settings, Streams, Unit, put, put_some,
+    Accepts, Fields, Headline, Method, Outcome, Recipe, Setting, SettingError, Settings, Streams,
+    Unit, put, put_some,
 };
 use crate::tables::{Source, Tables};
 
@@ -22,6 +23,83 @@ pub struct Chain;
 
 /// J that has not changed for this many sweeps is stationary, where the study says no other.
 const STATIONARY: u64 = 5_000;
+
+/// The settings of chains.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new(
+        "kernel",
+        Accepts::Words,
+        "How a cell is resampled: metropolis (a proposal uniform over all actions) or heat-bath (a draw from \
+         the conditional)",
+    )
+    .value("KERNEL")
+    .default("metropolis")
+    .short('k'),
+    Setting::new(
+        "tau",
+        Accepts::Temperature,
+        "The temperature, at least 0; at 0 no loss is accepted",
+    )
+    .short('t'),
+    Setting::new(
+        "anneal",
+        Accepts::Words,
+        "In place of tau, another temperature each sweep: geometric:FROM,TO,SWEEPS or linear:FROM,TO,SWEEPS, \
+         then TO",
+    )
+    .value("SCHEDULE"),
+    Setting::new(
+        "ladder",
+        Accepts::Numbers,
+        "In place of tau, parallel tempering: each chain is a ladder of temperatures, the coldest first, \
+         between which replicas swap; the coldest is reported",
+    )
+    .value("T1,T2,.."),
+    Setting::new("sweeps", Accepts::Count, "Sweeps of each chain")
+        .default("1000")
+        .short('n'),
+    Setting::new(
+        "order",
+        Accepts::Words,
+        "The order of a sweep: step (random steps, each as a block), forward (first step to last) or cell (a \
+         random permutation of the cells) [default: step; cell in tied classes and where step blocks are \
+         not exact]",
+    )
+    .value("ORDER"),
+    Setting::new(
+        "start",
+        Accepts::Words,
+        "Start from this code in place of random ones: a code file, FILE#N for one of several, - for stdin",
+    )
+    .value("FILE"),
+    Setting::new(
+        "stop_when_stationary",
+        Accepts::Count,
+        "Stop a chain once J has not changed for N sweeps",
+    ),
+    Setting::new(
+        "stop_at_optimum",
+        Accepts::Switch,
+        "Stop a chain once J is 1",
+    ),
+    Setting::new(
+        "checkpoints",
+        Accepts::Numbers,
+        "Sweeps, ascending, after which J is reported",
+    ),
+    Setting::new(
+        "record_every",
+        Accepts::Count,
+        "Record J after every N-th sweep",
+    )
+    .earlier(&["trace_every"]),
+    Setting::new("keep_code", Accepts::Switch, "Keep the last codes"),
+    Setting::new(
+        "keep_marginals",
+        Accepts::Switch,
+        "Keep how often each cell had each action over the second half of the sweeps",
+    ),
+];
 
 /// How long a chain goes, and what is kept of it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,7 +113,7 @@ pub(super) struct Keeping {
     /// Stop once J is 1.
     pub stop_at_optimum: bool,
     /// Record J after every so many sweeps.
-    pub trace_every: Option<u64>,
+    pub record_every: Option<u64>,
     /// Record how often the second half had each action of each cell.
     pub marginals: bool,
     /// Record the last code.
@@ -79,27 +157,29 @@ impl Method for Chain {
         }
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
     fn recipe(
         &self,
         class: &Class,
-        mut settings: Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
+        let settings = &settings;
         let kernel: Kernel = settings.need("kernel")?;
         let order: Option<Order> = settings.get("order")?;
         let plan = Plan {
             class: class.clone(),
             settings: chain::Settings::new(kernel, order.unwrap_or_else(|| Order::of(class))),
-            heat: heat(&mut settings)?,
-            start: start(class, &mut settings)?,
-            keeping: keeping(&mut settings)?,
+            heat: heat(settings)?,
+            start: start(class, settings)?,
+            keeping: keeping(settings)?,
         };
-        settings.finish()?;
         check_order(class, plan.settings, order)?;
         if plan.start.is_some() && matches!(plan.heat, Heat::Ladder(_)) {
-            return Err(SettingError {
-                key: "start".to_owned(),
-                problem: "start with a ladder: the replicas of a ladder start at random".to_owned(),
-            });
+            let problem = "`start` with `ladder`: the replicas of a ladder start at random";
+            return Err(SettingError::of("start", problem));
         }
         Ok(Box::new(plan))
     }
@@ -131,14 +211,12 @@ fn check_order(
 }
 
 /// Exactly one of tau, anneal and ladder says how hot the chains are.
-fn heat(settings: &mut Settings<'_>) -> Result<Heat, SettingError> {
+fn heat(settings: &Settings<'_>) -> Result<Heat, SettingError> {
     let anneal: Option<Schedule> = settings.get("anneal")?;
     let ladder: Option<Vec<f64>> = settings.get("ladder")?;
     let tau: Option<f64> = settings.get("tau")?;
     match (anneal, ladder, tau) {
-        (None, None, Some(_)) => Ok(Heat::Schedule(Schedule::Constant(temperature(
-            settings, "tau",
-        )?))),
+        (None, None, Some(tau)) => Ok(Heat::Schedule(Schedule::Constant(tau))),
         (Some(schedule), None, None) => Ok(Heat::Schedule(schedule)),
         (None, Some(ladder), None) => {
             for &tau in &ladder {
@@ -149,38 +227,33 @@ fn heat(settings: &mut Settings<'_>) -> Result<Heat, SettingError> {
             settings.check(met, "ladder", given, "temperatures, the coldest first,")?;
             Ok(Heat::Ladder(ladder))
         }
-        (None, None, None) => Err(SettingError {
-            key: "tau".to_owned(),
-            problem: "the key `tau` is missing (or `anneal`, or `ladder`)".to_owned(),
-        }),
-        (anneal, ..) => Err(SettingError {
-            key: if anneal.is_some() { "anneal" } else { "ladder" }.to_owned(),
-            problem:
-                "tau, anneal and ladder exclude each other: one of them says how hot chains are"
-                    .to_owned(),
-        }),
+        (None, None, None) => Err(SettingError::of(
+            "tau",
+            "the key `tau` is missing (or `anneal`, or `ladder`)",
+        )),
+        (anneal, ..) => Err(SettingError::of(
+            if anneal.is_some() { "anneal" } else { "ladder" },
+            "`tau`, `anneal` and `ladder` exclude each other: one of them says how hot chains are",
+        )),
     }
 }
 
 /// The code that chains start from: actions in place, or a file.
-fn start(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Code>, SettingError> {
+fn start(class: &Class, settings: &Settings<'_>) -> Result<Option<Code>, SettingError> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Given {
         File(String),
         Actions { actions: Vec<i64> },
     }
-    let refuse = |problem: String| SettingError {
-        key: "start".to_owned(),
-        problem: format!("start: {problem}"),
-    };
+    let refuse = |problem: String| SettingError::of("start", format!("start: {problem}"));
     let code = match settings.get("start")? {
         None => return Ok(None),
         Some(Given::Actions { actions }) => {
             Code::new(class, &actions).map_err(|error| refuse(error.to_string()))?
         }
         Some(Given::File(name)) => {
-            let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
+            let mut source = Source::from(&name[..]);
             source.path = settings.base().join(source.path);
             one(&source, class).map_err(|error| refuse(error.to_string()))?
         }
@@ -196,25 +269,16 @@ fn one(source: &Source, class: &Class) -> Result<Code, Error> {
     Ok(tables.as_codes(class)?.swap_remove(0))
 }
 
-fn keeping(settings: &mut Settings<'_>) -> Result<Keeping, SettingError> {
+fn keeping(settings: &Settings<'_>) -> Result<Keeping, SettingError> {
     let keeping = Keeping {
         sweeps: settings.need("sweeps")?,
         checkpoints: settings.or("checkpoints", Vec::new())?,
         stop_when_stationary: settings.get("stop_when_stationary")?,
         stop_at_optimum: settings.or("stop_at_optimum", false)?,
-        trace_every: settings.get("trace_every")?,
+        record_every: settings.get("record_every")?,
         marginals: settings.or("keep_marginals", false)?,
         code: settings.or("keep_code", false)?,
     };
-    check_positive(settings, "sweeps", keeping.sweeps)?;
-    for (key, number) in [
-        ("stop_when_stationary", keeping.stop_when_stationary),
-        ("trace_every", keeping.trace_every),
-    ] {
-        if let Some(number) = number {
-            check_positive(settings, key, number)?;
-        }
-    }
     let list = &keeping.checkpoints;
     let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
     let within = list.iter().all(|s| (1..=keeping.sweeps).contains(s));
@@ -280,7 +344,7 @@ impl Recipe for Plan {
     fn kept(&self, cells: u128, q: u128) -> u128 {
         let keeping = &self.keeping;
         let trace = keeping
-            .trace_every
+            .record_every
             .map_or(0, |every| keeping.sweeps / every);
         let code = if keeping.code { cells } else { 0 };
         let marginals = if keeping.marginals { cells * q } else { 0 };
@@ -474,7 +538,7 @@ impl InProgress {
         if !keeping.checkpoints.is_empty() {
             put(&mut fields, "checkpoints", walk.marks(keeping, denominator));
         }
-        if keeping.trace_every.is_some() {
+        if keeping.record_every.is_some() {
             let trace: Vec<String> = walk.trace.iter().map(u128::to_string).collect();
             put(&mut fields, "denominator", denominator.to_string());
             put(&mut fields, "trace", trace);

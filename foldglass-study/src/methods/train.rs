@@ -4,6 +4,7 @@
 //! read back as. Runs of a point are trained as fleets, in lock step.
 
 mod recipe;
+mod settings;
 
 use foldglass::support::watch::Stop;
 use foldglass_nn::bridge::{ReadBack, read_back};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::method::{Fields, Outcome, Streams, Unit, put, put_some};
 use recipe::Plan;
 pub use recipe::Train;
+pub use settings::SETTINGS;
 
 /// The accuracy above which a length is held (SPEC, "Holds T").
 const HELD: f64 = 0.9;
@@ -109,7 +111,7 @@ impl InProgress {
             let point = Point::from(point);
             let before = (point.step - 1) / period * period;
             let due = |every: u64| point.step / every > before / every;
-            if self.plan.trace_every.is_some_and(due) {
+            if self.plan.record_every.is_some_and(due) {
                 curve.points.push(point);
             }
             curve.last = Some(point);
@@ -132,7 +134,7 @@ impl InProgress {
         put_some(&mut fields, "sampled", of_last(|point| point.sampled));
         put_some(&mut fields, "entropy", of_last(|point| point.entropy));
         put(&mut fields, "back_end", self.machine);
-        if self.plan.trace_every.is_some() {
+        if self.plan.record_every.is_some() {
             curve.put(&mut fields);
         }
         last.put_code(model, "", &mut fields);

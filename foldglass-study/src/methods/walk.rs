@@ -80,7 +80,7 @@ impl Walk {
             self.marks.push(reward);
         }
         if keeping
-            .trace_every
+            .record_every
             .is_some_and(|every| self.sweeps.is_multiple_of(every))
         {
             self.trace.push(reward);

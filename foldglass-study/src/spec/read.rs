@@ -11,6 +11,7 @@ use super::lines::{Lines, Table, position};
 use super::{Axis, Dynamics, MOST_POINTS, Study, StudyClass, spaced, text_of};
 use crate::files::plain as plain_error;
 use crate::method::{Fields, SettingError, shown};
+use crate::setting::kind_of;
 use crate::words::{ClassWords, plain};
 
 /// A key of a table, its value and where they stand.
@@ -229,7 +230,8 @@ impl<'a> Reader<'a> {
 
     fn dynamics(mut self) -> Result<Dynamics, String> {
         let kind: String = self.need("kind")?;
-        let id = self.get("id")?.unwrap_or_else(|| kind.clone());
+        let rule = self.take("rule");
+        let id: Option<String> = self.get("id")?;
         let classes = self.get("classes")?;
         let runs = self.need("runs")?;
         let seed = self.get("seed")?;
@@ -252,13 +254,13 @@ impl<'a> Reader<'a> {
                 values,
             });
         }
-        let settings: Fields = self
-            .entries
-            .into_iter()
-            .map(|entry| (entry.key, entry.value))
-            .collect();
+        let rule_at = rule.as_ref().map_or(self.at, |rule| rule.key_at);
+        let all = self.entries.into_iter().chain(rule);
+        let mut settings: Fields = all.map(|entry| (entry.key, entry.value)).collect();
+        let kind = kind_of(&kind, &mut settings)
+            .map_err(|error| format!("{}: {}", position(self.text, rule_at), error.problem))?;
         Ok(Dynamics {
-            id,
+            id: id.unwrap_or_else(|| kind.clone()),
             kind,
             classes,
             runs,

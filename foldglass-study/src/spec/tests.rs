@@ -88,12 +88,12 @@ fn what_a_study_cannot_mean_is_refused_with_the_line_of_the_key() {
         (
             "iterations = 40",
             "sweeps = 40",
-            "the key `iterations` is missing",
+            "`sweeps` is not a key of kind \"cavi\", whose own are tau, anneal, iterations",
         ),
         (
             "init = ",
             "sweeps = 4\ninit = ",
-            "line 17, column 1: dynamics \"cavi\": `sweeps` is no key",
+            "line 17, column 1: dynamics \"cavi\": `sweeps` is not a key",
         ),
         (
             "\"logit_normal:0.1\"",
@@ -228,4 +228,96 @@ fn streams_are_common_only_where_that_is_asked_for() {
     assert_eq!(distinct.len(), own.len());
     let text = STUDY.replace("runs = 3", "runs = 3\ncommon_random_numbers = true");
     assert!(seeds(&text).iter().all(|&seed| seed == 0));
+}
+
+/// A study in the spellings of the first version, and its hashes and ids there.
+const BEFORE: &str = "name = \"before\"\nseed = 3\n\
+    [[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 2\n\
+    [[dynamics]]\nkind = \"cavi\"\niterations = 12\nruns = 2\ntrace_every = 3\nkeep_code = true\n\
+    keep_policy = true\ntau = [0.1, 1.0]\n\
+    [[dynamics]]\nkind = \"gradient\"\niterations = 12\nstep = 0.5\nruns = 2\nkeep_code = true\ntau = [0.1]\n\
+    [[dynamics]]\nkind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 10\nruns = 2\ntrace_every = 2\n\
+    keep_code = true\nkeep_marginals = true\ntau = [0.1]\n";
+const RECIPES_BEFORE: [&str; 3] = [
+    "8da00e83a30d0fea9f45308c5b8d05fa",
+    "68a1457da726ce18426bae1f5e6fc81f",
+    "95218d74e5b5faf4a352b3b502f312b1",
+];
+
+fn planned(text: &str) -> Plan {
+    let study = Study::parse(text, 0).unwrap();
+    let registry = Registry::default();
+    Plan::new(&study, &registry, Path::new(""), Allowance::default()).unwrap()
+}
+
+#[test]
+fn a_study_has_one_hash_in_every_spelling() {
+    let today = BEFORE.replace("trace_every", "record_every");
+    let by_rule = today.replace(
+        "kind = \"gradient\"",
+        "kind = \"cavi\"\nrule = \"gradient\"",
+    );
+    let by_word = by_rule
+        .replace("\"gradient\"", "\"gradient:0.5\"")
+        .replace("step = 0.5\n", "");
+    for text in [BEFORE, &today, &by_rule, &by_word] {
+        let plan = planned(text);
+        assert_eq!(plan.manifest.recipes, RECIPES_BEFORE, "{text}");
+        let ids: Vec<String> = plan.index.keys().map(|key| plan.index.id(key)).collect();
+        assert_eq!(ids[0], "p/cavi/tau=0.1/0");
+        assert_eq!(ids[4], "p/gradient/tau=0.1/0");
+        assert_eq!(plan.manifest, planned(BEFORE).manifest);
+        assert_eq!(
+            plan.series[0].points[1].seed,
+            planned(BEFORE).series[0].points[1].seed
+        );
+    }
+}
+
+#[cfg(feature = "networks")]
+#[test]
+fn a_training_has_one_hash_in_every_spelling() {
+    let before = "name = \"before\"\nseed = 3\n\
+        [[class]]\nid = \"p\"\ntask = \"parity\"\nlengths = 2\n\
+        [[dynamics]]\nkind = \"train\"\nruns = 1\nsteps = 20\nwidth = 16\nheads = 2\nmlp = 16\nbatch = 8\n\
+        backend = \"cpu\"\ntest_inputs = 16\ngate_samples = 16\ninitial = \"02\"\ntrace_every = 20\n\
+        [dynamics.grid]\nc = [0.0, 0.3]\n";
+    let today = before
+        .replace("initial", "init")
+        .replace("trace_every", "record_every")
+        .replace("\nc = ", "\nentropy = ");
+    for text in [before, &today] {
+        let plan = planned(text);
+        assert_eq!(plan.manifest.recipes, ["f758ac18d5c75c85cbbfa980919d52c5"]);
+        let ids: Vec<String> = plan.index.keys().map(|key| plan.index.id(key)).collect();
+        assert_eq!(ids, ["p/train/c=0/0", "p/train/c=0.3/0"]);
+    }
+}
+
+#[test]
+fn one_setting_in_two_spellings_is_refused_by_both() {
+    let both = BEFORE.replace("trace_every = 3", "trace_every = 3\nrecord_every = 3");
+    let study = Study::parse(&both, 0).unwrap();
+    let registry = Registry::default();
+    let refused = Plan::new(&study, &registry, Path::new(""), Allowance::default());
+    let refused = refused.err().unwrap().to_string();
+    assert!(
+        refused.contains("`trace_every`") && refused.contains("`record_every`"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_value_is_refused_under_the_key_that_was_typed() {
+    for key in ["trace_every", "record_every"] {
+        let wrong = BEFORE.replace("trace_every = 3", &format!("{key} = 0"));
+        let study = Study::parse(&wrong, 0).unwrap();
+        let registry = Registry::default();
+        let refused = Plan::new(&study, &registry, Path::new(""), Allowance::default());
+        let refused = refused.err().unwrap().to_string();
+        let said = format!(
+            "line 11, column 1: dynamics \"cavi\": {key} = 0: a whole number of at least 1"
+        );
+        assert!(refused.contains(&said), "{refused}");
+    }
 }

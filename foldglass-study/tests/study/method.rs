@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use foldglass::{Allowance, Class, Code, Progress, Reward, Stream, Unwatched, reward::count};
-use foldglass_study::method::{Headline, Recipe, SettingError, Settings, Streams, Unit, put};
+use foldglass_study::method::{
+    Accepts, Headline, Recipe, Setting, SettingError, Settings, Streams, Unit, put,
+};
 use foldglass_study::{
     End, Fields, Form, Method, Options, Outcome, Registry, Shard, Study, execute, gather,
     summarize, write_table,
@@ -21,6 +23,16 @@ struct RandomWalk {
     /// How often its recipes were asked for their bytes.
     asked: Arc<AtomicU64>,
 }
+
+const SETTINGS: &[Setting] = &[
+    Setting::new("steps", Accepts::Count, "Steps of a walk"),
+    Setting::new(
+        "restart",
+        Accepts::Share,
+        "The share of steps that start anew",
+    )
+    .default("0"),
+];
 
 #[derive(Clone)]
 struct Walk {
@@ -43,16 +55,17 @@ impl Method for RandomWalk {
         }
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
     fn recipe(
         &self,
         class: &Class,
-        mut settings: Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let steps = settings.need("steps")?;
-        let restart = settings.or("restart", 0.0)?;
-        let met = (0.0..=1.0).contains(&restart);
-        settings.check(met, "restart", restart, "a number from 0 to 1")?;
-        settings.finish()?;
+        let restart = settings.need("restart")?;
         let class = class.clone();
         Ok(Box::new(Walk {
             class,
@@ -324,11 +337,12 @@ fn what_its_settings_cannot_mean_is_refused_with_the_line() {
             "[0.0, 2.0]",
             "restart = 2: a number from 0 to 1 is needed",
         ),
-        ("steps = 400", "paces = 400", "the key `steps` is missing"),
+        ("steps = 400", "paces = 400", "`paces` is not a key"),
+        ("steps = 400", "", "the key `steps` is missing"),
         (
             "runs = 5",
             "runs = 5\nfast = true",
-            "line 11, column 1: dynamics \"walk\": `fast` is no key",
+            "line 11, column 1: dynamics \"walk\": `fast` is not a key",
         ),
         (
             "\"walk\"",

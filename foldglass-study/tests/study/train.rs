@@ -174,9 +174,9 @@ fn a_study_of_networks_that_is_stopped_goes_on_to_the_same_bytes() {
 #[test]
 fn what_cannot_be_trained_is_refused_with_the_key() {
     for (from, to, said) in [
-        ("batch = 16", "batch = 0", "batch: batch is 0"),
+        ("batch = 16", "batch = 0", "batch = 0: a whole number"),
         ("heads = 2", "heads = 3", "heads"),
-        ("c = 0.1", "c = -1.0", "c: entropy is -1"),
+        ("c = 0.1", "c = -1.0", "c = -1: a number of at least 0"),
         (
             "steps = 60",
             "steps = 60\nwarm_up = 60",

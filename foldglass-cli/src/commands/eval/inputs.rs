@@ -23,7 +23,13 @@ pub struct InputArgs {
     #[arg(long, value_name = "NAME")]
     estimator: Option<Estimator>,
     /// The number of inputs in an update of --estimator
-    #[arg(long, value_name = "B", default_value_t = 512, requires = "estimator")]
+    #[arg(
+        short,
+        long,
+        value_name = "B",
+        default_value_t = 512,
+        requires = "estimator"
+    )]
     batch: u32,
     /// Add an objective of the success p(x) of each input, and its derivative by the policy's rows:
     /// pass@K, maxrl:K or grpo-std

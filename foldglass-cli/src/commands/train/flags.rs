@@ -24,7 +24,6 @@ use crate::flags::{count, law, natural, not_negative, positive, share, whole};
 pub struct Quick {
     /// The task.
     pub task: &'static str,
-    /// The coefficient at which it is learned.
     pub entropy: f64,
 }
 
@@ -81,17 +80,16 @@ pub fn rates(text: &str) -> Result<List, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Training")]
 pub struct MethodArgs {
-    /// Samples of a batch, 1 to 4096 [default: 512]
     #[arg(short, long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
     batch: Option<usize>,
-    /// Updates [default: 40000]
     #[arg(short = 'n', long, value_name = "N", value_parser = natural, allow_negative_numbers = true)]
     steps: Option<u64>,
     /// The longest length, 1 to 64 [default: 21, or the longest of --lengths]
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
-    cap: Option<usize>,
+    #[arg(long, alias = "cap", value_name = "T", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    longest: Option<usize>,
     /// No curriculum: lengths uniform on this list throughout, such as 1,2
-    #[arg(long, value_name = "T,..", value_parser = lengths, conflicts_with = "start")]
+    #[arg(long, value_name = "T,..", value_parser = lengths, conflicts_with = "start_length")]
     #[arg(allow_hyphen_values = true)]
     lengths: Option<LengthList>,
     /// How likely the lengths of --lengths are, in proportion: one exact weight above 0 for each, such as
@@ -100,88 +98,56 @@ pub struct MethodArgs {
     #[arg(allow_hyphen_values = true)]
     length_weights: Option<LengthWeights>,
     /// The law of the inputs: uniform, markov:K (a symbol repeats with probability K, such as 9/10) or
-    /// product:FILE (a JSON list with a row of q probabilities for every position up to the cap)
+    /// product:FILE (a JSON list with a row of q probabilities for every position up to the longest length)
     /// [default: uniform]
     #[arg(long, value_name = "LAW", value_parser = law)]
     inputs: Option<String>,
-    /// The length n at which the curriculum starts; lengths are uniform on 1..n [default: 1]
-    #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
-    start: Option<usize>,
-    /// For what a length is drawn: sample, or batch (one length for all of it) [default: sample]
+    #[arg(long, alias = "start", value_name = "T", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    start_length: Option<usize>,
     #[arg(long, value_name = "WHAT", value_parser = word::<Drawn>)]
     drawn: Option<Drawn>,
-    /// How the gate's answers are decoded: greedy or sampled [default: greedy]
     #[arg(long, value_name = "DECODING", value_parser = word::<Decoding>)]
     gate: Option<Decoding>,
-    /// Ask the gate every so many updates [default: 20]
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     gate_every: Option<u64>,
-    /// The accuracy above which the curriculum goes on [default: 0.9]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     gate_above: Option<f64>,
-    /// Fresh samples of the gate, 1 to 4096 [default: 512]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     gate_samples: Option<usize>,
-    /// Their lengths: training (those of training) or current (the longest alone) [default: training]
     #[arg(long, value_name = "WHICH", value_parser = word::<GateLengths>)]
     gate_lengths: Option<GateLengths>,
-    /// What the coefficient multiplies: token-mean (entropy averaged over all tokens of the batch),
-    /// sequence-mean, summed (over a sample's tokens), or return (-log pi enters the return)
-    /// [default: token-mean]
     #[arg(long, value_name = "CONVENTION", value_parser = word::<EntropyForm>)]
     convention: Option<EntropyForm>,
-    /// What is optimised: reinforce (batch mean as baseline), grpo:GROUP,CLIP,EPOCHS (such as
-    /// grpo:8,0.2,1) or expert (expert iteration: likelihood of the right samples)
-    /// [default: reinforce]
     #[arg(long, value_name = "METHOD", value_parser = str::parse::<Method>)]
     method: Option<Method>,
-    /// Replace an emitted token by a uniform symbol with this probability [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     epsilon: Option<f64>,
-    /// Relabelling noise: transposition:SHARE,PERIOD or full:SHARE,PERIOD, the share of a batch whose
-    /// tokens are relabelled at every step that is a multiple of the period, such as
-    /// transposition:0.5,500
     #[arg(long, value_name = "NOISE", value_parser = str::parse::<Relabelling>)]
     noise: Option<Relabelling>,
-    /// Gather batches into an update until so many samples were right, at most so many batches, such
-    /// as 64,16
     #[arg(long, value_name = "RIGHT,MOST", value_parser = str::parse::<Adaptive>, allow_hyphen_values = true)]
     adaptive: Option<Adaptive>,
-    /// Adam's beta1, beta2 and epsilon [default: 0.9,0.999,1e-8]
     #[arg(long, value_name = "B1,B2,EPS", value_parser = str::parse::<Adam>, allow_hyphen_values = true)]
     adam: Option<Adam>,
-    /// Scale a model's gradient down to this norm where it is longer [default: no clipping]
     #[arg(long, value_name = "NORM", value_parser = above_zero, allow_hyphen_values = true)]
     clip_norm: Option<f64>,
-    /// AdamW's decay: every update takes this share times the rate off every weight [default: 0]
     #[arg(long, value_name = "X", value_parser = not_negative, allow_hyphen_values = true)]
     weight_decay: Option<f64>,
-    /// Steps over which the rate rises linearly from 0 [default: 0]
     #[arg(long, value_name = "STEPS", value_parser = natural, allow_negative_numbers = true)]
     warm_up: Option<u64>,
-    /// After the warm-up, lower the rate by half a cosine to this share of it at the last step
-    /// [default: 1, a constant rate]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     cosine: Option<f64>,
-    /// Move the entropy coefficient from --entropy to a final value, which it has from a step on:
-    /// linear:FINAL,STEPS or geometric:FINAL,STEPS, such as linear:0.01,20000
     #[arg(long, value_name = "DECAY", value_parser = str::parse::<EntropyDecay>)]
     entropy_decay: Option<EntropyDecay>,
-    /// What reinforce subtracts from a return: batch (the mean over the batch) or length (the mean
-    /// over the batch's samples of the same length) [default: batch]
     #[arg(long, value_name = "WHICH", value_parser = word::<Baseline>)]
     baseline: Option<Baseline>,
-    /// Divide reinforce's advantages by their standard deviation over the batch
     #[arg(long)]
     standardise: bool,
-    /// Which weights are kept: last, or best (beside the last those of the best gate: the longest
-    /// length of the curriculum, there the highest accuracy) [default: last]
     #[arg(long, value_name = "WHICH", value_parser = word::<Keep>)]
     keep: Option<Keep>,
-    /// The length of the test at the end [default: 8, or the cap where that is less]
+    /// The length of the test at the end [default: 8, or the longest length where that is less]
     #[arg(long, value_name = "T", value_parser = positive, allow_negative_numbers = true)]
     test_length: Option<usize>,
-    /// Fresh inputs of the test, at every length [default: 2000]
     #[arg(long, value_name = "N", value_parser = positive, allow_negative_numbers = true)]
     test_inputs: Option<usize>,
 }
@@ -236,7 +202,7 @@ impl TrainArgs {
         };
         let own = &self.method;
         let listed = own.lengths.as_ref().and_then(|l| l.0.iter().max()).copied();
-        let cap = own.cap.or(listed).unwrap_or(base.cap);
+        let cap = own.longest.or(listed).unwrap_or(base.cap);
         let drawn = own.drawn.unwrap_or_default();
         let lengths = match &own.lengths {
             Some(LengthList(lengths)) => Lengths::Fixed {
@@ -245,12 +211,12 @@ impl TrainArgs {
                 drawn,
             },
             None => Lengths::Curriculum {
-                start: own.start.unwrap_or(1),
+                start: own.start_length.unwrap_or(1),
                 drawn,
             },
         };
         let test = base.evaluation;
-        let longest_test = if own.cap.is_some() || listed.is_some() {
+        let longest_test = if own.longest.is_some() || listed.is_some() {
             Settings::default().evaluation.length
         } else {
             test.length

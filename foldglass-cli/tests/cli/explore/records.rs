@@ -155,7 +155,7 @@ fn check_places(plot: &Value) {
 fn a_fleet_shows_its_curves_as_far_as_they_have_come() {
     let scratch = Scratch::new();
     let train = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
-                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 60 --record-every 10 --models 2 \
+                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 60 --record-every 10 --runs 2 \
                  --out runs/fleet(1)";
     scratch.run(&words(train)).success();
     let server = Server::begin(scratch.path(), &["runs/fleet(1)"]);

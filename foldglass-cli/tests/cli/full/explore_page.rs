@@ -353,7 +353,7 @@ fn records(walk: &mut Walk) {
 /// A fleet in training: its curves grow while one looks.
 fn fleet(walk: &mut Walk, directory: &Path) {
     let flags = "train --task parity --backend cpu --width 16 --heads 2 --mlp 16 --vocabulary 3 --cap 2 \
-                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 100000000 --record-every 50 --models 7 \
+                 --gate-samples 32 --test-inputs 50 --batch 32 --steps 100000000 --record-every 50 --runs 7 \
                  --checkpoint-every 1 --out fleet --quiet --threads 1";
     let _training = Ending::start(flags, directory);
     let start = Instant::now();

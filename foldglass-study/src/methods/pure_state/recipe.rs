@@ -11,14 +11,52 @@ use foldglass::{Allowance, Class, Code, Stream};
 use super::InProgress;
 use crate::hash::digest;
 use crate::method::{
-    Fields, Headline, Method, Recipe, SettingError, Settings, Streams, Unit, number_name, put,
-    put_some,
+    Accepts, Fields, Headline, Method, Recipe, Setting, SettingError, Settings, Streams, Unit,
+    number_name, put, put_some,
 };
-use crate::methods::cavi::{check_positive, temperature};
 use crate::tables::{Source, Tables};
 
 /// Kind `pure-state`.
 pub struct PureStates;
+
+/// The settings of pure states.
+pub const SETTINGS: &[Setting] = &[
+    Setting::new("tau", Accepts::Temperature, "The temperature, above 0"),
+    Setting::new("sweeps", Accepts::Count, "Sweeps of each replica"),
+    Setting::new(
+        "replicas",
+        Accepts::Count,
+        "Chains from the start of a run, of which its state is read off",
+    )
+    .default("1"),
+    Setting::new(
+        "iterations",
+        Accepts::Natural,
+        "Iterations of CAVI from the marginals",
+    ),
+    Setting::new(
+        "kernel",
+        Accepts::Words,
+        "How a cell is resampled: metropolis or heat-bath",
+    )
+    .default("metropolis"),
+    Setting::new(
+        "order",
+        Accepts::Words,
+        "The order of a sweep: step, forward or cell [default: the one that is exact]",
+    ),
+    Setting::new(
+        "active",
+        Accepts::Words,
+        "Which cells count as active: those whose marginals are mixed, or those that are reached",
+    ),
+    Setting::new(
+        "start",
+        Accepts::Words,
+        "A file of codes: run n starts at the n-th [default: random codes]",
+    )
+    .earlier(&["starts"]),
+];
 
 /// What runs of one point do.
 #[derive(Clone)]
@@ -49,28 +87,29 @@ impl Method for PureStates {
         }
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
     fn recipe(
         &self,
         class: &Class,
-        mut settings: Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
-        let kernel = settings.or("kernel", Kernel::Metropolis)?;
+        let kernel: Kernel = settings.need("kernel")?;
         let order = settings.or("order", Order::of(class))?;
-        let tau = temperature(&mut settings, "tau")?;
+        let tau: f64 = settings.need("tau")?;
         settings.check(tau > 0.0, "tau", number_name(tau), "a number above 0")?;
         let plan = Plan {
             class: class.clone(),
             chain: chain::Settings::new(kernel, order),
             tau,
             sweeps: settings.need("sweeps")?,
-            replicas: settings.or("replicas", 1)?,
+            replicas: settings.need("replicas")?,
             iterations: settings.need("iterations")?,
             activity: settings.or("active", Activity::Mixed)?,
-            starts: starts(class, &mut settings)?,
+            starts: starts(class, &settings)?,
         };
-        check_positive(&settings, "sweeps", plan.sweeps)?;
-        check_positive(&settings, "replicas", plan.replicas as u64)?;
-        settings.finish()?;
         if class.q() > MOST_ACTIONS {
             let needed = format!("a class of at most {MOST_ACTIONS} symbols");
             return Err(SettingError::needs("kind", "\"pure-state\"", &needed));
@@ -80,17 +119,15 @@ impl Method for PureStates {
 }
 
 /// The codes of a file: run n starts at the n-th.
-fn starts(class: &Class, settings: &mut Settings<'_>) -> Result<Option<Vec<Code>>, SettingError> {
-    let Some(name) = settings.get::<String>("starts")? else {
+fn starts(class: &Class, settings: &Settings<'_>) -> Result<Option<Vec<Code>>, SettingError> {
+    let Some(name) = settings.get::<String>("start")? else {
         return Ok(None);
     };
-    let mut source: Source = name.parse().unwrap_or_else(|never| match never {});
+    let mut source = Source::from(&name[..]);
     source.path = settings.base().join(source.path);
     let read = Tables::codes(&source).and_then(|tables| tables.as_codes(class));
-    read.map(Some).map_err(|error| SettingError {
-        key: "starts".to_owned(),
-        problem: format!("starts: {error}"),
-    })
+    read.map(Some)
+        .map_err(|error| SettingError::of("start", format!("start: {error}")))
 }
 
 impl Plan {
@@ -103,7 +140,7 @@ impl Plan {
         let code = usize::try_from(number).ok().and_then(|n| codes.get(n));
         code.cloned().ok_or_else(|| {
             let last = codes.len() - 1;
-            format!("run {number} has no start: `starts` holds the codes #0 to #{last}")
+            format!("run {number} has no start: `start` holds the codes #0 to #{last}")
         })
     }
 

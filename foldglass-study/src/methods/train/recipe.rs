@@ -15,8 +15,10 @@ use serde_json::Value;
 
 use super::super::Worded;
 use super::InProgress;
+use super::settings::SETTINGS;
 use crate::method::{
-    Fields, Headline, Method, Recipe, SettingError, Settings, Streams, Unit, fields, put, put_some,
+    Fields, Headline, Method, Recipe, Setting, SettingError, Settings, Streams, Unit, fields, put,
+    put_some,
 };
 
 /// Kind `train`.
@@ -28,7 +30,7 @@ pub(super) struct Plan {
     pub class: Class,
     pub settings: FleetSettings,
     /// Record a point of the curve each time so many steps have passed.
-    pub trace_every: Option<u64>,
+    pub record_every: Option<u64>,
     /// Read networks back as codes of the class.
     pub read_back: bool,
     entropy: f64,
@@ -54,26 +56,26 @@ impl Method for Train {
         }
     }
 
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
     fn recipe(
         &self,
         class: &Class,
-        mut settings: Settings<'_>,
+        settings: Settings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let plan = Plan {
             class: class.clone(),
-            settings: fleet_settings(class, &mut settings)?,
-            trace_every: settings.get("trace_every")?,
+            settings: fleet_settings(class, &settings)?,
+            record_every: settings.get("record_every")?,
             read_back: settings.or("read_back", false)?,
-            entropy: settings.or("c", 0.0)?,
+            entropy: settings.or("entropy", 0.0)?,
             learning_rate: settings.or("learning_rate", 3e-4)?,
             fleet: settings.or("fleet", FLEET)?,
             place: settings.or("backend", Place::Auto)?,
             precision: settings.get("precision")?,
         };
-        settings.check(plan.fleet > 0, "fleet", plan.fleet, "a whole number from 1")?;
-        let every = plan.trace_every.unwrap_or(1);
-        settings.check(every > 0, "trace_every", every, "a whole number from 1")?;
-        settings.finish()?;
         plan.check()?;
         Ok(Box::new(plan))
     }
@@ -97,15 +99,12 @@ fn check_inputs_to_read(class: &Class) -> Result<(), SettingError> {
     Err(SettingError::needs("read_back", "true", &needed))
 }
 
-fn fleet_settings(
-    class: &Class,
-    settings: &mut Settings<'_>,
-) -> Result<FleetSettings, SettingError> {
+fn fleet_settings(class: &Class, settings: &Settings<'_>) -> Result<FleetSettings, SettingError> {
     let base = FleetSettings::default();
     let cap = class.task().longest();
     Ok(FleetSettings {
         shape: shape(settings, base.shape)?,
-        initial: settings.or::<InitialLaw>("initial", base.initial)?,
+        initial: settings.or::<InitialLaw>("init", base.initial)?,
         layout: settings.or::<Layout>("layout", base.layout)?,
         batch: settings.or("batch", base.batch)?,
         steps: settings.need("steps")?,
@@ -136,7 +135,7 @@ fn fleet_settings(
     })
 }
 
-fn worded<T>(settings: &mut Settings<'_>, key: &'static str) -> Result<Option<T>, SettingError>
+fn worded<T>(settings: &Settings<'_>, key: &str) -> Result<Option<T>, SettingError>
 where
     T: serde::de::DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
 {
@@ -144,10 +143,7 @@ where
 }
 
 /// The same, or `none`, so that a grid may hold runs without it.
-fn worded_or_none<T>(
-    settings: &mut Settings<'_>,
-    key: &'static str,
-) -> Result<Option<T>, SettingError>
+fn worded_or_none<T>(settings: &Settings<'_>, key: &str) -> Result<Option<T>, SettingError>
 where
     T: serde::de::DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
 {
@@ -158,7 +154,7 @@ where
     worded(settings, key)
 }
 
-fn shape(settings: &mut Settings<'_>, base: Shape) -> Result<Shape, SettingError> {
+fn shape(settings: &Settings<'_>, base: Shape) -> Result<Shape, SettingError> {
     Ok(Shape {
         width: settings.or("width", base.width)?,
         heads: settings.or("heads", base.heads)?,
@@ -170,14 +166,14 @@ fn shape(settings: &mut Settings<'_>, base: Shape) -> Result<Shape, SettingError
 }
 
 /// The class's lengths, all from the start, or opened one after another by the gate.
-fn lengths(class: &Class, settings: &mut Settings<'_>) -> Result<Lengths, SettingError> {
+fn lengths(class: &Class, settings: &Settings<'_>) -> Result<Lengths, SettingError> {
     let drawn: Drawn = settings.or("drawn", Drawn::default())?;
-    let start: Option<usize> = settings.get("start")?;
+    let start: Option<usize> = settings.get("start_length")?;
     let list = class.task().lengths().to_vec();
     if !settings.or("curriculum", false)? {
         settings.check(
             start.is_none(),
-            "start",
+            "start_length",
             start.unwrap_or(0),
             "curriculum = true beside it",
         )?;
@@ -196,7 +192,7 @@ fn lengths(class: &Class, settings: &mut Settings<'_>) -> Result<Lengths, Settin
     })
 }
 
-fn gate(settings: &mut Settings<'_>, base: Gate) -> Result<Gate, SettingError> {
+fn gate(settings: &Settings<'_>, base: Gate) -> Result<Gate, SettingError> {
     Ok(Gate {
         period: settings.or("gate_every", base.period)?,
         above: settings.or("gate_above", base.above)?,
@@ -218,16 +214,16 @@ impl Plan {
         });
         self.settings.check(&models).map_err(setting_named)?;
         let made = Maker::new(self.place, self.precision, Allowance::default());
-        made.map(drop).map_err(|error| SettingError {
-            key: "precision".to_owned(),
-            problem: format!("precision with backend = \"cpu\": {error}"),
+        made.map(drop).map_err(|error| {
+            let problem = format!("precision with backend = \"cpu\": {error}");
+            SettingError::of("precision", problem)
         })
     }
 
     /// The networks with the numbers of a unit.
     pub fn models(&self, streams: &Streams) -> Vec<ModelSettings> {
         let model = |number: u64| ModelSettings {
-            // The seeds of `train --models`, where points share random numbers.
+            // The seeds of `train --runs`, where points share random numbers.
             seed: streams.seed.wrapping_add(number),
             square: self.class.task().square().clone(),
             entropy: self.entropy,
@@ -246,19 +242,17 @@ impl Plan {
 fn setting_named(error: SettingsError) -> SettingError {
     let keys: Vec<String> = (crate::words::of_setting(&error).iter())
         .map(|word| match *word {
-            "entropy" => "c".to_owned(),
             // They are the class's.
-            "cap" | "test-length" => "lengths".to_owned(),
+            "longest" | "test-length" => "lengths".to_owned(),
             word => word.replace('-', "_"),
         })
         .collect();
-    SettingError {
-        key: keys.first().cloned().unwrap_or("kind".to_owned()),
-        problem: match keys.is_empty() {
-            true => error.to_string(),
-            false => format!("{}: {error}", keys.join(", ")),
-        },
-    }
+    let key = keys.first().map_or("kind", String::as_str);
+    let problem = match keys.is_empty() {
+        true => error.to_string(),
+        false => format!("{}: {error}", keys.join(", ")),
+    };
+    SettingError::of(key, problem)
 }
 
 impl Recipe for Plan {
@@ -286,7 +280,7 @@ impl Recipe for Plan {
     }
 
     fn kept(&self, cells: u128, _: u128) -> u128 {
-        let points = self.trace_every.map_or(0, |n| self.settings.steps / n);
+        let points = self.record_every.map_or(0, |n| self.settings.steps / n);
         let code = if self.read_back { cells } else { 0 };
         let looks = match self.settings.keep {
             Keep::Last => 1,

@@ -1,0 +1,272 @@
+//! Holds all commands to one spelling: one flag for a notion, one notion for a letter, the name of a flag
+//! as the key of its JSON, and the settings of methods as the flags of their commands.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clap::{Arg, Command};
+use foldglass_study::method::Setting;
+use foldglass_study::methods::{cavi, chain, train};
+
+use crate::program::definition;
+
+/// Spellings of before, which are still accepted: commands, old flag, flag.
+const RETIRED: [(&str, &str, &str); 22] = [
+    ("chain", "chains", "runs"),
+    ("train", "models", "runs"),
+    ("distill", "networks", "runs"),
+    ("family", "walks", "runs"),
+    ("overlap", "replicas", "runs"),
+    ("parity family", "length", "lengths"),
+    ("certify", "cap", "max-codes"),
+    ("enumerate", "barrier-cap", "max-codes"),
+    ("escape", "cap", "max-proposals"),
+    ("barrier", "proposals", "max-proposals"),
+    ("barrier", "chains", "max-chains"),
+    ("train read-back", "cap", "longest"),
+    ("train", "start", "start-length"),
+    ("train distill barrier", "initial", "init"),
+    ("cavi", "actions", "keep-code"),
+    ("cavi chain", "trace-every", "record-every"),
+    ("inspect", "most-inputs", "max-inputs"),
+    ("plot", "out", "svg"),
+    ("summary", "out", "table"),
+    ("collect", "out", "table"),
+    ("explore", "longest", "time-limit"),
+    ("slurm", "cpus-per-task", "cpus"),
+];
+
+/// Retired spellings that are flags elsewhere, with another meaning.
+const ELSEWHERE: [(&str, &str); 5] = [
+    (
+        "length",
+        "`law traps` has one length, `law lengths` several",
+    ),
+    (
+        "replicas",
+        "`free-energy` repeats both chains (replicas) and CAVI (runs)",
+    ),
+    ("start", "of `chain` and `cavi` a file"),
+    ("longest", "of `train` and `read-back` a length"),
+    ("out", "a directory, or a file that other commands read"),
+];
+
+/// The flags that a letter stands for, where there are several.
+const LETTERS: [(char, &[&str], &str); 1] = [(
+    'n',
+    &["iterations", "steps", "sweeps"],
+    "how long a run is, in its own steps",
+)];
+
+/// Flags without the letter that they have elsewhere.
+const WITHOUT_LETTER: [(&str, &str, &str); 2] = [
+    ("free-energy", "sweeps", "-n would be its iterations too"),
+    ("free-energy", "iterations", "-n would be its sweeps too"),
+];
+
+/// Settings of studies that are no flags of the command: the reason stands where the command leaves them
+/// out. Flags of the command that are no settings: the class, the machine, and files.
+struct Front {
+    command: &'static str,
+    settings: &'static [Setting],
+    not_flags: &'static [&'static str],
+    not_settings: &'static [&'static str],
+}
+
+const FRONTS: [Front; 3] = [
+    Front {
+        command: "cavi",
+        settings: cavi::SETTINGS,
+        // By --policies FILE.
+        not_flags: &["keep_policy"],
+        not_settings: &["runs", "policies", "record"],
+    },
+    Front {
+        command: "chain",
+        settings: chain::SETTINGS,
+        // Codes are always reported, marginals by --marginals FILE; draws of chains of several lengths are
+        // not compared.
+        not_flags: &[
+            "keep_code",
+            "keep_marginals",
+            "stop_when_stationary",
+            "stop_at_optimum",
+            "checkpoints",
+        ],
+        not_settings: &["runs", "marginals", "record"],
+    },
+    Front {
+        command: "train",
+        settings: train::SETTINGS,
+        // Of studies: how the lengths of a class are used, what is kept, how runs are grouped.
+        not_flags: &["curriculum", "read_back", "fleet"],
+        not_settings: &[
+            "runs",
+            "quick",
+            "longest",
+            "length_weights",
+            "test_length",
+            "out",
+            "checkpoint_every",
+            "tensorboard",
+            "weights",
+        ],
+    },
+];
+
+/// Flags of the class and of every command.
+const COMMON: [&str; 14] = [
+    "task",
+    "lengths",
+    "length_weights",
+    "reward",
+    "window",
+    "tied",
+    "memory",
+    "inputs",
+    "max_memory",
+    "json",
+    "format",
+    "seed",
+    "threads",
+    "quiet",
+];
+
+fn commands() -> Vec<Command> {
+    let mut whole = definition();
+    whole.build();
+    let named = |command: &&Command| command.get_name() != "help";
+    whole.get_subcommands().filter(named).cloned().collect()
+}
+
+/// The flags of a command, those of the commands below it included.
+fn flags(command: &Command) -> Vec<Arg> {
+    let own = command
+        .get_arguments()
+        .filter(|arg| arg.get_long().is_some());
+    let own = own.filter(|arg| !["help", "version"].contains(&arg.get_id().as_str()));
+    let below = command.get_subcommands().filter(|c| c.get_name() != "help");
+    own.cloned().chain(below.flat_map(flags)).collect()
+}
+
+fn long(flag: &Arg) -> &str {
+    flag.get_long().expect("flags have names")
+}
+
+#[test]
+fn the_key_of_a_flag_in_json_is_its_name_with_underscores() {
+    for command in commands() {
+        for flag in flags(&command) {
+            let key = long(&flag).replace('-', "_");
+            assert_eq!(flag.get_id().as_str(), key, "{}", command.get_name());
+        }
+    }
+}
+
+#[test]
+fn a_letter_means_one_thing_in_all_commands() {
+    let mut names: BTreeMap<char, BTreeSet<String>> = BTreeMap::new();
+    let mut letters: BTreeMap<String, BTreeSet<char>> = BTreeMap::new();
+    for command in commands() {
+        for flag in flags(&command) {
+            if let Some(letter) = flag.get_short() {
+                names
+                    .entry(letter)
+                    .or_default()
+                    .insert(long(&flag).to_owned());
+                letters
+                    .entry(long(&flag).to_owned())
+                    .or_default()
+                    .insert(letter);
+            }
+        }
+    }
+    for (letter, names) in names {
+        let several = LETTERS.iter().find(|(own, ..)| *own == letter);
+        let expected = several.map_or(1, |(_, names, _)| names.len());
+        assert_eq!(names.len(), expected, "-{letter} is {names:?}");
+    }
+    for command in commands() {
+        for flag in flags(&command) {
+            let name = long(&flag);
+            let has = flag.get_short().is_some();
+            let explained = WITHOUT_LETTER
+                .iter()
+                .any(|(c, f, _)| *c == command.get_name() && *f == name);
+            let expected = letters.contains_key(name) && !explained;
+            assert_eq!(
+                has,
+                expected,
+                "{} --{name}: {:?}",
+                command.get_name(),
+                letters.get(name)
+            );
+        }
+    }
+}
+
+#[test]
+fn retired_spellings_are_read_and_not_shown() {
+    let all = commands();
+    for (of, old, new) in RETIRED {
+        for name in of.split(' ') {
+            let command = all.iter().find(|c| c.get_name() == name).expect(name);
+            let flag = flags(command).into_iter().find(|flag| long(flag) == new);
+            let flag = flag.unwrap_or_else(|| panic!("{name} has no --{new}"));
+            let aliases = flag.get_all_aliases().unwrap_or_default();
+            assert!(aliases.contains(&old), "{name} --{new}: {aliases:?}");
+            let shown = flag.get_visible_aliases().unwrap_or_default();
+            assert!(shown.is_empty(), "{name} --{new}");
+        }
+        if ELSEWHERE.iter().any(|(name, _)| *name == old) {
+            continue;
+        }
+        for command in &all {
+            let shown = flags(command).into_iter().any(|flag| long(&flag) == old);
+            assert!(
+                !shown,
+                "{} has --{old}, which is --{new}",
+                command.get_name()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_settings_of_a_method_are_the_flags_of_its_command() {
+    for front in FRONTS {
+        let all = commands();
+        let command = all.iter().find(|c| c.get_name() == front.command);
+        let flags = flags(command.expect(front.command));
+        let flags: BTreeSet<&str> = flags.iter().map(|flag| flag.get_id().as_str()).collect();
+        let settings: BTreeSet<&str> = front.settings.iter().map(|s| s.name).collect();
+        let missing: Vec<_> = settings.difference(&flags).copied().collect();
+        let mut explained = front.not_flags.to_vec();
+        explained.sort_unstable();
+        assert_eq!(missing, explained, "{}", front.command);
+        let own = flags
+            .difference(&settings)
+            .filter(|name| !COMMON.contains(name));
+        let foreign: Vec<_> = own
+            .filter(|name| !front.not_settings.contains(name))
+            .collect();
+        assert!(foreign.is_empty(), "{}: {foreign:?}", front.command);
+    }
+}
+
+#[test]
+fn every_flag_has_a_doc_line_and_tied_is_offered_where_it_is_accepted() {
+    for command in commands() {
+        for flag in flags(&command) {
+            assert!(
+                flag.get_help().is_some(),
+                "{} --{}",
+                command.get_name(),
+                long(&flag)
+            );
+            let untied = ["enumerate", "density"].contains(&command.get_name());
+            if flag.get_id() == "tied" {
+                assert_eq!(flag.is_hide_set(), untied, "{}", command.get_name());
+            }
+        }
+    }
+}
