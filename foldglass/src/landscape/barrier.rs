@@ -16,13 +16,14 @@ mod bound;
 
 use crate::landscape::shelf::Workers;
 use crate::landscape::shelf::nodes::Nodes;
+use crate::landscape::shelf::workers::{NEVER, Neighbours, WaterLevel, Wish};
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Move, Node, Standing, WayOut};
 use crate::reward::count::{CountError, Counter};
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
-use crate::support::watch::{Asking, Observer, Progress, Stopped};
+use crate::support::watch::{Observer, Progress, Stopped};
 
 /// A cell and the action it takes.
 type Change = (usize, Symbol);
@@ -110,9 +111,6 @@ pub fn way_out(
     }))
 }
 
-/// No drop.
-const NEVER: u128 = u128::MAX;
-
 /// A flood in progress.
 struct Flood {
     nodes: Nodes,
@@ -141,16 +139,6 @@ enum End {
     Stopped,
 }
 
-/// What was seen at a code.
-struct Spill {
-    /// The changes that stay above the water or at it.
-    inside: Vec<(u32, Symbol)>,
-    /// The least drop of the others that is below the bound.
-    next: u128,
-    /// The first change that leads above the top.
-    exit: Option<Change>,
-}
-
 impl Flood {
     fn run(&mut self, workers: &mut Workers, observer: &dyn Observer) -> End {
         let mut next = 0;
@@ -167,20 +155,22 @@ impl Flood {
             }
             let end = self.waiting.len().min(next + workers.together());
             let numbers = self.waiting[next..end].to_vec();
-            let level = (self.top, self.water, self.bound);
+            let level = WaterLevel {
+                top: self.top,
+                water: self.water,
+                bound: self.bound,
+            };
             let watch = (observer, self.progress());
-            let seen = workers.map(&self.nodes, &numbers, watch, |counter, code, asking| {
-                look(counter, code, level, asking)
-            });
+            let seen = workers.look(&self.nodes, &numbers, level, Wish::All, watch);
             let Ok(seen) = seen else {
                 return End::Stopped;
             };
             next = end;
-            for (number, spill) in numbers.into_iter().zip(seen) {
-                if let Some(exit) = spill.exit {
-                    return End::Found(self.changes(number as usize, exit));
+            for (number, seen) in numbers.into_iter().zip(seen) {
+                if let Some((cell, action, _)) = seen.raising {
+                    return End::Found(self.changes(number as usize, (cell, action)));
                 }
-                if !self.take(number, &spill) {
+                if !self.take(number, &seen) {
                     return End::Stopped;
                 }
             }
@@ -197,10 +187,10 @@ impl Flood {
     }
 
     /// Takes in what was seen at a code; false when the cap does not allow it.
-    fn take(&mut self, number: u32, spill: &Spill) -> bool {
-        self.spills[number as usize] = spill.next;
+    fn take(&mut self, number: u32, seen: &Neighbours) -> bool {
+        self.spills[number as usize] = seen.next;
         let changes = self.nodes.changes(number as usize);
-        for &(cell, action) in &spill.inside {
+        for &(cell, action) in &seen.kept {
             let node = Node {
                 parent: number,
                 cell,
@@ -243,42 +233,6 @@ impl Flood {
             share: None,
         }
     }
-}
-
-/// Looks at the changes of a code, with the top, the water and the bound.
-fn look(
-    counter: &mut Counter,
-    code: &Code,
-    (top, water, bound): (u128, u128, u128),
-    asking: &mut Asking<'_>,
-) -> Result<Spill, Stopped> {
-    let mut rewards = vec![0; counter.class().q()];
-    let mut spill = Spill {
-        inside: Vec::new(),
-        next: NEVER,
-        exit: None,
-    };
-    for cell in 0..code.actions().len() {
-        asking.go_on()?;
-        counter.rewards(cell, &mut rewards);
-        for (action, &reward) in rewards.iter().enumerate() {
-            let action = action as Symbol;
-            if reward > top {
-                spill.exit = Some((cell, action));
-                return Ok(spill);
-            }
-            let drop = top - reward;
-            if action == code.action(cell) || drop >= bound {
-                continue;
-            }
-            if drop <= water {
-                spill.inside.push((cell as u32, action));
-            } else {
-                spill.next = spill.next.min(drop);
-            }
-        }
-    }
-    Ok(spill)
 }
 
 /// A change, and the numerator of J after it.

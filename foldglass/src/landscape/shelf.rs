@@ -23,7 +23,7 @@ use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
 use crate::support::watch::{Observer, Progress};
 use nodes::Nodes;
-use workers::{Sight, Wish};
+use workers::{Neighbours, WaterLevel, Wish};
 
 pub use workers::Workers;
 
@@ -116,19 +116,25 @@ impl Search {
     /// codes found so far were looked at.
     pub fn explore(&mut self, workers: &mut Workers, observer: &dyn Observer) {
         while !self.is_over() && observer.hear(self.progress()).is_continue() {
-            let codes = self.explored..self.nodes.len().min(self.explored + workers.together());
+            let end = self.nodes.len().min(self.explored + workers.together());
+            let codes: Vec<u32> = (self.explored as u32..end as u32).collect();
+            let level = WaterLevel {
+                top: self.reward,
+                water: 0,
+                bound: 1,
+            };
             // Beyond the cap no codes are kept, and only an exit is news.
             let wish = match self.beyond {
                 None => Wish::All,
                 Some(_) => Wish::Raising,
             };
             let watch = (observer, self.progress());
-            let Ok(seen) = workers.look(&self.nodes, codes, self.reward, wish, watch) else {
+            let Ok(seen) = workers.look(&self.nodes, &codes, level, wish, watch) else {
                 return;
             };
-            for sight in seen {
+            for neighbours in seen {
                 if self.exit.is_none() {
-                    self.take(&sight);
+                    self.take(&neighbours);
                 }
             }
         }
@@ -154,15 +160,15 @@ impl Search {
     }
 
     /// Takes in what was seen at the next code.
-    fn take(&mut self, sight: &Sight) {
+    fn take(&mut self, seen: &Neighbours) {
         if self.explored == 0 {
-            self.neutral_moves = sight.neutral.len();
+            self.neutral_moves = seen.kept.len();
         }
         if self.is_optimal() {
             self.explored = 1;
             return;
         }
-        if let Some((cell, to, reward)) = sight.raising {
+        if let Some((cell, to, reward)) = seen.raising {
             self.exit = Some(Exit {
                 node: self.explored,
                 cell,
@@ -173,7 +179,7 @@ impl Search {
         }
         let parent = self.explored as u32;
         let changes = self.nodes.changes(self.explored);
-        for &(cell, action) in &sight.neutral {
+        for &(cell, action) in &seen.kept {
             if self.beyond.is_some() {
                 break;
             }

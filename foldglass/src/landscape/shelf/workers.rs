@@ -8,7 +8,6 @@ use crate::reward::count::{CountError, Counter};
 use crate::support::memory::Allowance;
 use crate::support::parallel::in_order;
 use crate::support::watch::{Asking, Observer, Progress, Stopped};
-use std::ops::Range;
 
 /// Rewards to ask for between two reports, about a tenth of a second.
 const TOGETHER: usize = 1 << 22;
@@ -27,21 +26,37 @@ pub struct Workers {
 
 /// What is wanted of the changes of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(in crate::landscape) enum Wish {
     /// Everything.
     All,
-    /// The first that raises J.
+    /// The first that raises J above the top.
     Raising,
 }
 
+/// How far below the top changes may lead, as numerators of J.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::landscape) struct WaterLevel {
+    /// The reward that a raise must exceed.
+    pub top: u128,
+    /// The drop below the top up to which codes are kept: 0 on a shelf.
+    pub water: u128,
+    /// Drops from this one on are of no interest.
+    pub bound: u128,
+}
+
 /// What was seen at a code, by cell, then by action.
-#[derive(Debug, Default)]
-pub(super) struct Sight {
-    /// Cells and actions that leave J as it is.
-    pub neutral: Vec<(u32, Symbol)>,
-    /// The first cell and action that raise J, and J's numerator then.
+#[derive(Debug)]
+pub(in crate::landscape) struct Neighbours {
+    /// Cells and actions that drop no further than the water.
+    pub kept: Vec<(u32, Symbol)>,
+    /// The least drop of the others below the bound, or [`NEVER`].
+    pub next: u128,
+    /// The first cell and action that lead above the top, and J's numerator then.
     pub raising: Option<(usize, Symbol, u128)>,
 }
+
+/// No drop.
+pub(in crate::landscape) const NEVER: u128 = u128::MAX;
 
 impl Workers {
     /// A counter for each thread.
@@ -88,36 +103,22 @@ impl Workers {
         (TOGETHER / rewards).clamp(self.counters.len(), MOST_TOGETHER)
     }
 
-    /// Looks at the changes of the codes of these numbers, whose reward is `level`; at none where it
-    /// is stopped meanwhile.
-    pub(super) fn look(
-        &mut self,
-        nodes: &Nodes,
-        numbers: Range<usize>,
-        level: u128,
-        wish: Wish,
-        watch: (&dyn Observer, Progress<'_>),
-    ) -> Result<Vec<Sight>, Stopped> {
-        let numbers: Vec<u32> = numbers.map(|number| number as u32).collect();
-        self.map(nodes, &numbers, watch, |counter, code, asking| {
-            look_at(counter, code, level, wish, asking)
-        })
-    }
-
-    /// What is seen at the codes of these numbers, in their order, by counters that are there. A
-    /// single code may take long, so the observer is asked at its cells, too.
-    pub(in crate::landscape) fn map<R: Send>(
+    /// Looks at the changes of the codes of these numbers, in their order, by counters that are
+    /// there; at none where it is stopped meanwhile. A single code may take long, so the observer is
+    /// asked at its cells, too.
+    pub(in crate::landscape) fn look(
         &mut self,
         nodes: &Nodes,
         numbers: &[u32],
+        level: WaterLevel,
+        wish: Wish,
         (observer, progress): (&dyn Observer, Progress<'_>),
-        see: impl Fn(&mut Counter, &Code, &mut Asking<'_>) -> Result<R, Stopped> + Sync,
-    ) -> Result<Vec<R>, Stopped> {
+    ) -> Result<Vec<Neighbours>, Stopped> {
         let question = || observer.hear(progress);
         let see_at = |counter: &mut Counter, number: u32, asking: &mut Asking<'_>| {
             let code = nodes.code(number as usize);
             go_to(counter, &code);
-            see(counter, &code, asking)
+            look_at(counter, &code, level, wish, asking)
         };
         let rewards = numbers.len() * self.class.cells() * self.class.q();
         let threads = if rewards < WORTH_THREADS {
@@ -158,27 +159,42 @@ fn go_to(counter: &mut Counter, code: &Code) {
 fn look_at(
     counter: &mut Counter,
     code: &Code,
-    level: u128,
+    WaterLevel { top, water, bound }: WaterLevel,
     wish: Wish,
     asking: &mut Asking<'_>,
-) -> Result<Sight, Stopped> {
-    assert_eq!(counter.reward(), level, "a shelf has one reward");
+) -> Result<Neighbours, Stopped> {
+    let reward = counter.reward();
+    assert!(
+        reward <= top && top - reward <= water,
+        "a code that is kept"
+    );
     let mut rewards = vec![0; counter.class().q()];
-    let mut sight = Sight::default();
+    let mut seen = Neighbours {
+        kept: Vec::new(),
+        next: NEVER,
+        raising: None,
+    };
     for cell in 0..code.actions().len() {
         asking.go_on()?;
         counter.rewards(cell, &mut rewards);
         for (action, &reward) in rewards.iter().enumerate() {
             let action = action as Symbol;
-            if reward > level && sight.raising.is_none() {
-                sight.raising = Some((cell, action, reward));
-            } else if reward == level && wish == Wish::All && action != code.action(cell) {
-                sight.neutral.push((cell as u32, action));
+            let Some(drop) = top.checked_sub(reward) else {
+                seen.raising.get_or_insert((cell, action, reward));
+                continue;
+            };
+            if wish == Wish::Raising || drop >= bound || action == code.action(cell) {
+                continue;
+            }
+            if drop <= water {
+                seen.kept.push((cell as u32, action));
+            } else {
+                seen.next = seen.next.min(drop);
             }
         }
-        if sight.raising.is_some() && wish == Wish::Raising {
+        if seen.raising.is_some() && wish == Wish::Raising {
             break;
         }
     }
-    Ok(sight)
+    Ok(seen)
 }
