@@ -1,5 +1,6 @@
 //! Searches the shelf of a code for an exit, and says what was found (paper, App. G.6).
 
+use foldglass::Context;
 use std::io::{self, Write};
 use std::ops::Not;
 
@@ -41,7 +42,12 @@ impl Found {
     /// Searches the way out over a barrier.
     pub fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
         let verdict = &mut self.shelf.verdict;
-        match barrier::way_out(workers, &verdict.start, cap, observer) {
+        match barrier::way_out(
+            workers,
+            &verdict.start,
+            cap,
+            Context::default().with_observer(observer),
+        ) {
             Ok(way) => {
                 verdict.way_out = way;
                 self.with_barrier = true;
@@ -59,7 +65,7 @@ pub fn search(
     observer: &dyn Observer,
 ) -> Option<Found> {
     let mut search = Search::new(workers, start.clone(), cap);
-    search.explore(workers, observer);
+    search.explore(workers, Context::default().with_observer(observer));
     let stopped = !search.is_over();
     let shelf = search.finish()?;
     Some(Found::new(shelf, stopped))
@@ -76,7 +82,10 @@ pub fn certify(
     let class = start.class();
     shelf::check_cap(cap, allowance)?;
     let mut evaluator = Evaluator::within(class, allowance)?;
-    let mut workers = Workers::new(class, 1, allowance)?;
+    let mut workers = Workers::new(
+        class,
+        Context::default().with_threads(1).with_memory(allowance),
+    )?;
     let mut found = search(&mut workers, start, cap, observer).ok_or_else(|| {
         Error::Stopped("stopped before all changes of the code were looked at".to_owned())
     })?;

@@ -2,7 +2,8 @@
 
 mod drawing;
 
-use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
+use foldglass::Context;
+use foldglass::landscape::tree::{Nodes, Tree, TreeError};
 use foldglass::{Allowance, Class, Observer};
 use foldglass_study::ClassWords;
 
@@ -34,8 +35,11 @@ pub fn flood(
     allowance: Allowance,
     observer: &dyn Observer,
 ) -> Result<(Tree, Sketch), Error> {
-    let levels = Levels::new(class, Nodes::Codes, 1, allowance, observer).map_err(refuse)?;
-    let tree = levels.tree(observer).map_err(refuse)?;
+    let context = Context::default()
+        .with_threads(1)
+        .with_memory(allowance)
+        .with_observer(observer);
+    let tree = Tree::new(class, Nodes::Codes, context).map_err(refuse)?;
     let drawing = Drawing {
         tree: &tree,
         title: title(words),
@@ -50,7 +54,7 @@ pub fn flood(
 pub fn refuse(error: TreeError) -> Error {
     match error {
         TreeError::TooLarge(error) => error.into(),
-        TreeError::Stopped => {
+        TreeError::Stopped(_) => {
             Error::Stopped("interrupted: a tree needs all codes, so nothing is reported".to_owned())
         }
         other => Error::Usage(other.to_string()),

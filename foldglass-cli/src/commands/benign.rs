@@ -12,7 +12,7 @@ use foldglass::proof::claim::Finding;
 use foldglass::reward::count as counts;
 use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Progress};
-use foldglass::{Allowance, Class, ClassSpec, Code, Reward};
+use foldglass::{Allowance, Class, ClassSpec, Code, Context, Reward};
 use foldglass_study::Shard;
 use foldglass_study::census::{BARRIER_CAP, CensusOptions, CensusPlan, Counted, count, forecast};
 use foldglass_study::parallel::{fitting, threads};
@@ -167,9 +167,10 @@ fn quench(
                 return Ok(Some(None));
             }
         }
-        let mut workers = Workers::new(class, 1, each)?;
+        let context = Context::default().with_threads(1).with_memory(each);
+        let mut workers = Workers::new(class, context)?;
         let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
-        search.explore(&mut workers, &observer);
+        search.explore(&mut workers, context.with_observer(&observer));
         if interrupted() || !search.is_over() {
             return Ok(None);
         }

@@ -6,6 +6,7 @@
 //! The end of an RLVR run is a policy, and its verdict is that of one code: the greedy one, with ties drawn
 //! from the run's stream. Another draw may have another verdict.
 
+use foldglass::Context;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -88,7 +89,12 @@ impl CertifyArgs {
         let asked = threads(settings.threads, usize::MAX);
         let threads = fitting(asked, &what, count::bytes(&class), allowance)?;
         let mut evaluator = Evaluator::within(&class, allowance)?;
-        let mut workers = Workers::new(&class, threads, allowance)?;
+        let mut workers = Workers::new(
+            &class,
+            Context::default()
+                .with_threads(threads)
+                .with_memory(allowance),
+        )?;
         let out = self.out.as_deref();
         let mut out = out
             .map(|path| VerdictWriter::create(path, &class.spec()))
@@ -175,14 +181,15 @@ impl CertifyArgs {
         }
         let each = self.class.allowance().shared(threads);
         let job = |number: usize| -> Result<_, Error> {
-            let mut workers = Workers::new(class, 1, each)?;
+            let context = Context::default().with_threads(1).with_memory(each);
+            let mut workers = Workers::new(class, context)?;
             let mut search = Search::new(&mut workers, codes[number].clone(), self.max_codes);
             let watch = Small {
                 terminal: observer,
                 done: number as u64,
                 all: codes.len() as u64,
             };
-            search.explore(&mut workers, &watch);
+            search.explore(&mut workers, context.with_observer(&watch));
             if search.is_over() {
                 return Ok(Some((number, search.finish())));
             }

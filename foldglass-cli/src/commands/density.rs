@@ -31,7 +31,7 @@ impl DensityArgs {
     /// Counts.
     pub fn run(&self, settings: &Settings) -> Result<Counted, Error> {
         let class = self.class.class()?;
-        let plan = Plan::new(&class, self.class.allowance()).map_err(refuse)?;
+        let plan = Plan::within(&class, self.class.allowance()).map_err(refuse)?;
         if self.dry_run {
             let Forecast {
                 prefix_classes,
@@ -49,7 +49,9 @@ impl DensityArgs {
         }
         say(plan.forecast());
         let threads = threads(settings.threads, usize::MAX);
-        let density = plan.count(threads, &Terminal::new()).map_err(refuse)?;
+        let observer = Terminal::new();
+        let context = self.class.context(&observer).with_threads(threads);
+        let density = plan.count(context).map_err(refuse)?;
         Ok(Counted::All {
             cells: class.cells(),
             codes: codes(&density).to_string(),
@@ -73,7 +75,7 @@ fn say(forecast: &Forecast) {
 fn refuse(error: DensityError) -> Error {
     match error {
         DensityError::TooLarge(error) => error.into(),
-        DensityError::Stopped => Error::Stopped(
+        DensityError::Stopped(_) => Error::Stopped(
             "interrupted: a density needs all codes, so nothing is reported".to_owned(),
         ),
         other => Error::Usage(other.to_string()),

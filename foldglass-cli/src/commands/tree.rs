@@ -67,12 +67,12 @@ impl TreeArgs {
         let vienna = self.vienna.as_ref().map(create).transpose()?;
         let observer = Terminal::new();
         let threads = threads(settings.threads, usize::MAX);
-        let allowance = self.class.allowance();
-        let levels = Levels::new(&class, nodes, threads, allowance, &observer);
+        let context = self.class.context(&observer).with_threads(threads);
+        let levels = Levels::new(&class, nodes, context);
         let levels = levels.map_err(refuse)?;
         let exported = vienna.map(|(path, file)| export(&levels, &path, file));
         let exported = exported.transpose()?;
-        let tree = levels.tree(&observer).map_err(refuse)?;
+        let tree = levels.tree(context).map_err(refuse)?;
         if let Some((path, mut file)) = svg {
             let drawing = Drawing {
                 tree: &tree,

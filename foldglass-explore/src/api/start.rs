@@ -1,5 +1,6 @@
 //! Gives codes to begin with: random, folding, constant, or a trap (paper, sections 2.2 and G.6).
 
+use foldglass::Context;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,7 +70,11 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
     let failed = |error: &dyn std::fmt::Display| Refusal::unable(error.to_string());
     let settings = Settings::new(Kernel::HeatBath, Order::of(class));
     let deadline = ask.deadline.within(LOOKING);
-    let mut workers = Workers::new(class, 1, allowance).map_err(|error| failed(&error))?;
+    let mut workers = Workers::new(
+        class,
+        Context::default().with_threads(1).with_memory(allowance),
+    )
+    .map_err(|error| failed(&error))?;
     for number in 0..WALKS {
         let mut walk = Chains::builder(class, settings)
             .seed(seed)
@@ -85,7 +90,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
             continue;
         }
         let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
-        search.explore(&mut workers, &deadline);
+        search.explore(&mut workers, Context::default().with_observer(&deadline));
         if !search.is_over() {
             continue;
         }

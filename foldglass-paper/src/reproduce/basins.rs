@@ -3,9 +3,10 @@
 //!
 //! In the directory of a reproduction `basins/` has one file per class. Files that are there are not made again.
 
+use foldglass::Context;
 use std::path::Path;
 
-use foldglass::landscape::tree::{Leaf, Levels, Nodes, Tree, TreeError};
+use foldglass::landscape::tree::{Leaf, Nodes, Tree, TreeError};
 use foldglass_study::ClassWords;
 use serde::{Deserialize, Serialize};
 
@@ -101,21 +102,14 @@ fn one(flood: &Flood, work: &Work<'_>) -> Result<BasinRecord, Error> {
         .spec(Path::new(""))?
         .lay_out_within(work.means.allowance)?;
     let failed = |error| match error {
-        TreeError::Stopped => stopped(),
+        TreeError::Stopped(_) => stopped(),
         error => Error::Failed(error.to_string()),
     };
-    let means = &work.means;
-    let levels = Levels::new(
-        &class,
-        Nodes::Orbits,
-        means.threads,
-        means.allowance,
-        work.observer,
-    );
-    let tree = levels
-        .map_err(failed)?
-        .tree(work.observer)
-        .map_err(failed)?;
+    let context = Context::default()
+        .with_memory(work.means.allowance)
+        .with_threads(work.means.threads)
+        .with_observer(work.observer);
+    let tree = Tree::new(&class, Nodes::Orbits, context).map_err(failed)?;
     Ok(BasinRecord {
         version: VERSION.to_owned(),
         id: flood.id.to_owned(),

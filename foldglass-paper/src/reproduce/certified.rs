@@ -34,7 +34,7 @@ pub fn verdict(
     observer: &Terminal,
 ) -> Result<Verdict, Error> {
     let mut search = Search::new(workers, code.clone(), cap);
-    search.explore(workers, observer);
+    search.explore(workers, Context::default().with_observer(observer));
     if !search.is_over() {
         return Err(stopped());
     }
@@ -58,7 +58,12 @@ pub fn certify(
     observer: &Terminal,
 ) -> Result<(), Error> {
     if !is_known(path, codes, means) {
-        let mut workers = Workers::new(class, means.threads, means.allowance)?;
+        let mut workers = Workers::new(
+            class,
+            Context::default()
+                .with_threads(means.threads)
+                .with_memory(means.allowance),
+        )?;
         write(path, class, codes, cap, &mut workers, observer)?;
     }
     let context = Context::default()

@@ -6,6 +6,7 @@
 //! which a chain at a temperature is. In the directory of a reproduction `ends-STUDY.json` has the
 //! counts, `certificates/STUDY-CLASS.json` a verdict on every trap found.
 
+use foldglass::Context;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -158,7 +159,12 @@ fn of_class(
     work: &Work<'_>,
 ) -> Result<Points, Error> {
     let class = records[0].class.lay_out_within(work.means.allowance)?;
-    let mut workers = Workers::new(&class, work.means.threads, work.means.allowance)?;
+    let mut workers = Workers::new(
+        &class,
+        Context::default()
+            .with_threads(work.means.threads)
+            .with_memory(work.means.allowance),
+    )?;
     let mut known: HashMap<Vec<Symbol>, Found> = HashMap::new();
     let mut points = Points::new();
     for record in records {

@@ -3,6 +3,7 @@
 //! In the directory of a reproduction, `censuses/` has one file per census, `certificates/` one per endpoint,
 //! which `foldglass check` verifies, and `verdicts.json` what the certificates say. Files that are there are not made again.
 
+use foldglass::Context;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -272,7 +273,12 @@ pub fn certify(
         Scale::Quick => QUICK_CAP,
     };
     let certificates = directory.join(CERTIFICATES);
-    let mut workers = Workers::new(class, means.threads, means.allowance)?;
+    let mut workers = Workers::new(
+        class,
+        Context::default()
+            .with_threads(means.threads)
+            .with_memory(means.allowance),
+    )?;
     let mut verdicts = Verdicts {
         version: VERSION.to_owned(),
         cap,

@@ -58,7 +58,7 @@ impl CensusPlan {
         tolerance: &Reward,
         options: &CensusOptions,
     ) -> Result<CensusPlan, Error> {
-        let survey = Survey::new(class, tolerance, options.allowance)?;
+        let survey = Survey::within(class, tolerance, options.allowance)?;
         let each = survey
             .bytes()
             .max(options.barrier_cap as u128 * BARRIER_BYTES);
@@ -85,7 +85,7 @@ impl CensusPlan {
     /// Merges prefixes; none when it was stopped.
     pub(super) fn merged(self, observer: &dyn Observer) -> Option<Census> {
         let tally = Tally::new(observer, "parts", None);
-        self.survey.merged(self.room, &tally)
+        self.survey.merged(self.room, &tally).ok()
     }
 
     /// Cuts the census as the records of a directory have it, if it has some.
@@ -188,7 +188,7 @@ impl Taking {
                 }
                 let count = visitor.part(list[n]);
                 let _ = tally.add(1);
-                Ok(count.map(|count| (list[n], count)))
+                Ok(count.ok().map(|count| (list[n], count)))
             }
         };
         let (mut waiting, mut written) = (Vec::new(), Instant::now());

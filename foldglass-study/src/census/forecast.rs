@@ -42,7 +42,7 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
     let mut visitor = census.visitor(&tally);
     let trial = Trial::new(census.parts(), |part| {
         let begun = Instant::now();
-        let finished = visitor.part(part).is_some();
+        let finished = visitor.part(part).is_ok();
         (begun.elapsed().as_secs_f64(), finished)
     });
     if clock.stopped.load(Ordering::Relaxed) {

@@ -110,7 +110,7 @@ impl CensusManifest {
     /// The census that it describes, to measure barriers: its own parts are not needed for that.
     fn census(&self, allowance: Allowance) -> Result<Census, Error> {
         let class = self.class.lay_out_within(allowance)?;
-        let survey = Survey::new(&class, &self.tolerance, allowance)?;
+        let survey = Survey::within(&class, &self.tolerance, allowance)?;
         let tally = Tally::new(&Unwatched, "parts", None);
         let census = survey.at_most(0).merged(allowance, &tally);
         Ok(census.expect("nobody stops it"))

@@ -96,7 +96,7 @@ fn traps(count: &Count) -> u128 {
 
 /// A whole census, from its plan to the barrier of the last shelf.
 fn take(class: &Class, threads: usize) -> Count {
-    let survey = Survey::new(class, &Reward::ZERO, Allowance::default()).unwrap();
+    let survey = Survey::new(class, &Reward::ZERO).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
     let census = survey.merged(Allowance::default(), &tally);
     let census = census.expect("nobody stops it");

@@ -16,14 +16,15 @@ use crate::model::quasigroup::Symbol;
 use crate::reward::count::flow::CellFlow;
 use crate::reward::count::steps::Steps;
 use crate::reward::count::weight::{Whole, at_width};
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
-use crate::support::watch::{Observer, Unwatched};
+use crate::support::watch::Stopped;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use expand::Expansion;
 use layout::SummaryLayout;
-use levels::{Level, Work, advance};
+use levels::{Level, advance};
 use table::{Table, Tally};
 use thiserror::Error;
 
@@ -59,9 +60,9 @@ pub enum DensityError {
         /// The bytes allowed.
         allowed: u128,
     },
-    /// The caller said so.
-    #[error("it was stopped before all codes were counted")]
-    Stopped,
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// The codes of one reward.
@@ -133,17 +134,15 @@ pub struct Forecast {
 /// The first steps done, the others forecast.
 ///
 /// ```
-/// use foldglass::model::class::{Class, Shape};
-/// use foldglass::support::memory::Allowance;
 /// use foldglass::gibbs::density::Plan;
-/// use foldglass::{model::inputs::InputLaw, model::quasigroup::LatinSquare, model::task::Task};
-/// let task = Task::new(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
-/// let class = Class::new(task, Shape::untied(0, 0)).unwrap();
-/// let plan = Plan::new(&class, Allowance::default()).unwrap();
-/// let density = plan.count(1, &foldglass::Unwatched).unwrap();
+/// use foldglass::prelude::*;
+/// let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[3], Shape::untied(0, 0));
+/// let class = spec.lay_out().unwrap();
+/// let density = Plan::new(&class).unwrap().count(Context::default()).unwrap();
 /// assert_eq!(density.optimal(), 36u32.into());
-/// let codes: dashu_int::UBig = density.bands().iter().map(|band| &band.count).sum();
-/// assert_eq!(codes, dashu_int::UBig::from(3u8).pow(class.cells()));
+/// use foldglass::support::exact::UBig;
+/// let codes: UBig = density.bands().iter().map(|band| &band.count).sum();
+/// assert_eq!(codes, UBig::from(3u8).pow(class.cells()));
 /// ```
 pub struct Plan {
     class: Class,
@@ -156,19 +155,24 @@ const LOOKED_AT: f64 = 524_288.0;
 
 impl Plan {
     /// Takes the first steps, says what the others will need, and refuses what is not allowed.
-    pub fn new(class: &Class, allowance: Allowance) -> Result<Plan, DensityError> {
+    pub fn new(class: &Class) -> Result<Plan, DensityError> {
+        Plan::within(class, Allowance::default())
+    }
+
+    /// The same within this memory, which the count keeps to.
+    pub fn within(class: &Class, memory: Allowance) -> Result<Plan, DensityError> {
         if class.shape().tied {
             return Err(DensityError::Tied);
         }
         let what = "the steps of the class";
         let begun = at_width!(&class.task().denominator(), Int => {
-            allowance.check(what, layout_bytes::<Int>(class))?;
-            begin::<Int>(class, allowance)?
+            memory.check(what, layout_bytes::<Int>(class))?;
+            begin::<Int>(class, memory)?
         });
         let (rest, forecast) = begun.map_err(|bits| DensityError::TooFine { bits })?;
         let most = forecast.prefix_classes.iter().copied().fold(1.0, f64::max);
         let what = format!("the density of states, with about {most:.3e} prefix classes,");
-        allowance.check(&what, Some(forecast.bytes))?;
+        memory.check(&what, Some(forecast.bytes))?;
         Ok(Plan {
             class: class.clone(),
             forecast,
@@ -181,18 +185,9 @@ impl Plan {
         &self.forecast
     }
 
-    /// Counts all codes on so many threads; the result does not depend on their number. Now and then
-    /// it says how far it is, and asks whether to go on.
-    ///
-    /// # Panics
-    /// If there are no threads.
-    pub fn count(
-        self,
-        threads: usize,
-        observer: &dyn Observer,
-    ) -> Result<DensityOfStates, DensityError> {
-        assert!(threads > 0, "at least one thread");
-        let bands = self.rest.finish(threads, observer)?;
+    /// Counts all codes, within the memory of the plan.
+    pub fn count(self, context: Context<'_>) -> Result<DensityOfStates, DensityError> {
+        let bands = self.rest.finish(context)?;
         Ok(DensityOfStates {
             denominator: self.class.task().denominator(),
             class: self.class,
@@ -210,11 +205,7 @@ fn layout_bytes<W: Whole>(class: &Class) -> Option<u128> {
 
 /// The steps that are left.
 trait Rest {
-    fn finish(
-        self: Box<Self>,
-        threads: usize,
-        observer: &dyn Observer,
-    ) -> Result<Vec<Band>, DensityError>;
+    fn finish(self: Box<Self>, context: Context<'_>) -> Result<Vec<Band>, DensityError>;
 }
 
 struct Begun<W, C> {
@@ -222,19 +213,19 @@ struct Begun<W, C> {
     level: Level<W, C>,
     /// Steps taken.
     t: usize,
-    allowed: u128,
+    memory: Allowance,
 }
 
 /// Chooses the numbers in which codes are counted.
 fn begin<W: Whole>(
     class: &Class,
-    allowance: Allowance,
+    memory: Allowance,
 ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
     let codes = UBig::from(class.q()).pow(class.cells());
     match codes.bit_len() {
-        0..=63 => Begun::<W, u64>::first_steps(class, allowance),
-        64..=127 => Begun::<W, u128>::first_steps(class, allowance),
-        _ => Begun::<W, UBig>::first_steps(class, allowance),
+        0..=63 => Begun::<W, u64>::first_steps(class, memory),
+        64..=127 => Begun::<W, u128>::first_steps(class, memory),
+        _ => Begun::<W, UBig>::first_steps(class, memory),
     }
 }
 
@@ -242,7 +233,7 @@ impl<W: Whole, C: Tally> Begun<W, C> {
     /// Takes the steps that take no time, and forecasts the others.
     fn first_steps(
         class: &Class,
-        allowance: Allowance,
+        memory: Allowance,
     ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
         let layout = SummaryLayout::<W>::new(class);
         let first = layout.first();
@@ -256,12 +247,8 @@ impl<W: Whole, C: Tally> Begun<W, C> {
             if children > LOOKED_AT {
                 break;
             }
-            let work = Work {
-                threads: 1,
-                allowed: allowance.0,
-                observer: &Unwatched,
-            };
-            level = advance(&layout, &mut level, t, &work)?;
+            let context = Context::default().with_memory(memory).with_threads(1);
+            level = advance(&layout, &mut level, t, context)?;
             counted.push(level.rows() as f64);
         }
         let t = counted.len();
@@ -270,7 +257,7 @@ impl<W: Whole, C: Tally> Begun<W, C> {
             layout,
             level,
             t,
-            allowed: allowance.0,
+            memory,
         };
         Ok((Box::new(begun), forecast))
     }
@@ -335,24 +322,16 @@ fn forecast<W: Whole, C: Tally>(
 }
 
 impl<W: Whole, C: Tally> Rest for Begun<W, C> {
-    fn finish(
-        self: Box<Self>,
-        threads: usize,
-        observer: &dyn Observer,
-    ) -> Result<Vec<Band>, DensityError> {
+    fn finish(self: Box<Self>, context: Context<'_>) -> Result<Vec<Band>, DensityError> {
         let Begun {
             layout,
             mut level,
             t,
-            allowed,
+            memory,
         } = *self;
-        let work = Work {
-            threads,
-            allowed,
-            observer,
-        };
+        let context = context.with_memory(memory);
         for t in t..layout.steps.len() {
-            level = advance(&layout, &mut level, t, &work)?;
+            level = advance(&layout, &mut level, t, context)?;
         }
         let mut bands = Vec::with_capacity(level.rows() as usize);
         for table in level.into_tables() {

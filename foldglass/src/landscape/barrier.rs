@@ -21,6 +21,7 @@ use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Move, Node, Standing, WayOut};
 use crate::reward::count::{CountError, Counter};
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
 use crate::support::watch::{Observer, Progress, Stopped};
@@ -29,10 +30,10 @@ use crate::support::watch::{Observer, Progress, Stopped};
 type Change = (usize, Symbol);
 
 /// Refuses a cap whose codes do not fit.
-pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
+pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
     let each = Nodes::BYTES + size_of::<u128>() as u128 + 2 * size_of::<u32>() as u128;
     let needed = (cap as u128).checked_mul(each);
-    Ok(allowance.check(&format!("a flood of {cap} codes"), needed)?)
+    Ok(memory.check(&format!("a flood of {cap} codes"), needed)?)
 }
 
 /// The way out of the shelf of a code, none at an optimal one. It is exact unless more than `cap`
@@ -42,13 +43,13 @@ pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
 /// ```
 /// use foldglass::landscape::barrier::way_out;
 /// use foldglass::landscape::shelf::Workers;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let mut workers = Workers::new(&class, 1, Allowance::default())?;
+/// let mut workers = Workers::new(&class, Context::default())?;
 /// // An untied class with independent inputs has no barriers.
-/// let way = way_out(&mut workers, &copy, 1000, &Unwatched).unwrap().unwrap();
+/// let way = way_out(&mut workers, &copy, 1000, Context::default()).unwrap().unwrap();
 /// assert!(way.height.is_zero());
 /// # Ok::<(), foldglass::reward::count::CountError>(())
 /// ```
@@ -59,8 +60,9 @@ pub fn way_out(
     workers: &mut Workers,
     start: &Code,
     cap: usize,
-    observer: &dyn Observer,
+    context: Context<'_>,
 ) -> Result<Option<WayOut>, Stopped> {
+    let observer = context.observer;
     assert!(
         (1..=u32::MAX as usize).contains(&cap),
         "a cap from 1 to 2^32 - 1"

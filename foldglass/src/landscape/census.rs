@@ -38,13 +38,15 @@ use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::{Whole, at_width};
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
-use crate::support::watch::Tally;
+use crate::support::parallel::in_order;
+use crate::support::watch::{Stopped, Tally};
 use dashu_int::UBig;
 use parts::Part;
 use prefixes::{Prefixes, Room};
-use std::ops::AddAssign;
+use std::ops::{AddAssign, ControlFlow};
 use thiserror::Error;
 use visit::Visit;
 use walker::{Cost, Walker};
@@ -78,6 +80,9 @@ pub enum CensusError {
     /// More memory than allowed.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// A trap, up to the names of its tokens.
@@ -181,29 +186,28 @@ impl Survey {
     /// Prepares the census of a class; a change of the reward by up to `tolerance` counts as none.
     ///
     /// ```
-    /// use foldglass::landscape::census::{Count, Survey};
-    /// use foldglass::support::watch::{Tally, Unwatched};
-    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Reward, Shape, support::exact};
+    /// use foldglass::landscape::census::Survey;
+    /// use foldglass::prelude::*;
+    /// use foldglass::support::exact;
     /// let spec = ClassSpec {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
     ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
     /// };
     /// let class = spec.lay_out().unwrap();
-    /// let survey = Survey::new(&class, &Reward::ZERO, Allowance::default()).unwrap();
-    /// let tally = Tally::new(&Unwatched, "parts", None);
-    /// let census = survey.merged(Allowance::default(), &tally).unwrap();
-    /// let mut all = Count::default();
-    /// let mut visitor = census.visitor(&tally);
-    /// (0..census.parts()).for_each(|part| all += visitor.part(part).unwrap());
+    /// let survey = Survey::new(&class, &Reward::ZERO).unwrap();
+    /// let (_, all) = survey.count(Context::default()).unwrap();
     /// assert_eq!((all.optimal, all.local_maxima), (8, 648));
     /// assert_eq!(all.traps.iter().map(|trap| trap.weight).sum::<u128>(), 8);
-    /// let barrier = census.barrier(all.traps[0].shelf, 1000, &tally).unwrap();
-    /// assert_eq!(census.reward(barrier).to_string(), "1/25");
     /// ```
-    pub fn new(
+    pub fn new(class: &Class, tolerance: &Reward) -> Result<Survey, CensusError> {
+        Survey::within(class, tolerance, Allowance::default())
+    }
+
+    /// Prepares it within this memory.
+    pub fn within(
         class: &Class,
         tolerance: &Reward,
-        allowance: Allowance,
+        memory: Allowance,
     ) -> Result<Survey, CensusError> {
         let (q, cells, shape) = (class.q(), class.cells(), class.shape());
         if shape.tied {
@@ -216,7 +220,7 @@ impl Survey {
         let denominator = class.task().denominator();
         let size = at_width!(&denominator, Int => FlowTable::<Int>::bytes(class));
         let size = size.map_err(|bits| CensusError::TooFine { bits })?;
-        allowance.check("a census", size)?;
+        memory.check("a census", size)?;
         // No change is larger than 1, and what is no larger than that fits where weights do.
         let tolerance = tolerance.over(&denominator).min(denominator);
         let tolerance = u128::try_from(tolerance).expect("the denominator has at most 126 bits");
@@ -256,9 +260,32 @@ impl Survey {
         }
     }
 
-    /// Merges prefixes, of as many steps as there is room for; the more, the faster the census. None
-    /// when it was stopped.
-    pub fn merged(self, room: Allowance, tally: &Tally<'_>) -> Option<Census> {
+    /// Counts all codes: half of the memory is for merging prefixes. Parts are counted on all threads.
+    pub fn count(self, context: Context<'_>) -> Result<(Census, Count), CensusError> {
+        let tally = Tally::new(context.observer, "parts", None);
+        let census = self.merged(context.memory.shared(2), &tally)?;
+        let tally = &Tally::new(context.observer, "parts", Some(census.parts() as u64));
+        let mut all = Count::default();
+        let worker = |()| {
+            let mut visitor = census.visitor(tally);
+            move |part: usize| -> Result<_, Stopped> {
+                let count = visitor.part(part)?;
+                match tally.add(1) {
+                    ControlFlow::Continue(()) => Ok(Some(count)),
+                    ControlFlow::Break(()) => Err(Stopped),
+                }
+            }
+        };
+        in_order(vec![(); context.threads], census.parts(), worker, |count| {
+            all += count;
+            Ok(())
+        })?;
+        all.traps.sort();
+        Ok((census, all))
+    }
+
+    /// Merges prefixes, of as many steps as there is room for; the more, the faster the census.
+    pub fn merged(self, room: Allowance, tally: &Tally<'_>) -> Result<Census, Stopped> {
         let frame = self.frame;
         let room = Room {
             bytes: room.0 as f64,
@@ -267,11 +294,11 @@ impl Survey {
         };
         let denominator = frame.class.task().denominator();
         let merged = at_width!(&denominator, Int => -> Box<dyn AnyMerged> {
-            Box::new(Merged::<Int>::new(&frame, room, tally)?)
+            Box::new(Merged::<Int>::new(&frame, room, tally).ok_or(Stopped)?)
         });
         let merged = merged.expect("a survey has at most 126 bits");
         let parts = merged.plan(&frame);
-        Some(Census {
+        Ok(Census {
             frame,
             merged,
             parts,
@@ -396,12 +423,11 @@ pub struct PartVisitor<'a> {
 }
 
 impl PartVisitor<'_> {
-    /// Counts the codes of one part. Traps are sought only where the tolerance is zero. None when it
-    /// was stopped.
+    /// Counts the codes of one part. Traps are sought only where the tolerance is zero.
     ///
     /// # Panics
     /// If there is no such part.
-    pub fn part(&mut self, number: usize) -> Option<Count> {
-        self.visit.part(&self.parts[number])
+    pub fn part(&mut self, number: usize) -> Result<Count, Stopped> {
+        self.visit.part(&self.parts[number]).ok_or(Stopped)
     }
 }

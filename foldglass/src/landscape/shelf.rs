@@ -19,9 +19,10 @@ use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::proof::claim::{Finding, Kind, Move, Node, Verdict};
 use crate::reward::count::CountError;
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
-use crate::support::watch::{Observer, Progress};
+use crate::support::watch::Progress;
 use nodes::Nodes;
 use workers::{Neighbours, WaterLevel, Wish};
 
@@ -45,13 +46,13 @@ pub struct Shelf {
 /// ```
 /// use foldglass::proof::claim::Finding;
 /// use foldglass::landscape::shelf::{Search, Workers};
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape, Unwatched};
+/// use foldglass::prelude::*;
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let mut workers = Workers::new(&class, 2, Allowance::default())?;
+/// let mut workers = Workers::new(&class, Context::default())?;
 /// let mut search = Search::new(&mut workers, copy, 1000);
-/// search.explore(&mut workers, &Unwatched);
+/// search.explore(&mut workers, Context::default());
 /// let found = search.finish().unwrap().verdict.finding;
 /// assert!(matches!(found, Finding::Escapes { moves } if moves.len() == 2));
 /// # Ok::<(), foldglass::reward::count::CountError>(())
@@ -80,9 +81,9 @@ struct Exit {
 }
 
 /// Refuses a cap whose codes do not fit.
-pub fn check_cap(cap: usize, allowance: Allowance) -> Result<(), CountError> {
+pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
     let needed = (cap as u128).checked_mul(Nodes::BYTES);
-    Ok(allowance.check(&format!("a shelf of {cap} codes"), needed)?)
+    Ok(memory.check(&format!("a shelf of {cap} codes"), needed)?)
 }
 
 impl Search {
@@ -114,7 +115,8 @@ impl Search {
 
     /// Goes on until the verdict is known, or until told to stop. The observer hears how many of the
     /// codes found so far were looked at.
-    pub fn explore(&mut self, workers: &mut Workers, observer: &dyn Observer) {
+    pub fn explore(&mut self, workers: &mut Workers, context: Context<'_>) {
+        let observer = context.observer;
         while !self.is_over() && observer.hear(self.progress()).is_continue() {
             let end = self.nodes.len().min(self.explored + workers.together());
             let codes: Vec<u32> = (self.explored as u32..end as u32).collect();

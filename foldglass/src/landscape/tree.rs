@@ -31,9 +31,10 @@ mod vienna;
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::reward::count::CountError;
+use crate::support::context::Context;
 use crate::support::exact::Reward;
-use crate::support::memory::{Allowance, TooLarge};
-use crate::support::watch::{Observer, Progress, Unwatched};
+use crate::support::memory::TooLarge;
+use crate::support::watch::{Observer, Progress, Stopped};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
@@ -64,9 +65,9 @@ pub enum TreeError {
     /// More memory than allowed.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
-    /// The observer ended it.
-    #[error("the flood was stopped")]
-    Stopped,
+    /// The observer stopped it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 impl From<CountError> for TreeError {
@@ -146,24 +147,25 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Floods a class on one thread; [`Levels`] takes more.
+    /// Floods a class.
     ///
     /// ```
     /// use foldglass::landscape::tree::{Nodes, Tree};
-    /// use foldglass::{Allowance, ClassSpec, InputLaw, LatinSquare, Shape, support::exact};
+    /// use foldglass::prelude::*;
+    /// use foldglass::support::exact;
     /// let spec = ClassSpec {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
     ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
     /// };
     /// let class = spec.lay_out().unwrap();
-    /// let tree = Tree::new(&class, Nodes::Orbits, Allowance::default()).unwrap();
+    /// let tree = Tree::new(&class, Nodes::Orbits, Context::default()).unwrap();
     /// let [optimum, trap] = &tree.leaves[..] else { panic!("two leaves") };
     /// assert_eq!((optimum.shelf, optimum.barrier), (8, None));
     /// assert_eq!(tree.reward(trap.reward).to_string(), "9/10");
     /// assert_eq!(tree.reward(trap.barrier.unwrap()).to_string(), "1/25");
     /// ```
-    pub fn new(class: &Class, nodes: Nodes, allowance: Allowance) -> Result<Tree, TreeError> {
-        Levels::new(class, nodes, 1, allowance, &Unwatched)?.tree(&Unwatched)
+    pub fn new(class: &Class, nodes: Nodes, context: Context<'_>) -> Result<Tree, TreeError> {
+        Levels::new(class, nodes, context)?.tree(context)
     }
 
     /// The class.
@@ -212,7 +214,7 @@ impl<'a> Pace<'a> {
         };
         match self.observer.hear(progress) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(TreeError::Stopped),
+            ControlFlow::Break(()) => Err(Stopped.into()),
         }
     }
 }

@@ -38,9 +38,9 @@ fn flooded(all: &All, start: usize, height: u64) -> usize {
 
 fn verdict(workers: &mut Workers, code: &Code, cap: usize) -> Verdict {
     let mut search = Search::new(workers, code.clone(), 1 << 20);
-    search.explore(workers, &Unwatched);
+    search.explore(workers, Context::default());
     Verdict {
-        way_out: way_out(workers, code, cap, &Unwatched).unwrap(),
+        way_out: way_out(workers, code, cap, Context::default()).unwrap(),
         ..search.finish().unwrap().verdict
     }
 }
@@ -60,7 +60,7 @@ fn exact(way: &WayOut) -> usize {
 /// Floods the codes of a class, every so manieth; gives the number of those with a barrier.
 fn compare(class: &Class, every: usize) -> usize {
     let all = All::new(class);
-    let mut workers = Workers::new(class, 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(class, Context::default().with_threads(1)).unwrap();
     let mut barriers = 0;
     for number in (0..all.rewards.len()).step_by(every) {
         let code = code(class, &all, number);
@@ -126,12 +126,12 @@ fn a_flood_finds_the_barrier_that_visiting_every_code_finds() {
 fn floods_trees_and_censuses_agree() {
     for (law, length) in [("9/10", 5), ("3/4", 5), ("1/10", 4)] {
         let class = class("parity", &markov(law), &[length], Shape::untied(0, 0));
-        let tree = Tree::new(&class, Nodes::Codes, Allowance::default()).unwrap();
-        let mut workers = Workers::new(&class, 2, Allowance::default()).unwrap();
+        let tree = Tree::new(&class, Nodes::Codes, Context::default()).unwrap();
+        let mut workers = Workers::new(&class, Context::default().with_threads(2)).unwrap();
         let (census, count) = census(&class, "0");
         let mut traps = 0;
         for leaf in tree.leaves.iter().filter(|leaf| leaf.barrier.is_some()) {
-            let way = way_out(&mut workers, &leaf.code, 1 << 20, &Unwatched)
+            let way = way_out(&mut workers, &leaf.code, 1 << 20, Context::default())
                 .unwrap()
                 .unwrap();
             exact(&way);
@@ -144,7 +144,7 @@ fn floods_trees_and_censuses_agree() {
         for trap in &count.traps {
             let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
             let code = census.code(trap.code);
-            let way = way_out(&mut workers, &code, 1 << 20, &Unwatched)
+            let way = way_out(&mut workers, &code, 1 << 20, Context::default())
                 .unwrap()
                 .unwrap();
             assert_eq!(way.height, census.reward(barrier));
@@ -165,10 +165,10 @@ fn tied() -> (Class, Vec<Code>) {
 #[test]
 fn a_capped_flood_gives_a_bound_with_its_path() {
     let (class, codes) = tied();
-    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(&class, Context::default().with_threads(1)).unwrap();
     let (mut bounds, mut exact) = (0, 0);
     for code in &codes {
-        let whole = way_out(&mut workers, code, 1 << 20, &Unwatched)
+        let whole = way_out(&mut workers, code, 1 << 20, Context::default())
             .unwrap()
             .unwrap();
         for cap in [1, 2, 5, 50, 1 << 20] {
@@ -185,7 +185,13 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
         // Stopped at once, some way out is known all the same.
         let stop = |_: Progress<'_>| ControlFlow::Break(());
         let found = Verdict {
-            way_out: way_out(&mut workers, code, 1 << 20, &stop).unwrap(),
+            way_out: way_out(
+                &mut workers,
+                code,
+                1 << 20,
+                Context::default().with_observer(&stop),
+            )
+            .unwrap(),
             ..verdict(&mut workers, code, 1)
         };
         assert_eq!(found.way_out.as_ref().unwrap().standing, Standing::Bound);
@@ -199,13 +205,21 @@ fn a_capped_flood_gives_a_bound_with_its_path() {
 fn a_flood_of_a_large_class_is_stopped_before_any_way_out_is_known() {
     let class = class("z:2", &InputLaw::Uniform, &[60], Shape::tied(5, 5));
     let start = Code::from_fn(&class, |_| 0);
-    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(&class, Context::default().with_threads(1)).unwrap();
     let heard = Mutex::new(0);
     let stop = |_: Progress<'_>| {
         *heard.lock().unwrap() += 1;
         ControlFlow::Break(())
     };
-    assert_eq!(way_out(&mut workers, &start, 1000, &stop), Err(Stopped));
+    assert_eq!(
+        way_out(
+            &mut workers,
+            &start,
+            1000,
+            Context::default().with_observer(&stop)
+        ),
+        Err(Stopped)
+    );
     assert_eq!(heard.into_inner().unwrap(), 1);
 }
 
@@ -216,8 +230,8 @@ fn a_flood_does_not_depend_on_the_threads() {
     let class = class("quasigroup", &InputLaw::Uniform, &[5], shape);
     let zero = Code::from_fn(&class, |cell| (cell * cell % 5) as Symbol);
     let [one, three] = [1, 3].map(|threads| {
-        let mut workers = Workers::new(&class, threads, Allowance::default()).unwrap();
-        way_out(&mut workers, &zero, 3000, &Unwatched)
+        let mut workers = Workers::new(&class, Context::default().with_threads(threads)).unwrap();
+        way_out(&mut workers, &zero, 3000, Context::default())
     });
     assert_eq!(one, three);
 }
@@ -225,7 +239,7 @@ fn a_flood_does_not_depend_on_the_threads() {
 #[test]
 fn a_way_out_with_one_number_changed_is_refused() {
     let (class, codes) = tied();
-    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(&class, Context::default().with_threads(1)).unwrap();
     let mut refused = 0;
     for code in codes.iter().take(8) {
         let true_one = verdict(&mut workers, code, 1 << 20);
@@ -270,11 +284,11 @@ fn a_way_out_with_one_number_changed_is_refused() {
 #[test]
 fn an_exact_barrier_that_is_not_the_lowest_is_refused() {
     let (class, codes) = tied();
-    let mut workers = Workers::new(&class, 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(&class, Context::default().with_threads(1)).unwrap();
     let mut refused = 0;
     for code in &codes {
         let bound = verdict(&mut workers, code, 1);
-        let lowest = way_out(&mut workers, code, 1 << 20, &Unwatched)
+        let lowest = way_out(&mut workers, code, 1 << 20, Context::default())
             .unwrap()
             .unwrap();
         let mut way = bound.way_out.clone().unwrap();

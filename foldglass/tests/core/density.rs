@@ -4,12 +4,14 @@
 use crate::common::all::{All, class, markov, product, with_a_hole};
 use crate::common::{Problem, problems};
 use dashu_int::UBig;
+use foldglass::Context;
 use foldglass::gibbs::density::{DensityError, DensityOfStates, Plan};
 use foldglass::gibbs::parity::Parity;
 use foldglass::landscape::census::{Count, Survey};
 use foldglass::model::class::{Class, Shape, Window};
 use foldglass::model::inputs::InputLaw;
 use foldglass::support::memory::Allowance;
+use foldglass::support::watch::Stopped;
 use foldglass::support::watch::Tally;
 use foldglass::{Reward, Unwatched};
 use proptest::prelude::*;
@@ -18,8 +20,9 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 fn density(class: &Class, threads: usize) -> DensityOfStates {
-    let plan = Plan::new(class, Allowance::default()).unwrap();
-    plan.count(threads, &Unwatched).unwrap()
+    let plan = Plan::new(class).unwrap();
+    plan.count(Context::default().with_threads(threads))
+        .unwrap()
 }
 
 fn bands(density: &DensityOfStates) -> Vec<(u128, UBig)> {
@@ -136,7 +139,7 @@ fn parity_has_its_closed_form() {
 }
 
 fn census_optimal(class: &Class) -> UBig {
-    let survey = Survey::new(class, &Reward::ZERO, Allowance::default()).unwrap();
+    let survey = Survey::new(class, &Reward::ZERO).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
     let census = survey.merged(Allowance::default(), &tally).unwrap();
     let mut all = Count::default();
@@ -177,35 +180,33 @@ fn threads_change_nothing() {
 fn what_does_not_fit_is_refused_before_it_starts() {
     let untied = Shape::untied(0, 0);
     let long = class("parity", &markov("9/10"), &[16], untied);
-    let refused = Plan::new(&long, Allowance(6 << 30)).err().unwrap();
+    let refused = Plan::within(&long, Allowance(6 << 30)).err().unwrap();
     let DensityError::TooLarge(error) = refused else {
         panic!("{refused}")
     };
     assert!(error.to_string().contains("prefix classes"), "{error}");
     let wide = class("z:5", &InputLaw::Uniform, &[4], untied);
-    assert!(Plan::new(&wide, Allowance(6 << 30)).is_err());
+    assert!(Plan::within(&wide, Allowance(6 << 30)).is_err());
     let tied = class("parity", &InputLaw::Uniform, &[3], Shape::tied(0, 0));
-    assert_eq!(
-        Plan::new(&tied, Allowance::default()).err(),
-        Some(DensityError::Tied)
-    );
+    assert_eq!(Plan::new(&tied).err(), Some(DensityError::Tied));
 }
 
 /// The forecast beside what is then counted, step by step.
 #[test]
 fn a_forecast_is_near_the_count() {
     let class = class("parity", &markov("9/10"), &[11], Shape::untied(0, 0));
-    let plan = Plan::new(&class, Allowance::default()).unwrap();
+    let plan = Plan::new(&class).unwrap();
     let forecast = plan.forecast().clone();
     assert!(forecast.counted < 10, "{forecast:?}");
     let counted = Mutex::new(BTreeMap::new());
-    plan.count(2, &|progress: foldglass::Progress<'_>| {
+    let note = |progress: foldglass::Progress<'_>| {
         let step: usize = progress.unit.rsplit(' ').next().unwrap().parse().unwrap();
         let of = progress.all.unwrap() as f64;
         counted.lock().unwrap().insert(step - 1, of);
         ControlFlow::Continue(())
-    })
-    .unwrap();
+    };
+    let context = Context::default().with_threads(2).with_observer(&note);
+    plan.count(context).unwrap();
     for (t, counted) in counted.into_inner().unwrap() {
         let ratio = forecast.prefix_classes[t - 1] / counted;
         assert!(
@@ -218,7 +219,8 @@ fn a_forecast_is_near_the_count() {
 #[test]
 fn it_stops_when_told() {
     let class = class("parity", &markov("9/10"), &[10], Shape::untied(0, 0));
-    let plan = Plan::new(&class, Allowance::default()).unwrap();
-    let stopped = plan.count(2, &|_: foldglass::Progress<'_>| ControlFlow::Break(()));
-    assert_eq!(stopped, Err(DensityError::Stopped));
+    let plan = Plan::new(&class).unwrap();
+    let stop = |_: foldglass::Progress<'_>| ControlFlow::Break(());
+    let stopped = plan.count(Context::default().with_threads(2).with_observer(&stop));
+    assert_eq!(stopped, Err(DensityError::Stopped(Stopped)));
 }

@@ -12,7 +12,7 @@ use foldglass::proof::claim::{
 use foldglass::reward::count::Counter;
 use foldglass::{
     Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
-    Symbol, Unwatched, support::exact,
+    Symbol, support::exact,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -36,9 +36,9 @@ fn random_code(class: &Class, seed: u64) -> Code {
 
 /// What a search of at most `cap` codes says of a code.
 fn verdict(code: &Code, cap: usize) -> Verdict {
-    let mut workers = Workers::new(code.class(), 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(code.class(), Context::default().with_threads(1)).unwrap();
     let mut search = Search::new(&mut workers, code.clone(), cap);
-    search.explore(&mut workers, &Unwatched);
+    search.explore(&mut workers, Context::default());
     search.finish().unwrap().verdict
 }
 

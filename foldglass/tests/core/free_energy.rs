@@ -1,6 +1,7 @@
 //! Holds estimates of free energies to closed forms and brute force, and the RLVR loss to its bound.
 
 use crate::common::all::{All, class, markov};
+use foldglass::dynamics::cavi;
 use foldglass::dynamics::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
 use foldglass::gibbs::bands::Bands;
 use foldglass::gibbs::density::Plan;
@@ -17,7 +18,6 @@ use foldglass::support::context::Context;
 use foldglass::support::memory::Allowance;
 use foldglass::support::stream::Stream;
 use foldglass::support::watch::{Progress, Stopped};
-use foldglass::{Unwatched, dynamics::cavi};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -171,8 +171,8 @@ fn reached(class: &Class, tau: f64, iterations: usize) -> Reached {
 }
 
 fn density(class: &Class) -> Bands {
-    let plan = Plan::new(class, Allowance::default()).unwrap();
-    let density = plan.count(2, &Unwatched).unwrap();
+    let plan = Plan::new(class).unwrap();
+    let density = plan.count(Context::default().with_threads(2)).unwrap();
     density.thermodynamics()
 }
 

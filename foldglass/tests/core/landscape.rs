@@ -208,10 +208,10 @@ fn a_visitor_that_was_stopped_counts_the_part_anew() {
     let mut stopped = 0;
     for part in 0..census.parts() {
         let whole = other.part(part);
-        assert!(whole.is_some());
+        assert!(whole.is_ok());
         is_stopped.store(true, Ordering::Relaxed);
         match visitor.part(part) {
-            None => stopped += 1,
+            Err(_) => stopped += 1,
             finished => assert_eq!(finished, whole),
         }
         is_stopped.store(false, Ordering::Relaxed);
@@ -222,7 +222,7 @@ fn a_visitor_that_was_stopped_counts_the_part_anew() {
 
 #[test]
 fn a_tied_class_and_rewards_too_fine_are_refused() {
-    let refusal = |class: &Class| Survey::new(class, &Reward::ZERO, Allowance(1 << 30)).err();
+    let refusal = |class: &Class| Survey::within(class, &Reward::ZERO, Allowance(1 << 30)).err();
     let tied = class("parity", &InputLaw::Uniform, &[3], Shape::tied(0, 0));
     assert_eq!(refusal(&tied), Some(CensusError::Tied));
     let fine = class("parity", &markov("1/1000000007"), &[6], Shape::untied(0, 0));

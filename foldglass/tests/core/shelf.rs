@@ -2,13 +2,12 @@
 
 use crate::common::neighbours::neighbours;
 use crate::common::rewards::Rewards;
+use foldglass::Context;
 use foldglass::landscape::shelf::{Search, Shelf, Workers};
 use foldglass::proof::claim::{Finding, Kind, Move, Node};
 use foldglass::reward::count::Counter;
 use foldglass::support::exact::parse;
-use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Progress, Shape, Stream, Symbol, Task, Unwatched,
-};
+use foldglass::{Class, Code, InputLaw, LatinSquare, Progress, Shape, Stream, Symbol, Task};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -23,12 +22,12 @@ fn correlated() -> InputLaw {
 }
 
 fn workers(class: &Class, threads: usize) -> Workers {
-    Workers::new(class, threads, Allowance::default()).unwrap()
+    Workers::new(class, Context::default().with_threads(threads)).unwrap()
 }
 
 fn search(workers: &mut Workers, code: &Code, cap: usize) -> Shelf {
     let mut search = Search::new(workers, code.clone(), cap);
-    search.explore(workers, &Unwatched);
+    search.explore(workers, Context::default());
     search.finish().unwrap()
 }
 
@@ -265,7 +264,7 @@ fn a_stopped_search_is_one_with_a_smaller_cap() {
                 ControlFlow::Continue(())
             }
         };
-        first.explore(&mut workers, &stop);
+        first.explore(&mut workers, Context::default().with_observer(&stop));
         assert!(!first.is_over());
         let (explored, found) = heard.into_inner().unwrap();
         assert!(explored > 100 && explored < found);
@@ -293,7 +292,7 @@ fn a_search_stopped_within_its_first_code_has_found_nothing() {
                 _ => ControlFlow::Break(()),
             }
         };
-        first.explore(&mut workers, &stop);
+        first.explore(&mut workers, Context::default().with_observer(&stop));
         assert!(!first.is_over());
         assert_eq!(first.finish(), None);
         assert_eq!(looks.into_inner().unwrap(), 2);

@@ -1,9 +1,11 @@
 //! Compares the barrier tree with what visiting every code of small classes says.
 
 use crate::common::all::{All, census, class, markov, product, with_a_hole};
+use foldglass::Context;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
 use foldglass::support::exact::parse;
 use foldglass::support::memory::{Bytes, TooLarge};
+use foldglass::support::watch::Stopped;
 use foldglass::support::watch::Tally;
 use foldglass::{Allowance, Class, InputLaw, Progress, Reward, Shape, Symbol, Unwatched};
 use std::collections::BTreeMap;
@@ -12,11 +14,11 @@ use std::sync::Mutex;
 
 /// The tree, which is the same to the bit on any number of threads.
 fn tree(class: &Class, nodes: Nodes) -> Tree {
-    let tree = Tree::new(class, nodes, Allowance::default()).unwrap();
+    let tree = Tree::new(class, nodes, Context::default()).unwrap();
     for threads in [2, 5] {
-        let levels = Levels::new(class, nodes, threads, Allowance::default(), &Unwatched).unwrap();
+        let levels = Levels::new(class, nodes, Context::default().with_threads(threads)).unwrap();
         assert!(
-            levels.tree(&Unwatched).unwrap() == tree,
+            levels.tree(Context::default()).unwrap() == tree,
             "{threads} threads"
         );
     }
@@ -292,7 +294,14 @@ fn the_barriers_are_those_of_a_census() {
 
 #[test]
 fn what_cannot_be_flooded_is_refused() {
-    let refusal = |class: &Class, nodes| Tree::new(class, nodes, Allowance(1 << 30)).unwrap_err();
+    let refusal = |class: &Class, nodes| {
+        Tree::new(
+            class,
+            nodes,
+            Context::default().with_memory(Allowance(1 << 30)),
+        )
+        .unwrap_err()
+    };
     let tied = class("parity", &InputLaw::Uniform, &[3], Shape::tied(0, 0));
     assert_eq!(refusal(&tied, Nodes::Orbits), TreeError::TiedOrbits);
     let large = class("parity", &InputLaw::Uniform, &[10], Shape::untied(0, 0));
@@ -316,10 +325,17 @@ fn an_observer_can_stop_a_flood() {
         heard.lock().unwrap().push(progress.done);
         ControlFlow::Break(())
     };
-    let levels = Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &stop);
-    assert_eq!(levels.err(), Some(TreeError::Stopped));
-    let levels = Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &Unwatched).unwrap();
-    assert_eq!(levels.tree(&stop), Err(TreeError::Stopped));
+    let levels = Levels::new(
+        &class,
+        Nodes::Codes,
+        Context::default().with_threads(2).with_observer(&stop),
+    );
+    assert_eq!(levels.err(), Some(TreeError::Stopped(Stopped)));
+    let levels = Levels::new(&class, Nodes::Codes, Context::default().with_threads(2)).unwrap();
+    assert_eq!(
+        levels.tree(Context::default().with_observer(&stop)),
+        Err(TreeError::Stopped(Stopped))
+    );
     let codes = 1 << 18;
     let heard = heard.into_inner().unwrap();
     assert!(
@@ -338,10 +354,17 @@ fn an_observer_hears_of_every_visit_to_every_code() {
             heard.lock().unwrap().push((progress.done, progress.all));
             ControlFlow::Continue(())
         };
-        let levels = Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &observer).unwrap();
+        let levels = Levels::new(
+            &class,
+            Nodes::Codes,
+            Context::default().with_threads(2).with_observer(&observer),
+        )
+        .unwrap();
         let nodes = u64::from(levels.nodes());
         let first = heard.lock().unwrap().last().unwrap().0;
-        levels.tree(&observer).unwrap();
+        levels
+            .tree(Context::default().with_observer(&observer))
+            .unwrap();
         let heard = heard.into_inner().unwrap();
         let all = Some(3 * nodes);
         assert!(heard.is_sorted() && heard.iter().all(|&(_, of)| of == all));
@@ -360,8 +383,7 @@ fn an_observer_hears_of_every_visit_to_every_code() {
 fn barriers_is_told_the_alphabets_that_it_packs_and_warned_of_energies_too_fine_for_it() {
     let graph = |task: &str, law: &InputLaw, length: usize| {
         let class = class(task, law, &[length], Shape::untied(0, 0));
-        let levels =
-            Levels::new(&class, Nodes::Codes, 2, Allowance::default(), &Unwatched).unwrap();
+        let levels = Levels::new(&class, Nodes::Codes, Context::default().with_threads(2)).unwrap();
         let vienna = levels.vienna().unwrap();
         (vienna.graph(), vienna.is_exact())
     };
@@ -392,7 +414,12 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
         let length = if q == 2 { 4 } else { 1 };
         let class = class(task, &law, &[length], Shape::untied(0, 0));
         let allowance = Allowance::default();
-        let levels = Levels::new(&class, Nodes::Codes, 2, allowance, &Unwatched).unwrap();
+        let levels = Levels::new(
+            &class,
+            Nodes::Codes,
+            Context::default().with_threads(2).with_memory(allowance),
+        )
+        .unwrap();
         let vienna = levels.vienna().unwrap();
         let mut file = Vec::new();
         vienna.write(&mut file).unwrap();
@@ -421,7 +448,12 @@ fn the_file_for_barriers_has_every_code_once_the_lowest_energy_first() {
             );
         }
         assert!(seen.into_iter().all(|seen| seen));
-        let orbits = Levels::new(&class, Nodes::Orbits, 2, allowance, &Unwatched).unwrap();
+        let orbits = Levels::new(
+            &class,
+            Nodes::Orbits,
+            Context::default().with_threads(2).with_memory(allowance),
+        )
+        .unwrap();
         assert_eq!(
             orbits.vienna().is_some(),
             length == 1,

@@ -10,8 +10,7 @@ use foldglass::proof::claim::{Finding, Kind, Move, Node, Verdict};
 use foldglass::support::exact::parse;
 use foldglass::support::watch::Stopped;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
-    Unwatched,
+    Class, Code, InputLaw, LatinSquare, Progress, Reward, Shape, Stream, Symbol, Task,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -101,9 +100,9 @@ impl Rewards<'_> {
 
 /// What a search claims.
 fn search(class: &Class, code: &Code, cap: usize) -> Verdict {
-    let mut workers = Workers::new(class, 1, Allowance::default()).unwrap();
+    let mut workers = Workers::new(class, Context::default().with_threads(1)).unwrap();
     let mut search = Search::new(&mut workers, code.clone(), cap);
-    search.explore(&mut workers, &Unwatched);
+    search.explore(&mut workers, Context::default());
     search.finish().unwrap().verdict
 }
 

@@ -1,5 +1,6 @@
 //! Measures the barriers and shelves of the tied endpoints that `reproduce` left (paper, section 5, App. G.6).
 
+use foldglass::Context;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::Workers;
 use foldglass::proof::claim::Standing;
@@ -46,7 +47,12 @@ pub fn barriers(bench: &Bench) -> Result<Option<Barriers>, Error> {
         return Ok(None);
     };
     let cap = bench.scaled(150_000, 2_000);
-    let mut workers = Workers::new(&class, bench.threads, bench.allowance)?;
+    let mut workers = Workers::new(
+        &class,
+        Context::default()
+            .with_threads(bench.threads)
+            .with_memory(bench.allowance),
+    )?;
     let denominator = class.task().denominator();
     let mut lines = Vec::new();
     for (run, code) in codes.iter().enumerate() {
@@ -55,7 +61,12 @@ pub fn barriers(bench: &Bench) -> Result<Option<Barriers>, Error> {
             run + 1,
             codes.len()
         ));
-        let way = barrier::way_out(&mut workers, code, cap, &bench.observer);
+        let way = barrier::way_out(
+            &mut workers,
+            code,
+            cap,
+            Context::default().with_observer(&bench.observer),
+        );
         bench.go_on()?;
         let Ok(Some(way)) = way else {
             continue;

@@ -10,8 +10,9 @@ use super::layout::SummaryLayout;
 use super::table::{Table, Tally};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
+use crate::support::context::Context;
 use crate::support::parallel::on_each;
-use crate::support::watch::{Observer, Progress};
+use crate::support::watch::{Progress, Stopped};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -75,14 +76,6 @@ impl<W: Whole, C: Tally> Level<W, C> {
     }
 }
 
-/// How the work is done.
-pub(super) struct Work<'a> {
-    pub threads: usize,
-    /// The most bytes that both levels together may take.
-    pub allowed: u128,
-    pub observer: &'a dyn Observer,
-}
-
 /// Why a thread stopped before its end.
 #[derive(Default)]
 struct Stop {
@@ -102,7 +95,7 @@ pub(super) fn advance<W: Whole, C: Tally>(
     layout: &SummaryLayout<W>,
     level: &mut Level<W, C>,
     t: usize,
-    work: &Work,
+    context: Context<'_>,
 ) -> Result<Level<W, C>, DensityError> {
     let step = &layout.steps[t];
     let is_last = t + 1 == layout.steps.len();
@@ -120,10 +113,10 @@ pub(super) fn advance<W: Whole, C: Tally>(
             all: Some(of),
             share: None,
         };
-        if work.observer.hear(progress).is_break() {
+        if context.observer.hear(progress).is_break() {
             stop.told.store(true, Ordering::Relaxed);
         }
-        if before + next.bytes() > work.allowed {
+        if before + next.bytes() > context.memory.0 {
             stop.outgrown.store(true, Ordering::Relaxed);
         }
     };
@@ -162,16 +155,16 @@ pub(super) fn advance<W: Whole, C: Tally>(
         }
         report(since);
     };
-    on_each(vec![(); work.threads], thread);
+    on_each(vec![(); context.threads], thread);
     if stop.outgrown.load(Ordering::Relaxed) {
         return Err(DensityError::Outgrown {
             step: t + 1,
             rows: next.rows(),
-            allowed: work.allowed,
+            allowed: context.memory.0,
         });
     }
     if stop.told.load(Ordering::Relaxed) {
-        return Err(DensityError::Stopped);
+        return Err(Stopped.into());
     }
     Ok(next)
 }

@@ -5,7 +5,7 @@ use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::model::quasigroup::Symbol;
 use crate::reward::count::{CountError, Counter};
-use crate::support::memory::Allowance;
+use crate::support::context::Context;
 use crate::support::parallel::in_order;
 use crate::support::watch::{Asking, Observer, Progress, Stopped};
 
@@ -59,17 +59,15 @@ pub(in crate::landscape) struct Neighbours {
 pub(in crate::landscape) const NEVER: u128 = u128::MAX;
 
 impl Workers {
-    /// A counter for each thread.
-    ///
-    /// # Panics
-    /// If there are no threads.
-    pub fn new(class: &Class, threads: usize, allowance: Allowance) -> Result<Workers, CountError> {
-        assert!(threads > 0, "at least one thread");
-        let each = Allowance(allowance.0 / threads as u128);
+    /// A counter for each thread of a context.
+    pub fn new(class: &Class, context: Context<'_>) -> Result<Workers, CountError> {
+        let each = context.each().memory;
         let counter = |_| Counter::within(Code::from_fn(class, |_| 0), each);
         Ok(Workers {
             class: class.clone(),
-            counters: (0..threads).map(counter).collect::<Result<_, _>>()?,
+            counters: (0..context.threads)
+                .map(counter)
+                .collect::<Result<_, _>>()?,
         })
     }
 

@@ -5,9 +5,9 @@ use super::numbering::{Numbering, Span};
 use super::{Nodes, Pace, Tree, TreeError, climb, flood, rewards};
 use crate::model::class::Class;
 use crate::reward::count::flow::FlowTable;
+use crate::support::context::Context;
 use crate::support::memory::Allowance;
 use crate::support::parallel::in_order;
-use crate::support::watch::Observer;
 use dashu_int::ops::BitTest;
 use std::convert::Infallible;
 use std::ops::Range;
@@ -42,13 +42,7 @@ impl Levels {
     }
 
     /// Computes all rewards: a third of all visits. Everything is the same on any number of threads.
-    pub fn new(
-        class: &Class,
-        nodes: Nodes,
-        threads: usize,
-        allowance: Allowance,
-        observer: &dyn Observer,
-    ) -> Result<Levels, TreeError> {
+    pub fn new(class: &Class, nodes: Nodes, context: Context<'_>) -> Result<Levels, TreeError> {
         let tied = class.shape().tied;
         if tied && nodes == Nodes::Orbits {
             return Err(TreeError::TiedOrbits);
@@ -61,8 +55,8 @@ impl Levels {
         let size = Numbering::size(class.q(), &spans);
         let needed = size.and_then(|size| size.checked_mul(NODE));
         let rest = match nodes {
-            Nodes::Codes => check(class, "the codes", needed, allowance)?,
-            Nodes::Orbits => check(class, "the orbits", needed, allowance)?,
+            Nodes::Codes => check(class, "the codes", needed, context.memory)?,
+            Nodes::Orbits => check(class, "the orbits", needed, context.memory)?,
         };
         let size = size.expect("it fits into memory");
         if size >= u128::from(u32::MAX) {
@@ -76,10 +70,12 @@ impl Levels {
             }
         };
         let each = NODES as u128 * neighbours(class);
-        let threads = threads.clamp(1, 1.max((rest.0 / each.max(1)) as usize / 4));
+        let threads = context
+            .threads
+            .clamp(1, 1.max((rest.0 / each.max(1)) as usize / 4));
         let numbering = Numbering::new(class.q(), spans);
         let mut rewards = Vec::with_capacity(size as usize);
-        let pace = &mut Pace::new(observer, size as u64, 0);
+        let pace = &mut Pace::new(context.observer, size as u64, 0);
         match &flows {
             Some(flows) => rewards::untied(flows, &numbering, threads, &mut rewards, pace)?,
             None => rewards::any(class, threads, &mut rewards, rest, pace)?,
@@ -104,9 +100,9 @@ impl Levels {
     }
 
     /// Floods the codes: two thirds of all visits.
-    pub fn tree(&self, observer: &dyn Observer) -> Result<Tree, TreeError> {
+    pub fn tree(&self, context: Context<'_>) -> Result<Tree, TreeError> {
         let nodes = u64::from(self.nodes());
-        let pace = &mut Pace::new(observer, nodes, nodes);
+        let pace = &mut Pace::new(context.observer, nodes, nodes);
         let flood = flood::flood(self, pace)?;
         let random = climb::random(self, &flood.ends, flood.joins.leaves(), pace)?;
         Ok(flood.tree(self, random))

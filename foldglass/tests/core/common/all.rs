@@ -148,7 +148,7 @@ pub fn census(class: &Class, tolerance: &str) -> (Census, Count) {
 /// A whole census that merges the prefixes of so many steps at most.
 pub fn census_merging(class: &Class, tolerance: &str, steps: usize) -> (Census, Count) {
     let tolerance = tolerance.parse().unwrap();
-    let survey = Survey::new(class, &tolerance, Allowance::default()).unwrap();
+    let survey = Survey::new(class, &tolerance).unwrap();
     let tally = Tally::new(&Unwatched, "parts", None);
     let survey = survey.at_most(steps);
     let census = survey.merged(Allowance::default(), &tally).unwrap();
