@@ -30,31 +30,16 @@ def brute_force(space: fg.Class, rows: np.ndarray) -> tuple[float, np.ndarray]:
     return reward, visits
 
 
-SPACES = [
-    fg.Class(fg.Task("z:3", 3)),
-    fg.Class(fg.Task("z:3", [2, 3]), window=(1, 0)),
-    fg.Class(fg.Task("parity", 4), window=(0, 1), tied=True),
-    fg.Class(fg.Task("parity", 4), memory=2),
-    fg.Class(fg.Task([[1, 0, 2], [2, 1, 0], [0, 2, 1]], 3)),
-]
-
-
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_evaluation_is_that_of_all_rollouts(space: fg.Class) -> None:
-    rng = np.random.default_rng(1)
-    policy = fg.Policy.dirichlet(space, rng=rng)
+def test_evaluation_is_that_of_all_rollouts() -> None:
+    """The routes and folds of the binding; the library's tests do this for every kind of class."""
+    space = fg.Class(fg.Task("z:3", [2, 3]), window=(1, 0))
+    policy = fg.Policy.dirichlet(space, rng=1)
     found = fg.evaluate(policy)
     reward, visits = brute_force(space, policy.rows)
     assert found.reward == pytest.approx(reward, abs=1e-13)
     np.testing.assert_allclose(found.visits, visits, atol=1e-13)
-    # dQ is the derivative of J: along a mixture J changes by its sum, exactly where visits are few.
-    other, h = rng.dirichlet(np.ones(space.q), size=space.cells), 1e-6
-    mixed = policy.rows + h * (other - policy.rows)
-    slope = (fg.evaluate(space, mixed).reward - reward) / h
-    assert (found.values * (other - policy.rows)).sum() == pytest.approx(slope, abs=1e-4)
-    np.testing.assert_allclose(
-        np.nansum(found.state_value * found.visits), (found.values * policy.rows).sum(), atol=1e-12
-    )
+    values = np.nansum(found.state_value * found.visits)
+    np.testing.assert_allclose(values, (found.values * policy.rows).sum(), atol=1e-12)
 
 
 def test_the_arrays_of_an_evaluation_are_read_only(paper: fg.Class) -> None:

@@ -31,7 +31,7 @@ pub struct Journal {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The longest wait for another process.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 10 });
 
 /// Between two tries.
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);

@@ -51,54 +51,6 @@ fn several_remembered_tokens_are_a_list_oldest_first() {
 }
 
 #[test]
-fn counts_are_those_of_the_specification() {
-    let scratch = Scratch::new();
-    let quasigroup = [
-        ("4", "0,0", false, 80),
-        ("6", "0,0", false, 130),
-        ("7", "0,0", false, 155),
-        ("8", "0,0", false, 180),
-        ("7", "1,1", false, 3_275),
-        ("7", "0,3", false, 10_775),
-        ("7", "0,3", true, 4_525),
-        ("7", "2,1", false, 13_775),
-        ("3,4,5", "2,1", false, 8_775),
-        ("6,5,4,3", "1,1", false, 3_025),
-        ("4,5,6", "2,1", false, 11_900),
-    ];
-    for (lengths, window, tied, count) in quasigroup {
-        let flags = [
-            "cells",
-            "--task",
-            "quasigroup",
-            "--lengths",
-            lengths,
-            "--window",
-            window,
-        ];
-        let tied: &[&str] = if tied { &["--tied"] } else { &[] };
-        let class = scratch.json(&[&flags, tied].concat());
-        assert_eq!(class["count"], count, "{lengths} {window} {tied:?}");
-        assert_eq!(class["cells"].as_array().unwrap().len(), count);
-    }
-    for t in 1..10 {
-        let lengths = t.to_string();
-        let class = scratch.json(&["cells", "--task", "parity", "--lengths", &lengths]);
-        assert_eq!(class["count"], 4 * t - 2);
-    }
-}
-
-#[test]
-fn only_cells_that_the_inputs_reach_are_listed() {
-    let scratch = Scratch::new();
-    scratch.file("law.json", "[[0.25, \"3/4\"], [0, 1], [\"1/3\", \"2/3\"]]");
-    let flags = ["cells", "--task", "parity", "--lengths", "3", "--inputs"];
-    let count = |law| scratch.json(&[&flags[..], &[law]].concat())["count"].clone();
-    assert_eq!(count("product:law.json"), 2 + 2 + 4);
-    assert_eq!(count("markov:1"), 2 + 4 + 4);
-}
-
-#[test]
 fn a_person_sees_the_groups_and_their_sizes() {
     let scratch = Scratch::new();
     let flags = ["--lengths", "3,4", "--window", "1,1"];

@@ -161,32 +161,6 @@ fn a_reward_that_stays_is_stationary_since_its_last_change() {
 }
 
 #[test]
-fn a_warm_chain_follows_the_gibbs_measure() {
-    let scratch = Scratch::new();
-    // Length 1: two cells, J = (right cells) / 2, so p(right) = 1 / (1 + exp(-1 / (2 tau))) each.
-    let expected = 1.0 / (1.0 + (-1.0f64 / (2.0 * 0.5)).exp());
-    for flags in [
-        "--kernel metropolis",
-        "--kernel heat-bath",
-        "--kernel metropolis --order cell",
-        "--kernel heat-bath --order forward",
-        "--kernel heat-bath --tied",
-    ] {
-        let class = "--task parity --lengths 1 --tau 0.5 --sweeps 20000 --chains 8";
-        let found = chain(&scratch, &format!("{flags} {class}"));
-        let means = list(&found["chains"])
-            .iter()
-            .map(|chain| &chain["mean_reward"]);
-        let mean = means.map(|mean| mean.as_f64().unwrap()).sum::<f64>() / 8.0;
-        // 160,000 draws of sd below 0.5, correlated over a few sweeps.
-        assert!(
-            (mean - expected).abs() < 0.01,
-            "{flags}: {mean}, not {expected}"
-        );
-    }
-}
-
-#[test]
 fn the_output_does_not_depend_on_the_number_of_threads() {
     let scratch = Scratch::new();
     for flags in [

@@ -114,35 +114,6 @@ fn a_file_that_cannot_be_read_does_not_keep_the_others_from_being_checked() {
 }
 
 #[test]
-fn a_path_of_a_search_in_any_class_holds() {
-    let scratch = Scratch::new();
-    for (class, cells) in [
-        ("--lengths 4 --window 0,1 --tied", None),
-        ("--lengths 2,3 --memory 2", None),
-        ("--lengths 3 --inputs markov:9/10", Some(10)),
-    ] {
-        let class: Vec<&str> = class.split(' ').collect();
-        let found = scratch.json(&[&["cells", "--task", "parity"], &class[..]].concat());
-        let count = found["count"].as_u64().unwrap() as usize;
-        assert!(cells.is_none_or(|cells| cells == count));
-        scratch.file("code.json", &code(count, 2, 1));
-        let words = [
-            "--search",
-            "--code",
-            "code.json",
-            "--out",
-            "path.json",
-            "--max-proposals",
-            "20000",
-        ];
-        scratch
-            .run(&[&["escape", "--task", "parity"], &class[..], &words].concat())
-            .success();
-        scratch.run(&["check", "path.json"]).success();
-    }
-}
-
-#[test]
 fn a_path_with_one_number_changed_does_not_hold() {
     let scratch = Scratch::new();
     let path = written(&scratch);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Scratch, contents, words};
+use crate::support::{Scratch, words};
 
-fn verdicts(report: &Value) -> BTreeMap<String, String> {
+pub fn verdicts(report: &Value) -> BTreeMap<String, String> {
     let list = report["claims"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     list.map(|row| (text(&row["id"]), text(&row["verdict"])))
@@ -74,7 +74,7 @@ const EXACT: &[&str] = &[
 ];
 
 /// Holds verdicts of fewer runs to those of the full table: what is decided at all is decided alike.
-fn assert_no_contradiction(found: &BTreeMap<String, String>) {
+pub fn assert_no_contradiction(found: &BTreeMap<String, String>) {
     let full = verdicts(&full());
     for (id, verdict) in found {
         assert!(
@@ -167,75 +167,6 @@ fn unfinished_files_of_a_killed_one_are_removed() {
         names.len() > 1 && !names.iter().any(unfinished),
         "{names:?}"
     );
-}
-
-/// A reproduction at the smoke scale decides nothing that its runs cannot carry; and every number that a
-/// statement asks for is there.
-#[test]
-fn the_smoke_scale_contradicts_no_verdict_of_the_full_table() {
-    let scratch = Scratch::new();
-    scratch.run(&words("reproduce --quick --quiet")).success();
-    let report = scratch.json(&words("claims --quick --quiet"));
-    let found = verdicts(&report);
-    assert_no_contradiction(&found);
-    for row in report["claims"].as_array().unwrap() {
-        let evidence = row["evidence"].as_str().unwrap();
-        assert!(!evidence.contains("there are no records of"), "{row}");
-    }
-    read_only(&scratch, &found);
-    edited(&scratch);
-}
-
-/// What is decided does not depend on whether the directory can be written to.
-#[cfg(unix)]
-fn read_only(scratch: &Scratch, found: &BTreeMap<String, String>) {
-    let before = contents(&scratch.path().join("reproduction-quick"));
-    let locked = |mode: u32| {
-        use std::os::unix::fs::PermissionsExt;
-        let place = scratch.path().join("reproduction-quick");
-        fs::set_permissions(place, fs::Permissions::from_mode(mode)).unwrap();
-    };
-    locked(0o555);
-    let again = scratch.json(&words("claims --records-only --from reproduction-quick"));
-    locked(0o755);
-    assert_eq!(verdicts(&again), *found);
-    assert!(before == contents(&scratch.path().join("reproduction-quick")));
-}
-
-#[cfg(not(unix))]
-fn read_only(_: &Scratch, _: &BTreeMap<String, String>) {}
-
-/// An edited number is found in every record that has a seal; a directory without seals is read, and said
-/// to be such once.
-fn edited(scratch: &Scratch) {
-    let decide = words("claims --records-only --from reproduction-quick");
-    for file in [
-        "reproduce.json",
-        "times.json",
-        "verdicts.json",
-        "claims/moves.json",
-        "censuses/parity-T8-k9-10-tolerance0-1.json",
-    ] {
-        let path = format!("reproduction-quick/{file}");
-        let kept = scratch.read(&path);
-        let (content, seal) = kept.rsplit_once(",\"check\"").unwrap();
-        let digit = content.rfind(['0', '2', '4', '6', '8']).unwrap();
-        let mut text = content.as_bytes().to_vec();
-        text[digit] += 1;
-        let text = String::from_utf8(text).unwrap();
-        scratch.file(&path, &format!("{text},\"check\"{seal}"));
-        let run = scratch.run(&decide);
-        assert_eq!(run.code, Some(2), "{file}: {}", run.errors);
-        let named = run.errors.contains(file) && run.errors.contains("seal");
-        assert!(named, "{file}: {}", run.errors);
-        // As an earlier version wrote it.
-        scratch.file(&path, &format!("{content}}}\n"));
-        let run = scratch.run(&decide);
-        assert_eq!(run.code, Some(0), "{file}: {}", run.errors);
-        let warned = run.errors.matches("earlier version").count();
-        assert_eq!(warned, 1, "{file}: {}", run.errors);
-        scratch.file(&path, &kept);
-    }
 }
 
 #[test]

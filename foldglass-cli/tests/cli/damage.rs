@@ -23,33 +23,22 @@ fn flip(path: &Path, places: usize, mut look: impl FnMut(usize)) {
     fs::write(path, whole).unwrap();
 }
 
+/// The library's tests flip every byte; here some of them reach the exit code.
 #[test]
-fn a_flipped_bit_in_records_gives_no_other_table() {
+fn a_flipped_bit_in_records_fails_and_what_is_damaged_is_done_again() {
     let (scratch, records) = small();
     let whole = tables(&scratch, &["small"]);
-    for (path, places) in [
-        (records.clone(), 320),
-        (scratch.path().join("small/study.json"), 60),
-    ] {
-        let mut seen = 0;
-        flip(&path, places, |byte| {
-            let run = scratch.run(&["collect", "small", "--out", "table.jsonl"]);
-            match run.code {
-                Some(0) => {
-                    let table = fs::read(scratch.path().join("table.jsonl")).unwrap();
-                    assert_eq!(table, whole.lines, "byte {byte} of {}", path.display());
-                }
-                Some(1 | 2) => seen += 1,
-                other => panic!("byte {byte}: {other:?}: {}", run.errors),
-            }
+    let collect = || scratch.run(&["collect", "small", "--out", "table.jsonl"]);
+    for path in [records.clone(), scratch.path().join("small/study.json")] {
+        flip(&path, 8, |byte| {
+            let run = collect();
+            assert!(matches!(run.code, Some(1 | 2)), "byte {byte}: {run:?}");
         });
-        assert_eq!(seen, places, "of {}", path.display());
     }
-    // What is damaged is done again.
-    flip(&records, 9, |byte| {
+    flip(&records, 3, |byte| {
         let run = scratch.run(&["run", "s.toml"]);
         assert_eq!(run.code, Some(0), "byte {byte}: {}", run.errors);
-        let run = scratch.run(&["collect", "small", "--out", "table.jsonl"]);
+        let run = collect();
         assert_eq!(run.code, Some(0), "byte {byte}: {}", run.errors);
         assert_eq!(
             fs::read(scratch.path().join("table.jsonl")).unwrap(),
@@ -59,27 +48,17 @@ fn a_flipped_bit_in_records_gives_no_other_table() {
 }
 
 #[test]
-fn a_flipped_bit_in_parts_gives_no_other_count() {
+fn a_flipped_bit_in_parts_fails_and_what_is_damaged_is_counted_again() {
     let scratch = Scratch::new();
     let enumerate = "enumerate --task parity --lengths 5 --inputs markov:9/10 --out parts";
     let whole = scratch.report(&words(enumerate));
-    for (name, places) in [("parts/parts.jsonl", 200), ("parts/census.json", 40)] {
-        let path = scratch.path().join(name);
-        let mut seen = 0;
-        flip(&path, places, |byte| {
+    for name in ["parts/parts.jsonl", "parts/census.json"] {
+        flip(&scratch.path().join(name), 6, |byte| {
             let run = scratch.run(&["collect", "parts", "--json"]);
-            match run.code {
-                Some(0) => {
-                    let found: Value = serde_json::from_str(&run.text).unwrap();
-                    assert_eq!(report(found), whole, "byte {byte} of {name}");
-                }
-                Some(1 | 2) => seen += 1,
-                other => panic!("byte {byte}: {other:?}: {}", run.errors),
-            }
+            assert!(matches!(run.code, Some(1 | 2)), "byte {byte}: {run:?}");
         });
-        assert_eq!(seen, places, "of {name}");
     }
-    flip(&scratch.path().join("parts/parts.jsonl"), 9, |byte| {
+    flip(&scratch.path().join("parts/parts.jsonl"), 3, |byte| {
         let run = scratch.run(&[&words(enumerate)[..], &["--json"]].concat());
         assert_eq!(run.code, Some(0), "byte {byte}: {}", run.errors);
         let found: Value = serde_json::from_str(&run.text).unwrap();
@@ -99,10 +78,10 @@ fn end(child: Child) -> Run {
 }
 
 #[test]
-fn twelve_collections_at_once_all_succeed() {
+fn collections_at_once_all_succeed() {
     let (scratch, _) = small();
     let whole = tables(&scratch, &["small"]);
-    let all: Vec<Child> = (0..12)
+    let all: Vec<Child> = (0..4)
         .map(|_| begin(&scratch, &["collect", "small"]))
         .collect();
     for child in all {
@@ -126,7 +105,7 @@ fn of_enumerations_in_one_directory_one_works_and_the_others_say_so() {
     let scratch = Scratch::new();
     let class = "enumerate --task parity --lengths 7 --inputs markov:9/10";
     let whole = scratch.report(&words(class));
-    for round in 0..5 {
+    for round in 0..2 {
         let out = format!("parts-{round}");
         let args = [&words(class)[..], &["--out", &out, "--json"]].concat();
         let all: Vec<Child> = (0..3).map(|_| begin(&scratch, &args)).collect();

@@ -39,25 +39,6 @@ fn items_beyond_the_paper_are_planned_only_when_they_are_named() {
     assert!(help.success().contains("ext:capture"), "{}", help.text);
 }
 
-#[test]
-fn maps_laws_and_ends_hold_and_their_certificates_are_checked() {
-    let scratch = Scratch::new();
-    let args = ["reproduce", "ext", "--quick", "--out", "here"];
-    let first = scratch.json(&args);
-    traps(rows(&first, "ext:traps"));
-    lengths(rows(&first, "ext:lengths"));
-    capture(rows(&first, "ext:capture"));
-    for figure in ["ext-traps.svg", "ext-lengths.svg", "ext-capture.svg"] {
-        assert!(scratch.read(&format!("here/{figure}")).starts_with("<svg"));
-    }
-    certificates(&scratch);
-    // What is there is not done again, and reads the same.
-    let map = scratch.path().join("here/maps/parity-T-2-3-4.json");
-    let before = fs::metadata(&map).unwrap().modified().unwrap();
-    assert_eq!(scratch.json(&args), first);
-    assert_eq!(fs::metadata(&map).unwrap().modified().unwrap(), before);
-}
-
 /// Every class that was counted obeys its law; the paper's number of traps comes out.
 fn traps(rows: &[Value]) {
     let laws: Vec<&Value> = rows
@@ -130,4 +111,28 @@ fn certificates(scratch: &Scratch) {
     let broken = scratch.read(map).replace("\"2/3\"", "\"3/4\"");
     scratch.file("broken.json", &broken);
     assert_eq!(scratch.run(&["check", "broken.json"]).code, Some(1));
+}
+
+/// Ten seconds of a processor.
+mod full {
+    use super::*;
+
+    #[test]
+    fn maps_laws_and_ends_hold_and_their_certificates_are_checked() {
+        let scratch = Scratch::new();
+        let args = ["reproduce", "ext", "--quick", "--out", "here"];
+        let first = scratch.json(&args);
+        traps(rows(&first, "ext:traps"));
+        lengths(rows(&first, "ext:lengths"));
+        capture(rows(&first, "ext:capture"));
+        for figure in ["ext-traps.svg", "ext-lengths.svg", "ext-capture.svg"] {
+            assert!(scratch.read(&format!("here/{figure}")).starts_with("<svg"));
+        }
+        certificates(&scratch);
+        // What is there is not done again, and reads the same.
+        let map = scratch.path().join("here/maps/parity-T-2-3-4.json");
+        let before = fs::metadata(&map).unwrap().modified().unwrap();
+        assert_eq!(scratch.json(&args), first);
+        assert_eq!(fs::metadata(&map).unwrap().modified().unwrap(), before);
+    }
 }

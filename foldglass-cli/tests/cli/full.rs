@@ -1,8 +1,9 @@
-//! Tests that need a large tool, such as a browser or Slurm: `cargo xtask test --full` runs them.
+//! Tests that need a large tool, such as a browser or Slurm, or a minute: `cargo xtask test --full` runs them.
 
 mod chromium;
 #[cfg(unix)]
 mod explore_page;
 mod report_page;
+mod reproduction;
 #[cfg(target_os = "linux")]
 mod slurm;

@@ -53,34 +53,6 @@ fn the_copy_code_is_dead_at_every_step_but_the_first() {
     assert_eq!(numbers(&found["defended"]), (0..10).collect::<Vec<_>>());
 }
 
-#[test]
-fn every_trap_of_correlated_parity_ignores_an_even_number_of_positions() {
-    let scratch = Scratch::new();
-    let census = scratch.run(&words(&format!(
-        "enumerate {CORRELATED} --traps traps.json --json"
-    )));
-    let shelves = census.json()["shelves"].as_u64().unwrap();
-    let mut seen = Vec::new();
-    for n in 0..shelves {
-        let found = inspect(&scratch, &format!("--code traps.json#{n}"));
-        let ignored = found["ignored"][0]["positions"].as_array().unwrap();
-        assert!(ignored.len() == 2 || ignored.len() == 4, "{found}");
-        // By the definition: the answers of all inputs, and of those with one symbol changed.
-        assert!(numbers(&found["improvable"]).is_empty());
-        assert!(
-            found["product_exact"].is_null(),
-            "the formula is for uniform inputs"
-        );
-        seen.push((
-            ignored.len(),
-            found["reward_exact"].as_str().unwrap().to_owned(),
-        ));
-    }
-    seen.sort();
-    seen.dedup();
-    assert!(seen.contains(&(2, "9/10".to_owned())), "{seen:?}");
-}
-
 /// A product law of parity, position by position the probability of symbol 0.
 fn product_law(scratch: &Scratch, name: &str, zeros: &[&str]) {
     let rest = |p: &str| match p.split_once('/') {
@@ -148,41 +120,6 @@ fn of_a_long_law_with_zeros_only_what_occurs_counts() {
     ] {
         assert!(text.contains(line), "{text}");
     }
-}
-
-#[test]
-fn inputs_are_drawn_from_their_law() {
-    let scratch = Scratch::new();
-    let flags = "--task parity --lengths 18 --inputs product:law.json";
-    product_law(&scratch, "law.json", &["99/100"; 18]);
-    forgets_at_the_end(&scratch, "code.json", flags, 18);
-    let found = inspect(
-        &scratch,
-        &format!("--code code.json --max-inputs 20000 {flags}"),
-    );
-    assert_eq!(found["sampled"], json!(true));
-    // The first 17 symbols have an odd sum with probability (1 - 0.98^17) / 2; of uniform inputs, one half.
-    let exact = found["wrong_probability"].as_f64().unwrap();
-    assert!((exact - (1.0 - 0.98f64.powi(17)) / 2.0).abs() < 1e-12);
-    let [cause] = &found["causes"].as_array().unwrap()[..] else {
-        panic!("one cause: {found}")
-    };
-    let end = |key: &str| cause[key].as_f64().unwrap();
-    assert!(end("low") < end("probability") && end("probability") < end("high"));
-    assert!(end("high") - end("low") < 0.02, "{cause}");
-    // Six standard errors, so that no seed fails.
-    assert!(
-        (end("probability") - exact).abs() < 6.0 * (exact / 20000.0).sqrt(),
-        "{cause}"
-    );
-    assert!(cause["probability_exact"].is_null());
-    let first = &found["wrong_inputs"][0];
-    let ones: u64 = numbers(&first["x"]).iter().sum();
-    let own = first["probability_exact"].as_str().unwrap();
-    let (num, den) = own.split_once('/').unwrap();
-    let own = num.parse::<f64>().unwrap() / den.parse::<f64>().unwrap();
-    let law = 0.99f64.powi(18 - ones as i32) * 0.01f64.powi(ones as i32);
-    assert!((own / law - 1.0).abs() < 1e-9, "{first}");
 }
 
 #[test]

@@ -100,11 +100,6 @@ fn run_all(file: &str, scratch: &Scratch) {
 }
 
 #[test]
-fn the_commands_of_the_readme_work() {
-    run_all("README.md", &Scratch::new());
-}
-
-#[test]
 fn the_commands_of_the_tutorial_work() {
     let scratch = Scratch::new();
     run_all("docs/tutorial.md", &scratch);
@@ -190,5 +185,15 @@ fn the_book_lists_its_pages_and_links_to_what_is_there() {
             }
             assert!(docs.join(target).exists(), "{name} links to {target}");
         }
+    }
+}
+
+/// Half a minute of a processor.
+mod full {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_the_readme_work() {
+        run_all("README.md", &Scratch::new());
     }
 }

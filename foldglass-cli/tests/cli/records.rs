@@ -173,45 +173,6 @@ fn a_full_disk_is_said_and_loses_no_finished_run() {
 }
 
 #[test]
-fn two_processes_do_not_write_the_same_records() {
-    let scratch = Scratch::new();
-    scratch.file("s.toml", ENDLESS);
-    let mut first = spawn(&scratch, &["run", "s.toml", "--checkpoint-every", "1000"]);
-    wait("the first process", || {
-        scratch.path().join("endless/study.json").exists()
-    });
-    let begun = Instant::now();
-    let mut second = spawn(&scratch, &["run", "s.toml"]);
-    while begun.elapsed() < Duration::from_secs(40) && second.try_wait().unwrap().is_none() {
-        sleep(Duration::from_millis(5));
-    }
-    assert!(begun.elapsed() >= Duration::from_secs(10));
-    second.kill().unwrap();
-    let second = Run::from(second.wait_with_output().unwrap());
-    // After a second it prints what it waits for, at the end that it gave up.
-    let (waiting, gave_up) = second.errors.split_once('\n').unwrap();
-    assert!(
-        waiting.contains("waiting for another foldglass") && waiting.contains("endless/records"),
-        "{waiting}"
-    );
-    let last = Run {
-        errors: gave_up.to_owned(),
-        ..second
-    };
-    fails(&last, 3, &["another foldglass", "endless/records.jsonl"]);
-    // What a killed process held is free again, also for one that has begun before.
-    let third = ["run", "s.toml", "--checkpoint-every", "0.01", "--quiet"];
-    let mut third = spawn(&scratch, &third);
-    sleep(Duration::from_millis(1500));
-    assert!(states(&scratch, "endless").is_empty());
-    first.kill().unwrap();
-    first.wait().unwrap();
-    wait("a checkpoint", || !states(&scratch, "endless").is_empty());
-    third.kill().unwrap();
-    third.wait().unwrap();
-}
-
-#[test]
 fn missing_runs_are_named_and_differing_records_refused() {
     let (scratch, records) = small();
     let whole = fs::read_to_string(&records).unwrap();
@@ -245,4 +206,49 @@ fn missing_runs_are_named_and_differing_records_refused() {
         1,
         &["differ", "records.jsonl"],
     );
+}
+
+/// Ten seconds of waiting.
+mod full {
+    use super::*;
+
+    #[test]
+    fn two_processes_do_not_write_the_same_records() {
+        let scratch = Scratch::new();
+        scratch.file("s.toml", ENDLESS);
+        let mut first = spawn(&scratch, &["run", "s.toml", "--checkpoint-every", "1000"]);
+        wait("the first process", || {
+            scratch.path().join("endless/study.json").exists()
+        });
+        let begun = Instant::now();
+        let mut second = spawn(&scratch, &["run", "s.toml"]);
+        while begun.elapsed() < Duration::from_secs(40) && second.try_wait().unwrap().is_none() {
+            sleep(Duration::from_millis(5));
+        }
+        assert!(begun.elapsed() >= Duration::from_secs(10));
+        second.kill().unwrap();
+        let second = Run::from(second.wait_with_output().unwrap());
+        // After a second it prints what it waits for, at the end that it gave up.
+        let (waiting, gave_up) = second.errors.split_once('\n').unwrap();
+        assert!(
+            waiting.contains("waiting for another foldglass")
+                && waiting.contains("endless/records"),
+            "{waiting}"
+        );
+        let last = Run {
+            errors: gave_up.to_owned(),
+            ..second
+        };
+        fails(&last, 3, &["another foldglass", "endless/records.jsonl"]);
+        // What a killed process held is free again, also for one that has begun before.
+        let third = ["run", "s.toml", "--checkpoint-every", "0.01", "--quiet"];
+        let mut third = spawn(&scratch, &third);
+        sleep(Duration::from_millis(1500));
+        assert!(states(&scratch, "endless").is_empty());
+        first.kill().unwrap();
+        first.wait().unwrap();
+        wait("a checkpoint", || !states(&scratch, "endless").is_empty());
+        third.kill().unwrap();
+        third.wait().unwrap();
+    }
 }

@@ -43,80 +43,6 @@ fn the_two_scales_exclude_each_other() {
     assert_eq!(run.code, Some(2));
 }
 
-#[test]
-fn a_table_is_compared_row_by_row_and_gone_on_with_without_recomputing() {
-    let scratch = Scratch::new();
-    let args = ["reproduce", "tab:equilibration", "--quick"];
-    let first = scratch.json(&args);
-    assert_eq!(
-        (&first["scale"], &first["differ"]),
-        (&"quick".into(), &0.into())
-    );
-    let items = first["items"].as_array().unwrap();
-    assert_eq!(
-        (items.len(), &items[0]["item"]),
-        (1, &"tab:equilibration".into())
-    );
-    let rows = items[0]["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 10 + 2 + 18 + 9);
-    let keys = [
-        "row", "quantity", "paper", "ours", "interval", "n", "verdict", "note",
-    ];
-    assert!(
-        rows.iter()
-            .all(|row| keys.iter().all(|&key| row.get(key).is_some()))
-    );
-    // Chains of the smoke scale end before the later sweeps.
-    let few = |row: &&Value| row["why"] == "not enough seeds";
-    let untold = |row: &Value| row["verdict"] == "cannot tell" && (few(&row) || row["n"] == 0);
-    assert!(rows.iter().all(untold), "{rows:#?}");
-    assert_eq!(
-        (&first["agree"], &first["cannot_tell"]),
-        (&0.into(), &rows.len().into())
-    );
-    let few = rows.iter().filter(few).count();
-    assert_eq!(first["not_enough_seeds"], few);
-    let last = rows
-        .iter()
-        .find(|row| row["quantity"] == "J at sweep 1000" && row["n"] == 8)
-        .unwrap();
-    assert_eq!((&last["ours"], &last["paper"]), (&1.0.into(), &1.0.into()));
-    let records = scratch
-        .path()
-        .join("reproduction-quick/stationarity/records.jsonl");
-    let before = (
-        fs::read(&records).unwrap(),
-        fs::metadata(&records).unwrap().modified().unwrap(),
-    );
-    assert_eq!(scratch.json(&args), first);
-    assert_eq!(
-        (
-            fs::read(&records).unwrap(),
-            fs::metadata(&records).unwrap().modified().unwrap()
-        ),
-        before
-    );
-    let text = scratch.run(&args);
-    let text = text.success();
-    for said in [
-        "SMOKE SCALE",
-        "tab:equilibration",
-        "39 more cannot tell",
-        "Rule:",
-    ] {
-        assert!(text.contains(said), "{text}");
-    }
-    assert!(text.lines().count() < 24, "{text}");
-    let all = scratch.run(&[&args[..], &["--rows", "all"]].concat());
-    for said in ["parity (0,0) T=10", "0.747 ± 0.241", "95 % interval"] {
-        assert!(all.success().contains(said), "{}", all.text);
-    }
-    // Records of another seed are not mixed in.
-    let other = scratch.run(&[&args[..], &["--seed", "1"]].concat());
-    assert_eq!(other.code, Some(2));
-    assert!(other.errors.contains("seed"), "{}", other.errors);
-}
-
 /// What `--from` reads is what was run, byte for byte, censuses and verdicts included.
 #[test]
 fn a_comparison_is_made_from_the_records_alone() {
@@ -248,48 +174,6 @@ fn every_format(scratch: &Scratch) {
     assert_eq!(from(&["--format", "html"]).code, Some(2));
 }
 
-#[test]
-fn the_figure_is_drawn_from_the_records() {
-    let scratch = Scratch::new();
-    // On a busy machine the engine says how far it is, on stderr.
-    let run = scratch.run(&[
-        "reproduce",
-        "fig:temperature_untied",
-        "--quick",
-        "--out",
-        "here",
-        "--json",
-    ]);
-    assert_eq!(run.code, Some(0), "{}", run.errors);
-    let report: Value = serde_json::from_str(&run.text).unwrap();
-    let item = &report["items"][0];
-    let path = item["figure"].as_str().unwrap();
-    assert_eq!(path, "here/fig-temperature-untied-a.svg");
-    let svg = scratch.read(path);
-    assert_well_formed(&svg);
-    for said in [
-        "quasigroup (1,1) T=3,4,5,6",
-        "10⁻¹³",
-        "with resets",
-        "SMOKE SCALE",
-    ] {
-        assert!(svg.contains(said), "{said}");
-    }
-    let points = item["rows"].as_array().unwrap().iter();
-    let points = points.filter(|row| row["quantity"].as_str().unwrap().starts_with("J at tau"));
-    let rewards: Vec<f64> = points.map(|row| row["ours"].as_f64().unwrap()).collect();
-    assert_eq!(rewards.len(), 14 + 2 * 6 + 3 * 21 + 7);
-    assert!(rewards.iter().all(|reward| (0.0..=1.0).contains(reward)));
-    let unstated = |row: &&Value| row["verdict"] == "not stated";
-    assert!(
-        item["rows"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|row| unstated(&row) && row["paper"].is_null())
-    );
-}
-
 /// What a GPU made is compared without one, from records that anyone may replace.
 #[test]
 fn networks_are_compared_from_committed_records() {
@@ -348,7 +232,7 @@ fn networks_are_compared_from_committed_records() {
 }
 
 /// Every element is closed in the order it was opened.
-fn assert_well_formed(xml: &str) {
+pub fn assert_well_formed(xml: &str) {
     let mut open: Vec<&str> = Vec::new();
     for part in xml.split('<').skip(1) {
         let (tag, rest) = part.split_once('>').unwrap();

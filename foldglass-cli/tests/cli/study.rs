@@ -248,18 +248,18 @@ fn a_unit_longer_than_any_attempt_still_ends() {
     let scratch = Scratch::new();
     // Every kind of state, each in a single unit of its own.
     for (name, kind) in [
-        ("cavi", "kind = \"cavi\"\niterations = 10000"),
+        ("cavi", "kind = \"cavi\"\niterations = 6000"),
         (
             "gradient",
-            "kind = \"gradient\"\nstep = 5\niterations = 8000",
+            "kind = \"gradient\"\nstep = 5\niterations = 5000",
         ),
         (
             "step",
-            "kind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 25000",
+            "kind = \"chain\"\nkernel = \"metropolis\"\nsweeps = 15000",
         ),
         (
             "cell",
-            "kind = \"chain\"\nkernel = \"heat-bath\"\norder = \"cell\"\nsweeps = 15000",
+            "kind = \"chain\"\nkernel = \"heat-bath\"\norder = \"cell\"\nsweeps = 9000",
         ),
     ] {
         let study = format!(

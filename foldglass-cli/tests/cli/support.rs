@@ -15,6 +15,7 @@ pub struct Scratch {
 }
 
 /// What a run left behind.
+#[derive(Debug)]
 pub struct Run {
     pub code: Option<i32>,
     pub text: String,

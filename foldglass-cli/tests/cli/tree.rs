@@ -19,10 +19,6 @@ fn tree(scratch: &Scratch, more: &[&str]) -> Value {
     scratch.json(&[&PARITY, more].concat())
 }
 
-fn number(text: &Value) -> u128 {
-    text.as_str().unwrap().parse().unwrap()
-}
-
 #[test]
 fn the_json_has_the_form_of_the_contract() {
     let scratch = Scratch::new();
@@ -54,36 +50,6 @@ fn the_json_has_the_form_of_the_contract() {
     let saddles = json!([{"id": 2, "reward": "43/50", "children": [0, 1]}]);
     assert_eq!(tree["saddles"], saddles);
     assert_eq!(tree["stuck"]["maxima"], "640");
-}
-
-#[test]
-fn every_code_ends_somewhere_and_every_branch_but_the_last_is_joined_once() {
-    let scratch = Scratch::new();
-    let tree = tree(&scratch, &[]);
-    let leaves = tree["leaves"].as_array().unwrap();
-    let ends = || leaves.iter().chain([&tree["stuck"]]);
-    assert_eq!(
-        ends().map(|end| number(&end["steepest"])).sum::<u128>(),
-        16_384
-    );
-    let random: f64 = ends().map(|end| end["random"].as_f64().unwrap()).sum();
-    assert!((random - 16_384.0).abs() < 1e-6, "{random}");
-    let saddles = tree["saddles"].as_array().unwrap();
-    let children = saddles
-        .iter()
-        .flat_map(|saddle| saddle["children"].as_array().unwrap());
-    let mut children: Vec<u64> = children.map(|child| child.as_u64().unwrap()).collect();
-    children.sort();
-    let all = (leaves.len() + saddles.len()) as u64;
-    assert_eq!(children, (0..all - 1).collect::<Vec<u64>>());
-    for leaf in [&leaves[3], &leaves[12]] {
-        scratch.file(
-            "code.json",
-            &json!({ "actions": leaf["actions"] }).to_string(),
-        );
-        let class = [&["eval", "--code", "code.json"], &PARITY[1..]].concat();
-        assert_eq!(scratch.json(&class)["reward_exact"], leaf["reward"]);
-    }
 }
 
 #[test]

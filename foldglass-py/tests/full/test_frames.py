@@ -90,3 +90,9 @@ def test_arviz_gives_the_same_sizes(tau: float) -> None:
     assert ours.rhat == pytest.approx(rhat, abs=1e-3)
     assert math.isfinite(ours.autocorrelation_time) and ours.autocorrelation_time > 0
     assert np.isfinite(ours.mean) and ours.error > 0
+
+
+def test_a_fleet_is_a_frame() -> None:
+    fleet = fg.train("z:3", models=2, quick=True, steps=20, backend="cpu", progress=False)
+    frame = fleet.to_pandas()
+    assert frame["seed"].tolist() == [0, 1] and "greedy_1" in frame

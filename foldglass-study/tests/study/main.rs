@@ -1,5 +1,6 @@
 //! The tests of the library from outside, in one program.
 
+mod damage;
 mod features;
 mod method;
 mod parsers;

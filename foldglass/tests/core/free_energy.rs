@@ -53,6 +53,15 @@ fn brute_force(class: &Class) -> Bands {
     )
 }
 
+/// Seeds that bars are tried with.
+const SEEDS: u64 = 24;
+
+/// Bars of 95 % hold at least this often: three standard errors of independent seeds below. Bars of half the width
+/// hold in two of three cases.
+fn least_coverage() -> f64 {
+    0.95 - 3.0 * (0.95 * 0.05 / SEEDS as f64).sqrt()
+}
+
 /// How often the bars hold, of all temperatures and seeds: of ln Z and of the mean reward.
 fn coverage(
     class: &Class,
@@ -61,7 +70,7 @@ fn coverage(
     short: Settings,
 ) -> [f64; 2] {
     let (mut held, mut tried) = ([0.0; 2], 0.0);
-    for seed in 0..60 {
+    for seed in 0..SEEDS {
         for point in points(class, taus, &short.with_seed(seed), 2) {
             let numbers = point
                 .outcome
@@ -77,23 +86,16 @@ fn coverage(
 
 #[test]
 fn bars_hold_at_parity_on_both_sides_of_the_transition() {
-    let exact = Parity::new(6);
+    let exact = Parity::new(4);
     let beta_c = exact.transition().crossing;
     let taus = [0.6, 0.9, 1.0, 1.1, 1.5].map(|ratio| 1.0 / (ratio * beta_c));
-    let short = Settings::default().with_learning(4000).with_sweeps(6000);
+    let short = Settings::default().with_learning(1000).with_sweeps(2000);
     let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
-    let held = coverage(&parity(6), truth, &taus, short);
-    assert!(held.iter().all(|&held| held >= 0.9), "{held:?}");
-}
-
-#[test]
-fn bars_hold_in_a_tied_class() {
-    let class = class("z:3", &markov("1/2"), &[3], Shape::tied(0, 0));
-    let exact = brute_force(&class);
-    let short = Settings::default().with_learning(5000).with_sweeps(8000);
-    let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
-    let held = coverage(&class, truth, &[0.02, 0.05, 0.1, 0.5], short);
-    assert!(held.iter().all(|&held| held >= 0.9), "{held:?}");
+    let held = coverage(&parity(4), truth, &taus, short);
+    assert!(
+        held.iter().all(|&held| held >= least_coverage()),
+        "{held:?}"
+    );
 }
 
 #[test]
@@ -406,4 +408,22 @@ fn j_tilde_by_samples_is_that_of_all_codes() {
         Context::default(),
     );
     assert_eq!(untied, Ok(Annealed::Same));
+}
+
+/// Half a minute of a processor: shorter runs are refused.
+mod full {
+    use super::*;
+
+    #[test]
+    fn bars_hold_in_a_tied_class() {
+        let class = class("z:3", &markov("1/2"), &[3], Shape::tied(0, 0));
+        let exact = brute_force(&class);
+        let short = Settings::default().with_learning(5000).with_sweeps(8000);
+        let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
+        let held = coverage(&class, truth, &[0.02, 0.05, 0.1, 0.5], short);
+        assert!(
+            held.iter().all(|&held| held >= least_coverage()),
+            "{held:?}"
+        );
+    }
 }

@@ -1,0 +1,199 @@
+//! Makes everything at the smoke scale once: all tests that need the records of long items read these.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::claims::{assert_no_contradiction, verdicts};
+use crate::reproduce::assert_well_formed;
+#[cfg(unix)]
+use crate::support::contents;
+use crate::support::{Scratch, words};
+
+/// A reproduction at the smoke scale decides nothing that its runs cannot carry; and every number that a
+/// statement asks for is there.
+#[test]
+fn a_complete_reproduction_compares_draws_and_contradicts_no_verdict_of_the_full_table() {
+    let scratch = Scratch::new();
+    scratch.run(&words("reproduce --quick --quiet")).success();
+    table(&scratch);
+    figure(&scratch);
+    list(&scratch);
+    let report = scratch.json(&words("claims --quick --quiet"));
+    let found = verdicts(&report);
+    assert_no_contradiction(&found);
+    for row in report["claims"].as_array().unwrap() {
+        let evidence = row["evidence"].as_str().unwrap();
+        assert!(!evidence.contains("there are no records of"), "{row}");
+    }
+    read_only(&scratch, &found);
+    edited(&scratch);
+}
+
+/// What is decided does not depend on whether the directory can be written to.
+#[cfg(unix)]
+fn read_only(scratch: &Scratch, found: &BTreeMap<String, String>) {
+    let before = contents(&scratch.path().join("reproduction-quick"));
+    let locked = |mode: u32| {
+        use std::os::unix::fs::PermissionsExt;
+        let place = scratch.path().join("reproduction-quick");
+        fs::set_permissions(place, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    locked(0o555);
+    let again = scratch.json(&words("claims --records-only --from reproduction-quick"));
+    locked(0o755);
+    assert_eq!(verdicts(&again), *found);
+    assert!(before == contents(&scratch.path().join("reproduction-quick")));
+}
+
+#[cfg(not(unix))]
+fn read_only(_: &Scratch, _: &BTreeMap<String, String>) {}
+
+/// An edited number is found in every record that has a seal; a directory without seals is read, and said
+/// to be such once.
+fn edited(scratch: &Scratch) {
+    let decide = words("claims --records-only --from reproduction-quick");
+    for file in [
+        "reproduce.json",
+        "times.json",
+        "verdicts.json",
+        "claims/moves.json",
+        "censuses/parity-T8-k9-10-tolerance0-1.json",
+    ] {
+        let path = format!("reproduction-quick/{file}");
+        let kept = scratch.read(&path);
+        let (content, seal) = kept.rsplit_once(",\"check\"").unwrap();
+        let digit = content.rfind(['0', '2', '4', '6', '8']).unwrap();
+        let mut text = content.as_bytes().to_vec();
+        text[digit] += 1;
+        let text = String::from_utf8(text).unwrap();
+        scratch.file(&path, &format!("{text},\"check\"{seal}"));
+        let run = scratch.run(&decide);
+        assert_eq!(run.code, Some(2), "{file}: {}", run.errors);
+        let named = run.errors.contains(file) && run.errors.contains("seal");
+        assert!(named, "{file}: {}", run.errors);
+        // As an earlier version wrote it.
+        scratch.file(&path, &format!("{content}}}\n"));
+        let run = scratch.run(&decide);
+        assert_eq!(run.code, Some(0), "{file}: {}", run.errors);
+        let warned = run.errors.matches("earlier version").count();
+        assert_eq!(warned, 1, "{file}: {}", run.errors);
+        scratch.file(&path, &kept);
+    }
+}
+
+/// A table is compared row by row, and what is recorded is not computed again.
+fn table(scratch: &Scratch) {
+    let args = ["reproduce", "tab:equilibration", "--quick"];
+    let first = scratch.json(&args);
+    assert_eq!(
+        (&first["scale"], &first["differ"]),
+        (&"quick".into(), &0.into())
+    );
+    let items = first["items"].as_array().unwrap();
+    assert_eq!(
+        (items.len(), &items[0]["item"]),
+        (1, &"tab:equilibration".into())
+    );
+    let rows = items[0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 10 + 2 + 18 + 9);
+    let keys = [
+        "row", "quantity", "paper", "ours", "interval", "n", "verdict", "note",
+    ];
+    assert!(
+        rows.iter()
+            .all(|row| keys.iter().all(|&key| row.get(key).is_some()))
+    );
+    // Chains of the smoke scale end before the later sweeps.
+    let few = |row: &&Value| row["why"] == "not enough seeds";
+    let untold = |row: &Value| row["verdict"] == "cannot tell" && (few(&row) || row["n"] == 0);
+    assert!(rows.iter().all(untold), "{rows:#?}");
+    assert_eq!(
+        (&first["agree"], &first["cannot_tell"]),
+        (&0.into(), &rows.len().into())
+    );
+    let few = rows.iter().filter(few).count();
+    assert_eq!(first["not_enough_seeds"], few);
+    let last = rows
+        .iter()
+        .find(|row| row["quantity"] == "J at sweep 1000" && row["n"] == 8)
+        .unwrap();
+    assert_eq!((&last["ours"], &last["paper"]), (&1.0.into(), &1.0.into()));
+    let records = scratch
+        .path()
+        .join("reproduction-quick/stationarity/records.jsonl");
+    let before = (
+        fs::read(&records).unwrap(),
+        fs::metadata(&records).unwrap().modified().unwrap(),
+    );
+    assert_eq!(scratch.json(&args), first);
+    assert_eq!(
+        (
+            fs::read(&records).unwrap(),
+            fs::metadata(&records).unwrap().modified().unwrap()
+        ),
+        before
+    );
+    let text = scratch.run(&args);
+    let text = text.success();
+    for said in [
+        "SMOKE SCALE",
+        "tab:equilibration",
+        "39 more cannot tell",
+        "Rule:",
+    ] {
+        assert!(text.contains(said), "{text}");
+    }
+    assert!(text.lines().count() < 24, "{text}");
+    let all = scratch.run(&[&args[..], &["--rows", "all"]].concat());
+    for said in ["parity (0,0) T=10", "0.747 ± 0.241", "95 % interval"] {
+        assert!(all.success().contains(said), "{}", all.text);
+    }
+    // Records of another seed are not mixed in.
+    let other = scratch.run(&[&args[..], &["--seed", "1"]].concat());
+    assert_eq!(other.code, Some(2));
+    assert!(other.errors.contains("seed"), "{}", other.errors);
+}
+
+/// The figure is drawn from the records.
+fn figure(scratch: &Scratch) {
+    let report = scratch.json(&["reproduce", "fig:temperature_untied", "--quick"]);
+    let item = &report["items"][0];
+    let path = item["figure"].as_str().unwrap();
+    assert_eq!(path, "reproduction-quick/fig-temperature-untied-a.svg");
+    let svg = scratch.read(path);
+    assert_well_formed(&svg);
+    for said in [
+        "quasigroup (1,1) T=3,4,5,6",
+        "10⁻¹³",
+        "with resets",
+        "SMOKE SCALE",
+    ] {
+        assert!(svg.contains(said), "{said}");
+    }
+    let points = item["rows"].as_array().unwrap().iter();
+    let points = points.filter(|row| row["quantity"].as_str().unwrap().starts_with("J at tau"));
+    let rewards: Vec<f64> = points.map(|row| row["ours"].as_f64().unwrap()).collect();
+    assert_eq!(rewards.len(), 14 + 2 * 6 + 3 * 21 + 7);
+    assert!(rewards.iter().all(|reward| (0.0..=1.0).contains(reward)));
+    let unstated = |row: &&Value| row["verdict"] == "not stated";
+    assert!(
+        item["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|row| unstated(&row) && row["paper"].is_null())
+    );
+}
+
+/// What was run is measured.
+fn list(scratch: &Scratch) {
+    let list = scratch.json(&["list", "reproduction-quick"]);
+    let items = list["items"].as_array().unwrap();
+    let own = |item: &&Value| item["item"] == "tab:equilibration";
+    let own = items.iter().find(own).unwrap();
+    assert!(own["measured"]["seconds"].as_f64().unwrap() > 0.0, "{own}");
+    let text = scratch.run(&["list", "reproduction-quick"]);
+    assert!(text.success().contains("measured"), "{}", text.text);
+}
