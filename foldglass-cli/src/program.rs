@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use foldglass_study::Fields;
+use foldglass_study::method::setting::find;
 use foldglass_study::methods::train;
-use foldglass_study::setting::find;
 use foldglass_study::words::full_name;
 use serde_json::Value;
 

@@ -64,7 +64,6 @@ mod pace;
 pub mod parallel;
 mod plan;
 mod record;
-pub mod setting;
 mod spec;
 mod summary;
 mod table;

@@ -4,6 +4,8 @@
 //! together. The engine advances units, saves and resumes them, and records their outcomes; it knows
 //! nothing of what they do.
 
+pub mod setting;
+
 use std::ops::Range;
 
 use foldglass::support::watch::Stop;
@@ -11,7 +13,7 @@ use foldglass::{Allowance, Class, Code, Policy};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use crate::setting::{Accepts, Setting, SettingError, Settings};
+pub use setting::{Accepts, Setting, SettingError, Settings};
 
 /// Settings or results by their keys.
 pub type Fields = Map<String, Value>;

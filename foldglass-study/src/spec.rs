@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::files::Input;
+use crate::method::setting::find;
 use crate::method::{Fields, Registry, Setting, SettingError, number_name, shown};
-use crate::setting::find;
 use crate::words::{ClassWords, is_plain};
 pub(crate) use lines::{Lines, Table};
 

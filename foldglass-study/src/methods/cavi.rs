@@ -655,7 +655,7 @@ fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::find;
+    use crate::method::setting::find;
 
     #[test]
     fn the_defaults_are_those_of_the_paper() {

@@ -10,8 +10,8 @@ use toml::de::{DeTable, DeValue};
 use super::lines::{Lines, Table, position};
 use super::{Axis, Dynamics, MOST_POINTS, Study, StudyClass, spaced, text_of};
 use crate::files::plain as plain_error;
+use crate::method::setting::kind_of;
 use crate::method::{Fields, SettingError, shown};
-use crate::setting::kind_of;
 use crate::words::{ClassWords, plain};
 
 /// A key of a table, its value and where they stand.

@@ -426,12 +426,3 @@ fn the_kinds_that_moves_state_are_checked() {
         }
     }
 }
-
-#[test]
-#[should_panic(expected = "at least one thread")]
-fn a_check_needs_a_thread() {
-    let class = class(&InputLaw::Uniform, &[3], Shape::untied(0, 0));
-    let zero = Code::from_fn(&class, |_| 0);
-    let verdict = search(&class, &zero, 5);
-    _ = run(&verdict, Effort::All, 0);
-}

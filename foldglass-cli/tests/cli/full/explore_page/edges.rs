@@ -361,8 +361,7 @@ fn phone(walk: &mut Walk) {
     assert_eq!(walk.browser.evaluate(whole), json!([true, true]));
     // The room of the names that stood beside it is its own.
     let last = "(() => { const { left, width } = document.getElementById('records-plot').getBoundingClientRect(); return Math.max(...[...document.querySelectorAll('#records-plot .point')].map((one) => (one.getBoundingClientRect().right - left) / width)); })()";
-    let last = walk.browser.evaluate(last).as_f64().unwrap();
-    assert!(last > 0.85, "{last}");
+    walk.browser.wait_for(&format!("{last} > 0.85"));
     walk.screenshot("records-phone");
     walk.browser.size(1280, 800);
 }

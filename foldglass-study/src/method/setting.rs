@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::{Fields, Method, shown};
 use crate::files::plain;
-use crate::method::{Fields, Method, shown};
 
 /// A setting of a method.
 #[derive(Debug, Clone, Copy, PartialEq)]
