@@ -191,7 +191,7 @@ impl Cli {
     }
 }
 
-/// Flags that are no settings: they say how, or stand elsewhere in a report.
+/// Flags that are not settings: they say how, or stand elsewhere in a report.
 const NO_SETTINGS: [&str; 11] = [
     "json",
     "quiet",
@@ -211,7 +211,7 @@ fn typed(command: &str, matches: &ArgMatches) -> Fields {
     let whole = definition();
     let own = whole.find_subcommand(command).expect("it was just read");
     let mut fields = Fields::new();
-    // By the definition: the matches also have ids of groups of flags, which are no settings.
+    // By the definition: the matches also have ids of groups of flags, which are not settings.
     for flag in own.get_arguments() {
         let name = flag.get_id().as_str();
         if NO_SETTINGS.contains(&name) {

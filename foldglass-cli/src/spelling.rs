@@ -63,8 +63,8 @@ const WITHOUT_LETTER: [(&str, &str, &str); 2] = [
     ("free-energy", "iterations", "-n would be its sweeps too"),
 ];
 
-/// Settings of studies that are no flags of the command: the reason stands where the command leaves them
-/// out. Flags of the command that are no settings: the class, the machine, and files.
+/// Settings of studies that are not flags of the command: the reason stands where the command leaves them
+/// out. Flags of the command that are not settings: the class, the machine, and files.
 struct Front {
     command: &'static str,
     settings: &'static [Setting],

@@ -15,9 +15,9 @@ use crate::error::Error;
 pub trait MethodFlags {
     /// All settings of the method.
     const SETTINGS: &'static [Setting];
-    /// Those that are no flags of the command, each for a reason.
+    /// Settings that are not flags of the command, each for a reason.
     const WITHOUT: &'static [&'static str];
-    /// Flags of before that are no earlier spellings of the setting itself: setting, flag.
+    /// Earlier flags that are not earlier spellings of the setting itself: setting, flag.
     const EARLIER: &'static [(&'static str, &'static str)];
 }
 

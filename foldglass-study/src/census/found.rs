@@ -6,13 +6,13 @@ use foldglass::landscape::census::{Census, Count, Trap};
 use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Code, Reward};
-use serde::ser::{SerializeStruct, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
 /// What a census found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "CensusObject")]
 pub struct Found {
     /// Cells of the class.
     pub cells: usize,
@@ -186,40 +186,72 @@ struct ByLoss {
     count: String,
 }
 
-impl Serialize for Found {
-    /// The object of the contract.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Found", 11)?;
-        object.serialize_field("cells", &self.cells)?;
-        object.serialize_field("codes", &self.codes)?;
-        object.serialize_field("optimal", &self.optimal.to_string())?;
-        object.serialize_field("local_maxima", &self.local_maxima.to_string())?;
-        if !self.tolerance.is_zero() {
-            object.serialize_field("tolerance", &self.tolerance)?;
+/// The object of the contract.
+#[derive(Serialize)]
+struct CensusObject {
+    cells: usize,
+    codes: String,
+    optimal: String,
+    local_maxima: String,
+    #[serde(skip_serializing_if = "Reward::is_zero")]
+    tolerance: Reward,
+    #[serde(flatten)]
+    traps: Option<TrapsObject>,
+}
+
+#[derive(Serialize)]
+struct TrapsObject {
+    traps: String,
+    trap_rewards: Vec<ByReward>,
+    barriers: Vec<ByBarrier>,
+    largest_losses: Vec<ByLoss>,
+    shelves: usize,
+    kinds: Vec<TrapKind>,
+}
+
+impl From<Found> for CensusObject {
+    fn from(found: Found) -> CensusObject {
+        CensusObject {
+            cells: found.cells,
+            codes: found.codes,
+            optimal: found.optimal.to_string(),
+            local_maxima: found.local_maxima.to_string(),
+            tolerance: found.tolerance,
+            traps: found.traps.map(TrapsObject::from),
         }
-        if let Some(traps) = &self.traps {
-            let rewards = traps.by(|kind| kind.reward.clone());
-            let rewards = rewards.into_iter().map(|(reward, count)| ByReward {
-                reward,
-                count: count.to_string(),
-            });
-            let barriers = traps.by(|kind| kind.barrier.clone());
-            let barriers = barriers.into_iter().map(|(barrier, count)| ByBarrier {
-                barrier,
-                count: count.to_string(),
-            });
-            let losses = traps.by(|kind| kind.loss.clone());
-            let losses = losses.into_iter().map(|(loss, count)| ByLoss {
-                loss,
-                count: count.to_string(),
-            });
-            object.serialize_field("traps", &traps.count().to_string())?;
-            object.serialize_field("trap_rewards", &rewards.collect::<Vec<_>>())?;
-            object.serialize_field("barriers", &barriers.collect::<Vec<_>>())?;
-            object.serialize_field("largest_losses", &losses.collect::<Vec<_>>())?;
-            object.serialize_field("shelves", &traps.shelves)?;
-            object.serialize_field("kinds", &traps.kinds)?;
+    }
+}
+
+impl From<Traps> for TrapsObject {
+    fn from(traps: Traps) -> TrapsObject {
+        let rewards = traps.by(|kind| kind.reward.clone());
+        let barriers = traps.by(|kind| kind.barrier.clone());
+        let losses = traps.by(|kind| kind.loss.clone());
+        TrapsObject {
+            traps: traps.count().to_string(),
+            trap_rewards: rewards
+                .into_iter()
+                .map(|(reward, count)| ByReward {
+                    reward,
+                    count: count.to_string(),
+                })
+                .collect(),
+            barriers: barriers
+                .into_iter()
+                .map(|(barrier, count)| ByBarrier {
+                    barrier,
+                    count: count.to_string(),
+                })
+                .collect(),
+            largest_losses: losses
+                .into_iter()
+                .map(|(loss, count)| ByLoss {
+                    loss,
+                    count: count.to_string(),
+                })
+                .collect(),
+            shelves: traps.shelves,
+            kinds: traps.kinds,
         }
-        object.end()
     }
 }

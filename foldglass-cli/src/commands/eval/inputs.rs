@@ -22,15 +22,9 @@ pub struct InputArgs {
     /// grpo:G or dr-grpo:G, with G rollouts per input
     #[arg(long, value_name = "NAME")]
     estimator: Option<Estimator>,
-    /// The number of inputs in an update of --estimator
-    #[arg(
-        short,
-        long,
-        value_name = "B",
-        default_value_t = 512,
-        requires = "estimator"
-    )]
-    batch: u32,
+    /// The number of inputs in an update of --estimator [default: 512]
+    #[arg(short, long, value_name = "B", requires = "estimator")]
+    batch: Option<u32>,
     /// Add an objective of the success p(x) of each input, and its derivative by the policy's rows:
     /// pass@K, maxrl:K or grpo-std
     #[arg(long, value_name = "NAME")]
@@ -100,12 +94,13 @@ impl InputArgs {
         let estimator = match self.estimator {
             None => None,
             Some(estimator) => {
-                let found = estimators::moments(policy, estimator, self.batch, context)
+                let batch = self.batch.unwrap_or(512);
+                let found = estimators::moments(policy, estimator, batch, context)
                     .map_err(|error| Error::Usage(error.to_string()))?;
                 let signal = found.signal();
                 Some(EstimatorStatistics {
                     name: estimator.to_string(),
-                    batch: self.batch,
+                    batch,
                     signal,
                     signal_resolved: signal == 0.0 || signal >= RESOLVED,
                     bias: found.bias(),

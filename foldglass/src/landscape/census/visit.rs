@@ -30,7 +30,7 @@ pub(super) struct Visit<'a, W> {
     pub last: Last<'a, W>,
     pub beginnings: Beginnings<'a, W>,
     pub walker: Walker<'a, W>,
-    /// By last step that forgets, the rest tracking the fold: whether it is no trap.
+    /// By last step that forgets, the rest tracking the fold: whether it is not a trap.
     free_endings: HashMap<Packed, bool>,
     pub count: Count,
 }
