@@ -186,7 +186,7 @@ def test_what_is_refused_says_what_is_needed(paper: fg.Class) -> None:
         (lambda: fg.cavi(paper), "tau"),
         (lambda: fg.cavi(paper, tau=-1.0), "-1"),
         (lambda: fg.chain(paper, tau=0.1, kernel="metropolitan"), "metropolitan"),
-        (lambda: fg.answer("parity", lengths=4), "--length"),
+        (lambda: fg.answer("parity", width=4), "--width"),
         (lambda: fg.answer("parties"), "parties"),
     ]:
         with pytest.raises(ValueError, match="(?s)") as refusal:

@@ -136,8 +136,8 @@ def test_a_study_has_a_directory_of_its_name(tmp_path, monkeypatch) -> None:
 
 def test_the_program_is_on_the_path() -> None:
     assert program("--version").stdout.split()[1] == fg.__version__
-    failed = program("parity", "--lengths", "4", check=False)
-    assert failed.returncode == 2 and "--length" in failed.stderr
+    failed = program("parity", "--width", "4", check=False)
+    assert failed.returncode == 2 and "--width" in failed.stderr
     piped = program("parity", "--length", "8", "--json").stdout
     import json
 

@@ -77,7 +77,7 @@ pub struct Collapse {
 ///
 /// ```
 /// use foldglass::landscape::escape::{Standing, collapse};
-/// use foldglass::{Allowance, ClassSpec, LatinSquare, Policy, Shape};
+/// use foldglass::{ClassSpec, Context, LatinSquare, Policy, Shape};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let found = collapse(&Policy::uniform(&class), 1e-12, Context::default()).unwrap();

@@ -49,7 +49,7 @@ type Made = (usize, Symbol, Symbol, Kind, u128);
 /// ```
 /// use foldglass::reward::count::Counter;
 /// use foldglass::landscape::escape::{Outcome, search};
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape, Stream, Unwatched};
+/// use foldglass::{ClassSpec, Code, Context, LatinSquare, Shape, Stream};
 /// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
