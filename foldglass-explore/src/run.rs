@@ -1,4 +1,4 @@
-//! Holds a run in progress: goes on with it, changes its temperature, tells how it stands (paper, G).
+//! Holds a run in progress: continues it, changes its temperature, reports its state (paper, G).
 
 use std::sync::Arc;
 
