@@ -7,6 +7,9 @@ chain  one zero-temperature Metropolis sweep: the steps in a random order, and a
        counts of inputs, exact in float64, so that ties are ties. After step i was swept, alpha is
        valid up to it and beta down to it: on the way to step j only the messages between are renewed.
 
+reinforce  one update of sampled training on the window (0,0): BATCH inputs, one rollout on each, the reward minus its
+       mean over the batch times the derivative of the log-probabilities, averaged, added to the logits times RATE.
+
 Random numbers are each peer's own. Import `fold` before numpy and jax.
 """
 
@@ -22,6 +25,9 @@ TAU = 1e-13
 SHARE = 0.3
 DAMPING = 0.3
 WARM_UP = 200
+
+BATCH = 512
+RATE = 1e-3
 
 
 class Dynamics:
@@ -92,7 +98,32 @@ def check_chain(name, prepare):
             sys.exit(f"{name} ({p},{f}) T={T}: J {last / q**T} after {sweeps} sweeps")
 
 
-CHECKS = {"cavi": check_cavi, "chain": check_chain}
+def check_reinforce(name, prepare):
+    """The mean of many updates from one policy must be the exact gradient, and training must solve a short task."""
+    steps = fold.untied_class(0, 0, 2)
+    run = prepare(0, 0, 2, 1, 1.0)
+    start, policy = run.save(), run.read()
+    _, _, dQ = fold.reference(steps, policy)
+    exact = [pi * (dq - (pi * dq).sum(-1, keepdims=True)) for pi, dq in zip(policy, dQ)]
+    updates, changes = 2000, []
+    for _ in range(updates):
+        run.load(start)
+        run.step()
+        changes.append(np.asarray(run.save()) - np.asarray(start))
+    exact = np.concatenate([table.reshape(-1, q) for table in exact])
+    mean, error = np.mean(changes, 0), np.std(changes, 0) / updates**0.5
+    # The baseline contains the sample itself.
+    off = float(np.max(np.abs(mean - (1 - 1 / BATCH) * exact) / error))
+    run = prepare(0, 0, 2, 2, 5.0)
+    for _ in range(1000):
+        run.step()
+    reward = rewarded(steps, [table.argmax(-1) for table in run.read()]) / q**2
+    print(f"{name}: gradient off by {off:.1f} standard errors at most, greedy reward {reward:.3f}", file=sys.stderr)
+    if not (off < 5 and reward > 0.75):
+        sys.exit(f"{name}: gradient off by {off} standard errors, greedy reward {reward}")
+
+
+CHECKS = {"cavi": check_cavi, "chain": check_chain, "reinforce": check_reinforce}
 
 
 def main(peer, version, kinds):

@@ -8,6 +8,7 @@ pub mod max_memory;
 pub mod method;
 pub mod table;
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foldglass::dynamics::cavi::HOTTEST;
@@ -21,6 +22,11 @@ pub use foldglass_study::words::whole;
 pub fn positive(text: &str) -> Result<usize, String> {
     let number = whole(text).filter(|&n: &usize| n > 0);
     number.ok_or("a whole number of at least 1 is needed".to_owned())
+}
+
+/// Reads the name of a table of results.
+pub fn data_path(text: &str) -> Result<PathBuf, String> {
+    foldglass_study::data_form(Path::new(text)).map(|_| PathBuf::from(text))
 }
 
 /// Reads a number of runs.

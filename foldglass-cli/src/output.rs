@@ -6,7 +6,7 @@ use foldglass::ClassSpec;
 use foldglass_study::Fields;
 use serde::Serialize;
 
-use crate::cli::{Invocation, Settings};
+use crate::cli::{GlobalArgs, Invocation};
 use crate::error::Error;
 use crate::report::Table;
 
@@ -32,7 +32,7 @@ pub fn write(
     invocation: &Invocation,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    let Settings {
+    let GlobalArgs {
         json, seed, format, ..
     } = invocation.settings;
     let tables = match format {

@@ -12,44 +12,68 @@ use serde_json::Value;
 
 use crate::commands;
 use crate::error::Error;
-use crate::settings::{Invocation, Settings, one_line};
+use crate::settings::{GlobalArgs, Invocation, one_line};
 
 /// What the program says of itself, with three examples that work as they stand.
 const EXAMPLES: &str = "\
-A policy that multiplies symbols one after the other, a token a step, is a spin glass:
-a code is a configuration, its reward minus the energy, the entropy bonus the temperature.
+A policy multiplies symbols one after the other and emits one token per step; only the last token is
+rewarded. A deterministic policy is a *code*. Codes are the configurations of a spin glass: the energy
+of a code is minus its expected reward, and the entropy coefficient is the temperature.
 Three things to try:
+
+  foldglass explore
+      the landscape in a browser: Monte Carlo and RLVR side by side, traps, ways out
 
   foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
       all 4,194,304 codes of a small class: optima, local maxima, traps, barriers
 
   foldglass cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 500 --runs 8
-      tabular RLVR from eight random policies: where each ends
+      tabular RLVR from eight random policies: where each one stops";
 
-  foldglass reproduce --quick
-      the paper's tables and figures at the smoke scale, and a page that shows them";
+/// The commands under headings, in the order of `--help`. A test holds this list to [`Command`].
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Look",
+        &[
+            "explore", "benign", "task", "cells", "eval", "inspect", "draw", "gauge",
+        ],
+    ),
+    ("Dynamics", &["cavi", "chain", "reinforce"]),
+    (
+        "Landscape",
+        &["enumerate", "tree", "certify", "escape", "check", "law"],
+    ),
+    (
+        "Temperature",
+        &["parity", "density", "free-energy", "overlap", "family"],
+    ),
+    (
+        "Networks",
+        &["train", "distill", "barrier", "read-back", "dataset"],
+    ),
+    ("Studies", &["run", "collect", "summary", "plot", "slurm"]),
+    ("The paper", &["reproduce", "report", "claims", "list"]),
+    ("Shell", &["completions", "man", "help"]),
+];
 
-/// How it ends.
+/// How the program ends.
 const EXIT_CODES: &str = "\
 Exit codes:
     0  done
-    1  a check failed, or the machine did
-    2  a mistake in what was asked
-    3  another foldglass works in the directory, and did so for ten seconds
-  130  stopped by Ctrl-C or SIGTERM; the same command goes on
+    1  a check failed, or a file or a device did
+    2  a mistake in the command line or in a file it names
+    3  another foldglass has been working in the directory for ten seconds
+  130  stopped by Ctrl-C or SIGTERM; rerun the same command to resume
 
-foldglass COMMAND --help has the flags of a command and their defaults; the book is in docs/.";
+`foldglass COMMAND --help` lists the flags of a command, their defaults and two examples.";
 
 /// Exact landscapes of RLVR on iterated quasigroup multiplication.
 #[derive(Debug, Parser)]
-#[command(name = "foldglass", version, before_help = EXAMPLES, after_help = EXIT_CODES)]
-#[command(
-    help_template = "{about}\n\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}"
-)]
+#[command(name = "foldglass", version)]
 pub struct Cli {
     /// What every command takes.
     #[command(flatten)]
-    pub settings: Settings,
+    pub settings: GlobalArgs,
     /// The command, with its own flags.
     #[command(subcommand)]
     pub command: Command,
@@ -64,10 +88,14 @@ pub enum Command {
     Cells(commands::cells::CellsArgs),
     /// Evaluate a code or a policy: reward, visits d, values dQ
     Eval(commands::eval::EvalArgs),
-    /// Sample codes by Monte Carlo at a temperature: rewards, sweeps to stationarity
+    /// Sample codes by Monte Carlo at a temperature
+    #[command(visible_alias = "mc")]
     Chain(commands::chain::ChainArgs),
-    /// Train policies by CAVI or exact gradients (tabular RLVR): greedy and expected rewards
+    /// Train policies by exact updates (tabular RLVR): where each run stops
+    #[command(visible_alias = "rlvr")]
     Cavi(commands::cavi::CaviArgs),
+    /// Train policies by sampled policy gradients (REINFORCE, RLOO, GRPO): exact rewards of what they reach
+    Reinforce(commands::reinforce::ReinforceArgs),
     /// Visit every code of an untied class: optima, local maxima, traps, barriers
     Enumerate(commands::enumerate::EnumerateArgs),
     /// Flood a small class: maxima, the saddles that join them, barriers, basins
@@ -106,6 +134,8 @@ pub enum Command {
     Barrier(commands::barrier::BarrierArgs),
     /// Read a trained network back as a code of a class: agreement, reward, a code file
     ReadBack(commands::read_back::ReadBackArgs),
+    /// Write inputs with their targets as rows for trainers of language models: TRL, verl, OpenRLHF
+    Dataset(commands::dataset::DatasetArgs),
     /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration
@@ -128,7 +158,7 @@ pub enum Command {
     Claims(commands::claims::ClaimsArgs),
     /// Write completions for a shell to stdout
     Completions(commands::shell::CompletionsArgs),
-    /// Write man pages, one a command
+    /// Write man pages, one per command
     Man(commands::shell::ManArgs),
 }
 
@@ -151,13 +181,40 @@ pub fn definition() -> clap::Command {
         true => arg.hide(true),
         false => arg,
     };
-    Cli::command().mut_subcommands(|command| {
+    let whole = Cli::command().mut_subcommands(|command| {
         let command = command.mut_args(documented);
         match UNTIED.contains(&command.get_name()) {
             true => command.mut_args(hidden),
             false => command,
         }
-    })
+    });
+    let listed = grouped(&whole);
+    whole.help_template(format!(
+        "{{about}}\n\n{EXAMPLES}\n\n{{usage-heading}} {{usage}}\n\n{listed}\nEvery command:\n{{options}}\n\n{EXIT_CODES}"
+    ))
+}
+
+/// The commands under their headings, with their first lines, as `--help` prints them.
+fn grouped(whole: &clap::Command) -> String {
+    let line = |name: &str| {
+        let command = whole.find_subcommand(name);
+        let about = command.and_then(clap::Command::get_about);
+        let about = about.map_or(
+            "Print this message or the help of a command".into(),
+            |about| about.to_string(),
+        );
+        let names = command.and_then(|command| command.get_visible_aliases().next());
+        let name = match names {
+            Some(alias) => format!("{name}, {alias}"),
+            None => name.to_owned(),
+        };
+        format!("  {name:<13} {about}\n")
+    };
+    let group = |(heading, names): &(&str, &[&str])| {
+        let lines: String = names.iter().map(|name| line(name)).collect();
+        format!("{heading}:\n{lines}")
+    };
+    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n")
 }
 
 impl Cli {
@@ -270,5 +327,41 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
         definition().debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_under_one_heading() {
+        let whole = definition();
+        let mut commands: Vec<&str> = whole
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        let mut listed: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        listed.retain(|name| *name != "help");
+        commands.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, commands);
+    }
+
+    #[test]
+    fn every_command_has_two_examples_that_are_read_without_an_error() {
+        for command in definition().get_subcommands() {
+            let name = command.get_name();
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_else(|| panic!("{name} has no examples"));
+            let call = format!("foldglass {name}");
+            let lines: Vec<&str> = help.lines().filter(|line| line.contains(&call)).collect();
+            assert!(lines.len() >= 2 || name == "man", "{name}: {help}");
+            for line in lines {
+                let words = line[line.find(&call).expect("it was filtered")..].split_whitespace();
+                let words = words.take_while(|word| *word != ">");
+                let read = definition().try_get_matches_from(words);
+                assert!(read.is_ok(), "{line}: {}", read.unwrap_err());
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::report::Format;
 /// The flags that every command takes.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Every command")]
-pub struct Settings {
+pub struct GlobalArgs {
     /// Write one JSON object to stdout, and nothing else there
     #[arg(long, global = true)]
     pub json: bool,
@@ -36,7 +36,7 @@ fn format(text: &str) -> Result<Format, String> {
 /// What was typed, and what it means.
 pub struct Invocation {
     /// What every command takes.
-    pub settings: Settings,
+    pub settings: GlobalArgs,
     /// The command's name.
     pub name: String,
     /// Its flags as typed, and defaults, by name.

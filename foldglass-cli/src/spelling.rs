@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Arg, Command};
 use foldglass_study::method::Setting;
-use foldglass_study::methods::{cavi, chain, train};
+use foldglass_study::methods::{cavi, chain, reinforce, train};
 
 use crate::program::definition;
 
@@ -45,7 +45,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
         "replicas",
         "`free-energy` repeats both chains (replicas) and CAVI (runs)",
     ),
-    ("start", "of `chain` and `cavi` a file"),
+    ("start", "of `chain`, `cavi` and `reinforce` a file"),
     ("longest", "of `train` and `read-back` a length"),
     ("out", "a directory, or a file that other commands read"),
 ];
@@ -53,7 +53,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
 /// The flags that a letter stands for, where there are several.
 const LETTERS: [(char, &[&str], &str); 1] = [(
     'n',
-    &["iterations", "steps", "sweeps"],
+    &["iterations", "steps", "sweeps", "updates"],
     "how long a run is, in its own steps",
 )];
 
@@ -72,10 +72,17 @@ struct Front {
     not_settings: &'static [&'static str],
 }
 
-const FRONTS: [Front; 3] = [
+const FRONTS: [Front; 4] = [
     Front {
         command: "cavi",
         settings: cavi::SETTINGS,
+        // By --policies FILE.
+        not_flags: &["keep_policy"],
+        not_settings: &["runs", "policies", "record"],
+    },
+    Front {
+        command: "reinforce",
+        settings: reinforce::SETTINGS,
         // By --policies FILE.
         not_flags: &["keep_policy"],
         not_settings: &["runs", "policies", "record"],
@@ -227,6 +234,25 @@ fn retired_spellings_are_read_and_not_shown() {
                 "{} has --{old}, which is --{new}",
                 command.get_name()
             );
+        }
+    }
+}
+
+#[test]
+fn the_commands_that_decide_statements_have_no_retired_spelling() {
+    let written = include_str!("../../results/claims.json");
+    let all: serde_json::Value = serde_json::from_str(written).expect("JSON");
+    let claims = all["claims"].as_array().expect("a list");
+    assert!(claims.len() > 100);
+    for claim in claims {
+        let line = claim["command"].as_str().expect("a command");
+        let name = line.split(' ').next().unwrap_or_default();
+        for (of, old, new) in RETIRED {
+            let retired = of.split(' ').any(|of| of == name)
+                && line
+                    .split(' ')
+                    .any(|word| word.strip_prefix("--") == Some(old));
+            assert!(!retired, "`{line}`: --{old} is --{new}");
         }
     }
 }

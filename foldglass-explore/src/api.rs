@@ -16,11 +16,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::classes::Known;
+use crate::classes::KnownClass;
 use crate::command;
 use crate::deadline::{Deadline, Heard};
-use crate::explorer::{Explorer, Kind};
-use crate::numbers::{Exact, Whole, Wholes, rounded};
+use crate::explorer::{DirectoryKind, Explorer};
+use crate::numbers::{Exact, WholeNumber, Wholes, rounded};
 use crate::refusal::Refusal;
 
 /// A question, and who asks it.
@@ -56,7 +56,7 @@ const NAMES: [&str; 20] = [
 
 /// How long a question may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
+pub enum QuestionTime {
     /// It is answered at once; so is one that is not known.
     Short,
     /// It is computed.
@@ -66,12 +66,12 @@ pub enum Effort {
 }
 
 /// How long the question of a name may take.
-pub fn effort(name: &str) -> Effort {
+pub fn effort(name: &str) -> QuestionTime {
     match name {
-        "hello" | "alive" | "gone" | "progress" | "run/drop" => Effort::Short,
-        "certify" | "tree" | "start" | "wrong" => Effort::Long,
-        name if NAMES.contains(&name) => Effort::Usual,
-        _ => Effort::Short,
+        "hello" | "alive" | "gone" | "progress" | "run/drop" => QuestionTime::Short,
+        "certify" | "tree" | "start" | "wrong" => QuestionTime::Long,
+        name if NAMES.contains(&name) => QuestionTime::Usual,
+        _ => QuestionTime::Short,
     }
 }
 
@@ -97,7 +97,7 @@ impl Explorer {
     /// Answers the question of a name. `page` is what the page that asks calls itself: its runs are its own.
     /// `body` is JSON. What is not done at the [deadline](Explorer::deadline) is refused or cut short.
     pub fn ask(&self, page: &str, name: &str, body: &[u8], deadline: Deadline) -> Answer {
-        if effort(name) == Effort::Long {
+        if effort(name) == QuestionTime::Long {
             self.begin_work(page, name, deadline.heard());
         }
         let ask = Ask {
@@ -202,9 +202,9 @@ fn hello(ask: &Ask<'_>) -> Value {
     let explorer = ask.explorer;
     let directory = explorer.directory.as_ref().map(|directory| {
         let kind = match directory.kind {
-            Kind::Study => "study",
-            Kind::Fleet => "fleet",
-            Kind::Reproduction => "reproduction",
+            DirectoryKind::Study => "study",
+            DirectoryKind::Fleet => "fleet",
+            DirectoryKind::Reproduction => "reproduction",
         };
         let name = directory
             .path
@@ -221,18 +221,18 @@ fn hello(ask: &Ask<'_>) -> Value {
 }
 
 impl Ask<'_> {
-    fn class(&self, flags: &[String]) -> Result<Arc<Known>, Refusal> {
+    fn class(&self, flags: &[String]) -> Result<Arc<KnownClass>, Refusal> {
         self.explorer.classes.find(flags, self.explorer.allowance)
     }
 
-    fn code(&self, asked: &CodeAsked) -> Result<(Arc<Known>, Code), Refusal> {
+    fn code(&self, asked: &CodeAsked) -> Result<(Arc<KnownClass>, Code), Refusal> {
         let known = self.class(&asked.class)?;
         let code = code_of(&known, &asked.code)?;
         Ok((known, code))
     }
 }
 
-fn code_of(known: &Known, tokens: &[i64]) -> Result<Code, Refusal> {
+fn code_of(known: &KnownClass, tokens: &[i64]) -> Result<Code, Refusal> {
     Code::new(&known.class, tokens).map_err(|error| Refusal::unable(error.to_string()))
 }
 
@@ -263,7 +263,7 @@ mod tests {
         let (status, told) = ask(&explorer, "", "looks", &json!({}));
         let help = told["help"].as_str().unwrap();
         assert!(status == 404 && help.contains("look, wrong"), "{told}");
-        assert_eq!(effort("looks"), Effort::Short);
+        assert_eq!(effort("looks"), QuestionTime::Short);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use foldglass::{Allowance, Class, ClassSpec, LatinSquare};
+use foldglass::{Allowance, Class, ClassSpec, Operation};
 use foldglass_report::error::Error;
 use foldglass_study::{ClassWords, words};
 
@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 
 /// A class and the flags that name it.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownClass {
     /// The class.
     pub class: Class,
     /// Its words.
@@ -25,11 +25,11 @@ pub struct Known {
     pub flags: Vec<String>,
 }
 
-impl Known {
+impl KnownClass {
     /// A class in words.
-    pub fn new(class: Class, words: ClassWords) -> Known {
+    pub fn new(class: Class, words: ClassWords) -> KnownClass {
         let flags = flags(&words);
-        Known {
+        KnownClass {
             class,
             words,
             flags,
@@ -37,9 +37,9 @@ impl Known {
     }
 
     /// A class by what it is made of, in words where its square and law have names.
-    pub fn of(class: Class, file: &str) -> Known {
+    pub fn of(class: Class, file: &str) -> KnownClass {
         let words = words_of(&class.spec(), file);
-        Known::new(class, words)
+        KnownClass::new(class, words)
     }
 }
 
@@ -47,8 +47,8 @@ impl Known {
 #[derive(Default)]
 pub struct Classes {
     /// Those of files, which are never forgotten.
-    given: Mutex<Vec<Arc<Known>>>,
-    recent: Mutex<VecDeque<Arc<Known>>>,
+    given: Mutex<Vec<Arc<KnownClass>>>,
+    recent: Mutex<VecDeque<Arc<KnownClass>>>,
 }
 
 /// The most words of a class, and the most bytes of one.
@@ -57,7 +57,7 @@ const WORD: usize = 400;
 
 impl Classes {
     /// Makes a class known that needs files.
-    pub fn give(&self, known: Known) -> Arc<Known> {
+    pub fn give(&self, known: KnownClass) -> Arc<KnownClass> {
         let mut given = lock(&self.given);
         if let Some(same) = given.iter().find(|old| old.flags == known.flags) {
             return same.clone();
@@ -67,7 +67,7 @@ impl Classes {
     }
 
     /// The class that flags name.
-    pub fn find(&self, flags: &[String], allowance: Allowance) -> Result<Arc<Known>, Refusal> {
+    pub fn find(&self, flags: &[String], allowance: Allowance) -> Result<Arc<KnownClass>, Refusal> {
         if let Some(known) = self.known(flags) {
             return Ok(known);
         }
@@ -83,8 +83,8 @@ impl Classes {
         Ok(known)
     }
 
-    fn known(&self, flags: &[String]) -> Option<Arc<Known>> {
-        let same = |known: &&Arc<Known>| known.flags == flags;
+    fn known(&self, flags: &[String]) -> Option<Arc<KnownClass>> {
+        let same = |known: &&Arc<KnownClass>| known.flags == flags;
         let given = lock(&self.given).iter().find(same).cloned();
         given.or_else(|| lock(&self.recent).iter().find(same).cloned())
     }
@@ -123,6 +123,10 @@ fn read(flags: &[String]) -> Result<ClassWords, Refusal> {
         match flag {
             "--task" => task = Some(words::full_name(value()?)),
             "--lengths" => lengths = Some(words::lengths(value()?).map_err(of)?),
+            "--length-weights" => {
+                words.length_weights = Some(words::length_weights(value()?).map_err(of)?);
+            }
+            "--reward" => words.reward = value()?.parse().map_err(of)?,
             "--window" => words.window = words::window(value()?).map_err(of)?,
             "--memory" => words.memory = words::memory(value()?).map_err(of)?,
             "--inputs" => {
@@ -147,7 +151,7 @@ fn read(flags: &[String]) -> Result<ClassWords, Refusal> {
     })
 }
 
-fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
+fn lay_out(words: ClassWords, allowance: Allowance) -> Result<KnownClass, Refusal> {
     if is_file(&words) {
         return Err(Refusal::unable("a page reads no file").help(
             "start foldglass explore with these class flags, or with a code file of the class",
@@ -157,12 +161,12 @@ fn lay_out(words: ClassWords, allowance: Allowance) -> Result<Known, Refusal> {
     let spec = words.spec("".as_ref()).map_err(Error::from)?;
     let class = spec.lay_out_within(allowance).map_err(Error::from)?;
     check_cells(&class)?;
-    Ok(Known::new(class, words))
+    Ok(KnownClass::new(class, words))
 }
 
 /// Refuses a class that is too large for a page.
 pub fn check_cells(class: &Class) -> Result<(), Refusal> {
-    if class.cells() <= limits::CELLS && class.q() as u128 <= limits::SYMBOLS {
+    if class.cells() <= limits::CELLS && class.q() <= limits::SYMBOLS {
         return Ok(());
     }
     Err(Refusal::unable(format!(
@@ -182,8 +186,8 @@ fn is_file(words: &ClassWords) -> bool {
 
 /// Refuses, by its words alone, what would take long to lay out.
 fn check(words: &ClassWords) -> Result<(), Refusal> {
-    let order = order(&words.task);
-    if order > limits::SYMBOLS {
+    // A name that is refused, as one of too many symbols is, is refused where the table is made.
+    if Operation::order_of(&words.task).is_ok_and(|order| order > limits::SYMBOLS) {
         return Err(Refusal::unable(format!(
             "--task {}: a page shows up to {} symbols",
             words.task,
@@ -201,24 +205,6 @@ fn check(words: &ClassWords) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// At least the number of symbols of a task that has one, without making its table.
-fn order(task: &str) -> u128 {
-    let factor = |text: &str| {
-        let (name, rest) = text.trim().split_once(':').unwrap_or((text, ""));
-        let number = rest.split(':').next().unwrap_or("");
-        let n = number.trim().parse::<u128>().unwrap_or(1);
-        match name {
-            "s" | "a" => (1..=n.min(40))
-                .fold(1u128, u128::saturating_mul)
-                .div_ceil(2),
-            "d" => n.saturating_mul(2),
-            _ => n,
-        }
-    };
-    let factors = task.split(['*', 'x']).map(factor);
-    factors.fold(1, u128::saturating_mul)
-}
-
 /// The flags of a class, those of defaults left out.
 pub fn flags(words: &ClassWords) -> Vec<String> {
     let mut flags = Vec::new();
@@ -226,6 +212,12 @@ pub fn flags(words: &ClassWords) -> Vec<String> {
     let lengths: Vec<String> = words.lengths.iter().map(usize::to_string).collect();
     put("--task", words.task.clone());
     put("--lengths", lengths.join(","));
+    if let Some(weights) = &words.length_weights {
+        put("--length-weights", weights.to_string());
+    }
+    if !words.reward.is_final() {
+        put("--reward", words.reward.to_string());
+    }
     let [past, future] = words.window;
     if [past, future] != [0, 0] {
         put("--window", format!("{past},{future}"));
@@ -242,7 +234,7 @@ pub fn flags(words: &ClassWords) -> Vec<String> {
     flags
 }
 
-/// A class in words; a square or a law without a name is one of a file.
+/// A class in words; a table or a law without a name is one of a file.
 fn words_of(spec: &ClassSpec, file: &str) -> ClassWords {
     let window = spec.shape.window;
     let inputs = match &spec.inputs {
@@ -256,12 +248,14 @@ fn words_of(spec: &ClassSpec, file: &str) -> ClassWords {
         .inputs(&inputs);
     ClassWords {
         memory: spec.shape.memory,
+        length_weights: spec.length_weights.clone(),
+        reward: spec.reward.clone(),
         ..words
     }
 }
 
-/// The name of a square.
-fn name(square: &LatinSquare) -> Option<String> {
+/// The name of a table.
+fn name(square: &Operation) -> Option<String> {
     let q = square.q();
     let mut names = vec![
         "parity".to_owned(),
@@ -277,14 +271,21 @@ fn name(square: &LatinSquare) -> Option<String> {
             "z:2*z:2",
             "z:2*z:3",
             "z:2*z:2*z:2",
+            "flipflop",
+            "t:2",
+            "t:3",
         ]
         .map(str::to_owned),
     );
-    names.push(format!("d:{}", q / 2));
-    let is = |name: &String| LatinSquare::named(name).is_ok_and(|known| known == *square);
+    names.extend([
+        format!("d:{}", q / 2),
+        format!("max:{q}"),
+        format!("copy:{q}"),
+    ]);
+    let is = |name: &String| Operation::named(name).is_ok_and(|known| known == *square);
     names
         .into_iter()
-        .filter(|name| order(name) <= q as u128)
+        .filter(|name| Operation::order_of(name) == Ok(q))
         .find(is)
 }
 
@@ -292,7 +293,7 @@ fn name(square: &LatinSquare) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn find(flags: &str) -> Result<Arc<Known>, Refusal> {
+    fn find(flags: &str) -> Result<Arc<KnownClass>, Refusal> {
         let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
         Classes::default().find(&flags, Allowance::default())
     }
@@ -306,7 +307,10 @@ mod tests {
         assert_eq!(find(form).unwrap().class, known.class);
         let joined = form.replace("--window ", "--window=");
         assert_eq!(find(&joined).unwrap().flags, known.flags);
-        assert_eq!(Known::of(known.class.clone(), "x.json").flags, known.flags);
+        assert_eq!(
+            KnownClass::of(known.class.clone(), "x.json").flags,
+            known.flags
+        );
     }
 
     #[test]
@@ -336,6 +340,8 @@ mod tests {
             "--task z:60000 --lengths 2",
             "--task s:12 --lengths 2",
             "--task z:30*z:30 --lengths 2",
+            "--task t:4 --lengths 2",
+            "--task max:37 --lengths 2",
             "--task random:5000 --lengths 2",
             "--task z:2 --lengths 30 --window 500,500",
             "--task z:5 --lengths 8 --memory 9",
@@ -356,7 +362,18 @@ mod tests {
     fn squares_without_a_name_are_of_a_file() {
         let spec = find("--task random:5:3 --lengths 3").unwrap().class.spec();
         assert_eq!(words_of(&spec, "mine.json").task, "file:mine.json");
-        for name in ["parity", "quasigroup", "z:7", "s:3", "d:5", "z:2*z:2"] {
+        for name in [
+            "parity",
+            "quasigroup",
+            "z:7",
+            "s:3",
+            "d:5",
+            "z:2*z:2",
+            "max:4",
+            "copy:2",
+            "flipflop",
+            "t:2",
+        ] {
             let spec = find(&format!("--task {name} --lengths 2"))
                 .unwrap()
                 .class

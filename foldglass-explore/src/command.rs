@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A file that a command line names.
 #[derive(Serialize)]
-pub struct File {
+pub struct NamedFile {
     name: &'static str,
     text: String,
 }
@@ -17,16 +17,16 @@ pub const CODE: &str = "code.json";
 pub const POLICY: &str = "policy.json";
 
 /// The file of a code.
-pub fn code_file(code: &Code) -> File {
-    File {
+pub fn code_file(code: &Code) -> NamedFile {
+    NamedFile {
         name: CODE,
         text: text(&CodeForm::from(code)),
     }
 }
 
 /// The file of a policy.
-pub fn policy_file(policy: &Policy) -> File {
-    File {
+pub fn policy_file(policy: &Policy) -> NamedFile {
+    NamedFile {
         name: POLICY,
         text: text(&PolicyForm::from(policy)),
     }

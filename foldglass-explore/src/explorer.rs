@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use foldglass::{Allowance, Code};
 
-use crate::classes::{Classes, Known};
+use crate::classes::{Classes, KnownClass};
 use crate::deadline::{Deadline, Heard};
 use crate::locked::lock;
-use crate::runs::Runs;
+use crate::runs::RunList;
 use crate::visitors::Visitors;
 
 /// What kind of directory is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DirectoryKind {
     /// What `run` writes.
     Study,
     /// What `train --out` writes.
@@ -30,15 +30,15 @@ pub struct Directory {
     /// The directory itself.
     pub path: PathBuf,
     /// What wrote it.
-    pub kind: Kind,
+    pub kind: DirectoryKind,
 }
 
 impl Directory {
     /// That of a study or a fleet, by the files in it. A reproduction is told by who can read its manifest.
     pub fn find(path: &Path) -> Option<Directory> {
         let kind = match () {
-            () if path.join("train.json").is_file() => Kind::Fleet,
-            () if is_study(path) => Kind::Study,
+            () if path.join("train.json").is_file() => DirectoryKind::Fleet,
+            () if is_study(path) => DirectoryKind::Study,
             () => return None,
         };
         Some(Directory {
@@ -70,7 +70,7 @@ fn is_study(path: &Path) -> bool {
 #[derive(Default)]
 pub struct Given {
     /// The class that the page begins with.
-    pub class: Option<Known>,
+    pub class: Option<KnownClass>,
     /// The code that it begins with, of that class.
     pub code: Option<Code>,
     /// The directory whose records it shows.
@@ -79,11 +79,11 @@ pub struct Given {
 
 /// What the questions of all pages share.
 pub struct Explorer {
-    pub(crate) class: Option<Arc<Known>>,
+    pub(crate) class: Option<Arc<KnownClass>>,
     pub(crate) code: Option<Code>,
     pub(crate) directory: Option<Directory>,
     pub(crate) classes: Classes,
-    pub(crate) runs: Runs,
+    pub(crate) runs: RunList,
     /// The memory of one computation.
     pub(crate) allowance: Allowance,
     /// The time of one computation.
@@ -120,7 +120,7 @@ impl Explorer {
             code: given.code,
             directory: given.directory,
             classes,
-            runs: Runs::default(),
+            runs: RunList::default(),
             allowance,
             computing,
             visitors: Mutex::new(Visitors::new(Instant::now())),

@@ -23,9 +23,9 @@ mod runs;
 pub mod server;
 mod visitors;
 
-pub use api::{Answer, Effort, effort};
-pub use classes::{Known, check_cells};
+pub use api::{Answer, QuestionTime, effort};
+pub use classes::{KnownClass, check_cells};
 pub use deadline::Deadline;
-pub use explorer::{Directory, Explorer, Given, Kind, NoPage};
+pub use explorer::{Directory, DirectoryKind, Explorer, Given, NoPage};
 pub use limits::MEMORY;
 pub use refusal::Refusal;

@@ -11,7 +11,7 @@ pub const MEMORY: u128 = 512 << 20;
 pub const RUNS_MEMORY: u128 = 1 << 30;
 
 /// The most symbols: a code is written with one digit a cell.
-pub const SYMBOLS: u128 = 36;
+pub const SYMBOLS: usize = 36;
 /// The most cells, steps and lengths.
 pub const CELLS: usize = 100_000;
 /// See `CELLS`.

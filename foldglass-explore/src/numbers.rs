@@ -22,7 +22,7 @@ impl From<&Reward> for Exact {
 /// A whole number: as a number where JavaScript holds all of its kind exactly, else as text.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Whole {
+pub enum WholeNumber {
     Number(i64),
     Text(String),
 }
@@ -45,10 +45,10 @@ impl Wholes {
     }
 
     /// One of them.
-    pub fn of(self, number: i128) -> Whole {
+    pub fn of(self, number: i128) -> WholeNumber {
         match i64::try_from(number) {
-            Ok(number) if self.exact => Whole::Number(number),
-            _ => Whole::Text(number.to_string()),
+            Ok(number) if self.exact => WholeNumber::Number(number),
+            _ => WholeNumber::Text(number.to_string()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A file that is served.
 #[derive(Debug, Clone)]
-pub struct File {
+pub struct ServedFile {
     /// What it holds.
     pub content: Cow<'static, str>,
     /// Its media type.
@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = &[
     ("main.js", include_str!("page/main.js")),
     ("marks.js", include_str!("page/marks.js")),
     ("notice.js", include_str!("page/notice.js")),
+    ("overview.js", include_str!("page/overview.js")),
     ("player.js", include_str!("page/player.js")),
     ("plot.js", include_str!("page/plot.js")),
     ("records.js", include_str!("page/records.js")),
@@ -47,7 +48,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// The file of a path behind the token.
-pub fn find(path: &str) -> Option<File> {
+pub fn find(path: &str) -> Option<ServedFile> {
     let name = match path {
         "" => "index.html",
         path => path
@@ -60,7 +61,7 @@ pub fn find(path: &str) -> Option<File> {
         return from_disk(directory.as_ref(), name, kind);
     }
     let (_, content) = FILES.iter().find(|(known, _)| *known == name)?;
-    Some(File {
+    Some(ServedFile {
         content: Cow::Borrowed(content),
         kind,
     })
@@ -79,13 +80,13 @@ fn kind(name: &str) -> Option<&'static str> {
 
 /// A file as it is now, for who writes the page.
 #[cfg(debug_assertions)]
-fn from_disk(directory: &std::path::Path, name: &str, kind: &'static str) -> Option<File> {
+fn from_disk(directory: &std::path::Path, name: &str, kind: &'static str) -> Option<ServedFile> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !name.chars().all(plain) || name.contains("..") {
         return None;
     }
     let content = std::fs::read_to_string(directory.join(name)).ok()?;
-    Some(File {
+    Some(ServedFile {
         content: Cow::Owned(content),
         kind,
     })

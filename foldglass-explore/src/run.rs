@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foldglass::dynamics::cavi::{self, Outcome, Resets, Runs as CaviRuns};
+use foldglass::dynamics::cavi::{self, Outcome, Resets, Runs};
 use foldglass::dynamics::chain::{Chains, Kernel};
 use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Code, Policy, Reward};
@@ -10,7 +10,7 @@ use foldglass_report::error::Error;
 use foldglass_report::words::counted;
 use serde_json::{Value, json};
 
-use crate::classes::Known;
+use crate::classes::KnownClass;
 use crate::command::{self, CODE, POLICY};
 use crate::deadline::Deadline;
 use crate::numbers::{Exact, Wholes, rounded};
@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 
 /// A run in progress.
 pub struct Run {
-    known: Arc<Known>,
+    known: Arc<KnownClass>,
     start: Option<Code>,
     seed: u64,
     tau: f64,
@@ -36,19 +36,19 @@ pub enum Engine {
         chains: Box<Chains>,
     },
     Cavi {
-        settings: cavi::Settings,
-        runs: Box<CaviRuns>,
+        settings: cavi::CaviSettings,
+        runs: Box<Runs>,
     },
 }
 
 /// How the code or the policy of a run is told.
 #[derive(Clone, Copy, Default)]
-pub struct Table {
+pub struct CodeTable {
     pub digits: Option<u8>,
 }
 
 /// J after a sweep.
-pub struct Point {
+pub struct SweepPoint {
     sweep: u64,
     reward: f64,
     /// Of a chain.
@@ -57,7 +57,13 @@ pub struct Point {
 
 impl Run {
     /// Begins at a temperature.
-    pub fn new(known: Arc<Known>, start: Option<Code>, seed: u64, tau: f64, engine: Engine) -> Run {
+    pub fn new(
+        known: Arc<KnownClass>,
+        start: Option<Code>,
+        seed: u64,
+        tau: f64,
+        engine: Engine,
+    ) -> Run {
         Run {
             known,
             start,
@@ -88,7 +94,7 @@ impl Run {
     }
 
     /// Goes on until the time is over; J after each sweep.
-    pub fn advance(&mut self, sweeps: u64, deadline: &Deadline) -> Vec<Point> {
+    pub fn advance(&mut self, sweeps: u64, deadline: &Deadline) -> Vec<SweepPoint> {
         let mut trace = Vec::new();
         while (trace.len() as u64) < sweeps && (trace.is_empty() || !deadline.is_over()) {
             self.done += 1;
@@ -97,7 +103,7 @@ impl Run {
                 Engine::Chain { chains, .. } => {
                     chains.sweep(&[self.tau]);
                     let numerator = chains.reward(0);
-                    trace.push(Point {
+                    trace.push(SweepPoint {
                         sweep,
                         reward: Reward::new(numerator, chains.denominator()).to_f64(),
                         numerator: Some(numerator),
@@ -109,7 +115,7 @@ impl Run {
                     if let Some(last) = trace.last_mut() {
                         last.reward = runs.expected_reward(0);
                     }
-                    trace.push(Point {
+                    trace.push(SweepPoint {
                         sweep,
                         reward: f64::NAN,
                         numerator: None,
@@ -123,8 +129,8 @@ impl Run {
     /// How the run stands, and what it did last.
     pub fn tell(
         &mut self,
-        mut trace: Vec<Point>,
-        table: Option<Table>,
+        mut trace: Vec<SweepPoint>,
+        table: Option<CodeTable>,
         allowance: Allowance,
     ) -> Result<Value, Refusal> {
         let mut told = match &mut self.engine {
@@ -227,13 +233,13 @@ impl Run {
 }
 
 fn taken_up(
-    known: &Known,
-    settings: cavi::Settings,
+    known: &KnownClass,
+    settings: cavi::CaviSettings,
     seed: u64,
-    state: &cavi::State,
+    state: &cavi::CaviState,
     allowance: Allowance,
-) -> Result<CaviRuns, Refusal> {
-    let runs = CaviRuns::builder(&known.class, settings)
+) -> Result<Runs, Refusal> {
+    let runs = Runs::builder(&known.class, settings)
         .seed(seed)
         .within(allowance)
         .resume(state);
@@ -243,10 +249,10 @@ fn taken_up(
 /// How a CAVI run would end now. Ties of the greedy code draw from the run's stream, which then is put
 /// back: to look at a run changes nothing of what follows.
 fn outcome(
-    known: &Known,
-    settings: cavi::Settings,
+    known: &KnownClass,
+    settings: cavi::CaviSettings,
     seed: u64,
-    runs: &mut Box<CaviRuns>,
+    runs: &mut Box<Runs>,
     allowance: Allowance,
 ) -> Result<Outcome, Refusal> {
     let state = runs.state();

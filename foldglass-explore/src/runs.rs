@@ -10,7 +10,7 @@ use crate::run::Run;
 
 /// All runs.
 #[derive(Default)]
-pub struct Runs(Mutex<Table>);
+pub struct RunList(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
@@ -28,7 +28,7 @@ struct Entry {
     run: Arc<Mutex<Run>>,
 }
 
-impl Runs {
+impl RunList {
     /// Keeps a run that takes so many bytes; gives its number. The page's oldest makes room for it.
     pub fn keep(&self, page: &str, run: Run, bytes: u128) -> Result<u64, Refusal> {
         let mut table = lock(&self.0);

@@ -27,10 +27,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use self::guard::{Guard, Place};
+use self::guard::{Guard, RequestTarget};
 use self::reply::Reply;
 use self::token::Token;
-use crate::api::{Answer, Effort, effort};
+use crate::api::{Answer, QuestionTime, effort};
 use crate::explorer::Explorer;
 use crate::refusal::Refusal;
 
@@ -39,7 +39,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// How long it waits.
 #[derive(Debug, Clone, Copy)]
-pub struct Times {
+pub struct Timeouts {
     /// Without a page, before it ends by itself.
     pub idle: Duration,
     /// For ever.
@@ -50,7 +50,7 @@ pub struct Times {
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ServerEnd {
     /// By Ctrl-C.
     Interrupted,
     /// No page was open any more.
@@ -87,7 +87,7 @@ pub struct Server {
 struct Shared {
     explorer: Explorer,
     guard: Guard,
-    times: Times,
+    times: Timeouts,
     requests: Arc<AtomicUsize>,
     long_ones: Arc<AtomicUsize>,
 }
@@ -98,7 +98,11 @@ fn failed(error: io::Error) -> Error {
 
 impl Server {
     /// At the port that is listened at, with a fresh token.
-    pub fn new(listener: StdListener, explorer: Explorer, times: Times) -> Result<Server, Error> {
+    pub fn new(
+        listener: StdListener,
+        explorer: Explorer,
+        times: Timeouts,
+    ) -> Result<Server, Error> {
         let token = Token::random().map_err(|error| {
             Error::Failed(format!("the system gives no random numbers: {error}"))
         })?;
@@ -128,7 +132,7 @@ impl Server {
     }
 
     /// Answers pages until Ctrl-C, or until none is open any more.
-    pub fn serve(self) -> Result<End, Error> {
+    pub fn serve(self) -> Result<ServerEnd, Error> {
         let Server { listener, shared } = self;
         // From now on Ctrl-C is heard.
         let _terminal = Terminal::new();
@@ -145,7 +149,7 @@ impl Server {
             loop {
                 sleep(TICK).await;
                 if interrupted() {
-                    return Ok(End::Interrupted);
+                    return Ok(ServerEnd::Interrupted);
                 }
                 if let Some(end) = shared.end() {
                     return Ok(end);
@@ -160,11 +164,11 @@ impl Server {
 
 impl Shared {
     /// Why it is time to end, if it is.
-    fn end(&self) -> Option<End> {
+    fn end(&self) -> Option<ServerEnd> {
         let none = self.explorer.tidy()?;
         let (longest, end) = match none.ever {
-            true => (self.times.idle, End::NoPage),
-            false => (limits::FIRST_PAGE, End::NeverOpened),
+            true => (self.times.idle, ServerEnd::NoPage),
+            false => (limits::FIRST_PAGE, ServerEnd::NeverOpened),
         };
         (!self.times.stay && none.time >= longest).then_some(end)
     }
@@ -244,8 +248,8 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Reply
     Ok(match place {
         // Whoever does not have the address keeps no connection either.
         Err(status) => reply::parting(status),
-        Ok(Place::File(file)) => reply::file(file),
-        Ok(Place::Api(name)) => {
+        Ok(RequestTarget::File(file)) => reply::file(file),
+        Ok(RequestTarget::Api(name)) => {
             let answer = ask(name, request, shared).await;
             reply::answer(answer.unwrap_or_else(Answer::from))
         }
@@ -275,11 +279,11 @@ async fn ask(
     let waiting = Waiting(Arc::default());
     let deadline = shared.explorer.deadline(waiting.0.clone());
     let effort = effort(&name);
-    if effort == Effort::Short {
+    if effort == QuestionTime::Short {
         return Ok(shared.explorer.ask(&page, &name, &body, deadline));
     }
     let seat = shared.seat()?;
-    let long_seat = (effort == Effort::Long)
+    let long_seat = (effort == QuestionTime::Long)
         .then(|| shared.long_seat())
         .transpose()?;
     let computed = tokio::task::spawn_blocking(move || {

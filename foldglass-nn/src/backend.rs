@@ -98,7 +98,7 @@ pub struct Test {
 
 /// Tokens of a network beside those of its teacher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Agreement {
+pub struct TokenAgreement {
     /// Those that are the same.
     pub matching: u32,
     /// All.
@@ -217,7 +217,7 @@ pub trait Backend: Send {
     ) -> Result<Vec<f64>, BackendError>;
 
     /// How many tokens of a test each model emits as its lesson does, each from its own emissions.
-    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError>;
+    fn agree(&mut self, test: &Test) -> Result<Vec<TokenAgreement>, BackendError>;
 
     /// Fills every batch's tokens by greedy decoding.
     fn decode(&mut self, batches: &mut [Batch]) -> Result<(), BackendError>;

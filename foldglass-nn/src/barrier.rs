@@ -12,7 +12,7 @@ use crate::fleet::{FleetError, MakeBackend};
 use crate::lesson::{Lesson, all_inputs};
 use crate::session::{Course, Session, other_networks};
 use crate::settings::ModelSettings;
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use serde::{Deserialize, Serialize};
 
 /// Networks along stretches of codes.
@@ -39,7 +39,7 @@ pub type Following = Session<Route>;
 /// Imitation of consecutive codes, looked at whenever exactness is asked.
 pub struct Route {
     distillation: Distillation,
-    square: LatinSquare,
+    square: Operation,
     stretches: Vec<Vec<Lesson>>,
     trail: Trail,
     /// Updates since the last network of each stretch was kept.
@@ -50,7 +50,7 @@ impl Following {
     /// Draws the first weights of a network for every stretch.
     pub fn new(
         distillation: Distillation,
-        square: &LatinSquare,
+        square: &Operation,
         stretches: Vec<Vec<Lesson>>,
         seed: u64,
         make: MakeBackend,
@@ -177,7 +177,7 @@ impl Course for Route {
 /// Whether each network's greedy decoding is its lesson on every input.
 fn exact(
     backend: &mut dyn Backend,
-    square: &LatinSquare,
+    square: &Operation,
     lessons: &[Lesson],
     wanted: &[bool],
 ) -> Result<Vec<bool>, BackendError> {
@@ -216,44 +216,44 @@ fn exact(
 
 /// The reward along a straight line between two networks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct LineReward {
     /// The inputs answered rightly at every point, both ends included, of q^T.
     pub right: Vec<u64>,
     /// What the line falls below its lower end.
     pub barrier: u64,
 }
 
-impl Line {
+impl LineReward {
     /// The line of given counts.
-    pub fn new(right: Vec<u64>) -> Line {
+    pub fn new(right: Vec<u64>) -> LineReward {
         let ends = right.first().copied().min(right.last().copied());
         let least = right.iter().copied().min();
         let barrier = match (ends, least) {
             (Some(end), Some(least)) => end - least,
             _ => 0,
         };
-        Line { right, barrier }
+        LineReward { right, barrier }
     }
 }
 
 /// Counts the greedy reward at evenly spaced points of straight lines between neighbours of a
 /// trail, on every input of one length. A back end has a model for every point.
-pub struct Lines {
+pub struct LineScan {
     backend: Box<dyn Backend>,
-    square: LatinSquare,
+    square: Operation,
     length: usize,
     points: usize,
 }
 
-impl Lines {
+impl LineScan {
     /// Lines of so many points, at least 2, ends included.
     pub fn new(
         distillation: &Distillation,
-        square: &LatinSquare,
+        square: &Operation,
         length: usize,
         points: usize,
         make: MakeBackend,
-    ) -> Result<Lines, FleetError> {
+    ) -> Result<LineScan, FleetError> {
         assert!(points >= 2, "a line has two ends");
         let settings = distillation.settings(length);
         let model = ModelSettings {
@@ -264,7 +264,7 @@ impl Lines {
         };
         let models = vec![model; points];
         settings.check(&models)?;
-        Ok(Lines {
+        Ok(LineScan {
             backend: make(&settings, &models)?,
             square: square.clone(),
             length,
@@ -273,7 +273,7 @@ impl Lines {
     }
 
     /// The line between two networks. A back end that is told to stop fails.
-    pub fn line(&mut self, from: &[f32], to: &[f32]) -> Result<Line, FleetError> {
+    pub fn line(&mut self, from: &[f32], to: &[f32]) -> Result<LineReward, FleetError> {
         for point in 0..self.points {
             let share = point as f32 / (self.points - 1) as f32;
             let weights = (from.iter().zip(to))
@@ -290,7 +290,7 @@ impl Lines {
                 *right += (0..batch.samples()).filter(|&s| batch.right(s)).count() as u64;
             }
         }
-        Ok(Line::new(right))
+        Ok(LineReward::new(right))
     }
 }
 
@@ -300,8 +300,8 @@ mod tests {
 
     #[test]
     fn a_barrier_is_what_a_line_falls_below_its_lower_end() {
-        assert_eq!(Line::new(vec![5, 7, 3, 9]).barrier, 2);
-        assert_eq!(Line::new(vec![5, 7, 6, 9]).barrier, 0);
-        assert_eq!(Line::new(vec![9, 4, 6, 8]).barrier, 4);
+        assert_eq!(LineReward::new(vec![5, 7, 3, 9]).barrier, 2);
+        assert_eq!(LineReward::new(vec![5, 7, 6, 9]).barrier, 0);
+        assert_eq!(LineReward::new(vec![9, 4, 6, 8]).barrier, 4);
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::law::{LengthLaw, SymbolLaw};
 use crate::philox::{Draw, Numbers};
-use crate::settings::Drawn;
-use foldglass::model::quasigroup::LatinSquare;
+use crate::settings::LengthDraw;
+use foldglass::model::operation::Operation;
 
 /// Inputs, their targets and what was emitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub struct Batch {
 #[derive(Debug, Clone)]
 pub struct BatchLaw<'a> {
     /// The task.
-    pub square: &'a LatinSquare,
+    pub square: &'a Operation,
     /// The law of the inputs.
     pub inputs: &'a SymbolLaw,
     /// The lengths.
     pub lengths: &'a LengthLaw,
     /// For what a length is drawn.
-    pub drawn: Drawn,
+    pub drawn: LengthDraw,
     /// The number of rows.
     pub rows: usize,
     /// So many rows share an input; divides the rows.
@@ -44,7 +44,7 @@ impl Batch {
     ///
     /// # Panics
     /// If an input is longer than the one before it, empty, or longer than `cap`.
-    pub fn new(square: &LatinSquare, inputs: &[Vec<u8>], cap: usize) -> Batch {
+    pub fn new(square: &Operation, inputs: &[Vec<u8>], cap: usize) -> Batch {
         let lengths: Vec<usize> = inputs.iter().map(Vec::len).collect();
         assert!(lengths.is_sorted_by(|a, b| a >= b), "the longest first");
         assert!(lengths.iter().all(|t| (1..=cap).contains(t)));
@@ -77,8 +77,8 @@ impl Batch {
     pub fn draw(law: &BatchLaw, numbers: Numbers) -> Batch {
         let choose = |row: usize| {
             let row = match law.drawn {
-                Drawn::Sample => row as u32,
-                Drawn::Batch => 0,
+                LengthDraw::Sample => row as u32,
+                LengthDraw::Batch => 0,
             };
             law.lengths.draw(numbers.words(Draw::Length, row, 0)[0])
         };
@@ -173,7 +173,7 @@ impl Batch {
     }
 }
 
-fn fold(square: &LatinSquare, x: &[u8]) -> u8 {
+fn fold(square: &Operation, x: &[u8]) -> u8 {
     let first = u16::from(x[0]);
     let last = (x[1..].iter()).fold(first, |s, &x| square.multiply(s, u16::from(x)));
     last as u8
@@ -187,8 +187,8 @@ mod tests {
     use foldglass::support::exact::parse;
     use std::collections::HashMap;
 
-    fn draw(rows: usize, group: usize, drawn: Drawn) -> Batch {
-        let square = LatinSquare::paper();
+    fn draw(rows: usize, group: usize, drawn: LengthDraw) -> Batch {
+        let square = Operation::paper();
         let law = BatchLaw {
             square: &square,
             inputs: &SymbolLaw::uniform(5),
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn lengths_and_inputs_are_equally_frequent_and_sorted() {
-        let batch = draw(4000, 1, Drawn::Sample);
+        let batch = draw(4000, 1, LengthDraw::Sample);
         assert!(batch.lengths().is_sorted_by(|a, b| a >= b));
         let chi = |counts: &[f64], expected: f64| -> f64 {
             (counts.iter().map(|c| (c - expected).powi(2) / expected)).sum()
@@ -225,12 +225,12 @@ mod tests {
     /// Draws of lengths and inputs together, against the probabilities of the law.
     fn compare_with_law(law: &InputLaw, q: usize, lengths: &[usize], weights: &[u64], tail: f64) {
         let (cap, rows) = (4, 40_000);
-        let square = LatinSquare::cyclic(q).unwrap();
+        let square = Operation::cyclic(q).unwrap();
         let batch_law = BatchLaw {
             square: &square,
             inputs: &SymbolLaw::new(law, q, cap).unwrap(),
             lengths: &LengthLaw::weighted(lengths.to_vec(), weights),
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
             rows,
             group: 1,
             cap,
@@ -294,20 +294,20 @@ mod tests {
 
     #[test]
     fn a_group_shares_its_input_and_a_batch_can_share_its_length() {
-        let batch = draw(40, 8, Drawn::Sample);
+        let batch = draw(40, 8, LengthDraw::Sample);
         for group in 0..5 {
             for sample in group * 8..group * 8 + 8 {
                 assert_eq!(batch.x(sample), batch.x(group * 8));
             }
         }
         assert!((0..5).any(|group| batch.x(group * 8) != batch.x(0)));
-        let batch = draw(40, 1, Drawn::Batch);
+        let batch = draw(40, 1, LengthDraw::Batch);
         assert!(batch.lengths().iter().all(|&t| t == batch.lengths()[0]));
     }
 
     #[test]
     fn targets_are_folds() {
-        let square = LatinSquare::paper();
+        let square = Operation::paper();
         let mut batch = Batch::new(&square, &[vec![0, 1, 2], vec![4]], 5);
         assert_eq!(batch.targets(), [1, 4]);
         assert!(!batch.right(0));

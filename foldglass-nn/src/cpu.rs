@@ -1,7 +1,9 @@
 //! Trains a fleet on the processor's cores, in single precision (paper, app. G.4).
 
 use crate::adam;
-use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
+use crate::backend::{
+    Backend, BackendError, ModelState, StepRecord, Test, TokenAgreement, checked,
+};
 use crate::batch::{Batch, BatchLaw};
 use crate::law::{LengthLaw, SymbolLaw};
 use crate::lesson::Lesson;
@@ -9,7 +11,7 @@ use crate::matmul::Undone;
 use crate::objective::{Sampler, TokenWeight, Weighed, likeliest, log_of, logit_gradient, weigh};
 use crate::pass::Activations;
 use crate::philox::{Numbers, Purpose};
-use crate::settings::{Decoding, Drawn, Method, ModelSettings, Settings};
+use crate::settings::{Decoding, FleetSettings, LengthDraw, ModelSettings, TrainingMethod};
 use crate::table::Tables;
 use foldglass::support::watch::Stop;
 use rayon::prelude::*;
@@ -20,7 +22,7 @@ const ROOM: usize = 4096;
 /// A fleet on the processor. Threads are those of the current rayon pool; the results do not
 /// depend on their number.
 pub struct Cpu {
-    settings: Settings,
+    settings: FleetSettings,
     models: Vec<Model>,
     lessons: Vec<Lesson>,
     undone: Undone,
@@ -40,8 +42,8 @@ impl Cpu {
     /// A back end for these models; their weights are still to be restored.
     ///
     /// # Panics
-    /// If the settings have a law of the inputs that [`Settings::check`] refuses.
-    pub fn new(settings: &Settings, models: &[ModelSettings]) -> Cpu {
+    /// If the settings have a law of the inputs that [`FleetSettings::check`] refuses.
+    pub fn new(settings: &FleetSettings, models: &[ModelSettings]) -> Cpu {
         let tables = Tables::new(settings.shape, settings.layout, settings.cap);
         let blank = ModelState::new(vec![0.0; settings.shape.parameters()]);
         Cpu {
@@ -100,7 +102,7 @@ impl Model {
     /// Emits the tokens of a batch; `choose` gets a token's policy, sample and step.
     fn emit(
         &mut self,
-        settings: &Settings,
+        settings: &FleetSettings,
         batch: &mut Batch,
         mut choose: impl FnMut(&[f32], usize, usize) -> u8,
     ) {
@@ -120,13 +122,18 @@ impl Model {
     }
 
     /// Computes the policies of a batch whose tokens are there.
-    fn follow(&mut self, settings: &Settings, batch: &mut Batch) {
+    fn follow(&mut self, settings: &FleetSettings, batch: &mut Batch) {
         let given = batch.clone();
         self.emit(settings, batch, |_, sample, t| given.y(sample)[t - 1]);
     }
 
     /// The gradient of the weighed tokens; the batch's policies have been computed.
-    fn gradient(&self, settings: &Settings, batch: &Batch, weights: &[TokenWeight]) -> Vec<f32> {
+    fn gradient(
+        &self,
+        settings: &FleetSettings,
+        batch: &Batch,
+        weights: &[TokenWeight],
+    ) -> Vec<f32> {
         if self.activations.undone.is() {
             return Vec::new();
         }
@@ -154,7 +161,7 @@ impl Model {
         gradient
     }
 
-    fn train_step(&mut self, settings: &Settings, step: u64, length: usize) -> StepRecord {
+    fn train_step(&mut self, settings: &FleetSettings, step: u64, length: usize) -> StepRecord {
         let numbers = Numbers::new(self.own.seed, Purpose::Training, step);
         let mut batch = Batch::draw(
             &BatchLaw {
@@ -183,7 +190,7 @@ impl Model {
         let coefficient = settings.coefficient(self.own.entropy, step);
         let weighed = weigh(settings, coefficient, &batch, policy, v, None);
         let record = self.update_on(settings, step, &batch, &weighed);
-        if let Method::Grpo { epochs, .. } = settings.method {
+        if let TrainingMethod::Grpo { epochs, .. } = settings.method {
             let old = chosen(&batch, &self.activations.policy, v);
             for _ in 1..epochs {
                 self.tables.refresh(&self.state.weights);
@@ -204,7 +211,7 @@ impl Model {
     /// Updates the weights, or gathers the gradient for a later update; returns its norm.
     fn update_on(
         &mut self,
-        settings: &Settings,
+        settings: &FleetSettings,
         step: u64,
         batch: &Batch,
         weighed: &Weighed,
@@ -242,13 +249,13 @@ impl Model {
         norm
     }
 
-    fn right(&mut self, settings: &Settings, test: &Test, lengths: &LengthLaw) -> u32 {
+    fn right(&mut self, settings: &FleetSettings, test: &Test, lengths: &LengthLaw) -> u32 {
         let batch = self.tested(settings, test, lengths);
         (0..batch.samples()).filter(|&s| batch.right(s)).count() as u32
     }
 
     /// A test's batch, answered; empty without lengths.
-    fn tested(&mut self, settings: &Settings, test: &Test, lengths: &LengthLaw) -> Batch {
+    fn tested(&mut self, settings: &FleetSettings, test: &Test, lengths: &LengthLaw) -> Batch {
         if lengths.lengths().is_empty() {
             return Batch::new(&self.own.square, &[], settings.cap);
         }
@@ -280,13 +287,13 @@ impl Model {
         batch
     }
 
-    fn imitate(&mut self, settings: &Settings, lesson: &Lesson, step: u64) -> f64 {
+    fn imitate(&mut self, settings: &FleetSettings, lesson: &Lesson, step: u64) -> f64 {
         let mut batch = Batch::draw(
             &BatchLaw {
                 square: &self.own.square,
                 inputs: &self.inputs,
                 lengths: &LengthLaw::equal(lesson.lengths().to_vec()),
-                drawn: Drawn::Sample,
+                drawn: LengthDraw::Sample,
                 rows: settings.batch,
                 group: 1,
                 cap: settings.cap,
@@ -430,7 +437,7 @@ impl Backend for Cpu {
         self.trained(losses)
     }
 
-    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError> {
+    fn agree(&mut self, test: &Test) -> Result<Vec<TokenAgreement>, BackendError> {
         self.check_room(test.samples)?;
         if self.lessons.len() != self.models.len() {
             return Err(BackendError::NoLesson);
@@ -448,7 +455,7 @@ impl Backend for Cpu {
                     lesson.emit(batch.x(sample), &mut y[..own.len()]);
                     own.iter().zip(&y).filter(|(a, b)| a == b).count() as u32
                 });
-                Agreement {
+                TokenAgreement {
                     matching: matching.sum(),
                     tokens: batch.tokens() as u32,
                 }

@@ -16,7 +16,7 @@ mod steps;
 
 use crate::backend::BackendError;
 pub use crate::backend::Precision;
-use crate::settings::{Method, ModelSettings, Settings};
+use crate::settings::{FleetSettings, ModelSettings, TrainingMethod};
 use crate::shape::ROTARY_BASE;
 use device::{Address, Device, Driver, Launch};
 use foldglass::model::inputs::InputLaw;
@@ -25,7 +25,7 @@ use source::Sizes;
 
 /// A fleet on a GPU.
 pub struct Cuda {
-    settings: Settings,
+    settings: FleetSettings,
     sizes: Sizes,
     models: usize,
     device: Box<dyn Device>,
@@ -58,7 +58,7 @@ enum Choice {
 impl Cuda {
     /// A back end on the first GPU; the weights are still to be restored.
     pub fn new(
-        settings: &Settings,
+        settings: &FleetSettings,
         models: &[ModelSettings],
         precision: Precision,
     ) -> Result<Cuda, BackendError> {
@@ -68,7 +68,7 @@ impl Cuda {
     }
 
     fn on(
-        settings: &Settings,
+        settings: &FleetSettings,
         models: &[ModelSettings],
         sizes: Sizes,
         mut device: Box<dyn Device>,
@@ -76,7 +76,7 @@ impl Cuda {
         let options = Options {
             law: settings.inputs != InputLaw::Uniform,
             gathered: settings.adaptive.is_some(),
-            old: matches!(settings.method, Method::Grpo { epochs: 2.., .. }),
+            old: matches!(settings.method, TrainingMethod::Grpo { epochs: 2.., .. }),
         };
         let memory = Memory::allocate(&sizes, models.len(), options, device.as_mut())?;
         let mut cuda = Cuda {
@@ -210,7 +210,7 @@ impl Cuda {
 
 /// The sizes that a fleet's kernels are made for, if they can be.
 fn sizes(
-    settings: &Settings,
+    settings: &FleetSettings,
     models: &[ModelSettings],
     precision: Precision,
 ) -> Result<Sizes, BackendError> {

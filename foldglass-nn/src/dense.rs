@@ -5,7 +5,7 @@
 //! width w, at position p, turns by p * 10000^(-2m/w).
 
 use crate::layout::Sequence;
-use crate::shape::{BlockPlaces, NORM_EPSILON, Norm, Places, ROTARY_BASE, Shape};
+use crate::shape::{BlockPlaces, NORM_EPSILON, NetworkShape, Norm, ROTARY_BASE, TensorPlaces};
 
 /// A row-major matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,17 +70,17 @@ pub struct Trace {
 
 /// A transformer with its weights in float64.
 pub struct Dense {
-    shape: Shape,
-    places: Places,
+    shape: NetworkShape,
+    places: TensorPlaces,
     weights: Vec<f64>,
 }
 
 impl Dense {
-    /// The transformer of these weights, flat as [`Shape::tensors`] lists them.
+    /// The transformer of these weights, flat as [`NetworkShape::tensors`] lists them.
     ///
     /// # Panics
     /// If there are not as many as the shape has.
-    pub fn new(shape: Shape, weights: Vec<f64>) -> Dense {
+    pub fn new(shape: NetworkShape, weights: Vec<f64>) -> Dense {
         assert_eq!(weights.len(), shape.parameters(), "weights of the shape");
         let places = shape.places();
         Dense {
@@ -91,7 +91,7 @@ impl Dense {
     }
 
     /// The same from single precision.
-    pub fn from_f32(shape: Shape, weights: &[f32]) -> Dense {
+    pub fn from_f32(shape: NetworkShape, weights: &[f32]) -> Dense {
         Dense::new(shape, weights.iter().map(|&w| f64::from(w)).collect())
     }
 

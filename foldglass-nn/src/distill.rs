@@ -11,10 +11,10 @@ use crate::layout::Layout;
 use crate::lesson::Lesson;
 use crate::philox::Purpose;
 use crate::session::{Course, Session, other_networks};
-use crate::settings::{Decoding, Evaluation, Gate, Lengths, ModelSettings, Settings};
-use crate::shape::Shape;
-use crate::weights::{InitialLaw, Weights};
-use foldglass::model::quasigroup::LatinSquare;
+use crate::settings::{BatchLengths, Decoding, Evaluation, FleetSettings, Gate, ModelSettings};
+use crate::shape::NetworkShape;
+use crate::weights::{WeightLaw, Weights};
+use foldglass::model::operation::Operation;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
@@ -23,9 +23,9 @@ use std::ops::ControlFlow;
 #[serde(deny_unknown_fields, default)]
 pub struct Distillation {
     /// The sizes of the transformer.
-    pub shape: Shape,
+    pub shape: NetworkShape,
     /// How its weights are drawn.
-    pub initial: InitialLaw,
+    pub initial: WeightLaw,
     /// How inputs and tokens are laid out.
     pub layout: Layout,
     /// Inputs of an update.
@@ -45,8 +45,8 @@ pub struct Distillation {
 impl Default for Distillation {
     fn default() -> Distillation {
         Distillation {
-            shape: Shape::default(),
-            initial: InitialLaw::Pt,
+            shape: NetworkShape::default(),
+            initial: WeightLaw::Pt,
             layout: Layout::PrefixFixed,
             batch: 1024,
             learning_rate: 3e-4,
@@ -64,14 +64,14 @@ pub struct Pupil {
     /// What it imitates.
     pub lesson: Lesson,
     /// The square of the lesson's task.
-    pub square: LatinSquare,
+    pub square: Operation,
     /// The seed of its weights and inputs.
     pub seed: u64,
 }
 
 /// What became of a network so far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct PupilProgress {
     /// The network's number.
     pub pupil: usize,
     /// Updates it was given.
@@ -86,15 +86,15 @@ pub struct Progress {
 
 impl Distillation {
     /// The settings that a back end is made with.
-    pub fn settings(&self, cap: usize) -> Settings {
-        Settings {
+    pub fn settings(&self, cap: usize) -> FleetSettings {
+        FleetSettings {
             shape: self.shape,
             initial: self.initial,
             layout: self.layout,
             batch: self.batch,
             steps: self.steps,
             cap,
-            lengths: Lengths::Fixed {
+            lengths: BatchLengths::Fixed {
                 lengths: vec![cap],
                 weights: Vec::new(),
                 drawn: Default::default(),
@@ -107,7 +107,7 @@ impl Distillation {
                 length: cap,
                 inputs: self.held_out,
             },
-            ..Settings::default()
+            ..FleetSettings::default()
         }
     }
 
@@ -117,8 +117,8 @@ impl Distillation {
         &self,
         pupils: &[Pupil],
         make: MakeBackend,
-        mut observer: impl FnMut(&[Progress]) -> ControlFlow<()>,
-    ) -> Result<(Vec<Progress>, Vec<Weights>), FleetError> {
+        mut observer: impl FnMut(&[PupilProgress]) -> ControlFlow<()>,
+    ) -> Result<(Vec<PupilProgress>, Vec<Weights>), FleetError> {
         let mut distilling = Distilling::new(self.clone(), pupils.to_vec(), make)?;
         while !distilling.is_finished() {
             distilling.advance_by(u64::MAX)?;
@@ -168,13 +168,13 @@ pub type Distilling = Session<Pupils>;
 pub struct Pupils {
     distillation: Distillation,
     pupils: Vec<Pupil>,
-    progress: Vec<Progress>,
-    curves: Vec<Vec<Measured>>,
+    progress: Vec<PupilProgress>,
+    curves: Vec<Vec<PupilMeasurement>>,
 }
 
 /// A measurement of a network under way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct PupilMeasurement {
     /// Updates it was given.
     pub steps: u64,
     /// Agreement with its teacher.
@@ -191,7 +191,7 @@ impl Distilling {
         make: MakeBackend,
     ) -> Result<Distilling, FleetError> {
         let backend = distillation.start(&pupils, make)?;
-        let begun = |pupil| Progress {
+        let begun = |pupil| PupilProgress {
             pupil,
             steps: 0,
             loss: 0.0,
@@ -218,12 +218,12 @@ impl Distilling {
     }
 
     /// What became of the networks so far.
-    pub fn progress(&self) -> &[Progress] {
+    pub fn progress(&self) -> &[PupilProgress] {
         &self.course.progress
     }
 
     /// All measurements of a network.
-    pub fn curve(&self, pupil: usize) -> &[Measured] {
+    pub fn curve(&self, pupil: usize) -> &[PupilMeasurement] {
         &self.course.curves[pupil]
     }
 
@@ -252,7 +252,7 @@ impl Pupils {
 
 impl Course for Pupils {
     const FORMAT: &'static str = "foldglass-distilling/2";
-    type Saved = (Vec<Progress>, Vec<Vec<Measured>>);
+    type Saved = (Vec<PupilProgress>, Vec<Vec<PupilMeasurement>>);
     type Trained = Vec<f64>;
     type News = ();
 
@@ -283,14 +283,14 @@ impl Course for Pupils {
             if progress.done {
                 continue;
             }
-            *progress = Progress {
+            *progress = PupilProgress {
                 pupil,
                 steps: step,
                 loss,
                 agreement,
                 done: agreement >= self.distillation.target,
             };
-            self.curves[pupil].push(Measured {
+            self.curves[pupil].push(PupilMeasurement {
                 steps: step,
                 agreement,
                 loss,

@@ -5,7 +5,7 @@ use crate::law::LengthLaw;
 use crate::origin::StoredModel;
 use crate::philox::Purpose;
 use crate::session::{Course, Session, other_networks, restore, states};
-use crate::settings::{Decoding, GateLengths, Keep, Lengths, ModelSettings, Settings};
+use crate::settings::{BatchLengths, Decoding, FleetSettings, GateLengths, Keep, ModelSettings};
 use crate::weights::Weights;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -49,7 +49,7 @@ pub type Fleet = Session<Curriculum>;
 
 /// Training by REINFORCE, looked at whenever the gate is asked.
 pub struct Curriculum {
-    settings: Settings,
+    settings: FleetSettings,
     models: Vec<ModelSettings>,
     lengths: Vec<usize>,
     /// By model; empty before the first gate, and where the last weights alone are kept.
@@ -68,12 +68,12 @@ pub struct SavedCurriculum {
 
 /// Makes a back end for settings and models.
 pub type MakeBackend<'a> =
-    &'a dyn Fn(&Settings, &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError>;
+    &'a dyn Fn(&FleetSettings, &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError>;
 
 impl Fleet {
     /// Draws the weights of every model and hands them to a back end.
     pub fn new(
-        settings: Settings,
+        settings: FleetSettings,
         models: Vec<ModelSettings>,
         make: MakeBackend,
     ) -> Result<Fleet, FleetError> {
@@ -93,7 +93,7 @@ impl Fleet {
     }
 
     /// The settings that all models share.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &FleetSettings {
         &self.course.settings
     }
 
@@ -203,7 +203,7 @@ impl Course for Curriculum {
     ) -> Result<Vec<CurvePoint>, FleetError> {
         let accuracies = self.gate(backend, step)?;
         let trained = self.lengths.clone();
-        if let Lengths::Curriculum { .. } = self.settings.lengths
+        if let BatchLengths::Curriculum { .. } = self.settings.lengths
             && step.is_multiple_of(self.settings.gate.period)
         {
             for (length, &accuracy) in self.lengths.iter_mut().zip(&accuracies) {
@@ -243,7 +243,7 @@ impl Course for Curriculum {
         step: u64,
         saved: SavedCurriculum,
     ) -> Result<(), FleetError> {
-        let settings: Option<Settings> = toml::from_str(&saved.settings).ok();
+        let settings: Option<FleetSettings> = toml::from_str(&saved.settings).ok();
         let models = saved.models.iter().map(StoredModel::take);
         let models: Vec<ModelSettings> = models.collect::<Result<_, _>>()?;
         let (parameters, best) = (self.settings.shape.parameters(), &saved.best);

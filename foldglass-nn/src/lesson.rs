@@ -44,6 +44,12 @@ pub enum LessonError {
         /// Its step; none in a tied class.
         t: Option<usize>,
     },
+    /// Weights of lengths or of steps.
+    #[error(
+        "networks are taught, and read back as, codes of classes with equal weights of lengths and --reward \
+         final: here the class is {0}"
+    )]
+    Weighted(String),
     /// Too many symbols.
     #[error("{0} symbols; at most 255 can be taught")]
     Symbols(usize),
@@ -80,6 +86,10 @@ impl Lesson {
         let q = class.q();
         if q > 255 {
             return Err(LessonError::Symbols(q));
+        }
+        let task = class.task();
+        if !task.reward().is_final() || !task.length_weights().is_equal() {
+            return Err(LessonError::Weighted(class.spec().to_string()));
         }
         if !class.task().inputs().has_full_support()
             && let Some(gap) = gap(class)
@@ -169,7 +179,7 @@ mod tests {
     use foldglass::dynamics::chain::random_code;
     use foldglass::model::class::{Class, Shape};
     use foldglass::model::inputs::InputLaw;
-    use foldglass::model::quasigroup::LatinSquare;
+    use foldglass::model::operation::Operation;
     use foldglass::model::task::Task;
     use foldglass::support::exact::parse;
     use foldglass::support::stream::Stream;
@@ -181,11 +191,7 @@ mod tests {
             (Shape::untied(2, 1), vec![2, 3, 4]),
             (Shape::tied(0, 3), vec![5]),
         ] {
-            let task = Task::new(
-                LatinSquare::cyclic(3).unwrap(),
-                &InputLaw::Uniform,
-                &lengths,
-            );
+            let task = Task::new(Operation::cyclic(3).unwrap(), &InputLaw::Uniform, &lengths);
             let class = Class::new(task.unwrap(), shape).unwrap();
             let code = random_code(&class, &mut Stream::new(4, 0));
             let lesson = Lesson::new(&code).unwrap();
@@ -204,7 +210,7 @@ mod tests {
     }
 
     fn class_of(law: &InputLaw, shape: Shape) -> Class {
-        let task = Task::new(LatinSquare::cyclic(3).unwrap(), law, &[3]).unwrap();
+        let task = Task::new(Operation::cyclic(3).unwrap(), law, &[3]).unwrap();
         Class::new(task, shape).unwrap()
     }
 

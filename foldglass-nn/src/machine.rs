@@ -5,7 +5,7 @@ use crate::backend::{Backend, BackendError};
 use crate::cpu::Cpu;
 #[cfg(feature = "cuda")]
 use crate::cuda::Cuda;
-use crate::settings::{ModelSettings, Settings};
+use crate::settings::{FleetSettings, ModelSettings};
 use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
 use foldglass::support::watch::Stop;
@@ -41,7 +41,7 @@ pub enum Machine {
 impl Machine {
     fn make(
         self,
-        settings: &Settings,
+        settings: &FleetSettings,
         models: &[ModelSettings],
         allowance: Allowance,
     ) -> Result<Box<dyn Backend>, BackendError> {
@@ -55,7 +55,7 @@ impl Machine {
     #[cfg(feature = "cuda")]
     fn on_gpu(
         self,
-        settings: &Settings,
+        settings: &FleetSettings,
         models: &[ModelSettings],
     ) -> Result<Box<dyn Backend>, BackendError> {
         let precision = match self {
@@ -66,21 +66,25 @@ impl Machine {
     }
 
     #[cfg(not(feature = "cuda"))]
-    fn on_gpu(self, _: &Settings, _: &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError> {
+    fn on_gpu(
+        self,
+        _: &FleetSettings,
+        _: &[ModelSettings],
+    ) -> Result<Box<dyn Backend>, BackendError> {
         let problem = "this build has no CUDA (its feature `cuda` was left out)";
         Err(BackendError::Device(problem.to_owned()))
     }
 }
 
 /// The bytes of a fleet's weights, gradients and two means of Adam.
-pub fn bytes(settings: &Settings, models: usize) -> u128 {
+pub fn bytes(settings: &FleetSettings, models: usize) -> u128 {
     let one = 4 * size_of::<f32>() as u128 * settings.shape.parameters() as u128;
     one.saturating_mul(models as u128)
 }
 
 /// Refuses fleets whose numbers alone are more than there is.
 fn check_memory(
-    settings: &Settings,
+    settings: &FleetSettings,
     models: usize,
     allowance: Allowance,
 ) -> Result<(), BackendError> {
@@ -155,7 +159,7 @@ impl Maker {
     /// A back end for these models.
     pub fn make(
         &self,
-        settings: &Settings,
+        settings: &FleetSettings,
         models: &[ModelSettings],
     ) -> Result<Box<dyn Backend>, BackendError> {
         let mut backend = self.first_of(settings, models)?;
@@ -167,7 +171,7 @@ impl Maker {
 
     fn first_of(
         &self,
-        settings: &Settings,
+        settings: &FleetSettings,
         models: &[ModelSettings],
     ) -> Result<Box<dyn Backend>, BackendError> {
         if let Some(machine) = self.made.get() {
@@ -200,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_fleet_that_does_not_fit_is_refused_with_one_that_does() {
-        let settings = Settings::default();
+        let settings = FleetSettings::default();
         let room = Allowance(100_000_000);
         assert!(check_memory(&settings, 7, room).is_ok());
         let refused = check_memory(&settings, 8, room).unwrap_err().to_string();

@@ -5,7 +5,9 @@
 
 use crate::batch::Batch;
 use crate::philox::{Draw, Numbers, below, unit};
-use crate::settings::{Baseline, EntropyForm, Method, Permutation, Relabelling, Settings};
+use crate::settings::{
+    Baseline, EntropyForm, FleetSettings, Permutation, TokenRelabelling, TrainingMethod,
+};
 
 /// The weights of one token.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -32,7 +34,7 @@ pub struct Weighed {
 /// Weighs a batch: `policy` has `stride` numbers a token, `old` the probabilities that the tokens
 /// had when they were drawn, for methods that make several updates on a batch.
 pub fn weigh(
-    settings: &Settings,
+    settings: &FleetSettings,
     coefficient: f64,
     batch: &Batch,
     policy: &[f32],
@@ -91,7 +93,7 @@ fn product_with_log(p: f32) -> f64 {
 }
 
 /// What multiplies log pi of a sample's tokens.
-fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64]) -> Vec<f64> {
+fn advantages(settings: &FleetSettings, coefficient: f64, batch: &Batch, log: &[f64]) -> Vec<f64> {
     let samples = batch.samples();
     let right = |sample: usize| f64::from(u8::from(batch.right(sample)));
     let mut returns: Vec<f64> = (0..samples).map(right).collect();
@@ -103,7 +105,7 @@ fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64])
     }
     let share = 1.0 / samples as f64;
     match settings.method {
-        Method::Reinforce {} => {
+        TrainingMethod::Reinforce {} => {
             let mut centred = returns;
             let parts: Vec<usize> = match settings.baseline {
                 Baseline::Batch => vec![samples],
@@ -127,7 +129,7 @@ fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64])
             }
             centred.iter().map(|a| a * share).collect()
         }
-        Method::Grpo { group, .. } => (returns.chunks_exact(group))
+        TrainingMethod::Grpo { group, .. } => (returns.chunks_exact(group))
             .flat_map(|group| {
                 let n = group.len() as f64;
                 let mean = group.iter().sum::<f64>() / n;
@@ -136,7 +138,7 @@ fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64])
                 group.iter().map(move |r| (r - mean) / deviation * share)
             })
             .collect(),
-        Method::Expert {} => {
+        TrainingMethod::Expert {} => {
             let all: f64 = (0..samples).map(right).sum();
             (0..samples).map(|s| right(s) / all.max(1.0)).collect()
         }
@@ -147,8 +149,8 @@ fn advantages(settings: &Settings, coefficient: f64, batch: &Batch, log: &[f64])
 pub const DEVIATION_EPSILON: f64 = 1e-6;
 
 /// The derivative of the clipped surrogate in log pi, over the advantage.
-fn clipped(method: Method, ratio: f64, advantage: f64) -> f64 {
-    let Method::Grpo { clip, .. } = method else {
+fn clipped(method: TrainingMethod, ratio: f64, advantage: f64) -> f64 {
+    let TrainingMethod::Grpo { clip, .. } = method else {
         return 1.0;
     };
     let beyond = if advantage > 0.0 {
@@ -191,7 +193,7 @@ pub struct Sampler {
     /// The probability of a uniform symbol.
     pub exploration: f64,
     /// The relabelling in force.
-    pub relabelling: Option<Relabelling>,
+    pub relabelling: Option<TokenRelabelling>,
 }
 
 impl Sampler {
@@ -209,7 +211,7 @@ impl Sampler {
         }
     }
 
-    fn relabelled(&self, relabelling: Relabelling, sample: usize, symbol: u8) -> u8 {
+    fn relabelled(&self, relabelling: TokenRelabelling, sample: usize, symbol: u8) -> u8 {
         let words = |place| self.numbers.words(Draw::Relabelling, sample as u32, place);
         let first = words(0);
         let q = self.q as u32;
@@ -265,11 +267,11 @@ pub fn likeliest(policy: &[f32], q: usize) -> u8 {
 mod tests {
     use super::*;
     use crate::philox::Purpose;
-    use foldglass::model::quasigroup::LatinSquare;
+    use foldglass::model::operation::Operation;
 
     /// Two samples of lengths 2 and 1, the first right; policies of two symbols.
     fn example() -> (Batch, Vec<f32>) {
-        let square = LatinSquare::cyclic(2).unwrap();
+        let square = Operation::cyclic(2).unwrap();
         let mut batch = Batch::new(&square, &[vec![1, 0], vec![1]], 3);
         batch.y_mut(0).copy_from_slice(&[0, 1]);
         batch.y_mut(1).copy_from_slice(&[0]);
@@ -278,16 +280,16 @@ mod tests {
         (batch, vec![0.25, 0.75, 0.5, 0.5, 0.9, 0.1])
     }
 
-    fn weights(settings: &Settings, old: Option<&[f32]>) -> Vec<TokenWeight> {
+    fn weights(settings: &FleetSettings, old: Option<&[f32]>) -> Vec<TokenWeight> {
         let (batch, policy) = example();
         weigh(settings, 0.5, &batch, &policy, 2, old).tokens
     }
 
     #[test]
     fn weights_are_those_of_the_formulas() {
-        let settings = Settings {
+        let settings = FleetSettings {
             batch: 2,
-            ..Settings::default()
+            ..FleetSettings::default()
         };
         let of = |policy: f32, entropy: f32| TokenWeight { policy, entropy };
         // Rewards 1 and 0: advantages 1/2 and -1/2 over two samples; three tokens.
@@ -296,7 +298,7 @@ mod tests {
             weights(&settings, None),
             [of(0.25, third), of(-0.25, third), of(0.25, third)]
         );
-        let form = |entropy| Settings {
+        let form = |entropy| FleetSettings {
             entropy,
             ..settings.clone()
         };
@@ -310,8 +312,8 @@ mod tests {
         let advantage = ((one - other) / 4.0) as f32;
         let found = weights(&form(EntropyForm::Return), None);
         assert!((found[0].policy - advantage).abs() < 1e-6 && found[0].entropy == 0.0);
-        let expert = Settings {
-            method: Method::Expert {},
+        let expert = FleetSettings {
+            method: TrainingMethod::Expert {},
             ..settings.clone()
         };
         assert_eq!(weights(&expert, None)[0].policy, 1.0);
@@ -323,16 +325,16 @@ mod tests {
         let (batch, mut policy) = example();
         (policy[0], policy[1]) = (0.0, 1.0);
         for method in [
-            Method::Reinforce {},
-            Method::Grpo {
+            TrainingMethod::Reinforce {},
+            TrainingMethod::Grpo {
                 group: 2,
                 clip: 0.2,
                 epochs: 2,
             },
         ] {
-            let settings = Settings {
+            let settings = FleetSettings {
                 method,
-                ..Settings::default()
+                ..FleetSettings::default()
             };
             let old = [0.0, 0.5, 0.1];
             let weighed = weigh(&settings, 0.5, &batch, &policy, 2, Some(&old));
@@ -344,13 +346,13 @@ mod tests {
 
     #[test]
     fn grpo_divides_by_the_deviation_and_clips_ratios() {
-        let settings = Settings {
-            method: Method::Grpo {
+        let settings = FleetSettings {
+            method: TrainingMethod::Grpo {
                 group: 2,
                 clip: 0.2,
                 epochs: 2,
             },
-            ..Settings::default()
+            ..FleetSettings::default()
         };
         let fresh = weights(&settings, None);
         assert!((fresh[0].policy - 0.5).abs() < 1e-5 && (fresh[1].policy + 0.5).abs() < 1e-5);
@@ -424,7 +426,7 @@ mod tests {
                 exploration: 0.0,
                 relabelling: None,
             };
-            let relabelling = Relabelling {
+            let relabelling = TokenRelabelling {
                 kind,
                 fraction: 0.5,
                 period: 500,

@@ -3,9 +3,9 @@
 //! Widths can be read off the tensors; heads, layout and cap cannot, and without them the same
 //! weights are another network.
 
-use crate::settings::{ModelSettings, Settings, SettingsError};
+use crate::settings::{FleetSettings, ModelSettings, SettingsError};
 use crate::weights::{Weights, WeightsError};
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Origin {
     /// The settings of its fleet.
-    pub settings: Settings,
+    pub settings: FleetSettings,
     /// What was its own.
     pub model: ModelSettings,
     /// Updates made.
@@ -61,7 +61,7 @@ impl StoredModel {
     pub(crate) fn take(&self) -> Result<ModelSettings, SettingsError> {
         Ok(ModelSettings {
             seed: self.seed,
-            square: LatinSquare::from_rows(&self.rows)?,
+            square: Operation::from_rows(&self.rows)?,
             entropy: self.entropy,
             learning_rate: self.learning_rate,
         })
@@ -77,7 +77,7 @@ struct Note {
     rows: Vec<Vec<i64>>,
     entropy: f64,
     learning_rate: f64,
-    settings: Settings,
+    settings: FleetSettings,
 }
 
 impl Origin {
@@ -131,33 +131,33 @@ impl Origin {
 mod tests {
     use super::*;
     use crate::layout::Layout;
-    use crate::shape::Shape;
-    use crate::weights::InitialLaw;
+    use crate::shape::NetworkShape;
+    use crate::weights::WeightLaw;
 
     #[test]
     fn a_weight_file_says_where_it_comes_from() {
-        let shape = Shape {
+        let shape = NetworkShape {
             width: 8,
             heads: 2,
             mlp: 12,
-            ..Shape::default()
+            ..NetworkShape::default()
         };
         let origin = Origin {
-            settings: Settings {
+            settings: FleetSettings {
                 shape,
                 layout: Layout::Causal,
                 cap: 9,
-                ..Settings::default()
+                ..FleetSettings::default()
             },
             model: ModelSettings {
                 seed: u64::MAX,
-                square: LatinSquare::paper(),
+                square: Operation::paper(),
                 entropy: 0.3,
                 learning_rate: 3e-4,
             },
             step: 20,
         };
-        let weights = Weights::draw(shape, InitialLaw::Pt, 4);
+        let weights = Weights::draw(shape, WeightLaw::Pt, 4);
         let bytes = origin.write(&weights);
         assert_eq!(bytes, origin.write(&weights), "the same bytes every time");
         assert_eq!(Origin::read(&bytes).unwrap(), Some(origin));

@@ -25,7 +25,7 @@ pub struct EscapePath {
 
 /// A chain that cannot be run or does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PathError {
+pub enum ChainPathError {
     /// The class.
     #[error(transparent)]
     Lesson(#[from] LessonError),
@@ -63,12 +63,12 @@ impl EscapePath {
         seed: u64,
         most: u64,
         observer: &dyn Observer,
-    ) -> Result<EscapePath, PathError> {
+    ) -> Result<EscapePath, ChainPathError> {
         if class.shape().tied || class.task().lengths().len() != 1 {
-            return Err(PathError::NotUntied);
+            return Err(ChainPathError::NotUntied);
         }
         if !class.task().inputs().is_uniform() {
-            return Err(PathError::NotUniform);
+            return Err(ChainPathError::NotUniform);
         }
         let mut walk = Walk::new(class, tau, seed)?;
         let question = || observer.hear(proposals(most));
@@ -81,7 +81,7 @@ impl EscapePath {
             walk.propose();
         }
         if !walk.arrived() {
-            return Err(PathError::NotThere {
+            return Err(ChainPathError::NotThere {
                 seed,
                 right: walk.rollouts.right,
                 inputs: walk.rollouts.targets.len() as u64,
@@ -312,11 +312,11 @@ impl Rollouts {
 mod tests {
     use super::*;
     use foldglass::model::class::{ClassSpec, Shape};
-    use foldglass::model::quasigroup::LatinSquare;
+    use foldglass::model::operation::Operation;
     use foldglass::reward::count::reward;
     use foldglass::support::watch::Unwatched;
 
-    fn class(square: LatinSquare, length: usize, shape: Shape) -> Class {
+    fn class(square: Operation, length: usize, shape: Shape) -> Class {
         let spec = ClassSpec::uniform(square, &[length], shape);
         spec.lay_out().unwrap()
     }
@@ -347,9 +347,9 @@ mod tests {
     #[test]
     fn a_path_rises_to_reward_1_by_changes_of_consulted_cells() {
         for (square, length, shape) in [
-            (LatinSquare::cyclic(2).unwrap(), 4, Shape::untied(1, 1)),
-            (LatinSquare::cyclic(3).unwrap(), 3, Shape::untied(0, 1)),
-            (LatinSquare::cyclic(2).unwrap(), 4, with_memory(2)),
+            (Operation::cyclic(2).unwrap(), 4, Shape::untied(1, 1)),
+            (Operation::cyclic(3).unwrap(), 3, Shape::untied(0, 1)),
+            (Operation::cyclic(2).unwrap(), 4, with_memory(2)),
         ] {
             let class = class(square, length, shape);
             let path = EscapePath::new(&class, 1e-6, 3, 1_000_000, &Unwatched).unwrap();
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn a_warm_chain_may_fall_and_what_cannot_be_followed_is_refused() {
-        let square = LatinSquare::cyclic(2).unwrap();
+        let square = Operation::cyclic(2).unwrap();
         let untied = class(square.clone(), 3, Shape::untied(0, 0));
         let warm = EscapePath::new(&untied, 10.0, 1, 1_000_000, &Unwatched).unwrap();
         let rewards: Vec<f64> = all(&warm)
@@ -384,7 +384,7 @@ mod tests {
         assert!(!rewards.is_sorted(), "{rewards:?}");
         let tied = class(square, 3, Shape::tied(0, 0));
         let refused = EscapePath::new(&tied, 1.0, 1, 10, &Unwatched).unwrap_err();
-        assert_eq!(refused, PathError::NotUntied);
+        assert_eq!(refused, ChainPathError::NotUntied);
         let late = EscapePath::new(&untied, 1e-6, 1, 0, &Unwatched).unwrap_err();
         assert!(late.to_string().contains("after 0 proposals"), "{late}");
     }

@@ -3,12 +3,12 @@
 use crate::batch::Batch;
 use crate::dense::{Dense, Matrix};
 use crate::objective::{TokenWeight, logit_gradient};
-use crate::settings::Settings;
+use crate::settings::FleetSettings;
 
 /// The gradient of the weighed tokens of a batch, tokens as given: [`crate::backend::Backend::gradients`]
 /// of one model over q symbols, in float64.
 pub fn gradient(
-    settings: &Settings,
+    settings: &FleetSettings,
     weights: &[f32],
     q: usize,
     batch: &Batch,

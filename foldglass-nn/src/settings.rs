@@ -3,21 +3,21 @@
 use crate::law::{LengthLaw, SymbolLaw};
 use crate::layout::Layout;
 use crate::schedule::{DecayKind, EntropyDecay, RateSchedule};
-use crate::shape::{Shape, ShapeError};
-use crate::weights::InitialLaw;
+use crate::shape::{NetworkShape, ShapeError};
+use crate::weights::WeightLaw;
 use foldglass::model::inputs::{InputError, InputLaw};
-use foldglass::model::quasigroup::{LatinSquare, SquareError};
+use foldglass::model::operation::{Operation, OperationError};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Everything the models of a fleet share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {
+pub struct FleetSettings {
     /// The sizes of the transformer.
-    pub shape: Shape,
+    pub shape: NetworkShape,
     /// How its weights are drawn.
-    pub initial: InitialLaw,
+    pub initial: WeightLaw,
     /// How inputs and tokens are laid out.
     pub layout: Layout,
     /// B, the samples of a batch.
@@ -27,17 +27,17 @@ pub struct Settings {
     /// The longest length.
     pub cap: usize,
     /// Which lengths a batch has.
-    pub lengths: Lengths,
+    pub lengths: BatchLengths,
     /// When the curriculum goes on.
     pub gate: Gate,
     /// What the entropy coefficient multiplies.
     pub entropy: EntropyForm,
     /// What is optimised.
-    pub method: Method,
+    pub method: TrainingMethod,
     /// The probability that a token is replaced by a uniform symbol.
     pub exploration: f64,
     /// Relabelling of emitted tokens.
-    pub relabelling: Option<Relabelling>,
+    pub relabelling: Option<TokenRelabelling>,
     /// Gradients gathered over several batches.
     pub adaptive: Option<Adaptive>,
     /// Adam's constants.
@@ -80,19 +80,19 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            shape: Shape::default(),
-            initial: InitialLaw::Pt,
+impl Default for FleetSettings {
+    fn default() -> FleetSettings {
+        FleetSettings {
+            shape: NetworkShape::default(),
+            initial: WeightLaw::Pt,
             layout: Layout::PrefixFixed,
             batch: 512,
             steps: 40_000,
             cap: 21,
-            lengths: Lengths::default(),
+            lengths: BatchLengths::default(),
             gate: Gate::default(),
             entropy: EntropyForm::TokenMean,
-            method: Method::Reinforce {},
+            method: TrainingMethod::Reinforce {},
             exploration: 0.0,
             relabelling: None,
             adaptive: None,
@@ -113,7 +113,7 @@ impl Default for Settings {
 /// Which lengths a batch has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Lengths {
+pub enum BatchLengths {
     /// Uniform on 1..n, n starting at `start` and raised by the gate.
     Curriculum {
         /// The first n.
@@ -121,7 +121,7 @@ pub enum Lengths {
         start: usize,
         /// Whether a length is drawn for every sample or once a batch.
         #[serde(default)]
-        drawn: Drawn,
+        drawn: LengthDraw,
     },
     /// Drawn from a list, for good.
     Fixed {
@@ -132,7 +132,7 @@ pub enum Lengths {
         weights: Vec<u64>,
         /// Whether a length is drawn for every sample or once a batch.
         #[serde(default)]
-        drawn: Drawn,
+        drawn: LengthDraw,
     },
 }
 
@@ -140,46 +140,46 @@ fn one() -> usize {
     1
 }
 
-impl Default for Lengths {
-    fn default() -> Lengths {
-        Lengths::Curriculum {
+impl Default for BatchLengths {
+    fn default() -> BatchLengths {
+        BatchLengths::Curriculum {
             start: 1,
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
         }
     }
 }
 
-impl Lengths {
+impl BatchLengths {
     /// The lengths when the curriculum is at `n`.
     pub fn list(&self, n: usize) -> Vec<usize> {
         match self {
-            Lengths::Curriculum { .. } => (1..=n).collect(),
-            Lengths::Fixed { lengths, .. } => lengths.clone(),
+            BatchLengths::Curriculum { .. } => (1..=n).collect(),
+            BatchLengths::Fixed { lengths, .. } => lengths.clone(),
         }
     }
 
     /// The same with how likely each is.
     pub fn law(&self, n: usize) -> LengthLaw {
         match self {
-            Lengths::Curriculum { .. } => LengthLaw::equal(self.list(n)),
-            Lengths::Fixed {
+            BatchLengths::Curriculum { .. } => LengthLaw::equal(self.list(n)),
+            BatchLengths::Fixed {
                 lengths, weights, ..
             } => LengthLaw::weighted(lengths.clone(), weights),
         }
     }
 
     /// For what a length is drawn.
-    pub fn drawn(&self) -> Drawn {
+    pub fn drawn(&self) -> LengthDraw {
         match self {
-            Lengths::Curriculum { drawn, .. } | Lengths::Fixed { drawn, .. } => *drawn,
+            BatchLengths::Curriculum { drawn, .. } | BatchLengths::Fixed { drawn, .. } => *drawn,
         }
     }
 
     /// Where the curriculum starts; the longest length when there is none.
     pub fn start(&self) -> usize {
         match self {
-            Lengths::Curriculum { start, .. } => *start,
-            Lengths::Fixed { lengths, .. } => lengths.iter().copied().max().unwrap_or(0),
+            BatchLengths::Curriculum { start, .. } => *start,
+            BatchLengths::Fixed { lengths, .. } => lengths.iter().copied().max().unwrap_or(0),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Lengths {
 /// For what a length is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Drawn {
+pub enum LengthDraw {
     /// Every sample has its own.
     #[default]
     Sample,
@@ -263,7 +263,7 @@ pub enum EntropyForm {
 /// What is optimised; braces without fields, so that unknown keys are refused there too.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Method {
+pub enum TrainingMethod {
     /// REINFORCE with the batch mean as baseline, summed over tokens.
     Reinforce {},
     /// Groups of samples of one input: the group's mean as baseline, divided by its deviation, the
@@ -283,7 +283,7 @@ pub enum Method {
 /// Emitted tokens relabelled by a permutation, drawn for a sample and held for all its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Relabelling {
+pub struct TokenRelabelling {
     /// Which permutations.
     pub kind: Permutation,
     /// The fraction of a batch that is relabelled.
@@ -381,7 +381,7 @@ pub struct ModelSettings {
     /// Its seed.
     pub seed: u64,
     /// The task's square.
-    pub square: LatinSquare,
+    pub square: Operation,
     /// c, the entropy coefficient (the paper's 1/beta).
     pub entropy: f64,
     /// Adam's rate.
@@ -396,7 +396,7 @@ pub enum SettingsError {
     Shape(#[from] ShapeError),
     /// A task.
     #[error(transparent)]
-    Square(#[from] SquareError),
+    Square(#[from] OperationError),
     /// The law of the inputs.
     #[error(transparent)]
     Inputs(#[from] InputError),
@@ -418,7 +418,7 @@ pub enum SettingsError {
     Empty,
 }
 
-impl Settings {
+impl FleetSettings {
     /// Refuses settings that make no run.
     pub fn check(&self, models: &[ModelSettings]) -> Result<(), SettingsError> {
         if models.is_empty() {
@@ -459,7 +459,7 @@ impl Settings {
             shown,
             "at least one, each from 1 to the cap",
         )?;
-        if let Lengths::Fixed { weights, .. } = &self.lengths {
+        if let BatchLengths::Fixed { weights, .. } = &self.lengths {
             let fits = weights.is_empty() || weights.len() == list.len();
             let fits = fits && weights.iter().all(|&weight| weight > 0);
             let shown = format!("{weights:?} for {} lengths", list.len());
@@ -491,7 +491,7 @@ impl Settings {
     }
 
     fn check_method(&self) -> Result<(), SettingsError> {
-        if let Method::Grpo {
+        if let TrainingMethod::Grpo {
             group,
             clip,
             epochs,
@@ -512,7 +512,7 @@ impl Settings {
             epsilon,
             "0 to 1",
         )?;
-        if let Some(Relabelling {
+        if let Some(TokenRelabelling {
             fraction, period, ..
         }) = self.relabelling
         {
@@ -522,7 +522,7 @@ impl Settings {
         }
         if let Some(Adaptive { most, .. }) = self.adaptive {
             need(most > 0, "adaptive most", most, "a whole number from 1")?;
-            let fits = !matches!(self.method, Method::Grpo { epochs: 2.., .. });
+            let fits = !matches!(self.method, TrainingMethod::Grpo { epochs: 2.., .. });
             let found = "grpo with several epochs";
             need(fits, "adaptive with", found, "one update a batch")?;
         }
@@ -551,9 +551,9 @@ impl Settings {
             let accepted = "linear, or coefficients and a final value above 0";
             need(fits, "entropy decay", "geometric from or to 0", accepted)?;
         }
-        let fits = self.method == Method::Reinforce {} || self.baseline == Baseline::Batch;
+        let fits = self.method == TrainingMethod::Reinforce {} || self.baseline == Baseline::Batch;
         need(fits, "baseline", "length", "with the method reinforce")?;
-        let fits = self.method == Method::Reinforce {} || !self.standardise;
+        let fits = self.method == TrainingMethod::Reinforce {} || !self.standardise;
         need(fits, "standardise", "true", "with the method reinforce")
     }
 
@@ -575,7 +575,7 @@ impl Settings {
     /// Samples of one input.
     pub fn group(&self) -> usize {
         match self.method {
-            Method::Grpo { group, .. } => group,
+            TrainingMethod::Grpo { group, .. } => group,
             _ => 1,
         }
     }
@@ -604,7 +604,7 @@ mod tests {
     fn model() -> ModelSettings {
         ModelSettings {
             seed: 0,
-            square: LatinSquare::paper(),
+            square: Operation::paper(),
             entropy: 0.3,
             learning_rate: 3e-4,
         }
@@ -630,7 +630,7 @@ mod tests {
             period = 1
             decoding = "sampled"
         "#;
-        let settings: Settings = toml::from_str(text).unwrap();
+        let settings: FleetSettings = toml::from_str(text).unwrap();
         assert_eq!(settings.check(&[model()]), Ok(()));
         assert_eq!(
             (settings.layout, settings.shape.width),
@@ -639,7 +639,7 @@ mod tests {
         assert_eq!(settings.lengths.list(7), [1, 2]);
         assert_eq!(settings.group(), 8);
         let written = toml::to_string(&settings).unwrap();
-        assert_eq!(toml::from_str::<Settings>(&written).unwrap(), settings);
+        assert_eq!(toml::from_str::<FleetSettings>(&written).unwrap(), settings);
         for wrong in [
             "batches = 3",
             "gate = { perod = 3 }",
@@ -650,13 +650,13 @@ mod tests {
             "entropy_decay = { kind = \"linear\", to = 0.1, steps = 3, from = 1 }",
             "baseline = \"lengths\"",
         ] {
-            assert!(toml::from_str::<Settings>(wrong).is_err(), "{wrong}");
+            assert!(toml::from_str::<FleetSettings>(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn settings_without_later_options_are_written_as_before_them() {
-        let written = serde_json::to_value(Settings::default()).unwrap();
+        let written = serde_json::to_value(FleetSettings::default()).unwrap();
         let mut keys: Vec<&str> = written.as_object().unwrap().keys().map(|k| &**k).collect();
         keys.sort_unstable();
         let first = [
@@ -681,8 +681,8 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_named() {
-        let check = |change: &dyn Fn(&mut Settings)| {
-            let mut settings = Settings::default();
+        let check = |change: &dyn Fn(&mut FleetSettings)| {
+            let mut settings = FleetSettings::default();
             change(&mut settings);
             settings.check(&[model()]).unwrap_err().to_string()
         };
@@ -691,7 +691,7 @@ mod tests {
         assert!(check(&|s| s.shape.blocks = 2).contains("2 blocks"));
         assert!(check(&|s| s.shape.vocabulary = 5).contains("vocabulary 5"));
         assert!(check(&|s| s.exploration = 2.0).contains("exploration is 2"));
-        let uneven = Method::Grpo {
+        let uneven = TrainingMethod::Grpo {
             group: 7,
             clip: 0.2,
             epochs: 1,
@@ -707,14 +707,17 @@ mod tests {
             steps: 9,
         };
         assert!(check(&|s| s.entropy_decay = Some(to_zero)).contains("geometric from or to 0"));
-        let expert = |change: fn(&mut Settings)| {
+        let expert = |change: fn(&mut FleetSettings)| {
             check(&move |s| {
-                s.method = Method::Expert {};
+                s.method = TrainingMethod::Expert {};
                 change(s);
             })
         };
         assert!(expert(|s| s.baseline = Baseline::Length).contains("baseline is length"));
         assert!(expert(|s| s.standardise = true).contains("standardise is true"));
-        assert_eq!(Settings::default().check(&[]), Err(SettingsError::Empty));
+        assert_eq!(
+            FleetSettings::default().check(&[]),
+            Err(SettingsError::Empty)
+        );
     }
 }

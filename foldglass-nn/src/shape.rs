@@ -28,7 +28,7 @@ pub enum Norm {
 /// The sizes of a transformer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Shape {
+pub struct NetworkShape {
     /// D, the width of the residual stream.
     pub width: usize,
     /// H, the attention heads; D / H is even.
@@ -43,9 +43,9 @@ pub struct Shape {
     pub norm: Norm,
 }
 
-impl Default for Shape {
-    fn default() -> Shape {
-        Shape {
+impl Default for NetworkShape {
+    fn default() -> NetworkShape {
+        NetworkShape {
             width: 256,
             heads: 4,
             mlp: 1024,
@@ -128,7 +128,7 @@ pub struct BlockPlaces {
 
 /// Where every tensor lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct TensorPlaces {
     /// (V, D).
     pub embedding: Range<usize>,
     /// The blocks, first to last.
@@ -139,7 +139,7 @@ pub struct Places {
     pub head: Range<usize>,
 }
 
-impl Shape {
+impl NetworkShape {
     /// Refuses sizes that make no transformer, or have no room for `q` symbols.
     pub fn check(&self, q: usize) -> Result<(), ShapeError> {
         for (what, size) in [
@@ -195,7 +195,7 @@ impl Shape {
     }
 
     /// Where every tensor lies.
-    pub fn places(&self) -> Places {
+    pub fn places(&self) -> TensorPlaces {
         let mut end = 0;
         let mut take = |size: usize| {
             let place = end..end + size;
@@ -204,7 +204,7 @@ impl Shape {
         };
         let (width, square) = (self.width, self.width * self.width);
         let ends = self.vocabulary * width;
-        Places {
+        TensorPlaces {
             embedding: take(ends),
             blocks: (0..self.blocks)
                 .map(|_| BlockPlaces {
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_papers_shape_has_791296_parameters_in_11_tensors() {
-        let shape = Shape::default();
+        let shape = NetworkShape::default();
         assert_eq!(shape.parameters(), 791_296);
         let tensors = shape.tensors();
         assert_eq!(tensors.len(), 11);
@@ -271,12 +271,12 @@ mod tests {
 
     #[test]
     fn sizes_that_make_no_transformer_are_refused() {
-        let shape = Shape::default();
+        let shape = NetworkShape::default();
         assert_eq!(shape.check(7), Ok(()));
         assert!(matches!(shape.check(8), Err(ShapeError::Vocabulary { .. })));
-        let odd = Shape { heads: 3, ..shape };
+        let odd = NetworkShape { heads: 3, ..shape };
         assert!(matches!(odd.check(5), Err(ShapeError::Heads { .. })));
-        let none = Shape { blocks: 0, ..shape };
+        let none = NetworkShape { blocks: 0, ..shape };
         assert_eq!(none.check(5), Err(ShapeError::Zero { what: "blocks" }));
     }
 }

@@ -9,13 +9,13 @@
 
 use crate::layout::Layout;
 use crate::matmul::{Output, View, dot, multiply};
-use crate::shape::{BlockPlaces, NORM_EPSILON, Norm, Places, ROTARY_BASE, Shape};
+use crate::shape::{BlockPlaces, NORM_EPSILON, NetworkShape, Norm, ROTARY_BASE, TensorPlaces};
 
-/// The tables of one model. Letters as in [`Shape`]; K is the number of features.
+/// The tables of one model. Letters as in [`NetworkShape`]; K is the number of features.
 #[derive(Debug, Clone)]
 pub(crate) struct Tables {
-    pub shape: Shape,
-    pub places: Places,
+    pub shape: NetworkShape,
+    pub places: TensorPlaces,
     /// The least distance; entry d of S is of distance `least + d`.
     pub least: i32,
     /// The number of distances.
@@ -52,7 +52,7 @@ pub(crate) struct TableGradient {
 
 impl Tables {
     /// Tables of a shape of one block, for a layout and the longest length; still empty.
-    pub fn new(shape: Shape, layout: Layout, cap: usize) -> Tables {
+    pub fn new(shape: NetworkShape, layout: Layout, cap: usize) -> Tables {
         let (least, largest) = layout.distances(cap);
         let distances = (largest - least + 1) as usize;
         let (d, v, k) = (shape.width, shape.vocabulary, shape.features());

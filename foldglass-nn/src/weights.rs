@@ -1,6 +1,6 @@
 //! Draws the weights of a model from a named initial law, reads and writes them (paper, app. G.4).
 
-use crate::shape::{Shape, Tensor};
+use crate::shape::{NetworkShape, Tensor};
 use foldglass::support::stream::Stream;
 use safetensors::tensor::{Dtype, SafeTensorError, TensorView};
 use safetensors::{SafeTensors, serialize};
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// How the weights are drawn; the norms' weights are always 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum InitialLaw {
+pub enum WeightLaw {
     /// As PyTorch's modules: the embedding N(0, 1), matrices uniform within 1 / sqrt(inputs).
     #[default]
     #[serde(rename = "pt")]
@@ -27,11 +27,11 @@ pub enum InitialLaw {
 /// The key of our note in a file's header.
 const NOTE: &str = "foldglass";
 
-/// All weights of one model, flat, in the order of [`Shape::tensors`].
+/// All weights of one model, flat, in the order of [`NetworkShape::tensors`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
     /// The sizes.
-    pub shape: Shape,
+    pub shape: NetworkShape,
     /// The numbers.
     pub values: Vec<f32>,
 }
@@ -78,7 +78,7 @@ pub enum WeightsError {
 
 impl Weights {
     /// Draws weights; the stream is number 0 of the model's seed.
-    pub fn draw(shape: Shape, law: InitialLaw, seed: u64) -> Weights {
+    pub fn draw(shape: NetworkShape, law: WeightLaw, seed: u64) -> Weights {
         let mut stream = Stream::new(seed, 0);
         let mut values = vec![1.0; shape.parameters()];
         for tensor in shape.tensors() {
@@ -120,7 +120,7 @@ impl Weights {
     }
 
     /// Reads a safetensors file of a model of this shape.
-    pub fn from_safetensors(shape: Shape, bytes: &[u8]) -> Result<Weights, WeightsError> {
+    pub fn from_safetensors(shape: NetworkShape, bytes: &[u8]) -> Result<Weights, WeightsError> {
         let file = SafeTensors::deserialize(bytes)?;
         let tensors = shape.tensors();
         let found: HashMap<String, TensorView> = file.tensors().into_iter().collect();
@@ -165,21 +165,21 @@ fn listed(found: &HashMap<String, TensorView>) -> String {
     names.join(", ")
 }
 
-fn fill(tensor: &Tensor, law: InitialLaw, stream: &mut Stream, values: &mut [f32]) {
+fn fill(tensor: &Tensor, law: WeightLaw, stream: &mut Stream, values: &mut [f32]) {
     let embedding = tensor.name == "embedding";
     let fan = 1.0 / (tensor.sizes[0] as f64).sqrt();
     let deviation = match law {
-        InitialLaw::Pt if embedding => 1.0,
-        InitialLaw::Pt => {
+        WeightLaw::Pt if embedding => 1.0,
+        WeightLaw::Pt => {
             for value in values {
                 *value = ((2.0 * stream.uniform() - 1.0) * fan) as f32;
             }
             return;
         }
-        InitialLaw::Small => 0.02,
-        InitialLaw::Fan if embedding => 0.32,
-        InitialLaw::Fan if tensor.name == "head" => 0.1 * fan,
-        InitialLaw::Fan => fan,
+        WeightLaw::Small => 0.02,
+        WeightLaw::Fan if embedding => 0.32,
+        WeightLaw::Fan if tensor.name == "head" => 0.1 * fan,
+        WeightLaw::Fan => fan,
     };
     for value in values {
         // Box and Muller's method; the second number is left, for one formula a weight.
@@ -205,18 +205,18 @@ mod tests {
 
     #[test]
     fn initial_laws_have_their_moments() {
-        let shape = Shape::default();
+        let shape = NetworkShape::default();
         let uniform = 1.0 / 3f64.sqrt();
         let cases = [
-            (InitialLaw::Pt, "embedding", 1.0),
-            (InitialLaw::Pt, "blocks.0.query", uniform / 16.0),
-            (InitialLaw::Pt, "blocks.0.down", uniform / 32.0),
-            (InitialLaw::Pt, "head", uniform / 16.0),
-            (InitialLaw::Small, "embedding", 0.02),
-            (InitialLaw::Small, "head", 0.02),
-            (InitialLaw::Fan, "embedding", 0.32),
-            (InitialLaw::Fan, "blocks.0.up", 1.0 / 16.0),
-            (InitialLaw::Fan, "head", 0.1 / 16.0),
+            (WeightLaw::Pt, "embedding", 1.0),
+            (WeightLaw::Pt, "blocks.0.query", uniform / 16.0),
+            (WeightLaw::Pt, "blocks.0.down", uniform / 32.0),
+            (WeightLaw::Pt, "head", uniform / 16.0),
+            (WeightLaw::Small, "embedding", 0.02),
+            (WeightLaw::Small, "head", 0.02),
+            (WeightLaw::Fan, "embedding", 0.32),
+            (WeightLaw::Fan, "blocks.0.up", 1.0 / 16.0),
+            (WeightLaw::Fan, "head", 0.1 / 16.0),
         ];
         for (law, name, deviation) in cases {
             let weights = Weights::draw(shape, law, 3);
@@ -228,29 +228,29 @@ mod tests {
             assert_eq!(moments(&weights, "norm"), (1.0, 0.0));
         }
         let largest = |w: &Weights| w.values[2304..].iter().fold(0f32, |m, v| m.max(v.abs()));
-        assert!(largest(&Weights::draw(shape, InitialLaw::Pt, 3)) <= 1.0);
+        assert!(largest(&Weights::draw(shape, WeightLaw::Pt, 3)) <= 1.0);
     }
 
     #[test]
     fn weights_are_read_as_they_were_written_and_others_refused() {
-        let shape = Shape {
+        let shape = NetworkShape {
             width: 8,
             heads: 2,
             mlp: 12,
             vocabulary: 4,
             blocks: 2,
-            ..Shape::default()
+            ..NetworkShape::default()
         };
-        let weights = Weights::draw(shape, InitialLaw::Pt, 1);
+        let weights = Weights::draw(shape, WeightLaw::Pt, 1);
         let file = weights.to_safetensors();
         assert_eq!(Weights::from_safetensors(shape, &file).unwrap(), weights);
-        let wider = Shape { mlp: 16, ..shape };
+        let wider = NetworkShape { mlp: 16, ..shape };
         let error = Weights::from_safetensors(wider, &file).unwrap_err();
         assert!(error.to_string().contains("blocks.0.up"), "{error}");
-        let deeper = Shape { blocks: 3, ..shape };
+        let deeper = NetworkShape { blocks: 3, ..shape };
         let error = Weights::from_safetensors(deeper, &file).unwrap_err();
         assert!(matches!(error, WeightsError::Missing { .. }));
-        let flatter = Shape { blocks: 1, ..shape };
+        let flatter = NetworkShape { blocks: 1, ..shape };
         let error = Weights::from_safetensors(flatter, &file).unwrap_err();
         assert!(matches!(error, WeightsError::Count { .. }));
         assert!(Weights::from_safetensors(shape, &file[..40]).is_err());

@@ -1,7 +1,7 @@
 //! Reads settings in the words of the command line.
 
 use crate::schedule::{DecayKind, EntropyDecay};
-use crate::settings::{Adam, Adaptive, Method, Permutation, Relabelling};
+use crate::settings::{Adam, Adaptive, Permutation, TokenRelabelling, TrainingMethod};
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -20,13 +20,13 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|x: &f64| x.is_finite())
 }
 
-impl FromStr for Method {
+impl FromStr for TrainingMethod {
     type Err = WordsError;
 
     /// `reinforce`, `expert` or `grpo:GROUP,CLIP,EPOCHS`.
-    fn from_str(text: &str) -> Result<Method, WordsError> {
+    fn from_str(text: &str) -> Result<TrainingMethod, WordsError> {
         let grpo = |rest: &str| match rest.split(',').collect::<Vec<_>>()[..] {
-            [group, clip, epochs] => Some(Method::Grpo {
+            [group, clip, epochs] => Some(TrainingMethod::Grpo {
                 group: whole(group)?,
                 clip: number(clip).filter(|clip| *clip > 0.0)?,
                 epochs: whole(epochs)?,
@@ -34,8 +34,8 @@ impl FromStr for Method {
             _ => None,
         };
         match text.split_once(':') {
-            None if text == "reinforce" => Some(Method::Reinforce {}),
-            None if text == "expert" => Some(Method::Expert {}),
+            None if text == "reinforce" => Some(TrainingMethod::Reinforce {}),
+            None if text == "expert" => Some(TrainingMethod::Expert {}),
             Some(("grpo", rest)) => grpo(rest),
             _ => None,
         }
@@ -45,15 +45,15 @@ impl FromStr for Method {
     }
 }
 
-impl FromStr for Relabelling {
+impl FromStr for TokenRelabelling {
     type Err = WordsError;
 
     /// `transposition:SHARE,PERIOD` or `full:SHARE,PERIOD`.
-    fn from_str(text: &str) -> Result<Relabelling, WordsError> {
+    fn from_str(text: &str) -> Result<TokenRelabelling, WordsError> {
         let read = || {
             let (kind, rest) = text.split_once(':')?;
             let (fraction, period) = rest.split_once(',')?;
-            Some(Relabelling {
+            Some(TokenRelabelling {
                 kind: match kind {
                     "transposition" => Permutation::Transposition,
                     "full" => Permutation::Full,
@@ -134,25 +134,25 @@ mod tests {
 
     #[test]
     fn a_method_states_its_numbers() {
-        let grpo = Method::Grpo {
+        let grpo = TrainingMethod::Grpo {
             group: 8,
             clip: 0.2,
             epochs: 2,
         };
         assert_eq!("grpo:8,0.2,2".parse(), Ok(grpo));
-        assert_eq!("expert".parse(), Ok(Method::Expert {}));
+        assert_eq!("expert".parse(), Ok(TrainingMethod::Expert {}));
         for bad in ["grpo", "grpo:8", "grpo:8,0,1", "grpo:8,0.2,1,1", "ppo", ""] {
-            let refused = bad.parse::<Method>().unwrap_err().to_string();
+            let refused = bad.parse::<TrainingMethod>().unwrap_err().to_string();
             assert!(refused.contains("grpo:GROUP"), "{bad}");
         }
     }
 
     #[test]
     fn noise_has_a_kind_a_share_and_a_period() {
-        let read: Relabelling = "transposition:0.5,500".parse().unwrap();
+        let read: TokenRelabelling = "transposition:0.5,500".parse().unwrap();
         assert_eq!((read.fraction, read.period), (0.5, 500));
         for bad in ["full", "full:2,1", "full:0.5,0", "swap:0.5,1", "full:0.5"] {
-            assert!(bad.parse::<Relabelling>().is_err(), "{bad}");
+            assert!(bad.parse::<TokenRelabelling>().is_err(), "{bad}");
         }
         let gathered = |text: &str| text.parse::<Adaptive>().is_ok();
         assert!(gathered("64,16") && !gathered("64") && !gathered("1,0"));

@@ -4,7 +4,7 @@
 //!   it, and a function from facts to a decision.
 //! - `probes`: small computations whose records statements need beside those of `reproduce`.
 //! - [`Bench`]: does what is not done yet, and leaves records in the directory of a reproduction.
-//! - [`Facts`]: records, the comparison made of them and what probes found, read before.
+//! - [`ReproductionFacts`]: records, the comparison made of them and what probes found, read before.
 //! - [`Basis`]: what a decision rests on. It makes the decision, so that none is without: below the runs
 //!   that a test needs there is no verdict.
 //! - [`rows`]: the table of all statements; nothing is run, read or written.
@@ -22,16 +22,16 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-pub use basis::{Basis, Decided, Kind};
+pub use basis::{Basis, BasisKind, Decided};
 pub use bench::Bench;
 pub use chapter::chapter;
-pub use facts::{Absent, Facts};
+pub use facts::{Absent, ReproductionFacts};
 pub use probes::Probes;
 
 /// What the records say of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum StatementVerdict {
     /// It holds as far as it can be looked at here.
     Holds,
     /// A part of it holds, another does not, or was not looked at.
@@ -42,40 +42,40 @@ pub enum Verdict {
     Undecided,
 }
 
-impl Verdict {
+impl StatementVerdict {
     /// All, in the order of tables.
-    pub const ALL: [Verdict; 4] = [
-        Verdict::Holds,
-        Verdict::InPart,
-        Verdict::Contradicted,
-        Verdict::Undecided,
+    pub const ALL: [StatementVerdict; 4] = [
+        StatementVerdict::Holds,
+        StatementVerdict::InPart,
+        StatementVerdict::Contradicted,
+        StatementVerdict::Undecided,
     ];
 
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Holds => "holds",
-            Verdict::InPart => "holds in part",
-            Verdict::Contradicted => "contradicted",
-            Verdict::Undecided => "undecided",
+            StatementVerdict::Holds => "holds",
+            StatementVerdict::InPart => "holds in part",
+            StatementVerdict::Contradicted => "contradicted",
+            StatementVerdict::Undecided => "undecided",
         }
     }
 
     /// The word that flags and JSON have.
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::InPart => "in-part",
+            StatementVerdict::InPart => "in-part",
             other => other.words(),
         }
     }
 
     /// The verdict of a word; those of earlier versions are taken too.
-    pub fn of(word: &str) -> Option<Verdict> {
+    pub fn of(word: &str) -> Option<StatementVerdict> {
         match word {
-            "holds" | "shown" => Some(Verdict::Holds),
-            "in-part" | "holds-in-part" | "shown-in-part" => Some(Verdict::InPart),
-            "contradicted" | "refuted" => Some(Verdict::Contradicted),
-            "undecided" | "open" => Some(Verdict::Undecided),
+            "holds" | "shown" => Some(StatementVerdict::Holds),
+            "in-part" | "holds-in-part" | "shown-in-part" => Some(StatementVerdict::InPart),
+            "contradicted" | "refuted" => Some(StatementVerdict::Contradicted),
+            "undecided" | "open" => Some(StatementVerdict::Undecided),
             _ => None,
         }
     }
@@ -117,7 +117,7 @@ pub struct Claim {
     /// What it would touch if it did not hold.
     matters: Matters,
     /// The decision; without it where facts are absent.
-    decide: fn(&Facts) -> Result<Decided, Absent>,
+    decide: fn(&ReproductionFacts) -> Result<Decided, Absent>,
 }
 
 impl Claim {
@@ -129,7 +129,7 @@ impl Claim {
 
 /// A statement, decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct DecidedStatement {
     /// Its id.
     pub id: &'static str,
     /// Where the paper states it.
@@ -137,9 +137,9 @@ pub struct Row {
     /// What it states, in our words.
     pub statement: &'static str,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: StatementVerdict,
     /// The kind of what it rests on.
-    pub evidence_kind: Kind,
+    pub evidence_kind: BasisKind,
     /// How much of that there is.
     pub n: u64,
     /// What it touches, where it is contradicted.
@@ -155,12 +155,12 @@ pub struct Row {
 
 /// Every statement with its verdict. A statement whose records are not there is undecided; one that asks
 /// for a number that no item measures is an error.
-pub fn rows(facts: &Facts) -> Result<Vec<Row>, Error> {
+pub fn rows(facts: &ReproductionFacts) -> Result<Vec<DecidedStatement>, Error> {
     sections::all().map(|claim| claim.row(facts)).collect()
 }
 
 impl Claim {
-    fn row(&self, facts: &Facts) -> Result<Row, Error> {
+    fn row(&self, facts: &ReproductionFacts) -> Result<DecidedStatement, Error> {
         let (decided, lacks_records) = match (self.decide)(facts) {
             Ok(decided) => (decided, false),
             Err(absent @ Absent::NotMeasured { .. }) => {
@@ -171,14 +171,14 @@ impl Claim {
                 matches!(absent, Absent::Records { .. }),
             ),
         };
-        Ok(Row {
+        Ok(DecidedStatement {
             id: self.id,
             section: self.section,
             statement: self.statement,
             verdict: decided.verdict,
             evidence_kind: decided.kind,
             n: decided.n,
-            matters: (decided.verdict == Verdict::Contradicted).then_some(self.matters),
+            matters: (decided.verdict == StatementVerdict::Contradicted).then_some(self.matters),
             evidence: decided.evidence,
             command: self.command,
             lacks_records,
@@ -209,7 +209,7 @@ mod tests {
         let records = Records::committed();
         let comparison = compare(&records, &[]).unwrap();
         let probes = Probes::default();
-        let facts = Facts {
+        let facts = ReproductionFacts {
             records: &records,
             comparison: &comparison,
             probes: &probes,
@@ -217,8 +217,8 @@ mod tests {
         let rows = rows(&facts).unwrap();
         for row in rows {
             let counted = ["g4:caption", "g4:parameters"].contains(&row.id);
-            if row.verdict != Verdict::Undecided && !counted {
-                assert_eq!(row.evidence_kind, Kind::Records, "{}", row.id);
+            if row.verdict != StatementVerdict::Undecided && !counted {
+                assert_eq!(row.evidence_kind, BasisKind::Records, "{}", row.id);
             }
         }
     }
@@ -233,7 +233,7 @@ mod tests {
             (row.ours, row.n) = (Some(0.5), 1_000);
         }
         let probes = Probes::default();
-        let facts = Facts {
+        let facts = ReproductionFacts {
             records: &records,
             comparison: &comparison,
             probes: &probes,
@@ -243,11 +243,14 @@ mod tests {
 
     #[test]
     fn words_of_earlier_versions_are_taken() {
-        for verdict in Verdict::ALL {
-            assert_eq!(Verdict::of(verdict.word()), Some(verdict));
+        for verdict in StatementVerdict::ALL {
+            assert_eq!(StatementVerdict::of(verdict.word()), Some(verdict));
         }
         let old = ["shown", "in-part", "refuted", "open"];
-        assert_eq!(old.map(Verdict::of), Verdict::ALL.map(Some));
-        assert_eq!(Verdict::of("maybe"), None);
+        assert_eq!(
+            old.map(StatementVerdict::of),
+            StatementVerdict::ALL.map(Some)
+        );
+        assert_eq!(StatementVerdict::of("maybe"), None);
     }
 }

@@ -40,12 +40,12 @@ mod traps;
 mod work;
 
 pub use classes::ClassId;
-pub use compare::{Compared, Comparison, Counts, compare};
+pub use compare::{Compared, Comparison, JudgementCounts, compare};
 pub use files::write_whole;
 pub use item::{Item, Key};
-pub use judge::{LEVEL, Verdict, Why};
+pub use judge::{ComparisonVerdict, LEVEL, Why};
 pub use listed::{Listed, Measurement, listed};
-pub use manifest::Manifest;
+pub use manifest::ReproductionManifest;
 pub use records::{Recorded, Records, Sample};
 pub use row::Row;
 pub use run::{Planned, Request};

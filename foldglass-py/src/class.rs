@@ -1,11 +1,12 @@
 //! Lays out classes in the words of the command line, or of plain data.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use foldglass::model::class::ClassSpec;
-use foldglass::model::quasigroup::Symbol;
+use foldglass::model::operation::Symbol;
 use foldglass::support::exact;
-use foldglass::{InputLaw, LatinSquare};
+use foldglass::{InputLaw, Operation};
 use foldglass_cli::allowance;
 use foldglass_study::ClassWords;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -18,6 +19,39 @@ use crate::error;
 pub struct Class {
     pub class: foldglass::Class,
     pub max_memory: Option<String>,
+    /// Evaluators that no thread uses: to make one costs as much as many evaluations.
+    spare: Mutex<Vec<foldglass::Evaluator>>,
+}
+
+/// The bytes of an evaluator that is kept for the next batch.
+const KEPT_BYTES: usize = 64 << 20;
+
+impl Class {
+    /// Does something with an evaluator of the class.
+    pub fn with_evaluator<T>(
+        &self,
+        work: impl FnOnce(&mut foldglass::Evaluator) -> PyResult<T>,
+    ) -> PyResult<T> {
+        // Another thread may have held the lock when the process was forked: nobody waits for it.
+        let spare = self.spare.try_lock().ok().and_then(|mut all| all.pop());
+        let mut evaluator = match spare {
+            Some(evaluator) => evaluator,
+            None => {
+                let allowed = allowance(self.max_memory.as_deref()).map_err(error::refused)?;
+                let made = foldglass::Evaluator::within(&self.class, allowed);
+                made.map_err(|error| error::too_large(&error))?
+            }
+        };
+        let done = work(&mut evaluator);
+        // A policy, its values and the messages, in f64.
+        let bytes = 4 * 8 * self.class.cells() * self.class.q();
+        if bytes <= KEPT_BYTES
+            && let Ok(mut all) = self.spare.try_lock()
+        {
+            all.push(evaluator);
+        }
+        done
+    }
 }
 
 /// The steps, windows and tokens of all cells.
@@ -39,7 +73,7 @@ pub fn describe(
     let words: ClassWords = serde_json::from_str(words).map_err(error::refused)?;
     let mut spec = words.spec(&base).map_err(error::from)?;
     if let Some(table) = table {
-        let square = LatinSquare::from_rows(&table);
+        let square = Operation::from_rows(&table);
         spec.square = square.map_err(|error| error::refused(format!("task: {error}")))?;
     }
     if let Some(rows) = probabilities {
@@ -62,7 +96,11 @@ impl Class {
         let spec: ClassSpec = serde_json::from_str(spec).map_err(error::refused)?;
         let allowed = allowance(max_memory.as_deref()).map_err(error::refused)?;
         let class = spec.lay_out_within(allowed).map_err(error::spec)?;
-        Ok(Class { class, max_memory })
+        Ok(Class {
+            class,
+            max_memory,
+            spare: Mutex::default(),
+        })
     }
 
     /// The number of cells.

@@ -34,7 +34,7 @@ pub fn of(error: foldglass_cli::Error) -> PyErr {
 }
 
 /// An error of the libraries.
-pub fn from(error: impl Into<foldglass_study::Error>) -> PyErr {
+pub fn from(error: impl Into<foldglass_study::StudyError>) -> PyErr {
     of(foldglass_cli::Error::from(error.into()))
 }
 

@@ -1,19 +1,20 @@
 //! Evaluates policies and counts codes that come as arrays (paper, App. A and section 2.2).
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foldglass::model::quasigroup::Symbol;
+use foldglass::model::operation::Symbol;
 use foldglass::reward::count;
 use foldglass_cli::allowance;
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3,
-    PyReadwriteArray1, PyReadwriteArray2, PyUntypedArrayMethods,
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::class::Class;
 use crate::error;
+use crate::rows::Probabilities;
 
 /// A policy. Evaluating it again at once, unchanged, costs no conversion.
 #[pyclass(frozen, module = "foldglass._native")]
@@ -24,10 +25,18 @@ pub struct Policy {
 
 #[pymethods]
 impl Policy {
-    /// Takes a table of a row a cell.
+    /// Takes a table of one row per cell, whose sums may miss 1 by `tolerance`.
     #[new]
-    fn new(py: Python<'_>, class_: Py<Class>, rows: PyReadonlyArray2<'_, f64>) -> PyResult<Policy> {
-        let policy = policy_of(&class_.bind(py).get().class, rows.as_slice()?, rows.shape())?;
+    fn new(
+        py: Python<'_>,
+        class_: Py<Class>,
+        rows: Probabilities<'_>,
+        tolerance: f64,
+    ) -> PyResult<Policy> {
+        let class = &class_.bind(py).get().class;
+        check_shape("a policy", rows.shape(), &[class.cells(), class.q()])?;
+        let policy = rows.entries()?.policy(class, tolerance);
+        let policy = policy.map_err(error::refused)?;
         Ok(Policy {
             class: class_,
             policy,
@@ -36,7 +45,7 @@ impl Policy {
 
     /// The class.
     #[getter]
-    fn class_(&self, py: Python<'_>) -> Py<Class> {
+    pub fn class_(&self, py: Python<'_>) -> Py<Class> {
         self.class.clone_ref(py)
     }
 
@@ -54,25 +63,13 @@ impl Policy {
     }
 }
 
-fn policy_of(
-    class: &foldglass::Class,
-    rows: &[f64],
-    shape: &[usize],
-) -> PyResult<foldglass::Policy> {
-    let want = [class.cells(), class.q()];
-    if shape != want {
-        return Err(error::refused(format!(
-            "a policy of shape {shape:?}: this class needs {want:?}, a row a cell"
-        )));
-    }
-    foldglass::Policy::from_flat(class, rows).map_err(error::refused)
-}
-
 /// Evaluates policies of a class; takes its memory once.
 #[pyclass(frozen, module = "foldglass._native")]
 pub struct Evaluator {
     class: Arc<foldglass::Class>,
     evaluator: Mutex<foldglass::Evaluator>,
+    /// For rows that are divided by their sums.
+    room: Mutex<Vec<f64>>,
 }
 
 #[pymethods]
@@ -84,6 +81,7 @@ impl Evaluator {
         Ok(Evaluator {
             class: Arc::new(class_.class.clone()),
             evaluator: Mutex::new(evaluator.map_err(|error| error::too_large(&error))?),
+            room: Mutex::default(),
         })
     }
 
@@ -92,23 +90,39 @@ impl Evaluator {
         if *policy.policy.class() != *self.class {
             return Err(error::refused("the policy is of another class"));
         }
-        let pool = if self.lock().uses_threads() {
-            Some(pool()?)
-        } else {
-            None
-        };
-        let evaluate = || self.lock().evaluate(&policy.policy);
-        Ok(py.detach(|| match pool {
-            Some(pool) => pool.install(evaluate),
-            None => evaluate(),
-        }))
+        self.run(py, |evaluator| Ok(evaluator.evaluate(&policy.policy)))
+    }
+
+    /// The same of a table of one row per cell, whose sums may miss 1 by `tolerance`.
+    fn evaluate_rows(
+        &self,
+        py: Python<'_>,
+        rows: Probabilities<'_>,
+        tolerance: f64,
+    ) -> PyResult<f64> {
+        let want = [self.class.cells(), self.class.q()];
+        check_shape("a policy", rows.shape(), &want)?;
+        let entries = rows.entries()?;
+        self.run(py, |evaluator| {
+            let mut room = lock(&self.room);
+            let reward = entries.evaluate(evaluator, tolerance, &mut room);
+            reward.map_err(error::refused)
+        })
+    }
+
+    /// Writes the rows of the policy evaluated last.
+    fn rows_into(&self, mut rows: PyReadwriteArray2<'_, f64>) -> PyResult<()> {
+        let want = [self.class.cells(), self.class.q()];
+        check_shape("rows", rows.shape(), &want)?;
+        lock(&self.evaluator).rows_into(rows.as_slice_mut()?);
+        Ok(())
     }
 
     /// Writes d(c) of the policy evaluated last.
     fn visits_into(&self, mut visits: PyReadwriteArray1<'_, f64>) -> PyResult<()> {
         let want = [self.class.cells()];
         check_shape("visits", visits.shape(), &want)?;
-        self.lock().visits_into(visits.as_slice_mut()?);
+        lock(&self.evaluator).visits_into(visits.as_slice_mut()?);
         Ok(())
     }
 
@@ -116,21 +130,43 @@ impl Evaluator {
     fn values_into(&self, mut values: PyReadwriteArray2<'_, f64>) -> PyResult<()> {
         let want = [self.class.cells(), self.class.q()];
         check_shape("values", values.shape(), &want)?;
-        self.lock().values_into(values.as_slice_mut()?);
+        lock(&self.evaluator).values_into(values.as_slice_mut()?);
         Ok(())
     }
 }
 
-impl Evaluator {
-    fn lock(&self) -> std::sync::MutexGuard<'_, foldglass::Evaluator> {
-        // A panic in an evaluation leaves numbers that the next one overwrites.
-        self.evaluator
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+impl Policy {
+    /// The memory that its class allows.
+    pub fn max_memory(&self, py: Python<'_>) -> Option<String> {
+        self.class.bind(py).get().max_memory.clone()
     }
 }
 
-fn check_shape(what: &str, shape: &[usize], want: &[usize]) -> PyResult<()> {
+impl Evaluator {
+    /// Works with the evaluator, on all threads where the class is wide.
+    fn run(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut foldglass::Evaluator) -> PyResult<f64> + Send,
+    ) -> PyResult<f64> {
+        py.detach(|| {
+            let evaluator = &mut *lock(&self.evaluator);
+            if evaluator.uses_threads() {
+                pool()?.install(|| work(evaluator))
+            } else {
+                work(evaluator)
+            }
+        })
+    }
+}
+
+/// Takes a lock. A panic in an evaluation leaves numbers that the next one overwrites.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Refuses an array of another shape.
+pub fn check_shape(what: &str, shape: &[usize], want: &[usize]) -> PyResult<()> {
     if shape == want {
         return Ok(());
     }
@@ -140,7 +176,7 @@ fn check_shape(what: &str, shape: &[usize], want: &[usize]) -> PyResult<()> {
 }
 
 /// The threads of this process. A fork has none of its parent's, and waiting for them would never end.
-fn pool() -> PyResult<Arc<rayon::ThreadPool>> {
+pub fn pool() -> PyResult<Arc<rayon::ThreadPool>> {
     static POOL: Mutex<Option<(u32, Arc<rayon::ThreadPool>)>> = Mutex::new(None);
     let mut pool = POOL.lock().expect("no panic while it is held");
     let here = std::process::id();
@@ -154,82 +190,6 @@ fn pool() -> PyResult<Arc<rayon::ThreadPool>> {
     // What is replaced belongs to the parent: dropping it would wait for its threads.
     std::mem::forget(pool.replace((here, Arc::clone(&made))));
     Ok(made)
-}
-
-/// Policies of a batch that one evaluator does in a row.
-const TOGETHER: usize = 16;
-
-/// Rewards, visits and values of a batch.
-type Evaluated<'py> = (
-    Bound<'py, PyArray1<f64>>,
-    Option<Bound<'py, PyArray2<f64>>>,
-    Option<Bound<'py, PyArray3<f64>>>,
-);
-
-/// J of every policy of a batch, of shape (policies, cells, q), on all cores; with `full` visits and
-/// values too.
-#[pyfunction]
-#[pyo3(signature = (class_, batch, full=false))]
-pub fn evaluate_batch<'py>(
-    py: Python<'py>,
-    class_: &Class,
-    batch: PyReadonlyArray3<'py, f64>,
-    full: bool,
-) -> PyResult<Evaluated<'py>> {
-    let (cells, q) = (class_.class.cells(), class_.class.q());
-    let shape = batch.shape();
-    if shape[1..] != [cells, q] {
-        return Err(error::refused(format!(
-            "a batch of shape {shape:?}: this class needs (policies, {cells}, {q})"
-        )));
-    }
-    let (entries, one, count) = (batch.as_slice()?, cells * q, shape[0]);
-    let mut rewards = vec![0.0; count];
-    let kept = if full { count } else { 0 };
-    let mut visits = vec![0.0; kept * cells];
-    let mut values = vec![0.0; kept * one];
-    let allowed = allowance(class_.max_memory.as_deref()).map_err(error::refused)?;
-    py.detach(|| {
-        pool()?.install(|| {
-            // Where nothing is kept these are empty, and their chunks too.
-            let visits: Vec<&mut [f64]> = pieces(&mut visits, cells * TOGETHER, full, count);
-            let values: Vec<&mut [f64]> = pieces(&mut values, one * TOGETHER, full, count);
-            entries
-                .par_chunks(one * TOGETHER)
-                .zip(rewards.par_chunks_mut(TOGETHER))
-                .zip(visits)
-                .zip(values)
-                .try_for_each(|(((entries, rewards), visits), values)| {
-                    let evaluator = foldglass::Evaluator::within(&class_.class, allowed);
-                    let mut evaluator = evaluator.map_err(|error| error::too_large(&error))?;
-                    for (number, rows) in entries.chunks_exact(one).enumerate() {
-                        let policy = foldglass::Policy::from_flat(&class_.class, rows);
-                        rewards[number] = evaluator.evaluate(&policy.map_err(error::refused)?);
-                        if full {
-                            evaluator.visits_into(&mut visits[number * cells..][..cells]);
-                            evaluator.values_into(&mut values[number * one..][..one]);
-                        }
-                    }
-                    Ok::<(), PyErr>(())
-                })
-        })
-    })?;
-    let rewards = rewards.into_pyarray(py);
-    if !full {
-        return Ok((rewards, None, None));
-    }
-    let visits = PyArray1::from_vec(py, visits).reshape([count, cells])?;
-    let values = PyArray1::from_vec(py, values).reshape([count, cells, q])?;
-    Ok((rewards, Some(visits), Some(values)))
-}
-
-/// A piece of the output for each piece of the batch; empty ones where nothing is kept.
-fn pieces(whole: &mut [f64], size: usize, full: bool, count: usize) -> Vec<&mut [f64]> {
-    if full {
-        whole.chunks_mut(size).collect()
-    } else {
-        (0..count.div_ceil(TOGETHER)).map(|_| &mut [][..]).collect()
-    }
 }
 
 /// The exact rewards of codes, of shape (codes, cells): fractions in lowest terms, as text.

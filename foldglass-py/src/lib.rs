@@ -4,10 +4,14 @@
 //! The heavy things (classes, policies, evaluation, runs in progress, studies) are objects over the
 //! libraries; every other command is called as the command line calls it, and answers in JSON.
 
+mod batch;
 mod class;
 mod command;
 mod error;
+mod estimators;
 mod evaluate;
+mod rollouts;
+mod rows;
 mod series;
 mod stats;
 mod study;
@@ -18,13 +22,19 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::batch::{evaluate_batch, objective_batch};
+    #[pymodule_export]
     use crate::class::{Class, describe};
     #[pymodule_export]
     use crate::command::{answer, main};
     #[pymodule_export]
     use crate::error::{FoldglassError, LockedError};
     #[pymodule_export]
-    use crate::evaluate::{Evaluator, Policy, evaluate_batch, rewards_exact};
+    use crate::estimators::{estimator, objective, per_input};
+    #[pymodule_export]
+    use crate::evaluate::{Evaluator, Policy, rewards_exact};
+    #[pymodule_export]
+    use crate::rollouts::{draw_inputs, draw_rollouts};
     #[pymodule_export]
     use crate::series::{Series, settings};
     #[pymodule_export]

@@ -11,7 +11,7 @@ use foldglass::Allowance;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass_cli::allowance;
 use foldglass_study::method::setting::kind_of;
-use foldglass_study::method::{Recipe, Settings, Streams, Unit};
+use foldglass_study::method::{MethodSettings, Recipe, RunningUnit, Streams};
 use foldglass_study::{Fields, Registry};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
@@ -29,7 +29,7 @@ pub struct Series {
     class: foldglass::Class,
     kind: String,
     recipe: Box<dyn Recipe>,
-    units: Vec<Mutex<Box<dyn Unit>>>,
+    units: Vec<Mutex<Box<dyn RunningUnit>>>,
     threads: rayon::ThreadPool,
 }
 
@@ -80,7 +80,7 @@ impl Series {
         let base = PathBuf::new();
         let planned = kind_of(kind, &mut fields).and_then(|kind| {
             let method = registry.find(&kind)?;
-            let settings = Settings::new(method, &fields, &base)?;
+            let settings = MethodSettings::new(method, &fields, &base)?;
             Ok((kind, method.recipe(&class.class, settings)?))
         });
         let (kind, recipe) = planned.map_err(|e| error::refused(&e.problem))?;
@@ -148,7 +148,7 @@ impl Series {
                 done: AtomicU64::new(done),
                 all,
             };
-            let advance = |unit: &Mutex<Box<dyn Unit>>| {
+            let advance = |unit: &Mutex<Box<dyn RunningUnit>>| {
                 let mut unit = unit.lock().expect("no panic while it is held");
                 let stop = Arc::clone(&watch);
                 unit.heed(Arc::new(move || stop.is_stopped()));
@@ -209,7 +209,7 @@ impl Series {
     }
 }
 
-fn of(unit: &mut Mutex<Box<dyn Unit>>) -> &mut dyn Unit {
+fn of(unit: &mut Mutex<Box<dyn RunningUnit>>) -> &mut dyn RunningUnit {
     let unit = unit
         .get_mut()
         .unwrap_or_else(|panicked| panicked.into_inner());
@@ -237,7 +237,7 @@ fn begin(
     streams: Vec<Streams>,
     states: Option<Vec<Vec<u8>>>,
     allowed: Allowance,
-) -> PyResult<Vec<Box<dyn Unit>>> {
+) -> PyResult<Vec<Box<dyn RunningUnit>>> {
     let Some(states) = states else {
         let begun = streams.into_iter().map(|own| recipe.begin(own, allowed));
         return begun.collect::<Result<_, String>>().map_err(error::refused);
@@ -274,7 +274,7 @@ impl Tally<'_> {
     }
 }
 
-fn advance_to(unit: &mut dyn Unit, to: u64, tally: &Tally<'_>) -> Result<(), String> {
+fn advance_to(unit: &mut dyn RunningUnit, to: u64, tally: &Tally<'_>) -> Result<(), String> {
     let mut steps = 1;
     while !unit.is_finished() && unit.done() < to {
         let (before, begun) = (unit.done(), std::time::Instant::now());

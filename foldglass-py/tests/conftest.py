@@ -1,9 +1,12 @@
 """What the tests share: small classes, a signal that arrives a moment later, and what a missing package means."""
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import foldglass as fg
 import pytest
@@ -60,3 +63,18 @@ def interrupt() -> Iterator[Callable[[float], None]]:
     yield after
     for timer in timers:
         timer.cancel()
+
+
+@pytest.fixture
+def run_section() -> Callable[[str], dict[str, Any]]:
+    """Runs the Python code of a section of ``docs/bridges.md`` and gives the names that it leaves."""
+    page = (Path(__file__).parents[2] / "docs/bridges.md").read_text()
+
+    def run(title: str) -> dict[str, Any]:
+        section = page.split(f"\n## {title}\n")[1].split("\n## ")[0]
+        names: dict[str, Any] = {}
+        for code in re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE):
+            exec(code, names)
+        return names
+
+    return run

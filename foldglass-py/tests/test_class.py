@@ -60,7 +60,7 @@ def test_the_arrays_of_an_evaluation_are_read_only(paper: fg.Class) -> None:
     [
         (lambda: fg.Task("z5", 3), "z:N"),
         (lambda: fg.Task("quasigrup", 4), "quasigroup"),
-        (lambda: fg.Task([[0, 1], [0, 1]], 2), "task"),
+        (lambda: fg.Task([[0, 1], [0]], 2), "task"),
         (lambda: fg.Task("parity", [3, 3]), "twice"),
         (lambda: fg.Task("parity", 2, inputs="markov:2"), r"\[0, 1\]"),
         (lambda: fg.Task("parity", 2, inputs="gauss"), "markov:K"),
@@ -147,6 +147,16 @@ def test_a_study_does_the_class_it_was_given(tmp_path, monkeypatch) -> None:
     assert fg.density(space, progress=False).space.square.tolist() == [[0, 1], [1, 0]]
 
 
+def test_any_table_is_a_task() -> None:
+    space = fg.Class(fg.Task([[2, 0, 1], [0, 0, 2], [1, 1, 1]], 3))
+    assert list(space.fold([0, 0, 2])) == [0, 2, 1]
+    assert fg.benign(space, progress=False).theorem == "C"
+    for name, q in (("max:3", 3), ("copy:2", 2), ("flipflop", 3), ("t:2", 4)):
+        assert fg.Class(fg.Task(name, 2)).q == q
+    with pytest.raises(ValueError, match="row 1"):
+        fg.Class(fg.Task([[0, 1], [1, 2]], 2))
+
+
 def test_a_random_square_without_a_seed_is_that_of_seed_0() -> None:
     task = fg.Task("random:4", 3)
     assert task.task == "random:4:0" and "random:4:0" in repr(task)
@@ -175,7 +185,7 @@ def test_what_is_refused_says_what_is_needed(paper: fg.Class) -> None:
     for make, said in [
         (lambda: fg.Class(fg.Task("quasigrup", 4)), "quasigrup"),
         (lambda: fg.Class(fg.Task("z:5", 0)), "lengths=0"),
-        (lambda: fg.Class(fg.Task([[0, 1], [0, 1]], 2)), "task"),
+        (lambda: fg.Class(fg.Task([[0, 1], [0]], 2)), "task"),
         (lambda: fg.Class(fg.Task("parity", 2, inputs="markov:2")), "2"),
         (lambda: fg.Class(fg.Task("parity", 2, inputs=[["1/2", "1/3"], ["1/2", "1/2"]])), "sum"),
         (lambda: fg.Code(paper, [0, 1]), "(80,)"),

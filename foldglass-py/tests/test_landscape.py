@@ -105,10 +105,24 @@ def test_benign_classes_are_named_with_their_theorem() -> None:
     assert fg.certify(found.code, progress=False).verdict == "certified"
     wide = fg.benign(fg.Class(fg.Task("quasigroup", [3, 4, 5]), window=(2, 1)), progress=False)
     assert (wide.answer, wide.theorem, wide.code) == ("benign", "C", None)
+    falling = fg.Class(fg.Task("parity", [1, 2, 3], length_weights=[4, 2, 1]))
+    assert fg.benign(falling, progress=False).answer == "benign"
 
 
-def test_the_checker_reads_what_the_program_writes(tmp_path: Path) -> None:
-    space = fg.Class(fg.Task("parity", 3), window=(1, 0))
+def test_process_rewards_make_traps_that_both_checkers_accept(tmp_path: Path) -> None:
+    space = fg.Class(fg.Task("parity", 3, reward="process:1,1,3"))
+    assert space.spec["reward"] == {"process": ["1/5", "1/5", "3/5"]}
+    found = fg.benign(space, progress=False)
+    assert (found.answer, found.theorem) == ("traps", "B")
+    assert found.code is not None and found.code.exact < 1
+    path = tmp_path / "verdict.json"
+    fg.certify(found.code, progress=False).save(path)
+    assert checker.main([str(path)]) == 0
+
+
+@pytest.mark.parametrize("task", ["parity", "max:2"])
+def test_the_checker_reads_what_the_program_writes(task: str, tmp_path: Path) -> None:
+    space = fg.Class(fg.Task(task, 3), window=(1, 0))
     path = tmp_path / "path.json"
     fg.escape(fg.Code(space, [0] * space.cells)).save(path)
     assert checker.main([str(path)]) == 0

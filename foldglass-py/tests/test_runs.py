@@ -162,7 +162,7 @@ def test_runs_that_end_as_planned_do_not_go_on(paper: fg.Class) -> None:
 OURS = {"space", "runs", "seed", "first", "threads", "progress", "on_interrupt"}
 
 
-@pytest.mark.parametrize(("function", "kind", "always"), [(fg.cavi, "cavi", {"keep_code"}), (fg.chain, "chain", set())])
+@pytest.mark.parametrize(("function", "kind", "always"), [(fg.cavi, "cavi", {"keep_code"}), (fg.reinforce, "reinforce", {"keep_code"}), (fg.chain, "chain", set())])
 def test_keywords_are_the_settings_of_studies_and_of_the_command_line(function, kind, always) -> None:
     # `codes` always has the greedy codes.
     listed = fg._native.settings(kind)
@@ -170,7 +170,7 @@ def test_keywords_are_the_settings_of_studies_and_of_the_command_line(function, 
     assert set(parameters) - OURS == {name for name, *_ in listed} - always
     for name, _, default, _ in listed:
         stated = parameters[name].default if name in parameters else None
-        assert stated in (None, False) or str(stated) == default or (name, stated) == ("record_every", 1)
+        assert stated in (None, False, inspect.Parameter.empty) or str(stated) == default or (name, stated) == ("record_every", 1)
 
 
 def test_earlier_spellings_are_accepted_and_mean_the_same(paper: fg.Class) -> None:

@@ -9,9 +9,9 @@ use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
 use foldglass::proof::claim::{Finding, Move, Standing, WayOut};
 use foldglass::support::stats::{Interval, Proportion};
 use foldglass::support::watch::{Observer, Stopped};
-use foldglass::{Allowance, Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
+use foldglass::{Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
 use foldglass_study::method::{Fields, shown};
-use foldglass_study::tables::Origin;
+use foldglass_study::tables::TableOrigin;
 use serde::Serialize;
 
 use crate::INTERVAL_LEVEL;
@@ -20,7 +20,7 @@ use crate::report::Report;
 use crate::table::{Cell, Column, Digits, Format, Table};
 
 /// What a search came to.
-pub struct Found {
+pub struct SearchResult {
     /// The shelf, as far as it was searched.
     pub shelf: Shelf,
     /// Whether the user stopped it.
@@ -29,10 +29,10 @@ pub struct Found {
     with_barrier: bool,
 }
 
-impl Found {
+impl SearchResult {
     /// A search of the shelf alone.
-    pub fn new(shelf: Shelf, stopped: bool) -> Found {
-        Found {
+    pub fn new(shelf: Shelf, stopped: bool) -> SearchResult {
+        SearchResult {
             shelf,
             stopped,
             with_barrier: false,
@@ -63,12 +63,12 @@ pub fn search(
     start: &Code,
     cap: usize,
     observer: &dyn Observer,
-) -> Option<Found> {
+) -> Option<SearchResult> {
     let mut search = Search::new(workers, start.clone(), cap);
     search.explore(workers, Context::default().with_observer(observer));
     let stopped = !search.is_over();
     let shelf = search.finish()?;
-    Some(Found::new(shelf, stopped))
+    Some(SearchResult::new(shelf, stopped))
 }
 
 /// What is said of one code: its shelf, and its way out over a barrier where that is asked for.
@@ -76,31 +76,27 @@ pub fn certify(
     start: &Code,
     cap: usize,
     with_barrier: bool,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<Line, Error> {
+    context: Context<'_>,
+) -> Result<CodeReport, Error> {
     let class = start.class();
-    shelf::check_cap(cap, allowance)?;
-    let mut evaluator = Evaluator::within(class, allowance)?;
-    let mut workers = Workers::new(
-        class,
-        Context::default().with_threads(1).with_memory(allowance),
-    )?;
-    let mut found = search(&mut workers, start, cap, observer).ok_or_else(|| {
+    shelf::check_cap(cap, context.memory)?;
+    let mut evaluator = Evaluator::within(class, context.memory)?;
+    let mut workers = Workers::new(class, context)?;
+    let mut found = search(&mut workers, start, cap, context.observer).ok_or_else(|| {
         Error::Stopped("stopped before all changes of the code were looked at".to_owned())
     })?;
     if with_barrier {
-        barrier::check_cap(cap, allowance)?;
-        found.find_way_out(&mut workers, cap, observer);
+        barrier::check_cap(cap, context.memory)?;
+        found.find_way_out(&mut workers, cap, context.observer);
     }
-    Ok(Line::new(0, found, &mut evaluator))
+    Ok(CodeReport::new(0, found, &mut evaluator))
 }
 
 /// Verdicts on codes.
 #[derive(Serialize)]
 pub struct Certified {
     /// What was found of each code that was come to.
-    verdicts: Vec<Line>,
+    verdicts: Vec<CodeReport>,
     /// The points of the runs that the codes are of, in the order of their first codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     points: Vec<Point>,
@@ -118,12 +114,12 @@ pub struct Certified {
 
 /// What is reported of a code.
 #[derive(Serialize)]
-pub struct Line {
+pub struct CodeReport {
     /// The code's number.
     code: usize,
     /// The run that the code is of, where its file states one.
     #[serde(flatten)]
-    pub origin: Option<Origin>,
+    pub origin: Option<TableOrigin>,
     verdict: &'static str,
     /// Codes of its shelf that were found.
     shelf: usize,
@@ -152,10 +148,10 @@ pub struct Line {
     quanta: Option<String>,
 }
 
-impl Line {
+impl CodeReport {
     /// What a search found of the code of this number.
-    pub fn new(number: usize, found: Found, evaluator: &mut Evaluator) -> Line {
-        let Found {
+    pub fn new(number: usize, found: SearchResult, evaluator: &mut Evaluator) -> CodeReport {
+        let SearchResult {
             shelf,
             stopped,
             with_barrier,
@@ -166,7 +162,7 @@ impl Line {
         let never = (0..class.cells()).filter(|&cell| evaluator.visits(cell) == 0.0);
         let way = verdict.way_out;
         let word = |way: &WayOut| way.standing.name();
-        Line {
+        CodeReport {
             code: number,
             origin: None,
             verdict: verdict.finding.name(),
@@ -284,7 +280,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(origin: &Origin, lines: &[&Line]) -> Point {
+    fn of(origin: &TableOrigin, lines: &[&CodeReport]) -> Point {
         let [optimal, certified, bounded, escapes] = WORDS.map(|word| {
             let such = lines.iter().filter(|line| line.verdict == word);
             such.count() as u64
@@ -310,8 +306,8 @@ impl Point {
     }
 
     /// The points of the runs that codes are of, in the order of their first codes.
-    fn all(verdicts: &[Line]) -> Vec<Point> {
-        let mut groups: Vec<(&Origin, Vec<&Line>)> = Vec::new();
+    fn all(verdicts: &[CodeReport]) -> Vec<Point> {
+        let mut groups: Vec<(&TableOrigin, Vec<&CodeReport>)> = Vec::new();
         for line in verdicts {
             let Some(origin) = &line.origin else { continue };
             let known = groups.iter_mut().find(|(first, _)| first.is_beside(origin));
@@ -369,7 +365,7 @@ impl Point {
 
 impl Certified {
     /// Of so many codes of a class, of which these were come to.
-    pub fn new(class: Class, codes: usize, barriers: bool, verdicts: Vec<Line>) -> Certified {
+    pub fn new(class: Class, codes: usize, barriers: bool, verdicts: Vec<CodeReport>) -> Certified {
         Certified {
             interrupted: verdicts.len() < codes || verdicts.iter().any(|line| line.interrupted),
             points: Point::all(&verdicts),
@@ -382,7 +378,7 @@ impl Certified {
 
     /// Says of the codes of policies which code of each it is.
     fn write_ties(&self, out: &mut dyn Write) -> io::Result<()> {
-        let greedy: Vec<&Origin> = (self.verdicts.iter())
+        let greedy: Vec<&TableOrigin> = (self.verdicts.iter())
             .filter_map(|line| line.origin.as_ref().filter(|origin| origin.is_greedy))
             .collect();
         if greedy.is_empty() {

@@ -13,7 +13,7 @@ use crate::figure::LOOKS;
 use crate::report::Report;
 use crate::table::{Cell, Column, Format, Table};
 pub use picture::Sketch;
-use picture::{Panel, Picture};
+use picture::{CodePanel, Picture};
 
 /// The most steps of a drawing.
 const MOST_STEPS: usize = 16;
@@ -23,7 +23,7 @@ const MOST_ROWS: usize = 64;
 /// Draws codes side by side, with the ways of the same inputs through each, and counts their rewards.
 pub fn picture(codes: &[(&str, Code)], inputs: &[[Symbol; 5]]) -> (String, Vec<Reward>) {
     let drawn = |(name, code): &(&str, Code)| {
-        let inputs = inputs.iter().map(|x| Walk::new(code, x)).collect();
+        let inputs = inputs.iter().map(|x| DrawnRollout::new(code, x)).collect();
         DrawnCode::new(name, code, inputs)
     };
     let codes: Vec<DrawnCode> = codes.iter().map(drawn).collect();
@@ -33,7 +33,7 @@ pub fn picture(codes: &[(&str, Code)], inputs: &[[Symbol; 5]]) -> (String, Vec<R
 
 /// Draws codes side by side.
 pub fn side_by_side(codes: &[DrawnCode]) -> String {
-    Picture::new(codes.iter().flat_map(Panel::of).collect()).draw()
+    Picture::new(codes.iter().flat_map(CodePanel::of).collect()).draw()
 }
 
 /// A code as it is drawn, without inputs of one's own; refuses one that is too large for a drawing.
@@ -44,13 +44,13 @@ pub fn drawing(name: &str, code: &Code) -> Result<String, Error> {
 /// A code as it is drawn, with the ways of inputs; refuses one that is too large for a drawing.
 pub fn sketch(name: &str, code: &Code, inputs: &[Vec<Symbol>]) -> Result<Sketch, Error> {
     let drawn = DrawnCode::checked(name, code, inputs)?;
-    Ok(Picture::new(Panel::of(&drawn)).sketch())
+    Ok(Picture::new(CodePanel::of(&drawn)).sketch())
 }
 
 /// What a code does on an input of its class.
-pub fn walk(code: &Code, x: &[Symbol]) -> Result<Walk, Error> {
+pub fn walk(code: &Code, x: &[Symbol]) -> Result<DrawnRollout, Error> {
     check_input(code.class(), x)?;
-    Ok(Walk::new(code, x))
+    Ok(DrawnRollout::new(code, x))
 }
 
 /// Refuses more inputs than there are colours.
@@ -121,7 +121,7 @@ fn comma(symbols: &[Symbol]) -> String {
 
 /// What a code does on one input.
 #[derive(Debug, Clone, Serialize)]
-pub struct Walk {
+pub struct DrawnRollout {
     /// The input.
     pub x: Vec<Symbol>,
     /// The cells it consults, and the tokens it emits there.
@@ -136,8 +136,8 @@ pub struct Walk {
     pub right: bool,
 }
 
-impl Walk {
-    fn new(code: &Code, x: &[Symbol]) -> Walk {
+impl DrawnRollout {
+    fn new(code: &Code, x: &[Symbol]) -> DrawnRollout {
         let class = code.class();
         let (mut cells, mut y) = (Vec::new(), Vec::new());
         for t in 1..=x.len() {
@@ -146,7 +146,7 @@ impl Walk {
             y.push(code.action(cell));
         }
         let (answer, target) = (y[x.len() - 1], class.task().fold(x));
-        Walk {
+        DrawnRollout {
             x: x.to_vec(),
             cells,
             y,
@@ -164,7 +164,7 @@ pub struct DrawnCode {
     class: ClassSpec,
     #[serde(rename = "reward_exact")]
     reward: Reward,
-    inputs: Vec<Walk>,
+    inputs: Vec<DrawnRollout>,
     #[serde(skip)]
     code: Code,
 }
@@ -175,11 +175,12 @@ impl DrawnCode {
     pub fn checked(name: &str, code: &Code, inputs: &[Vec<Symbol>]) -> Result<DrawnCode, Error> {
         check_size(code.class())?;
         check_colours(inputs.len())?;
-        let walks: Result<Vec<Walk>, Error> = inputs.iter().map(|x| walk(code, x)).collect();
+        let walks: Result<Vec<DrawnRollout>, Error> =
+            inputs.iter().map(|x| walk(code, x)).collect();
         Ok(DrawnCode::new(name, code, walks?))
     }
 
-    fn new(name: &str, code: &Code, inputs: Vec<Walk>) -> DrawnCode {
+    fn new(name: &str, code: &Code, inputs: Vec<DrawnRollout>) -> DrawnCode {
         DrawnCode {
             name: name.to_owned(),
             class: code.class().spec(),
@@ -192,14 +193,14 @@ impl DrawnCode {
 
 /// What was drawn.
 #[derive(Serialize)]
-pub struct Drawn {
+pub struct DrawnCodes {
     /// The codes.
     pub codes: Vec<DrawnCode>,
     /// The file.
     pub svg: String,
 }
 
-impl Drawn {
+impl DrawnCodes {
     fn table(&self) -> Table {
         let columns = [
             Column::words("code"),
@@ -234,7 +235,7 @@ impl Drawn {
     }
 }
 
-impl Report for Drawn {
+impl Report for DrawnCodes {
     fn class(&self) -> Option<ClassSpec> {
         match &self.codes[..] {
             [one] => Some(one.class.clone()),

@@ -20,7 +20,7 @@ pub enum Error {
     Usage(String),
     /// A class, a study or a file is refused or fails.
     #[error("{}", named(.0))]
-    Study(Box<study::Error>),
+    Study(Box<study::StudyError>),
     /// A file's permutations are no relabelling of the class.
     #[error("{path}: {source}")]
     Relabelling {
@@ -48,18 +48,24 @@ pub fn stopped_trial() -> Error {
     Error::Stopped("stopped while the dynamics were tried out".to_owned())
 }
 
-impl<E: Into<study::Error>> From<E> for Error {
+impl<E: Into<study::StudyError>> From<E> for Error {
     fn from(error: E) -> Error {
         Error::Study(Box::new(error.into()))
     }
 }
 
 /// What a library says, with the flag that is meant.
-fn named(error: &study::Error) -> String {
-    use study::Error as E;
+fn named(error: &study::StudyError) -> String {
+    use study::StudyError as E;
     match error {
         E::Square { .. } | E::Inputs { .. } => format!("--{error}"),
         E::Spec(SpecError::Task(TaskError::Inputs(error))) => format!("--inputs: {error}"),
+        E::Spec(SpecError::Task(error @ TaskError::LengthWeights { .. })) => {
+            format!("--length-weights: {error}")
+        }
+        E::Spec(SpecError::Task(
+            error @ (TaskError::ProcessLengths(_) | TaskError::StepWeights { .. }),
+        )) => format!("--reward: {error}"),
         E::Spec(SpecError::Task(error)) => format!("--lengths: {error}"),
         E::Spec(SpecError::TooWide(_)) => format!("--window, --memory: {error}"),
         E::Spec(SpecError::TooLarge(error)) | E::TooLarge(error) => limited(error),
@@ -113,7 +119,7 @@ impl Fault {
 impl Error {
     /// What kind of failure it is.
     pub fn fault(&self) -> Fault {
-        use study::Error as E;
+        use study::StudyError as E;
         match self {
             Error::Output(error) if error.kind() == ErrorKind::BrokenPipe => Fault::Unread,
             Error::Output(_) | Error::Failed(_) => Fault::Failure,

@@ -73,7 +73,7 @@ pub fn styled(layout: Layout) -> Layout {
 
 /// A point of a curve, with its interval where it has one.
 #[derive(Debug, Clone, Copy)]
-pub struct Point {
+pub struct PlotPoint {
     /// Along the axis, as it is drawn: the logarithm on a logarithmic one.
     pub x: f64,
     /// The value.
@@ -82,7 +82,7 @@ pub struct Point {
     pub interval: Option<Interval>,
 }
 
-impl Point {
+impl PlotPoint {
     /// Its numbers: `0.798 (0.75 to 0.85)`.
     fn says(&self) -> String {
         let value = number(self.y);
@@ -96,12 +96,16 @@ impl Point {
 }
 
 /// A line with markers, and bars over the intervals. A marker says its numbers on hover.
-pub fn curve(points: &[Point], look: Look) -> [Plot; 2] {
+pub fn curve(points: &[PlotPoint], look: Look) -> [Plot; 2] {
     curve_named(points, look, |_| String::new())
 }
 
 /// The same; a marker says its name before its numbers.
-pub fn curve_named(points: &[Point], look: Look, name: impl Fn(&Point) -> String) -> [Plot; 2] {
+pub fn curve_named(
+    points: &[PlotPoint],
+    look: Look,
+    name: impl Fn(&PlotPoint) -> String,
+) -> [Plot; 2] {
     let says = points.iter().map(|point| {
         let name = name(point);
         let colon = if name.is_empty() { "" } else { ": " };
@@ -268,7 +272,7 @@ mod tests {
             low: 0.75,
             high: 0.85,
         });
-        let point = |interval| Point {
+        let point = |interval| PlotPoint {
             x: -10.0,
             y: 0.798,
             interval,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::disk::replace;
 
 use crate::error::Error;

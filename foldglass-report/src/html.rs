@@ -5,7 +5,7 @@ mod sheet;
 
 use std::fmt::Write;
 
-use crate::page::{Block, Chapter, Fact, Figure, Page, Tally};
+use crate::page::{AgreementTally, Block, Chapter, Fact, Figure, Page};
 use crate::prose::{escaped, html, inline};
 
 const STYLE: &str = include_str!("html/page.css");
@@ -124,7 +124,7 @@ fn write_facts(out: &mut String, facts: &[Fact]) {
 }
 
 /// The sum in large numbers, then a line each.
-fn write_tallies(out: &mut String, tallies: &[Tally]) {
+fn write_tallies(out: &mut String, tallies: &[AgreementTally]) {
     let mut sums = [0; 3];
     for tally in tallies {
         for (sum, count) in sums.iter_mut().zip(tally.counts) {
@@ -186,7 +186,7 @@ mod tests {
     use crate::table::example;
 
     fn page() -> Page {
-        let tally = Tally {
+        let tally = AgreementTally {
             id: "one".into(),
             name: "tab:one".into(),
             says: "what it *says*".into(),

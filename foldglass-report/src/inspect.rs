@@ -17,7 +17,7 @@ use crate::table::{Cell, Column, Format, Table};
 
 /// What is rolled out of a code.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct RolloutLimits {
     /// All inputs where there are at most so many, else as many drawn.
     pub inputs: usize,
     /// The most pairs of rollouts that are followed for the positions that a code ignores.
@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 /// Takes a code apart; inputs are drawn by the seed.
-pub fn inspect(code: Code, limits: Limits, seed: u64, defence: Defence) -> Inspected {
+pub fn inspect(code: Code, limits: RolloutLimits, seed: u64, defence: Defence) -> Inspected {
     let mut stream = Stream::new(seed, 0);
     let reward = count::reward(&code);
     let wrong = Reward::from(RBig::ONE - reward.ratio());

@@ -1,7 +1,7 @@
 //! Shows what was found: tables, figures, pages, and the words of progress.
 //!
 //! A [`Table`] has typed [`Cell`]s, so that one table serves a terminal, a program, a spreadsheet and
-//! a paper: [`Format`] says which. Long lists are written as they come, by [`Lines`].
+//! a paper: [`Format`] says which. Long lists are written as they come, by [`StreamedTable`].
 //! [`figure`] has the look of all figures. A [`page::Page`] is a report of chapters, written as
 //! [`html`] or as Markdown ([`page_markdown`]).
 //!
@@ -31,7 +31,7 @@ pub mod tree;
 pub mod words;
 
 pub use report::Report;
-pub use table::{Align, Cell, Column, Digits, Format, Lines, Table, short_fraction};
+pub use table::{Align, Cell, Column, Digits, Format, StreamedTable, Table, short_fraction};
 
 /// The probability with which every interval that is printed or drawn covers the truth.
 pub const INTERVAL_LEVEL: f64 = 0.95;

@@ -41,7 +41,7 @@ pub enum Block {
     /// A few things by name.
     Facts(Vec<Fact>),
     /// How many numbers agree, and so on, part by part.
-    Tallies(Vec<Tally>),
+    Tallies(Vec<AgreementTally>),
     /// A table.
     Sheet(Sheet),
     /// A figure.
@@ -66,7 +66,7 @@ pub struct Fact {
 
 /// How many numbers of something agree, differ, or cannot be told.
 #[derive(Debug, Clone)]
-pub struct Tally {
+pub struct AgreementTally {
     /// The chapter it is of.
     pub id: String,
     /// Its name.
@@ -95,7 +95,7 @@ pub struct Figure {
 pub struct Sheet {
     /// Where links to it lead, and the name of its files.
     pub id: String,
-    /// It.
+    /// The table itself.
     pub table: Table,
     /// Where links to the rows lead.
     pub anchors: Vec<String>,

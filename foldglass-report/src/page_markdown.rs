@@ -1,6 +1,6 @@
 //! Renders a report as Markdown, its figures as files beside it.
 
-use crate::page::{Block, Chapter, Fact, Figure, Page, Tally};
+use crate::page::{AgreementTally, Block, Chapter, Fact, Figure, Page};
 use crate::table::{Cell, Column, Format, Table};
 
 /// The page.
@@ -66,7 +66,7 @@ fn table(table: &Table) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-fn tallied(tallies: &[Tally]) -> Table {
+fn tallied(tallies: &[AgreementTally]) -> Table {
     let columns = [
         Column::words("item"),
         Column::numbers("agree"),
@@ -74,7 +74,7 @@ fn tallied(tallies: &[Tally]) -> Table {
         Column::numbers("cannot tell"),
         Column::words("says"),
     ];
-    let row = |tally: &Tally| {
+    let row = |tally: &AgreementTally| {
         let [agree, differ, cannot_tell] = tally.counts.map(Cell::from);
         let says = tally.says.replace(['*', '`'], "");
         [

@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::nearest::nearest;
 pub use picture::Curve;
-use picture::Picture;
+use picture::PlotPicture;
 
 /// A quantity of records, drawn against a parameter.
-pub struct Drawn {
+pub struct QuantityPlot {
     /// As SVG.
     pub svg: String,
     /// Its width and height.
@@ -32,7 +32,7 @@ pub fn draw(
     of: Option<&str>,
     against: Option<&str>,
     classes: &[String],
-) -> Result<Drawn, Error> {
+) -> Result<QuantityPlot, Error> {
     let points = summarize(&found.records, &Registry::default(), of);
     if points.is_empty() {
         return Err(unknown_result(&found.records, of));
@@ -42,9 +42,9 @@ pub fn draw(
     let curves = curves(&points, &against);
     let quantity = common_quantity(&points);
     let name = &found.manifest.study.name;
-    let picture = Picture::new(name, &quantity, &against, &curves).map_err(Error::Usage)?;
+    let picture = PlotPicture::new(name, &quantity, &against, &curves).map_err(Error::Usage)?;
     let (svg, places) = (picture.draw(), picture.places());
-    Ok(Drawn {
+    Ok(QuantityPlot {
         svg,
         size: picture.size(),
         places,

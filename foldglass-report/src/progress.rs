@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use foldglass::support::watch::{Observer, Progress, Stop};
-use foldglass_study::estimate::Estimate;
+use foldglass_study::estimate::TimeEstimate;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 pub use crate::words::{about, span};
@@ -170,7 +170,7 @@ struct State {
 struct Parts {
     /// How many there are; 0 for work without parts.
     count: usize,
-    work: Estimate,
+    work: TimeEstimate,
     /// The one that is being done, and its name.
     now: usize,
     name: String,
@@ -185,7 +185,7 @@ impl Parts {
     fn new(count: usize, weights: &[f64]) -> Parts {
         Parts {
             count,
-            work: Estimate::new(weights.iter().map(|&weight| (1.0, weight))),
+            work: TimeEstimate::new(weights.iter().map(|&weight| (1.0, weight))),
             now: 0,
             name: String::new(),
             heard: None,

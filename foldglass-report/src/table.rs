@@ -14,7 +14,7 @@ use crate::screen::Screen;
 
 pub use cell::{Cell, Digits, short_fraction};
 pub use format::Format;
-pub use text::Lines;
+pub use text::StreamedTable;
 
 /// Which way the entries of a column are pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

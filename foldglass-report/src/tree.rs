@@ -2,14 +2,14 @@
 
 mod drawing;
 
+use foldglass::Class;
 use foldglass::Context;
 use foldglass::landscape::tree::{Nodes, Tree, TreeError};
-use foldglass::{Allowance, Class, Observer};
 use foldglass_study::ClassWords;
 
 use crate::error::Error;
 
-pub use drawing::{Drawing, Sketch, Spot};
+pub use drawing::{Drawing, LeafSpot, TreeSketch};
 
 /// The class in words.
 pub fn title(words: &ClassWords) -> String {
@@ -24,6 +24,12 @@ pub fn title(words: &ClassWords) -> String {
     if words.memory > 1 {
         title += &format!(", {} tokens remembered", words.memory);
     }
+    if let Some(weights) = &words.length_weights {
+        title += &format!(", length weights {weights}");
+    }
+    if !words.reward.is_final() {
+        title += &format!(", reward {}", words.reward);
+    }
     title + if words.tied { ", tied" } else { "" }
 }
 
@@ -32,13 +38,8 @@ pub fn flood(
     class: &Class,
     words: &ClassWords,
     max_leaves: usize,
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<(Tree, Sketch), Error> {
-    let context = Context::default()
-        .with_threads(1)
-        .with_memory(allowance)
-        .with_observer(observer);
+    context: Context<'_>,
+) -> Result<(Tree, TreeSketch), Error> {
     let tree = Tree::new(class, Nodes::Codes, context).map_err(refuse)?;
     let drawing = Drawing {
         tree: &tree,

@@ -10,7 +10,7 @@ mod store;
 
 pub use execute::{BARRIER_CAP, CensusOptions, CensusPlan, Counted, count};
 pub use forecast::{CensusForecast, forecast};
-pub use found::{Found, TrapKind, Traps};
+pub use found::{CensusFindings, TrapKind, Traps};
 pub use store::{CensusManifest, collect};
 
 use foldglass::landscape::census::{Count, Trap};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{read_hashed, remove_unfinished, replace_hashed};
 use crate::hash::digest;
-use crate::manifest::Key;
+use crate::manifest::RunKey;
 use crate::plan::{Plan, Unit};
 
 /// The directory of saved units, for one process.
@@ -30,7 +30,7 @@ struct Content {
 }
 
 /// What is found of a unit.
-pub enum Found {
+pub enum StoredUnit {
     /// Nothing.
     Nothing,
     /// The state of runs with these numbers, all of the unit's among them.
@@ -82,17 +82,17 @@ impl Checkpoints {
     }
 
     /// Finds a unit.
-    pub fn find(&self, plan: &Plan, unit: &Unit) -> Found {
+    pub fn find(&self, plan: &Plan, unit: &Unit) -> StoredUnit {
         let path = self.path(plan, unit);
         let Ok(bytes) = read_hashed(&path) else {
-            return Found::Nothing;
+            return StoredUnit::Nothing;
         };
         let content = bytes.map(|bytes| postcard::from_bytes::<Content>(&bytes));
         match content {
             Some(Ok(content)) if content.fits(plan, unit) => {
-                Found::State(content.numbers, content.state)
+                StoredUnit::State(content.numbers, content.state)
             }
-            _ => Found::Useless(path),
+            _ => StoredUnit::Useless(path),
         }
     }
 
@@ -108,9 +108,9 @@ impl Checkpoints {
 }
 
 /// The first run of the group that a unit lies in, whatever part of it is left.
-fn group(plan: &Plan, unit: &Unit) -> Key {
+fn group(plan: &Plan, unit: &Unit) -> RunKey {
     let together = plan.of(unit).1.recipe.together();
-    Key {
+    RunKey {
         series: unit.series,
         point: unit.point,
         run: unit.numbers.start / together * together,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::disk::{Whole, replace};
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::files::{Input, plain};
 
 /// The claims of a file.
@@ -35,13 +35,13 @@ const EXPECTED: &str = "a claim file ({\"format\":\"foldglass-path/1\",..} or \
                         {\"format\":\"foldglass-verdict/1\",..})";
 
 /// Reads the claims of a file; whether they are true is not checked here.
-pub fn read(file: &Input, allowance: Allowance) -> Result<Claims, Error> {
+pub fn read(file: &Input, allowance: Allowance) -> Result<Claims, StudyError> {
     let refuse = |problem| match problem {
-        ClaimError::Class(SpecError::TooLarge(source)) => Error::PartTooLarge {
+        ClaimError::Class(SpecError::TooLarge(source)) => StudyError::PartTooLarge {
             place: file.name.clone(),
             source,
         },
-        problem => Error::Claim {
+        problem => StudyError::Claim {
             path: file.name.clone(),
             source: Box::new(problem),
         },
@@ -71,10 +71,11 @@ pub fn read(file: &Input, allowance: Allowance) -> Result<Claims, Error> {
 pub const LABEL: &str = "out";
 
 /// Writes a value to a file as JSON, whole or not at all.
-pub fn write(path: &Path, content: &impl Serialize) -> Result<(), Error> {
-    let mut text = serde_json::to_vec(content).map_err(|error| Error::write(path, error.into()))?;
+pub fn write(path: &Path, content: &impl Serialize) -> Result<(), StudyError> {
+    let mut text =
+        serde_json::to_vec(content).map_err(|error| StudyError::write(path, error.into()))?;
     text.push(b'\n');
-    replace(path, LABEL, &text).map_err(|source| Error::write(path, source))
+    replace(path, LABEL, &text).map_err(|source| StudyError::write(path, source))
 }
 
 /// A file of verdicts, written as they come; it takes its name when it is finished.
@@ -86,8 +87,8 @@ pub struct VerdictWriter {
 
 impl VerdictWriter {
     /// Begins a file for verdicts on codes of a class.
-    pub fn create(path: &Path, class: &ClassSpec) -> Result<VerdictWriter, Error> {
-        let file = Whole::create(path, LABEL).map_err(|source| Error::write(path, source))?;
+    pub fn create(path: &Path, class: &ClassSpec) -> Result<VerdictWriter, StudyError> {
+        let file = Whole::create(path, LABEL).map_err(|source| StudyError::write(path, source))?;
         let mut writer = VerdictWriter {
             path: path.to_owned(),
             file,
@@ -100,7 +101,7 @@ impl VerdictWriter {
     }
 
     /// Writes a verdict.
-    pub fn write(&mut self, verdict: &Verdict) -> Result<(), Error> {
+    pub fn write(&mut self, verdict: &Verdict) -> Result<(), StudyError> {
         let mut text = if self.count == 0 { "\n" } else { ",\n" }
             .as_bytes()
             .to_vec();
@@ -110,18 +111,18 @@ impl VerdictWriter {
     }
 
     /// Closes the file and gives it its name.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), StudyError> {
         self.put(b"\n]}\n")?;
         let path = self.path;
         self.file
             .finish()
-            .map_err(|source| Error::write(&path, source))
+            .map_err(|source| StudyError::write(&path, source))
     }
 
-    fn put(&mut self, text: &[u8]) -> Result<(), Error> {
+    fn put(&mut self, text: &[u8]) -> Result<(), StudyError> {
         let path = &self.path;
         self.file
             .write_all(text)
-            .map_err(|source| Error::write(path, source))
+            .map_err(|source| StudyError::write(path, source))
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use foldglass::landscape::census::CensusError;
 use foldglass::model::class::{ClassSpec, SpecError};
+use foldglass::model::operation::OperationError;
 use foldglass::model::policy::TableError;
-use foldglass::model::quasigroup::SquareError;
 use foldglass::proof::check::CheckError;
 use foldglass::proof::claim::ClaimError;
 use foldglass::reward::count::CountError;
@@ -15,17 +15,17 @@ use thiserror::Error;
 
 /// Why something is refused or fails.
 #[derive(Debug, Error)]
-pub enum Error {
+pub enum StudyError {
     /// No such task.
     #[error("task {name}: {source}{file}", file = match .source {
-        SquareError::UnknownName { .. } => "; or a table in a file: file:PATH, PATH.json",
+        OperationError::UnknownName { .. } => "; or a table in a file: file:PATH, PATH.json",
         _ => "",
     })]
     Square {
         /// The name or the file.
         name: String,
         /// What is wrong with it.
-        source: SquareError,
+        source: OperationError,
     },
     /// No law of the inputs.
     #[error("inputs {given}: {problem}")]
@@ -154,52 +154,52 @@ pub enum Error {
     Failed(String),
 }
 
-impl From<CensusError> for Error {
-    fn from(error: CensusError) -> Error {
+impl From<CensusError> for StudyError {
+    fn from(error: CensusError) -> StudyError {
         match error {
-            CensusError::TooLarge(error) => Error::TooLarge(error),
-            other => Error::Census(other),
+            CensusError::TooLarge(error) => StudyError::TooLarge(error),
+            other => StudyError::Census(other),
         }
     }
 }
 
-impl From<CountError> for Error {
-    fn from(error: CountError) -> Error {
+impl From<CountError> for StudyError {
+    fn from(error: CountError) -> StudyError {
         match error {
-            CountError::TooLarge(error) => Error::TooLarge(error),
-            other => Error::Count(other),
+            CountError::TooLarge(error) => StudyError::TooLarge(error),
+            other => StudyError::Count(other),
         }
     }
 }
 
-impl Error {
+impl StudyError {
     /// Of a file that cannot be read.
-    pub fn read(path: &Path, source: io::Error) -> Error {
-        Error::Read {
+    pub fn read(path: &Path, source: io::Error) -> StudyError {
+        StudyError::Read {
             path: path.display().to_string(),
             source,
         }
     }
 
     /// Of a file that cannot be written.
-    pub fn write(path: &Path, source: io::Error) -> Error {
-        Error::Write {
+    pub fn write(path: &Path, source: io::Error) -> StudyError {
+        StudyError::Write {
             path: path.display().to_string(),
             source,
         }
     }
 
     /// Of a file that keeps results.
-    pub fn keep(path: &Path, source: io::Error) -> Error {
-        Error::Keep {
+    pub fn keep(path: &Path, source: io::Error) -> StudyError {
+        StudyError::Keep {
             path: path.display().to_string(),
             source,
         }
     }
 
     /// Of a directory or a file of a study.
-    pub fn study(place: impl Into<PathBuf>, problem: String) -> Error {
-        Error::Study {
+    pub fn study(place: impl Into<PathBuf>, problem: String) -> StudyError {
+        StudyError::Study {
             place: place.into().display().to_string(),
             problem,
         }

@@ -6,7 +6,7 @@
 
 /// Groups of pieces of work, and the time that the finished pieces took.
 #[derive(Debug, Clone)]
-pub struct Estimate {
+pub struct TimeEstimate {
     groups: Vec<Group>,
     /// Whether later pieces of a group may take less time than earlier ones.
     falling: bool,
@@ -75,25 +75,25 @@ impl Group {
     }
 }
 
-impl Estimate {
+impl TimeEstimate {
     /// Groups of so many pieces, each of this relative cost; the pieces of a group all take about the same time.
-    pub fn new(groups: impl IntoIterator<Item = (f64, f64)>) -> Estimate {
+    pub fn new(groups: impl IntoIterator<Item = (f64, f64)>) -> TimeEstimate {
         let group = |(left, weight)| Group {
             left,
             weight,
             ..Group::default()
         };
-        Estimate {
+        TimeEstimate {
             groups: groups.into_iter().map(group).collect(),
             falling: false,
         }
     }
 
     /// Pieces that share what they compute: the time of the n-th of a group may fall as a power of n.
-    pub fn falling(groups: impl IntoIterator<Item = (f64, f64)>) -> Estimate {
-        Estimate {
+    pub fn falling(groups: impl IntoIterator<Item = (f64, f64)>) -> TimeEstimate {
+        TimeEstimate {
             falling: true,
-            ..Estimate::new(groups)
+            ..TimeEstimate::new(groups)
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_group_that_has_not_begun_is_judged_by_its_weight() {
-        let mut work = Estimate::new([(100.0, 2.0), (10.0, 6.0)]);
+        let mut work = TimeEstimate::new([(100.0, 2.0), (10.0, 6.0)]);
         assert_eq!(work.left(), None);
         work.note(0, 50.0, 25.0);
         assert_eq!(work.left(), Some(50.0 * 0.5 + 10.0 * 1.5));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn pieces_that_need_not_be_done_take_no_time_and_change_no_pace() {
-        let mut work = Estimate::new([(1.0, 10.0), (1.0, 5.0)]);
+        let mut work = TimeEstimate::new([(1.0, 10.0), (1.0, 5.0)]);
         work.skip(0, 0.5);
         work.note(0, 0.25, 1.0);
         assert_eq!(work.left(), Some(1.0 + 2.0));
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn times_that_fall_go_on_falling_and_others_stay() {
         let noted = |times: &[f64]| {
-            let mut work = Estimate::falling([(256.0, 1.0)]);
+            let mut work = TimeEstimate::falling([(256.0, 1.0)]);
             times.iter().for_each(|&seconds| work.note(0, 1.0, seconds));
             work
         };

@@ -13,12 +13,12 @@ use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Allowance, Context};
 use serde::Serialize;
 
-use crate::checkpoint::{Checkpoints, Found};
+use crate::checkpoint::{Checkpoints, StoredUnit};
 use crate::disk::remove_unfinished;
 use crate::drive::{End, Job, drive};
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::journal::{self, Journal};
-use crate::manifest::Key;
+use crate::manifest::RunKey;
 use crate::method::{self, Registry};
 use crate::pace::{Pace, weight};
 use crate::parallel::while_asking;
@@ -77,7 +77,11 @@ pub struct Executed {
 }
 
 /// The runs of a study that its directory has records of.
-pub fn done(plan: &Plan, out: &Path, observer: &dyn Observer) -> Result<HashSet<Key>, Error> {
+pub fn done(
+    plan: &Plan,
+    out: &Path,
+    observer: &dyn Observer,
+) -> Result<HashSet<RunKey>, StudyError> {
     let mut done = HashSet::new();
     let mut damaged = 0;
     if out.is_dir() {
@@ -114,11 +118,11 @@ impl Work {
     /// The work of a shard; none when it was stopped. Its list enters the memory that is allowed.
     pub fn of(
         plan: &Plan,
-        shard: Shard,
-        done: &HashSet<Key>,
-        allowance: Allowance,
+        done: &HashSet<RunKey>,
+        options: &Options,
         observer: &dyn Observer,
-    ) -> Result<Option<Work>, Error> {
+    ) -> Result<Option<Work>, StudyError> {
+        let (shard, allowance) = (options.shard, options.allowance);
         let count = plan.unit_count().div_ceil(shard.of as u128);
         let bytes = count.checked_mul(2 * size_of::<Unit>() as u128);
         allowance.check(&format!("a list of {count} units of runs"), bytes)?;
@@ -169,13 +173,13 @@ pub fn execute(
     registry: &Registry,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<Executed, Error> {
+) -> Result<Executed, StudyError> {
     let plan = Plan::new(study, registry, &options.base, options.allowance)?;
     let out = &options.out;
     // Before anything is written: a directory of another study stays as it is.
     let done = done(&plan, out, observer)?;
     let records = out.join(options.shard.file("records"));
-    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    let work = Work::of(&plan, &done, options, observer)?;
     let Some(work) = work else {
         return Ok(Executed {
             records,
@@ -214,9 +218,9 @@ pub(crate) fn open(
     plan: &Plan,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<(Journal, Checkpoints), Error> {
+) -> Result<(Journal, Checkpoints), StudyError> {
     let (out, label) = (&options.out, options.shard.label());
-    fs::create_dir_all(out).map_err(|source| Error::keep(out, source))?;
+    fs::create_dir_all(out).map_err(|source| StudyError::keep(out, source))?;
     let records = out.join(options.shard.file("records"));
     let (journal, dropped) = Journal::open(&records, observer)?;
     if dropped > 0 {
@@ -230,7 +234,7 @@ pub(crate) fn open(
     checkpoints.tidy();
     plan.manifest
         .write(out, &label)
-        .map_err(|source| Error::keep(out, source))?;
+        .map_err(|source| StudyError::keep(out, source))?;
     Ok((journal, checkpoints))
 }
 
@@ -241,13 +245,13 @@ pub fn execute_in_memory(
     registry: &Registry,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<(Vec<Record>, End), Error> {
+) -> Result<(Vec<Record>, End), StudyError> {
     let plan = Plan::new(study, registry, &options.base, options.allowance)?;
     let done = HashSet::new();
     let held = held_bytes(&plan);
     let what = format!("holding the results of {} runs", plan.index.runs());
     options.allowance.check(&what, held)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    let work = Work::of(&plan, &done, options, observer)?;
     let Some(work) = work else {
         return Ok((Vec::new(), End::Stopped));
     };
@@ -271,7 +275,7 @@ impl Work {
         plan: &Plan,
         options: &Options,
         observer: &dyn Observer,
-    ) -> Result<(Vec<Record>, End), Error> {
+    ) -> Result<(Vec<Record>, End), StudyError> {
         let kept = InMemory {
             plan,
             records: Mutex::new(Vec::new()),
@@ -314,15 +318,15 @@ trait Keep: Sync {
     fn find(&self, unit: &Unit, observer: &dyn Observer) -> Option<(Unit, Vec<u8>)>;
 
     /// Saves a unit in progress.
-    fn save(&self, unit: &Unit, state: Vec<u8>) -> Result<(), Error>;
+    fn save(&self, unit: &Unit, state: Vec<u8>) -> Result<(), StudyError>;
 
     /// Records what a unit came to; says how many runs are new.
-    fn record(&self, unit: &Unit, outcomes: Vec<method::Outcome>) -> Result<u64, Error>;
+    fn record(&self, unit: &Unit, outcomes: Vec<method::RunOutcome>) -> Result<u64, StudyError>;
 }
 
 struct OnDisk<'a> {
     plan: &'a Plan,
-    done: &'a HashSet<Key>,
+    done: &'a HashSet<RunKey>,
     checkpoints: &'a Checkpoints,
     directory: &'a Path,
     journal: Mutex<Journal>,
@@ -332,15 +336,15 @@ struct OnDisk<'a> {
 impl Keep for OnDisk<'_> {
     fn find(&self, unit: &Unit, observer: &dyn Observer) -> Option<(Unit, Vec<u8>)> {
         match self.checkpoints.find(self.plan, unit) {
-            Found::Nothing => None,
-            Found::State(numbers, state) => {
+            StoredUnit::Nothing => None,
+            StoredUnit::State(numbers, state) => {
                 let whole = Unit {
                     numbers,
                     ..unit.clone()
                 };
                 Some((whole, state))
             }
-            Found::Useless(path) => {
+            StoredUnit::Useless(path) => {
                 let path = path.display();
                 observer.notice(&format!(
                     "{path} is damaged or of another study: its runs begin anew"
@@ -350,12 +354,12 @@ impl Keep for OnDisk<'_> {
         }
     }
 
-    fn save(&self, unit: &Unit, state: Vec<u8>) -> Result<(), Error> {
+    fn save(&self, unit: &Unit, state: Vec<u8>) -> Result<(), StudyError> {
         let saved = self.checkpoints.save(self.plan, unit, state);
-        saved.map_err(|source| Error::keep(&self.directory.join("checkpoints"), source))
+        saved.map_err(|source| StudyError::keep(&self.directory.join("checkpoints"), source))
     }
 
-    fn record(&self, unit: &Unit, outcomes: Vec<method::Outcome>) -> Result<u64, Error> {
+    fn record(&self, unit: &Unit, outcomes: Vec<method::RunOutcome>) -> Result<u64, StudyError> {
         let records = self.plan.records(unit, outcomes);
         let new: Vec<&Record> = unit
             .keys()
@@ -375,7 +379,7 @@ impl Keep for OnDisk<'_> {
 
 struct InMemory<'a> {
     plan: &'a Plan,
-    records: Mutex<Vec<(Key, Record)>>,
+    records: Mutex<Vec<(RunKey, Record)>>,
 }
 
 impl Keep for InMemory<'_> {
@@ -383,11 +387,11 @@ impl Keep for InMemory<'_> {
         None
     }
 
-    fn save(&self, _: &Unit, _: Vec<u8>) -> Result<(), Error> {
+    fn save(&self, _: &Unit, _: Vec<u8>) -> Result<(), StudyError> {
         Ok(())
     }
 
-    fn record(&self, unit: &Unit, outcomes: Vec<method::Outcome>) -> Result<u64, Error> {
+    fn record(&self, unit: &Unit, outcomes: Vec<method::RunOutcome>) -> Result<u64, StudyError> {
         let records = unit.keys().zip(self.plan.records(unit, outcomes));
         let mut kept = self.records.lock().expect("no panic while it is held");
         let before = kept.len();
@@ -427,7 +431,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Does the units on all threads, the longest first, so that none is left alone at the end.
-    fn run(&self, mut units: Vec<Unit>, options: &Options) -> Result<End, Error> {
+    fn run(&self, mut units: Vec<Unit>, options: &Options) -> Result<End, StudyError> {
         // Once a point: there may be millions of units.
         let costs: Vec<Vec<f64>> = (0..self.plan.series.len())
             .map(|series| {
@@ -446,7 +450,7 @@ impl<'a> Execution<'a> {
             ));
         }
         let next = AtomicUsize::new(0);
-        let worker = || -> Result<End, Error> {
+        let worker = || -> Result<End, StudyError> {
             while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if self.is_stopped() || self.unit(unit)? == End::Stopped {
                     return Ok(End::Stopped);
@@ -458,7 +462,7 @@ impl<'a> Execution<'a> {
         // Threads that have no unit of their own help where a class is wide.
         let each = options.threads / self.threads;
         let sharing = || Context::default().with_threads(each).install(failing);
-        let work = || -> Vec<Result<End, Error>> {
+        let work = || -> Vec<Result<End, StudyError>> {
             std::thread::scope(|scope| {
                 let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(sharing)).collect();
                 let join =
@@ -467,7 +471,7 @@ impl<'a> Execution<'a> {
             })
         };
         let ends = while_asking(&self.stopped, || self.pace.ask(), work);
-        let ends: Vec<End> = ends.into_iter().collect::<Result<_, Error>>()?;
+        let ends: Vec<End> = ends.into_iter().collect::<Result<_, StudyError>>()?;
         let stopped = ends.contains(&End::Stopped);
         Ok(if stopped { End::Stopped } else { End::Finished })
     }
@@ -488,7 +492,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Does a unit to its end, or saves it when it is stopped.
-    fn unit(&self, left: &Unit) -> Result<End, Error> {
+    fn unit(&self, left: &Unit) -> Result<End, StudyError> {
         let (unit, mut job) = self.begin(left)?;
         let stopped = Arc::clone(&self.stopped);
         job.heed(Arc::new(move || stopped.load(Ordering::Relaxed)));
@@ -518,7 +522,7 @@ impl<'a> Execution<'a> {
     }
 
     /// Begins a unit, or takes it up where it was saved.
-    fn begin(&self, left: &Unit) -> Result<(Unit, Box<dyn method::Unit>), Error> {
+    fn begin(&self, left: &Unit) -> Result<(Unit, Box<dyn method::RunningUnit>), StudyError> {
         let point = self.plan.of(left).1;
         let allowance = self.options.allowance;
         if let Some((unit, state)) = self.kept.find(left, self.observer) {
@@ -540,11 +544,11 @@ impl<'a> Execution<'a> {
 struct Running<'a> {
     execution: &'a Execution<'a>,
     unit: &'a Unit,
-    job: Box<dyn method::Unit>,
+    job: Box<dyn method::RunningUnit>,
 }
 
 impl Job for Running<'_> {
-    type Error = Error;
+    type Error = StudyError;
 
     fn done(&self) -> u64 {
         self.job.done()
@@ -558,7 +562,7 @@ impl Job for Running<'_> {
         self.execution.is_stopped()
     }
 
-    fn advance(&mut self, steps: u64) -> Result<(), Error> {
+    fn advance(&mut self, steps: u64) -> Result<(), StudyError> {
         let advanced = self.job.advance(steps);
         advanced.map_err(|problem| self.execution.plan.problem(self.unit, problem))
     }
@@ -568,7 +572,7 @@ impl Job for Running<'_> {
         execution.heed(execution.pace.note(self.unit.series, steps, time));
     }
 
-    fn keep(&mut self) -> Result<(), Error> {
+    fn keep(&mut self) -> Result<(), StudyError> {
         let state = self.job.save();
         let state = state.map_err(|problem| self.execution.plan.problem(self.unit, problem))?;
         self.execution.kept.save(self.unit, state)

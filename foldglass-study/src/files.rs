@@ -10,7 +10,7 @@ use foldglass::support::memory::Bytes;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::StudyError;
 use unique::Unique;
 
 /// The largest file that is read.
@@ -29,34 +29,34 @@ pub struct Input {
 
 impl Input {
     /// Reads the file at `path`, or stdin where it is `-`.
-    pub fn read(path: &Path) -> Result<Input, Error> {
+    pub fn read(path: &Path) -> Result<Input, StudyError> {
         if path == Path::new("-") {
             return Input::from("stdin".to_owned(), std::io::stdin().lock(), LARGEST_STREAM);
         }
-        let failed = |source| Error::read(path, source);
+        let failed = |source| StudyError::read(path, source);
         let file = std::fs::File::open(path).map_err(failed)?;
         let regular = file.metadata().map_err(failed)?.is_file();
         let most = if regular { LARGEST } else { LARGEST_STREAM };
         Input::from(path.display().to_string(), file, most)
     }
 
-    fn from(name: String, from: impl Read, most: u64) -> Result<Input, Error> {
+    fn from(name: String, from: impl Read, most: u64) -> Result<Input, StudyError> {
         let mut content = Vec::new();
         let read = from.take(most + 1).read_to_end(&mut content);
         match read {
-            Ok(_) if content.len() as u64 > most => Err(Error::Content {
+            Ok(_) if content.len() as u64 > most => Err(StudyError::Content {
                 path: name,
                 expected: "a file that can be read",
                 problem: format!("it is larger than {}, or endless", Bytes::of(most.into())),
             }),
             Ok(_) => Ok(Input { name, content }),
-            Err(source) => Err(Error::Read { path: name, source }),
+            Err(source) => Err(StudyError::Read { path: name, source }),
         }
     }
 
     /// Reads the file at `path`, which may have up to `most` bytes.
-    pub fn read_up_to(path: &Path, most: u64) -> Result<Input, Error> {
-        let file = std::fs::File::open(path).map_err(|source| Error::read(path, source))?;
+    pub fn read_up_to(path: &Path, most: u64) -> Result<Input, StudyError> {
+        let file = std::fs::File::open(path).map_err(|source| StudyError::read(path, source))?;
         Input::from(path.display().to_string(), file, most)
     }
 
@@ -69,8 +69,8 @@ impl Input {
     }
 
     /// Its content as text.
-    pub fn text(&self) -> Result<&str, Error> {
-        std::str::from_utf8(&self.content).map_err(|error| Error::Read {
+    pub fn text(&self) -> Result<&str, StudyError> {
+        std::str::from_utf8(&self.content).map_err(|error| StudyError::Read {
             path: self.name.clone(),
             source: io::Error::new(io::ErrorKind::InvalidData, error),
         })
@@ -82,14 +82,14 @@ impl Input {
     }
 
     /// Reads the JSON in it; `expected` says what it should be, with its form.
-    pub fn json<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
+    pub fn json<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, StudyError> {
         serde_json::from_slice(&self.content)
             .map_err(|problem| self.is_not(expected, plain(&problem)))
     }
 
     /// Reads the JSON values in it, one after the other, such as JSON Lines. A key that stands twice
     /// in one object is refused.
-    pub fn values(&self, expected: &'static str) -> Result<Vec<Value>, Error> {
+    pub fn values(&self, expected: &'static str) -> Result<Vec<Value>, StudyError> {
         let values = serde_json::Deserializer::from_slice(&self.content).into_iter();
         values
             .map(|value| value.map(|Unique(value)| value))
@@ -99,7 +99,7 @@ impl Input {
 
     /// Reads the JSON object in it. What derives `Deserialize` would take the list of its fields
     /// as well.
-    pub fn object<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, Error> {
+    pub fn object<T: DeserializeOwned>(&self, expected: &'static str) -> Result<T, StudyError> {
         if self.is_list() {
             self.json::<HashMap<String, IgnoredAny>>(expected)?;
         }
@@ -107,8 +107,8 @@ impl Input {
     }
 
     /// The error that says what is wrong with the content.
-    pub fn is_not(&self, expected: &'static str, problem: String) -> Error {
-        Error::Content {
+    pub fn is_not(&self, expected: &'static str, problem: String) -> StudyError {
+        StudyError::Content {
             path: self.name.clone(),
             expected,
             problem,

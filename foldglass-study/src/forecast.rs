@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use foldglass::support::watch::{Observer, Tally};
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::estimate::Estimate;
+use crate::error::StudyError;
+use crate::estimate::TimeEstimate;
 use crate::execute::{Options, Work, done, threads};
 use crate::method::Registry;
 use crate::parallel::while_asking;
@@ -64,17 +64,17 @@ pub fn forecast(
     registry: &Registry,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<Option<Forecast>, Error> {
+) -> Result<Option<Forecast>, StudyError> {
     let plan = Plan::new(study, registry, &options.base, options.allowance)?;
     let done = done(&plan, &options.out, observer)?;
-    let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+    let work = Work::of(&plan, &done, options, observer)?;
     let Some(work) = work else {
         return Ok(None);
     };
     let tally = Tally::new(observer, "dynamics tried out", None);
     let mut units = vec![0; plan.series.len()];
     work.units.iter().for_each(|unit| units[unit.series] += 1);
-    let mut estimate = Estimate::new(units.iter().map(|&units| (f64::from(units), 1.0)));
+    let mut estimate = TimeEstimate::new(units.iter().map(|&units| (f64::from(units), 1.0)));
     let mut list = Vec::new();
     let mut longest: f64 = 0.0;
     for (number, series) in plan.series.iter().enumerate() {
@@ -128,7 +128,7 @@ fn trial(
     unit: &Unit,
     options: &Options,
     ask: impl Fn() -> ControlFlow<()> + Sync,
-) -> Result<Option<(f64, f64)>, Error> {
+) -> Result<Option<(f64, f64)>, StudyError> {
     let point = plan.of(unit).1;
     let refuse = |problem: String| plan.problem(unit, problem);
     let begun = point.recipe.begin(plan.streams(unit), options.allowance);

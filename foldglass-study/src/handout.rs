@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Checkpoints;
 use crate::drive::End;
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::execute::{Options, Work, done, open};
 use crate::journal::Journal;
-use crate::manifest::Key;
+use crate::manifest::RunKey;
 use crate::method::Registry;
 use crate::plan::{Plan, Unit};
 use crate::record::{Record, seal, unseal};
@@ -46,7 +46,7 @@ impl Ticket {
 /// A study whose units are done elsewhere. While it lives the directory is locked.
 pub struct Handout {
     plan: Plan,
-    done: HashSet<Key>,
+    done: HashSet<RunKey>,
     tickets: Vec<Ticket>,
     journal: Journal,
     checkpoints: Checkpoints,
@@ -59,10 +59,10 @@ impl Handout {
         registry: &Registry,
         options: &Options,
         observer: &dyn Observer,
-    ) -> Result<Handout, Error> {
+    ) -> Result<Handout, StudyError> {
         let plan = Plan::new(study, registry, &options.base, options.allowance)?;
         let done = done(&plan, &options.out, observer)?;
-        let work = Work::of(&plan, options.shard, &done, options.allowance, observer)?;
+        let work = Work::of(&plan, &done, options, observer)?;
         let units = work.map_or(Vec::new(), |work| work.units);
         let ticket = |unit: Unit| Ticket {
             series: unit.series,
@@ -97,7 +97,7 @@ impl Handout {
 
     /// Records what came back for a ticket; says how many runs are new. Lines that are damaged or of
     /// another study are refused.
-    pub fn record(&mut self, lines: &[u8]) -> Result<u64, Error> {
+    pub fn record(&mut self, lines: &[u8]) -> Result<u64, StudyError> {
         let mut new = Vec::new();
         for line in lines
             .split(|&byte| byte == b'\n')
@@ -105,7 +105,7 @@ impl Handout {
         {
             let record: Option<Record> =
                 unseal(line).and_then(|content| serde_json::from_slice(&content).ok());
-            let refuse = |problem: String| Error::Study {
+            let refuse = |problem: String| StudyError::Study {
                 place: "a line that came back".to_owned(),
                 problem,
             };
@@ -142,7 +142,7 @@ pub fn redeem(
     ticket: Ticket,
     options: &Options,
     observer: &dyn Observer,
-) -> Result<Option<Vec<u8>>, Error> {
+) -> Result<Option<Vec<u8>>, StudyError> {
     let plan = Plan::new(study, registry, &options.base, options.allowance)?;
     let unit = ticket.unit();
     let known = plan
@@ -150,7 +150,7 @@ pub fn redeem(
         .get(unit.series)
         .is_some_and(|series| unit.point < series.points.len() && unit.numbers.end <= series.runs);
     if !known || unit.numbers.is_empty() {
-        return Err(Error::Study {
+        return Err(StudyError::Study {
             place: format!("study \"{}\"", study.name),
             problem: format!("{ticket:?} is no part of it"),
         });

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::disk::sync_directory;
-use crate::error::Error;
-use crate::manifest::{Index, Key, Manifest};
+use crate::error::StudyError;
+use crate::manifest::{Index, Manifest, RunKey};
 use crate::record::{Record, seal, unseal};
 
 /// A file of lines that this process alone writes.
@@ -38,7 +38,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// Locks a file for this process alone. A process that was killed a moment ago may still hold it, so
 /// this waits, up to [`LONGEST_WAIT`] or until it is stopped.
-fn lock(file: &File, path: &Path, observer: &dyn Observer) -> Result<(), Error> {
+fn lock(file: &File, path: &Path, observer: &dyn Observer) -> Result<(), StudyError> {
     let begun = Instant::now();
     let mut told = false;
     loop {
@@ -57,7 +57,7 @@ fn lock(file: &File, path: &Path, observer: &dyn Observer) -> Result<(), Error> 
         };
         if waited >= LONGEST_WAIT || observer.hear(progress).is_break() {
             let path = path.display().to_string();
-            return Err(Error::Locked { path });
+            return Err(StudyError::Locked { path });
         }
         if waited >= PATIENCE && !told {
             told = true;
@@ -74,8 +74,8 @@ fn lock(file: &File, path: &Path, observer: &dyn Observer) -> Result<(), Error> 
 impl Journal {
     /// Opens a file for this process alone, and drops a line that was not finished; says how many
     /// bytes it dropped. It waits some seconds for another process that has it open.
-    pub fn open(path: &Path, observer: &dyn Observer) -> Result<(Journal, u64), Error> {
-        let failed = |source| Error::keep(path, source);
+    pub fn open(path: &Path, observer: &dyn Observer) -> Result<(Journal, u64), StudyError> {
+        let failed = |source| StudyError::keep(path, source);
         let new = !path.exists();
         let mut file = File::options()
             .read(true)
@@ -105,7 +105,7 @@ impl Journal {
     pub fn append<'a, T: Serialize + 'a>(
         &mut self,
         values: impl IntoIterator<Item = &'a T>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), StudyError> {
         let mut lines = Vec::new();
         for value in values {
             lines.extend(seal(value));
@@ -118,21 +118,22 @@ impl Journal {
         if let Err(source) = written {
             // What was written of them would stand in the way of the next ones.
             let _ = self.file.set_len(self.length);
-            return Err(Error::keep(&self.path, source));
+            return Err(StudyError::keep(&self.path, source));
         }
         self.length += lines.len() as u64;
         Ok(())
     }
 
     /// Keeps the lines up to the first that is not to be kept. A damaged one before it is refused.
-    pub fn cut<T: DeserializeOwned>(&mut self, keep: impl Fn(T) -> bool) -> Result<(), Error> {
-        let content = fs::read(&self.path).map_err(|source| Error::read(&self.path, source))?;
+    pub fn cut<T: DeserializeOwned>(&mut self, keep: impl Fn(T) -> bool) -> Result<(), StudyError> {
+        let content =
+            fs::read(&self.path).map_err(|source| StudyError::read(&self.path, source))?;
         let mut length = 0;
         for (number, line) in (1..).zip(whole_lines(&content).split_inclusive(|&b| b == b'\n')) {
             let value = unseal(line.strip_suffix(b"\n").unwrap_or(line))
                 .and_then(|content| serde_json::from_slice(&content).ok());
             let Some(value) = value else {
-                return Err(Error::Content {
+                return Err(StudyError::Content {
                     path: format!("{} line {number}", self.path.display()),
                     expected: "a record as it was written",
                     problem: "its hash does not fit; begin again in another directory".to_owned(),
@@ -145,7 +146,7 @@ impl Journal {
         }
         let cut = self.file.set_len(length);
         cut.and_then(|()| self.file.sync_all())
-            .map_err(|source| Error::keep(&self.path, source))?;
+            .map_err(|source| StudyError::keep(&self.path, source))?;
         self.length = length;
         Ok(())
     }
@@ -158,8 +159,8 @@ fn whole_lines(content: &[u8]) -> &[u8] {
 }
 
 /// The files of a directory whose names begin and end so, in their order.
-pub fn files(directory: &Path, begin: &str) -> Result<Vec<PathBuf>, Error> {
-    let failed = |source| Error::read(directory, source);
+pub fn files(directory: &Path, begin: &str) -> Result<Vec<PathBuf>, StudyError> {
+    let failed = |source| StudyError::read(directory, source);
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
@@ -175,9 +176,9 @@ pub fn files(directory: &Path, begin: &str) -> Result<Vec<PathBuf>, Error> {
 /// Hands every whole line of a file to `take`, with its number from 1; says how many were damaged.
 pub fn read<T: DeserializeOwned>(
     path: &Path,
-    mut take: impl FnMut(usize, T) -> Result<(), Error>,
-) -> Result<usize, Error> {
-    let content = fs::read(path).map_err(|source| Error::read(path, source))?;
+    mut take: impl FnMut(usize, T) -> Result<(), StudyError>,
+) -> Result<usize, StudyError> {
+    let content = fs::read(path).map_err(|source| StudyError::read(path, source))?;
     let mut damaged = 0;
     let lines = whole_lines(&content).split(|&byte| byte == b'\n');
     for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.is_empty()) {
@@ -196,12 +197,12 @@ pub fn read_records(
     path: &Path,
     manifest: &Manifest,
     index: &Index,
-    mut take: impl FnMut(Key, Record) -> Result<(), Error>,
-) -> Result<usize, Error> {
+    mut take: impl FnMut(RunKey, Record) -> Result<(), StudyError>,
+) -> Result<usize, StudyError> {
     read(path, |number, record: Record| {
         let key = manifest
             .place(index, &record)
-            .map_err(|problem| Error::Study {
+            .map_err(|problem| StudyError::Study {
                 place: format!("{} line {number}", path.display()),
                 problem,
             })?;
@@ -229,8 +230,8 @@ const NAMED: usize = 1000;
 
 /// Reads the records of a study from its directories. Equal ones count once; different ones of the
 /// same run are refused.
-pub fn gather(directories: &[PathBuf]) -> Result<Gathered, Error> {
-    let mut all: BTreeMap<Key, (Record, PathBuf)> = BTreeMap::new();
+pub fn gather(directories: &[PathBuf]) -> Result<Gathered, StudyError> {
+    let mut all: BTreeMap<RunKey, (Record, PathBuf)> = BTreeMap::new();
     let mut damaged = 0;
     let manifest = same_manifest(directories)?;
     let index = Index::new(&manifest.study);
@@ -243,7 +244,7 @@ pub fn gather(directories: &[PathBuf]) -> Result<Gathered, Error> {
                 if *first == record {
                     return Ok(());
                 }
-                Err(Error::Failed(format!(
+                Err(StudyError::Failed(format!(
                     "two records of {} differ, one in {} and one in {}: keep one",
                     record.id,
                     place.display(),
@@ -262,13 +263,13 @@ pub fn gather(directories: &[PathBuf]) -> Result<Gathered, Error> {
     })
 }
 
-fn same_manifest(directories: &[PathBuf]) -> Result<Manifest, Error> {
+fn same_manifest(directories: &[PathBuf]) -> Result<Manifest, StudyError> {
     let manifest = Manifest::read(&directories[0])?;
     for directory in &directories[1..] {
         if Manifest::read(directory)? != manifest {
             let first = directories[0].display();
             let problem = format!("it holds another study than {first}, or another state of it");
-            return Err(Error::study(directory, problem));
+            return Err(StudyError::study(directory, problem));
         }
     }
     Ok(manifest)
@@ -327,11 +328,11 @@ mod tests {
         // Stopped while it waits.
         let _held = Journal::open(&path, &Unwatched).unwrap();
         let stopped = Journal::open(&path, &waiting(2)).unwrap_err();
-        assert!(matches!(stopped, Error::Locked { .. }), "{stopped}");
+        assert!(matches!(stopped, StudyError::Locked { .. }), "{stopped}");
         // Never freed.
         let begun = Instant::now();
         let refused = Journal::open(&path, &Unwatched).unwrap_err();
-        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        assert!(matches!(refused, StudyError::Locked { .. }), "{refused}");
         assert!(begun.elapsed() >= LONGEST_WAIT);
         fs::remove_file(&path).unwrap();
     }

@@ -41,12 +41,13 @@
 //! let records = gather(&[out.clone()])?.records;
 //! assert_eq!(summarize(&records, &registry, None)[0].at_one, Some(4));
 //! # std::fs::remove_dir_all(out).unwrap();
-//! # Ok::<(), foldglass_study::Error>(())
+//! # Ok::<(), foldglass_study::StudyError>(())
 //! ```
 
 pub mod census;
 mod checkpoint;
 pub mod claims;
+pub mod dataset;
 pub mod disk;
 pub mod drive;
 mod error;
@@ -71,15 +72,17 @@ pub mod tables;
 pub mod words;
 
 pub use drive::End;
-pub use error::Error;
+pub use error::StudyError;
 pub use execute::{Executed, Options, execute, execute_in_memory};
 pub use forecast::{Forecast, SeriesForecast, forecast};
 pub use journal::{Gathered, Journal, gather, read as read_lines};
 pub use manifest::Manifest;
-pub use method::{Fields, Method, Outcome, Registry};
+pub use method::{Fields, Method, Registry, RunOutcome};
 pub use plan::Shard;
 pub use record::{Record, SCHEMA, VERSION, seal, unseal};
-pub use spec::{Axis, Dynamics, Parameters, Study, StudyClass};
+pub use spec::{Dynamics, ParameterAxis, Parameters, Study, StudyClass};
 pub use summary::{LEVEL, PointSummary, SOLVED, quantities, summarize};
-pub use table::{Form, write as write_table};
+pub use table::{
+    DataFile, Form, Items, RecordColumn, Values, data_form, write as write_table, write_successes,
+};
 pub use words::ClassWords;

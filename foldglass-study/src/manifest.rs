@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::replace;
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::record::{Record, SCHEMA, VERSION, seal, unseal};
 use crate::spec::{Parameters, Study};
 
@@ -28,7 +28,7 @@ pub struct Manifest {
 
 /// A run, in the order of the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct RunKey {
     /// The number of the pair of class and dynamics.
     pub series: usize,
     /// The number of the point.
@@ -69,18 +69,18 @@ impl Index {
     }
 
     /// The id of a run.
-    pub fn id(&self, key: Key) -> String {
+    pub fn id(&self, key: RunKey) -> String {
         let (series, points) = &self.series[key.series];
         format!("{series}/{}/{}", points[key.point], key.run)
     }
 
     /// The run of an id.
-    pub fn find(&self, id: &str) -> Option<Key> {
+    pub fn find(&self, id: &str) -> Option<RunKey> {
         let (place, run) = id.rsplit_once('/')?;
         let &(series, point) = self.places.get(place)?;
         let digits = run.bytes().all(|byte| byte.is_ascii_digit());
         let run = digits.then(|| run.parse().ok()).flatten()?;
-        (run < self.runs[series]).then_some(Key { series, point, run })
+        (run < self.runs[series]).then_some(RunKey { series, point, run })
     }
 
     /// How many runs there are.
@@ -91,11 +91,11 @@ impl Index {
     }
 
     /// All runs, in order.
-    pub fn keys(&self) -> impl Iterator<Item = Key> {
+    pub fn keys(&self) -> impl Iterator<Item = RunKey> {
         let all = self.series.iter().zip(&self.runs).enumerate();
         all.flat_map(|(series, ((_, points), &runs))| {
             (0..points.len())
-                .flat_map(move |point| (0..runs).map(move |run| Key { series, point, run }))
+                .flat_map(move |point| (0..runs).map(move |run| RunKey { series, point, run }))
         })
     }
 }
@@ -115,8 +115,8 @@ impl Manifest {
     pub const FILE: &str = "study.json";
 
     /// Reads that of a directory.
-    pub fn read(directory: &Path) -> Result<Manifest, Error> {
-        let failed = |problem: String| Error::study(directory, problem);
+    pub fn read(directory: &Path) -> Result<Manifest, StudyError> {
+        let failed = |problem: String| StudyError::study(directory, problem);
         let file = Manifest::FILE;
         let text = fs::read(directory.join(file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => failed(format!(
@@ -144,7 +144,7 @@ impl Manifest {
     }
 
     /// The run of a record, or why it is not of this study and version.
-    pub fn place(&self, index: &Index, record: &Record) -> Result<Key, String> {
+    pub fn place(&self, index: &Index, record: &Record) -> Result<RunKey, String> {
         let Record {
             schema,
             foldglass,

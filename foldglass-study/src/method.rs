@@ -13,13 +13,13 @@ use foldglass::{Allowance, Class, Code, Policy};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use setting::{Accepts, Setting, SettingError, Settings};
+pub use setting::{Accepts, MethodSettings, Setting, SettingError};
 
 /// Settings or results by their keys.
 pub type Fields = Map<String, Value>;
 
 /// What a run came to, by the names of its columns.
-pub type Outcome = Fields;
+pub type RunOutcome = Fields;
 
 /// A kind of run.
 pub trait Method: Send + Sync {
@@ -36,7 +36,7 @@ pub trait Method: Send + Sync {
     fn recipe(
         &self,
         class: &Class,
-        settings: Settings<'_>,
+        settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError>;
 }
 
@@ -71,15 +71,15 @@ pub trait Recipe: Send + Sync {
     }
 
     /// Begins the runs with these numbers, all of one unit.
-    fn begin(&self, stream: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String>;
+    fn begin(&self, stream: Streams, allowance: Allowance) -> Result<Box<dyn RunningUnit>, String>;
 
-    /// Takes a unit up where [`Unit::save`] left it.
+    /// Takes a unit up where [`RunningUnit::save`] left it.
     fn resume(
         &self,
         stream: Streams,
         state: &[u8],
         allowance: Allowance,
-    ) -> Result<Box<dyn Unit>, String>;
+    ) -> Result<Box<dyn RunningUnit>, String>;
 }
 
 /// Where the runs of a unit draw their random numbers from: run n from stream n of the seed.
@@ -92,7 +92,7 @@ pub struct Streams {
 }
 
 /// Runs in progress.
-pub trait Unit: Send {
+pub trait RunningUnit: Send {
     /// Steps done.
     fn done(&self) -> u64;
 
@@ -112,7 +112,7 @@ pub trait Unit: Send {
     fn save(&mut self) -> Result<Vec<u8>, String>;
 
     /// What the runs came to, in the order of their numbers.
-    fn outcomes(&mut self) -> Result<Vec<Outcome>, String>;
+    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String>;
 
     /// The code that each run is at, or the greedy one of its policy; empty where runs have none. Of
     /// a run that stopped before those beside it, the code that it stopped at, where the settings

@@ -3,6 +3,7 @@
 pub mod cavi;
 pub mod chain;
 mod pure_state;
+pub mod reinforce;
 #[cfg(feature = "networks")]
 pub mod train;
 mod walk;
@@ -10,6 +11,7 @@ mod walk;
 pub use cavi::Cavi;
 pub use chain::Chain;
 pub use pure_state::PureStates;
+pub use reinforce::Reinforce;
 #[cfg(feature = "networks")]
 pub use train::Train;
 
@@ -20,13 +22,14 @@ use serde_json::Value;
 use crate::method::Registry;
 
 impl Default for Registry {
-    /// Tabular RLVR, Monte Carlo, pure states, and, with the feature `networks`, transformers.
+    /// Tabular RLVR, exact and sampled, Monte Carlo, pure states, and, with the feature `networks`, transformers.
     fn default() -> Registry {
         let mut registry = Registry::empty();
         registry.register(Cavi::damped());
         registry.register(Cavi::gradient());
         registry.register(Chain);
         registry.register(PureStates);
+        registry.register(Reinforce);
         #[cfg(feature = "networks")]
         registry.register(Train);
         registry

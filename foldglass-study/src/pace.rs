@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foldglass::support::watch::{Observer, Progress};
 
-use crate::estimate::Estimate;
+use crate::estimate::TimeEstimate;
 use crate::plan::{Plan, Unit, points};
 
 /// How far an execution is: finished runs, and the steps of each series.
@@ -18,7 +18,7 @@ pub struct Pace<'a> {
 
 struct State {
     runs: u64,
-    steps: Estimate,
+    steps: TimeEstimate,
 }
 
 /// What a step of a unit costs against one of another.
@@ -48,7 +48,7 @@ impl<'a> Pace<'a> {
             all,
             state: Mutex::new(State {
                 runs: done,
-                steps: Estimate::new(groups),
+                steps: TimeEstimate::new(groups),
             }),
         }
     }

@@ -12,10 +12,10 @@ use foldglass::model::task::TaskError;
 use foldglass::{Allowance, Class};
 use serde_json::json;
 
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::hash::{digest, fnv};
-use crate::manifest::{Index, Key, Manifest};
-use crate::method::{Fields, Outcome, Recipe, Registry, SettingError, Settings, Streams};
+use crate::manifest::{Index, Manifest, RunKey};
+use crate::method::{Fields, MethodSettings, Recipe, Registry, RunOutcome, SettingError, Streams};
 use crate::record::Record;
 use crate::spec::{Parameters, Problem, Study, Table};
 use crate::words::ClassWords;
@@ -27,11 +27,11 @@ pub struct Plan {
     /// Its runs by their ids.
     pub index: Index,
     /// Its pairs of class and dynamics.
-    pub series: Vec<Series>,
+    pub series: Vec<RunSeries>,
 }
 
 /// All runs of one dynamics on one class.
-pub struct Series {
+pub struct RunSeries {
     /// The class as the study names it.
     pub class_id: String,
     /// Its task in the study's words.
@@ -112,9 +112,9 @@ impl Plan {
         registry: &Registry,
         base: &Path,
         allowance: Allowance,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Plan, StudyError> {
         let place = format!("study \"{}\"", study.name);
-        let refuse = |problem: String| Error::Study {
+        let refuse = |problem: String| StudyError::Study {
             place: place.clone(),
             problem,
         };
@@ -124,7 +124,7 @@ impl Plan {
                 let place = [vec![place.clone()], study.place(&problem)]
                     .concat()
                     .join(": ");
-                Error::PartTooLarge {
+                StudyError::PartTooLarge {
                     place,
                     source: *source,
                 }
@@ -190,7 +190,7 @@ impl Plan {
 
     /// How many units there are.
     pub fn unit_count(&self) -> u128 {
-        let of = |series: &Series| -> u128 {
+        let of = |series: &RunSeries| -> u128 {
             let points = series.points.iter();
             points
                 .map(|point| u128::from(series.runs.div_ceil(point.recipe.together())))
@@ -200,15 +200,15 @@ impl Plan {
     }
 
     /// The series of a unit, and its point.
-    pub fn of(&self, unit: &Unit) -> (&Series, &Point) {
+    pub fn of(&self, unit: &Unit) -> (&RunSeries, &Point) {
         let series = &self.series[unit.series];
         (series, &series.points[unit.point])
     }
 
     /// What goes wrong with a unit, and where in the study it stands.
-    pub fn problem(&self, unit: &Unit, problem: String) -> Error {
+    pub fn problem(&self, unit: &Unit, problem: String) -> StudyError {
         let series = self.of(unit).0;
-        Error::Study {
+        StudyError::Study {
             place: format!(
                 "dynamics \"{}\" on class \"{}\"",
                 series.dynamics, series.class_id
@@ -226,9 +226,9 @@ impl Plan {
     }
 
     /// The records of a unit's runs.
-    pub fn records(&self, unit: &Unit, outcomes: Vec<Outcome>) -> Vec<Record> {
+    pub fn records(&self, unit: &Unit, outcomes: Vec<RunOutcome>) -> Vec<Record> {
         let (series, point) = self.of(unit);
-        let record = |(key, result): (Key, Outcome)| Record {
+        let record = |(key, result): (RunKey, RunOutcome)| Record {
             schema: self.manifest.schema,
             foldglass: self.manifest.foldglass.clone(),
             study: self.manifest.study.name.clone(),
@@ -262,7 +262,10 @@ fn lay_out(
         Some(spec) => spec.clone(),
         None => {
             let spec = class.words.spec(base);
-            spec.map_err(|error| Problem::new(table, key_of(&error), error.to_string()))?
+            spec.map_err(|error| match &error {
+                StudyError::Spec(error) => misfit(table, &class.words, error),
+                _ => Problem::new(table, key_of(&error), error.to_string()),
+            })?
         }
     };
     match spec.lay_out_within(allowance) {
@@ -273,10 +276,10 @@ fn lay_out(
 }
 
 /// The key of a class that an error is about.
-fn key_of(error: &Error) -> Option<&'static str> {
+fn key_of(error: &StudyError) -> Option<&'static str> {
     match error {
-        Error::Square { .. } => Some("task"),
-        Error::Inputs { .. } => Some("inputs"),
+        StudyError::Square { .. } => Some("task"),
+        StudyError::Inputs { .. } => Some("inputs"),
         _ => None,
     }
 }
@@ -286,6 +289,12 @@ fn misfit(table: Table, words: &ClassWords, error: &SpecError) -> Problem {
     let (key, text) = match error {
         SpecError::Task(TaskError::Inputs(error)) => {
             ("inputs", format!("inputs {}: {error}", words.inputs))
+        }
+        SpecError::Task(error @ TaskError::LengthWeights { .. }) => {
+            ("length_weights", format!("length_weights: {error}"))
+        }
+        SpecError::Task(error @ (TaskError::ProcessLengths(_) | TaskError::StepWeights { .. })) => {
+            ("reward", format!("reward: {error}"))
         }
         SpecError::Task(error) => ("lengths", format!("lengths: {error}")),
         error => ("window", format!("window, memory: {error}")),
@@ -311,7 +320,7 @@ impl Planning<'_> {
         number: usize,
         spec: ClassSpec,
         laid: Class,
-    ) -> Result<Series, Problem> {
+    ) -> Result<RunSeries, Problem> {
         let dynamics = &self.study.dynamics[number];
         let table = Table::Dynamics(number);
         let method = self.registry.find(&dynamics.kind);
@@ -325,7 +334,7 @@ impl Planning<'_> {
         for parameters in dynamics.points() {
             let mut fields: Fields = dynamics.settings.clone();
             fields.extend(parameters.fields());
-            let settings = Settings::new(method, &fields, self.base).map_err(refuse)?;
+            let settings = MethodSettings::new(method, &fields, self.base).map_err(refuse)?;
             let recipe = method.recipe(&laid, settings).map_err(refuse)?;
             let together = recipe.together();
             let what = format!("a unit of {together} runs on {} cells", laid.cells());
@@ -343,7 +352,7 @@ impl Planning<'_> {
             });
         }
         let class = &self.study.classes[class];
-        Ok(Series {
+        Ok(RunSeries {
             class_id: class.id.clone(),
             task: class.words.task.clone(),
             class: laid,
@@ -364,7 +373,7 @@ fn point_seed(seed: u64, class: &ClassSpec, dynamics: &str, parameters: &Paramet
 }
 
 /// What a run comes to depends on this, its point and its number.
-fn recipe(study: &Study, dynamics: usize, series: &Series) -> String {
+fn recipe(study: &Study, dynamics: usize, series: &RunSeries) -> String {
     let dynamics = &study.dynamics[dynamics];
     let seed = dynamics.seed.unwrap_or(study.seed);
     let starts: Vec<_> = series
@@ -389,15 +398,15 @@ fn recipe(study: &Study, dynamics: usize, series: &Series) -> String {
 
 impl Unit {
     /// Its runs.
-    pub fn keys(&self) -> impl Iterator<Item = Key> {
+    pub fn keys(&self) -> impl Iterator<Item = RunKey> {
         let (series, point) = (self.series, self.point);
         self.numbers
             .clone()
-            .map(move |run| Key { series, point, run })
+            .map(move |run| RunKey { series, point, run })
     }
 
     /// The part of it, from the first run that is not done to the last; none when all are.
-    pub fn left(&self, done: &HashSet<Key>) -> Option<Unit> {
+    pub fn left(&self, done: &HashSet<RunKey>) -> Option<Unit> {
         let mut left = self
             .keys()
             .filter(|key| !done.contains(key))
@@ -433,7 +442,7 @@ mod tests {
     #[test]
     fn units_cover_every_run_once_in_order() {
         let plan = plan(20, "[1e-10, 0]");
-        let keys: Vec<Key> = plan
+        let keys: Vec<RunKey> = plan
             .units(Shard::WHOLE)
             .flat_map(|unit| unit.keys().collect::<Vec<_>>())
             .collect();
@@ -482,8 +491,8 @@ mod tests {
     #[test]
     fn what_is_left_of_a_unit_reaches_from_the_first_run_not_done_to_the_last() {
         let unit = plan(8, "0").units(Shard::WHOLE).next().unwrap();
-        let done = |runs: &[usize]| -> HashSet<Key> {
-            let keys: Vec<Key> = unit.keys().collect();
+        let done = |runs: &[usize]| -> HashSet<RunKey> {
+            let keys: Vec<RunKey> = unit.keys().collect();
             runs.iter().map(|&run| keys[run]).collect()
         };
         let left = |runs: &[usize]| unit.left(&done(runs)).map(|unit| unit.numbers);

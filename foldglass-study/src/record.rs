@@ -8,7 +8,7 @@ use foldglass::model::class::ClassSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::digest;
-use crate::method::{Fields, Outcome};
+use crate::method::{Fields, RunOutcome};
 
 /// The form of records; it grows when their meaning changes.
 pub const SCHEMA: u32 = 2;
@@ -51,7 +51,7 @@ pub struct Record {
     /// The run's number, that of its random stream.
     pub run: u64,
     /// What it came to.
-    pub result: Outcome,
+    pub result: RunOutcome,
 }
 
 impl Record {

@@ -14,7 +14,7 @@ use foldglass::support::memory::TooLarge;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::files::Input;
 use crate::method::setting::find;
 use crate::method::{Fields, Registry, Setting, SettingError, number_name, shown};
@@ -108,13 +108,13 @@ pub struct Dynamics {
     /// What is the same at every point.
     pub settings: Fields,
     /// What differs from point to point.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<ParameterAxis>,
 }
 
 /// A parameter and its values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Axis {
+pub struct ParameterAxis {
     /// The key.
     pub name: String,
     /// Its values.
@@ -196,9 +196,9 @@ const LARGEST: u64 = 1 << 24;
 
 impl Study {
     /// Reads the study in the file at `path`; `seed` is its seed where it states none.
-    pub fn read(path: &Path, seed: u64) -> Result<Study, Error> {
+    pub fn read(path: &Path, seed: u64) -> Result<Study, StudyError> {
         let file = Input::read_up_to(path, LARGEST)?;
-        Study::parse(file.text()?, seed).map_err(|problem| Error::study(path, problem))
+        Study::parse(file.text()?, seed).map_err(|problem| StudyError::study(path, problem))
     }
 
     /// Reads a study; what is wrong with it is said with its line. A seed other than 0 must not
@@ -316,7 +316,7 @@ impl Study {
             let needed = "a whole number of at least 1";
             return Err(SettingError::needs("runs", 0, needed));
         }
-        for Axis { name, values } in &dynamics.axes {
+        for ParameterAxis { name, values } in &dynamics.axes {
             if values.is_empty() {
                 return Err(SettingError::needs(name, "[]", "at least one value"));
             }
@@ -421,7 +421,7 @@ impl Dynamics {
     /// Its points: every combination of the values of its axes, the last axis fastest.
     pub fn points(&self) -> Vec<Parameters> {
         let mut points = vec![Parameters(Vec::new())];
-        for Axis { name, values } in &self.axes {
+        for ParameterAxis { name, values } in &self.axes {
             let with = |point: &Parameters, value: &Value| {
                 let mut list = point.0.clone();
                 list.push((name.clone(), value.clone()));

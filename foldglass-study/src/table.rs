@@ -1,18 +1,24 @@
-//! Writes the records of a study as one table: JSON Lines, CSV, or Parquet with a column a field.
+//! Writes the records of a study as one table: JSON Lines, CSV, or Parquet with a column a field; and the
+//! results of a class likewise.
 
 mod columns;
+mod data;
 #[cfg(feature = "parquet")]
 mod metadata;
 #[cfg(feature = "parquet")]
-mod parquet;
+pub(crate) mod parquet;
+mod successes;
 mod units;
 
 use std::path::Path;
 
 use crate::disk::replace;
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::record::Record;
-use columns::{Column, Values, columns};
+use columns::columns;
+pub use columns::{Items, RecordColumn, Values};
+pub use data::{DataFile, data_form};
+pub use successes::write_successes;
 pub use units::is_reward;
 
 /// How a table is written.
@@ -29,25 +35,30 @@ pub enum Form {
 foldglass::named_enum!(Form { "jsonl" => Lines, "csv" => Csv, "parquet" => Parquet });
 
 /// Writes the records to a file, in their order.
-pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), Error> {
+pub fn write(records: &[Record], form: Form, path: &Path) -> Result<(), StudyError> {
     let content = match form {
         Form::Lines => lines(records),
         Form::Csv => csv(&columns(records)),
         Form::Parquet => parquet(records)?,
     };
-    replace(path, "table", &content).map_err(|source| Error::keep(path, source))
+    replace(path, "table", &content).map_err(|source| StudyError::keep(path, source))
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(records: &[Record]) -> Result<Vec<u8>, Error> {
+fn parquet(records: &[Record]) -> Result<Vec<u8>, StudyError> {
     let columns = columns(records);
     let written = parquet::write(&columns, &metadata::of(records, &columns));
-    written.map_err(|error| Error::Failed(error.to_string()))
+    written.map_err(|error| StudyError::Failed(error.to_string()))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &[Record]) -> Result<Vec<u8>, Error> {
-    Err(Error::Failed(
+fn parquet(_: &[Record]) -> Result<Vec<u8>, StudyError> {
+    without_parquet()
+}
+
+#[cfg(not(feature = "parquet"))]
+fn without_parquet() -> Result<Vec<u8>, StudyError> {
+    Err(StudyError::Failed(
         "a table as Parquet: foldglass-study was built without its feature `parquet`".to_owned(),
     ))
 }
@@ -61,11 +72,19 @@ fn lines(records: &[Record]) -> Vec<u8> {
     lines
 }
 
-fn csv(columns: &[Column]) -> Vec<u8> {
-    let mut text = String::new();
+fn csv(columns: &[RecordColumn]) -> Vec<u8> {
+    let mut text = csv_head(columns);
+    text += &csv_rows(columns);
+    text.into_bytes()
+}
+
+fn csv_head(columns: &[RecordColumn]) -> String {
     let heads: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
-    text += &heads.join(",");
-    text += "\r\n";
+    heads.join(",") + "\r\n"
+}
+
+fn csv_rows(columns: &[RecordColumn]) -> String {
+    let mut text = String::new();
     let rows = columns.first().map_or(0, |column| column.values.len());
     for row in 0..rows {
         let entries: Vec<String> = columns
@@ -75,7 +94,7 @@ fn csv(columns: &[Column]) -> Vec<u8> {
         text += &entries.join(",");
         text += "\r\n";
     }
-    text.into_bytes()
+    text
 }
 
 /// An entry, in quotes where it needs them (RFC 4180).

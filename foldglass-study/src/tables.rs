@@ -12,7 +12,7 @@ use foldglass::{Class, Code, Policy};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::files::{Input, plain};
 use crate::method::Fields;
 
@@ -48,7 +48,7 @@ impl From<&str> for Source {
 
 /// The run that a table is of, as its file states it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Origin {
+pub struct TableOrigin {
     /// The id of a study's run: class/dynamics/parameters/run; none of a run without a study.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -68,21 +68,22 @@ pub struct Origin {
     pub greedy_ties: Option<u64>,
 }
 
-impl Origin {
+impl TableOrigin {
     /// Whether both are runs of one point.
-    pub fn is_beside(&self, other: &Origin) -> bool {
+    pub fn is_beside(&self, other: &TableOrigin) -> bool {
         (&self.method, &self.kind, &self.parameters, self.tau)
             == (&other.method, &other.kind, &other.parameters, other.tau)
     }
 
     /// The origin that a record, or what `cavi --json` or `chain --json` printed, gives its tables.
-    fn stated(object: &Map<String, Value>) -> Option<Origin> {
+    fn stated(object: &Map<String, Value>) -> Option<TableOrigin> {
         let text = |key: &str| Some(object.get(key)?.as_str()?.to_owned());
         let settings = object.get("settings")?.as_object()?;
         let (kind, method) = match text("kind").zip(text("dynamics")) {
             Some(names) => names,
             None => {
-                let command = text("command").filter(|name| name == "cavi" || name == "chain")?;
+                let command = text("command")
+                    .filter(|name| ["cavi", "chain", "reinforce"].contains(&&name[..]))?;
                 let kind = match settings.contains_key("step") {
                     true => "gradient".to_owned(),
                     false => command,
@@ -91,7 +92,7 @@ impl Origin {
             }
         };
         let parameters = object.get("parameters").and_then(Value::as_object);
-        Some(Origin {
+        Some(TableOrigin {
             id: text("id"),
             run: None,
             method,
@@ -108,7 +109,7 @@ impl Origin {
 #[derive(Debug, Clone, Default)]
 struct Context {
     class: Option<ClassSpec>,
-    origin: Option<Origin>,
+    origin: Option<TableOrigin>,
 }
 
 impl Context {
@@ -118,7 +119,7 @@ impl Context {
         if let Some(class) = own_class(object)? {
             inner.class = Some(class);
         }
-        inner.origin = Origin::stated(object).or(inner.origin);
+        inner.origin = TableOrigin::stated(object).or(inner.origin);
         if let Some(origin) = &mut inner.origin {
             let number = |key: &str| object.get(key).and_then(Value::as_u64);
             origin.run = number("run").or(number("chain")).or(origin.run);
@@ -191,20 +192,20 @@ pub struct Tables {
 
 impl Tables {
     /// The codes of a file.
-    pub fn codes(source: &Source) -> Result<Tables, Error> {
+    pub fn codes(source: &Source) -> Result<Tables, StudyError> {
         Tables::read(source, Kind::Code)
     }
 
     /// The policies of a file.
-    pub fn policies(source: &Source) -> Result<Tables, Error> {
+    pub fn policies(source: &Source) -> Result<Tables, StudyError> {
         Tables::read(source, Kind::Policy)
     }
 
-    fn read(source: &Source, kind: Kind) -> Result<Tables, Error> {
+    fn read(source: &Source, kind: Kind) -> Result<Tables, StudyError> {
         Tables::of(&Input::read(&source.path)?, source.number, kind)
     }
 
-    fn of(file: &Input, number: Option<usize>, kind: Kind) -> Result<Tables, Error> {
+    fn of(file: &Input, number: Option<usize>, kind: Kind) -> Result<Tables, StudyError> {
         let refuse = |problem: String| file.is_not(kind.expected(), problem);
         if file.is_list() {
             return Err(refuse("it is a list".to_owned()));
@@ -270,12 +271,12 @@ impl Tables {
 
     /// The class that the file gives its tables; none where it gives none. Tables of several classes
     /// are refused.
-    pub fn class(&self) -> Result<Option<&ClassSpec>, Error> {
+    pub fn class(&self) -> Result<Option<&ClassSpec>, StudyError> {
         let mut classes = self.found.iter().map(|found| found.context.class.as_ref());
         let first = classes.next().flatten();
         match classes.all(|class| class == first) {
             true => Ok(first),
-            false => Err(Error::Content {
+            false => Err(StudyError::Content {
                 path: self.name.clone(),
                 expected: "a file of tables of one class",
                 problem: "it holds tables of several: FILE#N takes one of them".to_owned(),
@@ -284,15 +285,15 @@ impl Tables {
     }
 
     /// The runs that the tables are of, in their order; none where the file states none.
-    pub fn origins(&self) -> impl Iterator<Item = Option<&Origin>> {
+    pub fn origins(&self) -> impl Iterator<Item = Option<&TableOrigin>> {
         self.found.iter().map(|found| found.context.origin.as_ref())
     }
 
     /// Refuses several tables where one is needed.
-    pub fn check_single(&self) -> Result<(), Error> {
+    pub fn check_single(&self) -> Result<(), StudyError> {
         match self.len() {
             1 => Ok(()),
-            count => Err(Error::Several {
+            count => Err(StudyError::Several {
                 path: self.name.clone(),
                 count,
             }),
@@ -300,9 +301,9 @@ impl Tables {
     }
 
     /// Refuses tables of another class than this one.
-    pub fn check_class(&self, class: &Class) -> Result<(), Error> {
+    pub fn check_class(&self, class: &Class) -> Result<(), StudyError> {
         match self.class()? {
-            Some(own) if *own != class.spec() => Err(Error::OtherClass {
+            Some(own) if *own != class.spec() => Err(StudyError::OtherClass {
                 path: self.name.clone(),
                 own: Box::new(own.clone()),
                 needed: Box::new(class.spec()),
@@ -312,10 +313,10 @@ impl Tables {
     }
 
     /// The codes, as codes of a class.
-    pub fn as_codes(&self, class: &Class) -> Result<Vec<Code>, Error> {
+    pub fn as_codes(&self, class: &Class) -> Result<Vec<Code>, StudyError> {
         let one = |found: &Found| {
             let actions: Vec<i64> = self.table(&found.table)?;
-            Code::new(class, &actions).map_err(|source| Error::Table {
+            Code::new(class, &actions).map_err(|source| StudyError::Table {
                 path: self.name.clone(),
                 source,
             })
@@ -324,10 +325,10 @@ impl Tables {
     }
 
     /// The policies, as policies of a class.
-    pub fn as_policies(&self, class: &Class) -> Result<Vec<Policy>, Error> {
+    pub fn as_policies(&self, class: &Class) -> Result<Vec<Policy>, StudyError> {
         let one = |found: &Found| {
             let rows: Vec<Vec<f64>> = self.table(&found.table)?;
-            Policy::from_rows(class, &rows).map_err(|source| Error::Table {
+            Policy::from_rows(class, &rows).map_err(|source| StudyError::Table {
                 path: self.name.clone(),
                 source,
             })
@@ -335,8 +336,8 @@ impl Tables {
         self.found.iter().map(one).collect()
     }
 
-    fn table<T: serde::de::DeserializeOwned>(&self, value: &Value) -> Result<T, Error> {
-        serde_json::from_value(value.clone()).map_err(|error| Error::Content {
+    fn table<T: serde::de::DeserializeOwned>(&self, value: &Value) -> Result<T, StudyError> {
+        serde_json::from_value(value.clone()).map_err(|error| StudyError::Content {
             path: self.name.clone(),
             expected: self.kind.expected(),
             problem: plain(&error),
@@ -436,15 +437,15 @@ fn own_class(object: &Map<String, Value>) -> Result<Option<ClassSpec>, String> {
 mod tests {
     use super::*;
     use foldglass::model::policy::CodeForm;
-    use foldglass::{LatinSquare, Shape};
+    use foldglass::{Operation, Shape};
 
     fn class() -> Class {
-        let square = LatinSquare::cyclic(2).unwrap();
+        let square = Operation::cyclic(2).unwrap();
         let spec = ClassSpec::uniform(square, &[2], Shape::untied(0, 0));
         spec.lay_out().unwrap()
     }
 
-    fn tables(text: &str, number: Option<usize>) -> Result<Tables, Error> {
+    fn tables(text: &str, number: Option<usize>) -> Result<Tables, StudyError> {
         let file = Input::of("codes.json", text.as_bytes().to_vec());
         Tables::of(&file, number, Kind::Code)
     }

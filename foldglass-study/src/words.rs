@@ -1,18 +1,19 @@
 //! Reads a class in the words that flags and studies share: a task by its name or file, a law of
-//! the inputs, lengths, window, tying, memory.
+//! the inputs, lengths and their weights, reward, window, tying, memory.
 
 #[cfg(feature = "networks")]
 use foldglass_nn::settings::SettingsError;
 use std::path::Path;
 use std::str::FromStr;
 
-use foldglass::model::class::{ClassSpec, WIDEST};
+use foldglass::model::class::{ClassSpec, SpecError, WIDEST};
+use foldglass::model::operation::factors;
 use foldglass::support::exact;
-use foldglass::{InputLaw, LatinSquare, Shape, Window};
+use foldglass::{ExactWeights, InputLaw, Operation, RewardRule, Shape, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::files::Input;
 
 /// A class in words.
@@ -28,8 +29,14 @@ use crate::files::Input;
 pub struct ClassWords {
     /// The multiplication table: `z:5`, `quasigroup`, `file:PATH`, `PATH.json`.
     pub task: String,
-    /// The lengths of the inputs, of equal weight.
+    /// The lengths of the inputs.
     pub lengths: Vec<usize>,
+    /// Their exact weights, in their order; none where they are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length_weights: Option<ExactWeights>,
+    /// Which tokens are rewarded: `final`, `process` or `process:W1,W2,..`.
+    #[serde(default, skip_serializing_if = "RewardRule::is_final")]
+    pub reward: RewardRule,
     /// Symbols read before and after x_t.
     #[serde(default)]
     pub window: [usize; 2],
@@ -58,6 +65,8 @@ impl ClassWords {
         ClassWords {
             task: task.to_owned(),
             lengths: lengths.to_vec(),
+            length_weights: None,
+            reward: RewardRule::Final,
             window: [0, 0],
             tied: false,
             memory: 1,
@@ -84,20 +93,21 @@ impl ClassWords {
     }
 
     /// What it describes. Files are found from `base`.
-    pub fn spec(&self, base: &Path) -> Result<ClassSpec, Error> {
+    pub fn spec(&self, base: &Path) -> Result<ClassSpec, StudyError> {
         let [past, future] = self.window;
-        let mut lengths = self.lengths.clone();
-        lengths.sort_unstable();
-        Ok(ClassSpec {
+        let spec = ClassSpec {
             square: square(&self.task, base)?,
-            lengths,
+            lengths: self.lengths.clone(),
             shape: Shape {
                 window: Window { past, future },
                 memory: self.memory,
                 tied: self.tied,
             },
             inputs: law(&self.inputs, base)?,
-        })
+            length_weights: self.length_weights.clone(),
+            reward: self.reward.clone(),
+        };
+        Ok(spec.canonical().map_err(SpecError::from)?)
     }
 
     /// A name made from the task and the shape: `z-5_T8_w0-0`.
@@ -113,6 +123,12 @@ impl ClassWords {
         }
         if self.inputs != uniform() {
             id += &format!("_{}", self.inputs);
+        }
+        if let Some(weights) = &self.length_weights {
+            id += &format!("_lengths-{weights}");
+        }
+        if self.reward != RewardRule::Final {
+            id += &format!("_{}", self.reward);
         }
         plain(&id)
     }
@@ -144,12 +160,13 @@ fn file_of(task: &str) -> Option<&str> {
     path.or_else(|| task.ends_with(".json").then_some(task))
 }
 
-/// The name of a task with the seeds of its random squares: `random:4` is `random:4:0`.
+/// The name of a task with the seeds of its random factors: `random:4` is `random:4:0`.
 ///
 /// ```
 /// use foldglass_study::words::full_name;
 /// assert_eq!(full_name("z:2*random:4"), "z:2*random:4:0");
 /// assert_eq!(full_name("random:4:7"), "random:4:7");
+/// assert_eq!(full_name("max:2xrandom:4"), "max:2xrandom:4:0");
 /// ```
 pub fn full_name(task: &str) -> String {
     if file_of(task).is_some() {
@@ -163,21 +180,22 @@ pub fn full_name(task: &str) -> String {
             false => text.to_owned(),
         }
     };
-    let parts = task.split_inclusive(['*', 'x']);
-    parts
-        .map(|part| match part.strip_suffix(['*', 'x']) {
-            Some(text) => factor(text) + &part[text.len()..],
-            None => factor(part),
-        })
-        .collect()
+    let (mut named, mut end) = (String::new(), 0);
+    for part in factors(task) {
+        end += part.len();
+        named += &factor(part);
+        named += task.get(end..end + 1).unwrap_or("");
+        end += 1;
+    }
+    named
 }
 
-/// The square that a task names, or the table in its file.
-pub fn square(task: &str, base: &Path) -> Result<LatinSquare, Error> {
+/// The operation that a task names, or the table in its file.
+pub fn square(task: &str, base: &Path) -> Result<Operation, StudyError> {
     let path = match file_of(task) {
         Some(path) => path,
         None => {
-            return LatinSquare::named(task).map_err(|source| Error::Square {
+            return Operation::named(task).map_err(|source| StudyError::Square {
                 name: task.to_owned(),
                 source,
             });
@@ -189,7 +207,7 @@ pub fn square(task: &str, base: &Path) -> Result<LatinSquare, Error> {
     } else {
         file.object::<TableFile>(SQUARE)?.table
     };
-    LatinSquare::from_rows(&rows).map_err(|source| Error::Square {
+    Operation::from_rows(&rows).map_err(|source| StudyError::Square {
         name: file.name,
         source,
     })
@@ -209,6 +227,12 @@ pub fn lengths(text: &str) -> Result<Vec<usize>, String> {
         whole(part).ok_or_else(refusal)
     };
     text.split(',').map(one).collect()
+}
+
+/// Reads the weights of lengths, one exact number above 0 for each: `1,2,4`, `1/3,2/3`.
+pub fn length_weights(text: &str) -> Result<ExactWeights, String> {
+    let read: Result<ExactWeights, _> = text.parse();
+    read.map_err(|error| error.to_string())
 }
 
 /// Reads a window: the symbols read before and after x_t, as `0,3`.
@@ -237,8 +261,8 @@ const PRODUCT: &str = "a product law ([[..]], a row of q probabilities per posit
                        or a string such as \"1/3\")";
 
 /// The law that a text states, or that in its file.
-pub fn law(text: &str, base: &Path) -> Result<InputLaw, Error> {
-    let refuse = |problem: String| Error::Inputs {
+pub fn law(text: &str, base: &Path) -> Result<InputLaw, StudyError> {
+    let refuse = |problem: String| StudyError::Inputs {
         given: text.to_owned(),
         problem,
     };
@@ -254,7 +278,7 @@ pub fn law(text: &str, base: &Path) -> Result<InputLaw, Error> {
 }
 
 /// Refuses a law that is none by its words alone, before any file is read.
-pub fn check_law(text: &str) -> Result<(), Error> {
+pub fn check_law(text: &str) -> Result<(), StudyError> {
     match text.split_once(':') {
         Some(("product", _)) => Ok(()),
         _ => law(text, Path::new("")).map(drop),
@@ -262,7 +286,7 @@ pub fn check_law(text: &str) -> Result<(), Error> {
 }
 
 /// The probabilities in a file, by their digits.
-fn product(file: &Input) -> Result<InputLaw, Error> {
+fn product(file: &Input) -> Result<InputLaw, StudyError> {
     let rows: Vec<Vec<Box<RawValue>>> = file.json(PRODUCT)?;
     let probability = |position: usize, symbol: usize, literal: &RawValue| {
         let text = literal.get();
@@ -281,7 +305,7 @@ fn product(file: &Input) -> Result<InputLaw, Error> {
             .map(|(symbol, literal)| probability(position, symbol, literal))
             .collect()
     };
-    let rows: Result<_, Error> = rows.iter().enumerate().map(row).collect();
+    let rows: Result<_, StudyError> = rows.iter().enumerate().map(row).collect();
     Ok(InputLaw::Product(rows?))
 }
 
@@ -370,6 +394,16 @@ mod tests {
             words.inputs("markov:9/10").id(),
             "z-5_T3-4_w1-0_tied_markov-9-10"
         );
+        let words = ClassWords {
+            length_weights: Some("1,2".parse().unwrap()),
+            ..ClassWords::new("parity", &[3, 4])
+        };
+        assert_eq!(words.id(), "parity_T3-4_w0-0_lengths-1-3-2-3");
+        let words = ClassWords {
+            reward: "process".parse().unwrap(),
+            ..ClassWords::new("parity", &[3])
+        };
+        assert_eq!(words.id(), "parity_T3_w0-0_process");
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         // Parity of inputs that repeat their last symbol nine times in ten.
         let spec = ClassSpec {
             inputs: InputLaw::Markov(exact::parse("9/10")?),
-            ..ClassSpec::uniform(LatinSquare::cyclic(2)?, &[length], Shape::untied(0, 0))
+            ..ClassSpec::uniform(Operation::cyclic(2)?, &[length], Shape::untied(0, 0))
         };
         let survey = Survey::new(&spec.lay_out()?, &Reward::ZERO)?;
         let codes = survey.codes();

@@ -7,7 +7,7 @@ use foldglass::prelude::*;
 use foldglass::proof::check::path::verify;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let class = ClassSpec::uniform(LatinSquare::paper(), &[5], Shape::untied(0, 0)).lay_out()?;
+    let class = ClassSpec::uniform(Operation::paper(), &[5], Shape::untied(0, 0)).lay_out()?;
     let code = chain::random_code(&class, &mut Stream::new(7, 0));
     let path = escape(&code, Context::default())?;
     let neutral = path

@@ -6,7 +6,7 @@ use foldglass::prelude::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Addition modulo 3 of four symbols; a policy sees (t, x_t, y_{t-1}).
-    let spec = ClassSpec::uniform(LatinSquare::cyclic(3)?, &[4], Shape::untied(0, 0));
+    let spec = ClassSpec::uniform(Operation::cyclic(3)?, &[4], Shape::untied(0, 0));
     let class = spec.lay_out()?;
     let mut evaluator = Evaluator::new(&class)?;
     let chance = evaluator.evaluate(&Policy::uniform(&class));

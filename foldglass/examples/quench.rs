@@ -9,12 +9,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Parity of correlated inputs, which has traps.
     let spec = ClassSpec {
         inputs: InputLaw::Markov(exact::parse("9/10")?),
-        ..ClassSpec::uniform(LatinSquare::cyclic(2)?, &[6], Shape::untied(0, 0))
+        ..ClassSpec::uniform(Operation::cyclic(2)?, &[6], Shape::untied(0, 0))
     };
     let class = spec.lay_out()?;
 
     // 32 runs of the paper's update at a temperature near 0.
-    let settings = cavi::Settings::plain(1e-13, 500);
+    let settings = cavi::CaviSettings::plain(1e-13, 500);
     let mut solved = 0;
     for group in Runs::builder(&class, settings)
         .seed(1)
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{spec}: {solved} of 32 runs reach J = 1");
 
     // 32 chains, annealed from 0.5 to 0.001.
-    let chains = Chains::builder(&class, chain::Settings::of(&class)).seed(1);
+    let chains = Chains::builder(&class, chain::ChainSettings::of(&class)).seed(1);
     let mut solved = 0;
     for group in chains.numbers(0..32).groups() {
         let mut chains = group.start()?;

@@ -20,7 +20,7 @@
 //! use foldglass::prelude::*;
 //!
 //! // The paper's 5 x 5 square, inputs of length 4; a policy sees (t, x_t, y_{t-1}).
-//! let class = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0)).lay_out()?;
+//! let class = ClassSpec::uniform(Operation::paper(), &[4], Shape::untied(0, 0)).lay_out()?;
 //! assert_eq!(class.cells(), 80);
 //! // The code that folds, which emits x_1 and then B[y, x], is right on every input.
 //! assert!(count::reward(&Code::fold(&class)).is_one());
@@ -68,8 +68,9 @@ pub mod support;
 
 pub use model::class::{Class, ClassSpec, Shape, Window};
 pub use model::inputs::InputLaw;
+pub use model::operation::{Operation, Symbol};
 pub use model::policy::{Code, Policy};
-pub use model::quasigroup::{LatinSquare, Symbol};
+pub use model::rewarded::{ExactWeights, RewardRule};
 pub use model::task::Task;
 pub use reward::evaluate::Evaluator;
 pub use support::context::Context;
@@ -83,6 +84,7 @@ pub mod prelude {
     pub use crate::dynamics::cavi::{self, Runs};
     pub use crate::dynamics::chain::{self, Chains, Tempering};
     pub use crate::reward::count::{self, Counter};
-    pub use crate::{Allowance, Class, ClassSpec, Code, Context, Evaluator, InputLaw, LatinSquare};
+    pub use crate::{Allowance, Class, ClassSpec, Code, Context, Evaluator, InputLaw, Operation};
+    pub use crate::{ExactWeights, RewardRule};
     pub use crate::{Observer, Policy, Progress, Reward, Shape, Stream, Symbol, Task, Window};
 }

@@ -22,7 +22,7 @@ struct Case {
     results: &'static [&'static str],
 }
 
-const CASES: [Case; 4] = [
+const CASES: [Case; 5] = [
     Case {
         ours: "evaluate_untied_0_3_T7",
         topic: "evaluate",
@@ -45,6 +45,13 @@ const CASES: [Case; 4] = [
         results: &[],
     },
     Case {
+        ours: "reinforce_untied_0_0_T8",
+        topic: "sampled",
+        theirs: "reinforce_0_0_T8",
+        peers: peers::ALL,
+        results: &[],
+    },
+    Case {
         ours: "census_T6",
         topic: "landscape",
         theirs: "census_T6",
@@ -59,7 +66,8 @@ const ONCE: [&str; 1] = ["census_T12"];
 /// How to read the peers' table.
 const PEERS_NOTE: &str = "Peers on one thread each: plain is App. A as a user first writes it, \
                           expert the fastest formulation found. cavi is one iteration, chain one \
-                          zero-temperature Metropolis sweep in step blocks. census is that of \
+                          zero-temperature Metropolis sweep in step blocks, reinforce one update of \
+                          sampled training with 512 inputs. census is that of \
                           correlated parity at T = 6, all on one thread: plain visits every code, \
                           expert one of those that differ only in the names of tokens; \
                           foldglass alone measures the traps' barriers too.";

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Some(("attack", rest)) => {
             attack::Options::parse(rest).and_then(|options| attack::run(&options))
         }
-        Some(("python", rest)) => python::run(rest),
+        Some(("python", rest)) => python::run(python::Packages::Full, rest),
         Some(("architecture", [])) => architecture::run(),
         Some(("book", [])) => book::run(),
         Some(("page", [])) => page::run(),

@@ -35,7 +35,7 @@ impl Environment {
     /// Builds the environment, or takes the one at hand. The error says why there are no peers on this
     /// machine.
     pub fn prepare() -> Result<Self, String> {
-        Venv::prepare("bench-venv", &scripts().join("requirements.txt")).map(Environment)
+        Venv::prepare("bench-venv", &[scripts().join("requirements.txt")]).map(Environment)
     }
 
     /// Runs one peer on one case of `bench/peers/TOPIC_PEER.py` and returns its line.

@@ -13,12 +13,37 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// What is installed, and with it which tests are run.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub enum Packages {
     /// NumPy and pytest.
     Few,
-    /// Also data frames, figures, notebooks, mypy and Ray, of which the tests in `tests/full` need one each.
-    All,
+    /// Also data frames, figures, notebooks, mypy, JAX and Ray, of which the tests in `tests/full` need one each.
+    Full,
+    /// Also PyTorch and what is built on it, which the tests in `tests/large` need: gigabytes.
+    Large,
+}
+
+impl Packages {
+    /// The environment, and the files of requirements in the folder of the tests.
+    fn environment(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Packages::Few => ("python-few", &["requirements.txt"]),
+            Packages::Full => ("python", &["full/requirements.txt"]),
+            Packages::Large => (
+                "python-large",
+                &["full/requirements.txt", "large/requirements.txt"],
+            ),
+        }
+    }
+
+    /// The folders of tests that need more.
+    fn left_out(self) -> &'static [&'static str] {
+        match self {
+            Packages::Few => &["tests/full", "tests/large"],
+            Packages::Full => &["tests/large"],
+            Packages::Large => &[],
+        }
+    }
 }
 
 /// A virtual environment with the packages of its tests, or why there is none.
@@ -33,10 +58,10 @@ pub fn prepare(packages: Packages) -> JoinHandle<Environment> {
 }
 
 /// Runs `cargo xtask python`: installs the package as a user does, then tests it; `args` go to pytest.
-pub fn run(args: &[String]) -> Result<(), Failure> {
+pub fn run(packages: Packages, args: &[String]) -> Result<(), Failure> {
     let package = root().join("foldglass-py");
     test(
-        environment(Packages::All),
+        environment(packages),
         "pip install ./foldglass-py, pytest",
         |venv| venv.install(["--force-reinstall".as_ref(), package.as_os_str()]),
         (args, Output::AsItComes),
@@ -73,8 +98,8 @@ fn test(
         pytest.current_dir(root().join("foldglass-py"));
         pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
         pytest.args(["--pyargs", "foldglass", "tests"]);
-        if environment.packages == Packages::Few {
-            pytest.arg("--ignore=tests/full");
+        for folder in environment.packages.left_out() {
+            pytest.arg(format!("--ignore={folder}"));
         }
         pytest.env(tools::SKIPPED, skipped_list());
         let status = match output {
@@ -97,12 +122,10 @@ fn test(
 }
 
 fn environment(packages: Packages) -> Environment {
-    let (name, requirements) = match packages {
-        Packages::Few => ("python-few", "requirements.txt"),
-        Packages::All => ("python", "full/requirements.txt"),
-    };
-    let requirements = root().join("foldglass-py/tests").join(requirements);
-    let venv = Venv::prepare(name, &requirements);
+    let (name, files) = packages.environment();
+    let tests = root().join("foldglass-py/tests");
+    let files: Vec<PathBuf> = files.iter().map(|file| tests.join(file)).collect();
+    let venv = Venv::prepare(name, &files);
     Environment { packages, venv }
 }
 

@@ -37,11 +37,12 @@ impl Tier {
         const FULL: (&str, &str) = (
             "--full",
             "each feature alone, attacks, documentation, the book, the types of the explorer's page, CUDA kernels on \
-             the processor, tests with a browser, Slurm, Ray, data frames, figures, notebooks and mypy",
+             the processor, tests with a browser, Slurm, Ray, JAX, data frames, figures, notebooks and mypy",
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, coverage by cargo-llvm-cov, the wheel as pip installs it",
+            "licences by cargo-deny, coverage by cargo-llvm-cov, the wheel as pip installs it, Python tests with PyTorch and \
+             TRL",
         );
         match self {
             Tier::First => &[FULL, ALL],
@@ -117,7 +118,8 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     let _ = fs::remove_file(skipped_list());
     let packages = match tier {
         Tier::First => python::Packages::Few,
-        Tier::Full | Tier::All => python::Packages::All,
+        Tier::Full => python::Packages::Full,
+        Tier::All => python::Packages::Large,
     };
     let python = python::prepare(packages);
     FORMAT.run()?;
@@ -151,7 +153,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     if tier == Tier::All {
         LICENCES.run_with("cargo-deny")?;
         COVERAGE.run_with("cargo-llvm-cov")?;
-        python::run(&[])?;
+        python::run(packages, &[])?;
     }
     let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();
     eprint!(

@@ -1,9 +1,9 @@
-//! Makes virtual environments under `target/` that hold what a file of requirements names.
+//! Makes virtual environments under `target/` that hold what files of requirements name.
 
 use crate::{root, target_dir};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// The oldest Python that is of use.
@@ -17,15 +17,18 @@ pub struct Venv {
 impl Venv {
     /// Builds `target/NAME`, or takes the one at hand if its requirements are the present ones. The error
     /// says why there is none on this machine.
-    pub fn prepare(name: &str, requirements: &Path) -> Result<Venv, String> {
+    pub fn prepare(name: &str, requirements: &[PathBuf]) -> Result<Venv, String> {
         let folder = target_dir().join(name);
         let python = folder.join(if cfg!(windows) {
             "Scripts/python.exe"
         } else {
             "bin/python"
         });
-        let wanted = fs::read(requirements)
-            .map_err(|error| format!("{}: {error}", requirements.display()))?;
+        let mut wanted = Vec::new();
+        for file in requirements {
+            let text = fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            wanted.extend(text);
+        }
         // The copy is written after the install has succeeded, so a broken one is made anew.
         let installed = folder.join("requirements.installed.txt");
         let venv = Venv { python };
@@ -34,8 +37,10 @@ impl Venv {
         if works && fs::read(&installed).is_ok_and(|had| had == wanted) {
             return Ok(venv);
         }
-        let shown = requirements.strip_prefix(root()).unwrap_or(requirements);
-        eprintln!("== {name}: installing {}", shown.display());
+        for file in requirements {
+            let shown = file.strip_prefix(root()).unwrap_or(file);
+            eprintln!("== {name}: installing {}", shown.display());
+        }
         let system = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
         check_version(&system)?;
         let mut make = Command::new(&system);
@@ -43,7 +48,8 @@ impl Venv {
             "python3 -m venv",
             make.args(["-m", "venv", "--clear"]).arg(&folder),
         )?;
-        venv.install(["--requirement".as_ref(), requirements.as_os_str()])?;
+        let files = requirements.iter();
+        venv.install(files.flat_map(|file| ["--requirement".as_ref(), file.as_os_str()]))?;
         fs::write(&installed, &wanted)
             .map_err(|error| format!("cannot record the install: {error}"))?;
         Ok(venv)

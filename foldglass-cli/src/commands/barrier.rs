@@ -7,15 +7,15 @@ mod report;
 
 use clap::Args;
 use foldglass::Class;
-use foldglass_nn::barrier::Lines;
+use foldglass_nn::barrier::LineScan;
 use foldglass_nn::distill::Distillation;
 use foldglass_nn::lesson::Lesson;
 use foldglass_nn::machine;
-use foldglass_nn::path::{EscapePath, PathError};
+use foldglass_nn::path::{ChainPathError, EscapePath};
 use foldglass_nn::settings::SettingsError;
 
 use super::kept;
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::distill::{DistillationArgs, pupils_named};
 use crate::flags::fleet::{BackendArgs, above_zero};
@@ -23,11 +23,16 @@ use crate::flags::kept::KeptArgs;
 use crate::flags::{ClassArgs, count, whole};
 use crate::progress::Terminal;
 use lines::Measuring;
-use networks::Route;
-pub use report::Barriers;
+use networks::CodeRoute;
+pub use report::BarrierReport;
 
 /// The flags of `barrier`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass barrier --task z:5 --lengths 2 --out runs/barrier
+      Networks along an escape path, and the lines between them.
+  foldglass barrier --task z:5 --lengths 2 --points 65
+      More points on every line.")]
 pub struct BarrierArgs {
     /// The temperature of the chain that leads a random code to reward 1
     #[arg(short, long, value_name = "TAU", default_value = "1e-6", value_parser = above_zero)]
@@ -66,7 +71,7 @@ fn several(text: &str) -> Result<usize, String> {
 
 impl BarrierArgs {
     /// Finds the path, follows it, and measures the lines.
-    pub fn run(&self, settings: &Settings) -> Result<Barriers, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<BarrierReport, Error> {
         let class = self.class.class()?;
         let distillation = self.distillation.over(Distillation {
             every: 100,
@@ -94,7 +99,7 @@ impl BarrierArgs {
             .collect::<Result<Vec<Vec<Lesson>>, _>>()
             .map_err(|error| path_named(error.into()))?;
         let maker = self.backend.maker(settings.threads)?;
-        let route = Route {
+        let route = CodeRoute {
             distillation,
             lessons,
             square: class.task().square().clone(),
@@ -113,14 +118,14 @@ impl BarrierArgs {
         let length = class.task().longest();
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let distillation = route.distillation;
-        let lines = Lines::new(&distillation, &route.square, length, self.points, &make);
+        let lines = LineScan::new(&distillation, &route.square, length, self.points, &make);
         let mut measuring = Measuring {
             lines: lines.map_err(pupils_named)?,
             step: run.following.step(),
             directory,
         };
         let measured = measuring.all(run.following.trail(), &observer)?;
-        let barriers = Barriers {
+        let barriers = BarrierReport {
             class: class.spec(),
             cells: class.cells(),
             inputs: (class.q() as u64).pow(length as u32),
@@ -160,8 +165,8 @@ impl BarrierArgs {
             let seed = first.wrapping_add(number);
             match EscapePath::new(class, self.tau, seed, most, observer) {
                 Ok(path) => return Ok((seed, path)),
-                Err(error @ PathError::NotThere { .. }) => late = Some(error),
-                Err(PathError::Stopped(_)) => return Err(stopped()),
+                Err(error @ ChainPathError::NotThere { .. }) => late = Some(error),
+                Err(ChainPathError::Stopped(_)) => return Err(stopped()),
                 Err(error) => return Err(path_named(error)),
             }
             if observer.go_on().is_break() {
@@ -181,10 +186,10 @@ fn stopped() -> Error {
 }
 
 /// Says which flag makes a class whose paths are not followed.
-fn path_named(error: PathError) -> Error {
+fn path_named(error: ChainPathError) -> Error {
     match &error {
-        PathError::NotUniform => Error::Usage(format!("--inputs: {error}")),
-        PathError::NotUntied => Error::Usage(format!("--tied, --lengths: {error}")),
+        ChainPathError::NotUniform => Error::Usage(format!("--inputs: {error}")),
+        ChainPathError::NotUntied => Error::Usage(format!("--tied, --lengths: {error}")),
         _ => Error::Usage(error.to_string()),
     }
 }

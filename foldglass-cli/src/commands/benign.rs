@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use foldglass::dynamics::chain::{ChainError, Chains, Kernel, Order, Settings as Dynamics};
+use foldglass::dynamics::chain::{ChainError, ChainSettings, Chains, Kernel, Order};
 use foldglass::landscape::escape;
 use foldglass::landscape::law::{Known, known};
 use foldglass::landscape::shelf::{Search, Workers};
@@ -18,7 +18,7 @@ use foldglass_study::census::{BARRIER_CAP, CensusOptions, CensusPlan, Counted, c
 use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::{Report, number};
@@ -34,13 +34,18 @@ const SHELF: usize = 2000;
 
 /// The flags of `benign`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass benign --task quasigroup --lengths 7 --window 0,3
+      Has this class traps? Answered by a theorem.
+  foldglass benign --task parity --lengths 2,3,4
+      A class that has traps, with one of them.")]
 pub struct BenignArgs {
     #[command(flatten)]
     class: ClassArgs,
 }
 
 /// A finished census.
-pub struct Census {
+pub struct FinishedCensus {
     /// Codes that are traps.
     pub traps: u128,
     /// One of them.
@@ -49,7 +54,7 @@ pub struct Census {
 
 impl BenignArgs {
     /// Finds the answer.
-    pub fn run(&self, settings: &Settings) -> Result<Benign, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Benign, Error> {
         let class = self.class.class()?;
         let allowance = self.class.allowance();
         if let Some(known) = known(&class) {
@@ -92,7 +97,7 @@ fn stopped() -> Error {
     Error::Stopped("stopped before an answer was found".to_owned())
 }
 
-fn options(settings: &Settings, allowance: Allowance) -> CensusOptions {
+fn options(settings: &GlobalArgs, allowance: Allowance) -> CensusOptions {
     CensusOptions {
         out: None,
         shard: Shard { number: 1, of: 1 },
@@ -105,15 +110,15 @@ fn options(settings: &Settings, allowance: Allowance) -> CensusOptions {
 /// Counts the traps of a class; none where a census does not apply.
 pub fn census(
     class: &Class,
-    settings: &Settings,
+    settings: &GlobalArgs,
     allowance: Allowance,
-) -> Result<Option<Census>, Error> {
+) -> Result<Option<FinishedCensus>, Error> {
     let options = options(settings, allowance);
     let Ok(plan) = CensusPlan::new(class, &Reward::new(0u8, 1u8), &options) else {
         return Ok(None);
     };
     match count(plan, &options, &Terminal::new())? {
-        Counted::Whole(census, count) => Ok(Some(Census {
+        Counted::Whole(census, count) => Ok(Some(FinishedCensus {
             traps: count.traps.iter().map(|trap| trap.weight).sum(),
             code: count.traps.first().map(|trap| census.code(trap.code)),
         })),
@@ -121,18 +126,18 @@ pub fn census(
     }
 }
 
-fn refuse(error: ChainError) -> foldglass_study::Error {
+fn refuse(error: ChainError) -> foldglass_study::StudyError {
     match error {
         ChainError::TooLarge(error) => error.into(),
-        ChainError::Count(error) => foldglass_study::Error::Count(error),
-        other => foldglass_study::Error::Failed(other.to_string()),
+        ChainError::Count(error) => foldglass_study::StudyError::Count(error),
+        other => foldglass_study::StudyError::Failed(other.to_string()),
     }
 }
 
 /// Walks at zero temperature from random codes, and certifies where they end.
 fn quench(
     class: &Class,
-    settings: &Settings,
+    settings: &GlobalArgs,
     allowance: Allowance,
 ) -> Result<(usize, usize, Option<Code>), Error> {
     let what = format!("a quench of {} cells", class.cells());
@@ -140,11 +145,11 @@ fn quench(
     let threads = fitting(asked, &what, counts::bytes(class), allowance)?;
     let each = allowance.shared(threads);
     let observer = Terminal::new();
-    let dynamics = Dynamics::of(class)
+    let dynamics = ChainSettings::of(class)
         .with_kernel(Kernel::Metropolis)
         .with_order(Order::Cell);
     let seed = settings.seed;
-    let job = |number: usize| -> Result<Option<Option<Code>>, foldglass_study::Error> {
+    let job = |number: usize| -> Result<Option<Option<Code>>, foldglass_study::StudyError> {
         let chain = number as u64..number as u64 + 1;
         let mut walk = Chains::builder(class, dynamics)
             .seed(seed)
@@ -230,9 +235,20 @@ impl Benign {
 
     fn by_theorem(class: &Class, known: Known) -> Benign {
         let about = match known.theorem {
-            "A" => "parity with correlated inputs: the ballot words of theorem A count its traps",
-            "B" => {
+            Some("A") => {
+                "parity with correlated inputs: the ballot words of theorem A count its traps"
+            }
+            Some("B") if !class.task().reward().is_final() => {
+                "parity with a process reward: by theorem B it is the landscape of the lengths 1 to T with \
+                 the weights of the steps"
+            }
+            Some("B") => {
                 "parity of several lengths: the right and wrong lengths of theorem B count its traps"
+            }
+            None => {
+                "untied, and a process reward in which every step weighs at least as much as all later ones \
+                 together: putting the steps right one after the other never lowers the reward (docs/process.md; \
+                 `escape` prints the path)"
             }
             _ => {
                 "untied, memory 1, final reward and independent inputs: by theorem C a path that never \
@@ -240,14 +256,14 @@ impl Benign {
             }
         };
         Benign {
-            theorem: Some(known.theorem),
-            traps: Some(known.traps.to_string()),
+            theorem: known.theorem,
+            traps: known.traps.map(|traps| traps.to_string()),
             code: known.code.as_ref().map(CodeForm::from),
             ..Benign::new(class, known.code.is_some(), about.to_owned())
         }
     }
 
-    fn by_census(class: &Class, census: Census, codes: String) -> Benign {
+    fn by_census(class: &Class, census: FinishedCensus, codes: String) -> Benign {
         let why = format!("no theorem applies; all {codes} codes were counted");
         Benign {
             traps: Some(census.traps.to_string()),

@@ -7,20 +7,20 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::model::policy::POLICY_FORMAT;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::method::setting::kind_of;
 use foldglass_study::method::{Setting, put};
-use foldglass_study::tables::Source;
 use foldglass_study::{Fields, Record};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::series::{self, Lines, Reported, Series, real, record_every, reported, text};
-use crate::cli::Settings;
+use super::series::{
+    self, FinishedSeries, JsonLines, Reported, read_policies, real, record_every, reported, text,
+    write_policies,
+};
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::method::{MethodArgs, MethodFlags, named};
-use crate::flags::table::one_policy;
 use crate::flags::{ClassArgs, count};
 use crate::output::Report;
 use crate::report::{Cell, Format, Table};
@@ -28,6 +28,11 @@ use crate::summary;
 
 /// The flags of `cavi`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass cavi --task quasigroup --lengths 8 --tau 1e-10 --iterations 2000 --runs 60
+      Tabular RLVR from 60 random policies: where each run stops.
+  foldglass cavi --task z:5 --lengths 4 --rule gradient:1 --tau 0 --runs 8 --record trace.jsonl
+      Exact policy gradients, with the reward along the way in a file.")]
 pub struct CaviArgs {
     #[command(flatten)]
     method: MethodArgs<Rlvr>,
@@ -59,15 +64,19 @@ impl MethodFlags for Rlvr {
 
 impl CaviArgs {
     /// Does the runs.
-    pub fn run(&self, settings: &Settings) -> Result<Trained, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<CaviReport, Error> {
         let mut fields = self.method.fields();
         let kind = kind_of("cavi", &mut fields).map_err(|error| named(&error))?;
         let every = record_every(&mut fields, self.record.is_some())?;
         put(&mut fields, "keep_policy", self.policies.is_some());
         // Made before the long part, so that a wrong path is known at once.
-        let policies = self.policies.as_deref().map(Lines::create).transpose()?;
-        let record = self.record.as_deref().map(Lines::create).transpose()?;
-        let class = self.read_policies(&mut fields)?;
+        let policies = self
+            .policies
+            .as_deref()
+            .map(JsonLines::create)
+            .transpose()?;
+        let record = self.record.as_deref().map(JsonLines::create).transpose()?;
+        let class = read_policies(&self.method, &self.class, &mut fields)?;
         let series = series::run(&kind, fields, self.runs, &class, &self.class, settings);
         let series = series.map_err(series::without_place)?;
         if let Some(file) = policies {
@@ -76,38 +85,16 @@ impl CaviArgs {
         if let Some(file) = record {
             write_record(file, &series, every)?;
         }
-        Ok(Trained {
+        Ok(CaviReport {
             interrupted: series.interrupted,
             class,
             series,
             actions: self.method.is_given("keep_code"),
         })
     }
-
-    /// Puts the policies of files among the settings; the class is theirs, or that of the flags.
-    fn read_policies(&self, fields: &mut Fields) -> Result<Class, Error> {
-        let mut known: Option<Class> = None;
-        for key in ["start", "prior"] {
-            let Some(source) = self.method.text(key).map(Source::from) else {
-                continue;
-            };
-            let (class, policy) = one_policy(&source, &self.class)?;
-            if let Some(known) = known.as_ref().filter(|known| **known != class) {
-                return Err(Error::Usage(format!(
-                    "--{key} is of {}, --start of {}: both are of one class",
-                    class.spec(),
-                    known.spec()
-                )));
-            }
-            let rows: Vec<&[f64]> = (0..class.cells()).map(|c| policy.row(c)).collect();
-            put(fields, key, json!({ "rows": rows }));
-            known = Some(class);
-        }
-        known.map_or_else(|| self.class.class(), Ok)
-    }
 }
 
-fn write_record(file: Lines, series: &Series, every: u64) -> Result<(), Error> {
+fn write_record(file: JsonLines, series: &FinishedSeries, every: u64) -> Result<(), Error> {
     let line = |record: &Record| {
         let mut rewards = record.result.get("trace").cloned().unwrap_or(json!([]));
         if let Value::Array(list) = &mut rewards {
@@ -118,22 +105,11 @@ fn write_record(file: Lines, series: &Series, every: u64) -> Result<(), Error> {
     file.write(series.records.iter().map(line))
 }
 
-fn write_policies(file: Lines, series: &Series) -> Result<(), Error> {
-    let line = |record: &Record| {
-        json!({
-            "format": POLICY_FORMAT,
-            "class": series.class,
-            "rows": record.result.get("rows"),
-        })
-    };
-    file.write(series.records.iter().map(line))
-}
-
 /// What the runs came to.
 #[derive(Serialize)]
-pub struct Trained {
+pub struct CaviReport {
     #[serde(rename = "runs", serialize_with = "runs")]
-    series: Series,
+    series: FinishedSeries,
     #[serde(skip_serializing_if = "Not::not")]
     interrupted: bool,
     #[serde(skip)]
@@ -151,7 +127,7 @@ struct Run<'a> {
 }
 
 /// The runs one by one: there may be many.
-fn runs<S: Serializer>(series: &Series, serializer: S) -> Result<S::Ok, S::Error> {
+fn runs<S: Serializer>(series: &FinishedSeries, serializer: S) -> Result<S::Ok, S::Error> {
     let runs = series.records.iter().map(|record| Run {
         run: record.run,
         // These have files or flags of their own.
@@ -160,7 +136,7 @@ fn runs<S: Serializer>(series: &Series, serializer: S) -> Result<S::Ok, S::Error
     serializer.collect_seq(runs)
 }
 
-impl Trained {
+impl CaviReport {
     fn table<'a>(&self, runs: impl Iterator<Item = &'a Record>) -> Table {
         let heads = [
             "run",
@@ -184,7 +160,7 @@ impl Trained {
     }
 }
 
-impl Report for Trained {
+impl Report for CaviReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.series.class.clone())
     }
@@ -224,11 +200,7 @@ impl Report for Trained {
         if !self.actions {
             return Ok(());
         }
-        series.records.iter().try_for_each(|record| {
-            let code = record.result.get("greedy").and_then(Value::as_array);
-            let actions: Vec<String> = code.into_iter().flatten().map(Value::to_string).collect();
-            writeln!(out, "\nrun {}: {}", record.run, actions.join(" "))
-        })
+        series::write_codes(out, series)
     }
 
     fn interrupted(&self) -> bool {

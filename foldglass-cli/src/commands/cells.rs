@@ -5,17 +5,22 @@ use std::io::{self, Write};
 use clap::Args;
 use foldglass::ClassSpec;
 use foldglass::model::class::{CellKey, Class, Group, Shape};
-use foldglass::model::quasigroup::Symbol;
+use foldglass::model::operation::Symbol;
 use serde::{Serialize, Serializer};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::Report;
-use crate::report::{Cell, Column, Lines, Table};
+use crate::report::{Cell, Column, StreamedTable, Table};
 
 /// The flags of `cells`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass cells --task quasigroup --lengths 7 --window 0,3 --tied
+      How many cells the paper's tied class has: 4,525.
+  foldglass cells --task parity --lengths 3 --list
+      The cells one by one, in the order of code files.")]
 pub struct CellsArgs {
     #[command(flatten)]
     class: ClassArgs,
@@ -26,7 +31,7 @@ pub struct CellsArgs {
 
 impl CellsArgs {
     /// Lays out the class.
-    pub fn run(&self, _: &Settings) -> Result<Cells, Error> {
+    pub fn run(&self, _: &GlobalArgs) -> Result<Cells, Error> {
         let class = self.class.class()?;
         Ok(Cells {
             q: class.q(),
@@ -152,12 +157,12 @@ fn run(mark: &str, times: usize) -> Vec<String> {
 }
 
 /// The columns of a list of cells: number, t, window, remembered tokens.
-pub fn key_lines(class: &Class) -> Lines {
+pub fn key_lines(class: &Class) -> StreamedTable {
     let Shape { window, memory, .. } = class.shape();
     let symbol = SEP.len().max((class.q() - 1).to_string().len());
     let list = |symbols: usize| symbols * (symbol + 1) - 1;
     let digits = |most: usize| most.to_string().len();
-    Lines::default()
+    StreamedTable::default()
         .column(Column::numbers("cell"), digits(class.cells()))
         .column(Column::numbers("t"), digits(class.task().longest()))
         .column(Column::words("x"), list(window.past + 1 + window.future))

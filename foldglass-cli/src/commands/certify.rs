@@ -18,13 +18,13 @@ use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Class, Code, Evaluator, reward::count};
 use foldglass_study::claims::VerdictWriter;
 use foldglass_study::parallel::{fitting, threads};
-use foldglass_study::tables::{Origin, Source, Tables};
+use foldglass_study::tables::{Source, TableOrigin, Tables};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
 use crate::progress::{Terminal, interrupted};
-use crate::report::certify::{Certified, Found, Line, search};
+use crate::report::certify::{Certified, CodeReport, SearchResult, search};
 use crate::summary;
 
 /// Of many codes, those with more codes on their shelf than this are searched one after the other,
@@ -33,6 +33,11 @@ const SMALL: u64 = 1000;
 
 /// The flags of `certify`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass certify --code trap.json --barrier
+      Is this code a trap, and how far must the reward fall before it can rise?
+  foldglass certify --code runs.json --out verdicts.json
+      Verdicts on all codes of a file, for `check` to verify.")]
 pub struct CertifyArgs {
     /// Code files, or any that hold codes: what `chain --json`, `cavi --json --keep-code` or
     /// `enumerate --traps` writes, records that keep codes; FILE#N for one of several, - for stdin;
@@ -69,12 +74,12 @@ struct Given {
     class: Class,
     codes: Vec<Code>,
     /// The run that each is of, where its file states one.
-    origins: Vec<Option<Origin>>,
+    origins: Vec<Option<TableOrigin>>,
 }
 
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
-    pub fn run(&self, settings: &Settings) -> Result<Certified, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Certified, Error> {
         let Given {
             class,
             codes,
@@ -104,7 +109,7 @@ impl CertifyArgs {
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
             let found = match small {
-                Some(shelf) => Some(Found::new(shelf, false)),
+                Some(shelf) => Some(SearchResult::new(shelf, false)),
                 None if interrupted() && codes.len() > 1 => None,
                 None => {
                     observer.stage(format!("code {number} of {}", codes.len()));
@@ -122,7 +127,7 @@ impl CertifyArgs {
             if let Some(out) = &mut out {
                 out.write(&found.shelf.verdict)?;
             }
-            let mut line = Line::new(number, found, &mut evaluator);
+            let mut line = CodeReport::new(number, found, &mut evaluator);
             line.origin = origins[number].take();
             verdicts.push(line);
         }

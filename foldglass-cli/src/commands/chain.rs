@@ -20,8 +20,10 @@ use foldglass_study::{Fields, Record};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::series::{self, Lines, Reported, Series, real, record_every, reported, text};
-use crate::cli::Settings;
+use super::series::{
+    self, FinishedSeries, JsonLines, Reported, real, record_every, reported, text,
+};
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::method::{MethodArgs, MethodFlags};
 use crate::flags::table::one_code;
@@ -30,10 +32,15 @@ use crate::output::Report;
 use crate::progress::say;
 use crate::report::{Cell, Format, Table};
 use crate::summary;
-use convergence::{Convergence, Memory, spacing};
+use convergence::{ChainMemory, Convergence, spacing};
 
 /// The flags of `chain`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass chain --task quasigroup --lengths 8 --tau 1e-13 --sweeps 6000 --runs 60
+      Monte Carlo near zero temperature: 60 chains, all of which reach reward 1.
+  foldglass chain --task parity --lengths 6 --inputs markov:9/10 --tau 0 --runs 128 --json > chains.json
+      Quenches whose codes `certify` takes.")]
 pub struct ChainArgs {
     #[command(flatten)]
     method: MethodArgs<MonteCarlo>,
@@ -73,12 +80,16 @@ impl MethodFlags for MonteCarlo {
 
 impl ChainArgs {
     /// Runs the chains.
-    pub fn run(&self, settings: &Settings) -> Result<Sampled, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<ChainReport, Error> {
         let mut fields = self.method.fields();
         let every = self.spacing(&mut fields)?;
         // Made before the long part, so that a wrong path is known at once.
-        let record = self.record.as_deref().map(Lines::create).transpose()?;
-        let marginals = self.marginals.as_deref().map(Lines::create).transpose()?;
+        let record = self.record.as_deref().map(JsonLines::create).transpose()?;
+        let marginals = self
+            .marginals
+            .as_deref()
+            .map(JsonLines::create)
+            .transpose()?;
         let class = match self.method.text("start").map(Source::from) {
             None => self.class.class()?,
             Some(source) => {
@@ -98,7 +109,7 @@ impl ChainArgs {
         if let Some(file) = marginals {
             write_marginals(file, &class, &series)?;
         }
-        Ok(Sampled {
+        Ok(ChainReport {
             convergence,
             tempering: Tempering::of(&series),
             interrupted: series.interrupted,
@@ -144,7 +155,7 @@ impl ChainArgs {
     }
 }
 
-fn write_record(file: Lines, series: &Series, every: u64) -> Result<(), Error> {
+fn write_record(file: JsonLines, series: &FinishedSeries, every: u64) -> Result<(), Error> {
     let line = |record: &Record| {
         json!({
             "chain": record.run,
@@ -157,7 +168,7 @@ fn write_record(file: Lines, series: &Series, every: u64) -> Result<(), Error> {
 }
 
 /// Writes the share of each action at each cell, over all chains, as a policy.
-fn write_marginals(file: Lines, class: &Class, series: &Series) -> Result<(), Error> {
+fn write_marginals(file: JsonLines, class: &Class, series: &FinishedSeries) -> Result<(), Error> {
     let mut counts = vec![0u64; class.cells() * class.q()];
     for record in &series.records {
         let own = record.result.get("marginals").and_then(Value::as_array);
@@ -179,7 +190,7 @@ fn write_marginals(file: Lines, class: &Class, series: &Series) -> Result<(), Er
 
 /// What the chains came to.
 #[derive(Serialize)]
-pub struct Sampled {
+pub struct ChainReport {
     #[serde(serialize_with = "listed")]
     chains: Chains,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,8 +203,8 @@ pub struct Sampled {
 
 /// The chains, and how long each remembers, where that is known.
 struct Chains {
-    series: Series,
-    memories: Vec<Memory>,
+    series: FinishedSeries,
+    memories: Vec<ChainMemory>,
 }
 
 /// A chain in the JSON: the contract's keys.
@@ -203,7 +214,7 @@ struct Chain<'a> {
     #[serde(flatten)]
     result: Reported<'a>,
     #[serde(flatten)]
-    memory: Option<Memory>,
+    memory: Option<ChainMemory>,
 }
 
 /// Results that have files of their own, or stand under `tempering`.
@@ -243,7 +254,7 @@ struct Rungs {
 }
 
 impl Tempering {
-    fn of(series: &Series) -> Option<Tempering> {
+    fn of(series: &FinishedSeries) -> Option<Tempering> {
         let ladder = series.settings.get("ladder")?.clone();
         let run = |record: &Record| {
             let part = |key| record.result.get(key).cloned();
@@ -282,7 +293,7 @@ impl Tempering {
     }
 }
 
-impl Sampled {
+impl ChainReport {
     /// A line for each chain, up to so many.
     fn table(&self, most: usize) -> Table {
         let heads = [
@@ -312,7 +323,7 @@ impl Sampled {
     }
 }
 
-impl Report for Sampled {
+impl Report for ChainReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.chains.series.class.clone())
     }

@@ -15,7 +15,7 @@ use foldglass_study::claims::{self, Claims};
 use foldglass_study::files::Input;
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{max_memory, positive};
 use crate::output::Report;
@@ -24,6 +24,11 @@ use crate::summary::short;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass check verdicts.json
+      Verify verdicts, by code that shares nothing with the search.
+  foldglass check path.json
+      Verify that no move of a path lowers the reward.")]
 pub struct CheckArgs {
     /// The files; - reads stdin
     #[arg(value_name = "FILE", required = true)]
@@ -53,7 +58,7 @@ struct Means<'a> {
 impl CheckArgs {
     /// Reads and checks the files one by one; one that cannot be read does not keep the others from
     /// being checked.
-    pub fn run(&self, settings: &Settings) -> Result<Checked, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<CheckReport, Error> {
         let observer = Terminal::new();
         let means = Means {
             allowance: self.max_memory.unwrap_or_else(max_memory::available),
@@ -82,7 +87,7 @@ impl CheckArgs {
         }
         match refused {
             Some(error) if self.files.len() == 1 => Err(error),
-            refused => Ok(Checked {
+            refused => Ok(CheckReport {
                 checked,
                 refused: refused.is_some(),
             }),
@@ -118,7 +123,7 @@ fn check(path: &Path, means: &Means<'_>) -> Result<Line, Error> {
 
 /// What was made of the files.
 #[derive(Serialize)]
-pub struct Checked {
+pub struct CheckReport {
     checked: Vec<Line>,
     /// Whether some could not be read.
     #[serde(skip)]
@@ -159,11 +164,11 @@ enum Found {
         reward_exact: Reward,
     },
     Verdicts {
-        verdicts: Vec<verdicts::Line>,
+        verdicts: Vec<verdicts::VerdictLine>,
     },
 }
 
-impl Report for Checked {
+impl Report for CheckReport {
     fn failure(&self) -> Option<String> {
         let failed = |line: &Line| match &line.found {
             Found::Failure { problem } => Some(format!("{} does not hold: {problem}", line.file)),

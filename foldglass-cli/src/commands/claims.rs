@@ -8,18 +8,25 @@ use foldglass_study::disk::remove_unfinished;
 use foldglass_study::parallel::threads;
 use serde::Serialize;
 
-use crate::claims::{Bench, Facts, Probes, Row, Verdict, rows, table};
-use crate::cli::Settings;
+use crate::claims::{
+    Bench, DecidedStatement, Probes, ReproductionFacts, StatementVerdict, rows, table,
+};
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::max_memory;
 use crate::output::Report;
 use crate::progress::Terminal;
 use crate::report::{Format, Table};
 use crate::reproduce::studies::Scale;
-use crate::reproduce::{Manifest, Records, compare, items};
+use crate::reproduce::{Records, ReproductionManifest, compare, items};
 
 /// The flags of `claims`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass claims --from reproduction
+      Every statement of the paper with its verdict.
+  foldglass claims --from reproduction --verdict contradicted
+      Only what is contradicted.")]
 pub struct ClaimsArgs {
     /// The directory that `reproduce --out` left, whose records are read and where those of the
     /// computations are put [default: reproduction, or reproduction-quick]
@@ -37,19 +44,19 @@ pub struct ClaimsArgs {
     /// Only statements with this verdict: holds, in-part, contradicted or undecided (the words of
     /// earlier versions, shown, refuted and open, are taken too)
     #[arg(long, value_name = "VERDICT", value_parser = verdict)]
-    verdict: Option<Verdict>,
+    verdict: Option<StatementVerdict>,
 }
 
-fn verdict(text: &str) -> Result<Verdict, String> {
-    Verdict::of(text).ok_or_else(|| {
-        let words = Verdict::ALL.map(Verdict::word);
+fn verdict(text: &str) -> Result<StatementVerdict, String> {
+    StatementVerdict::of(text).ok_or_else(|| {
+        let words = StatementVerdict::ALL.map(StatementVerdict::word);
         format!("accepted: {}", words.join(", "))
     })
 }
 
 impl ClaimsArgs {
     /// Does what is missing, and decides.
-    pub fn run(&self, settings: &Settings) -> Result<Claimed, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Claimed, Error> {
         let scale = if self.quick {
             Scale::Quick
         } else {
@@ -58,9 +65,9 @@ impl ClaimsArgs {
         let directory = self.from.clone();
         let directory = directory.unwrap_or_else(|| scale.directory().into());
         // The records of a reproduction say at which scale and seed they are gone on with.
-        let (scale, seed) = match Manifest::find(&directory)? {
+        let (scale, seed) = match ReproductionManifest::find(&directory)? {
             Some(manifest) => (manifest.scale, manifest.seed),
-            None if self.from.is_some() => return Err(Manifest::missing(&directory)),
+            None if self.from.is_some() => return Err(ReproductionManifest::missing(&directory)),
             None => (scale, settings.seed),
         };
         if !self.records_only {
@@ -78,7 +85,7 @@ impl ClaimsArgs {
         let records = Records::read(&directory, items::all())?;
         let comparison = compare(&records, &[])?;
         let probes = Probes::read(&directory)?;
-        let facts = Facts {
+        let facts = ReproductionFacts {
             records: &records,
             comparison: &comparison,
             probes: &probes,
@@ -107,7 +114,7 @@ pub struct Claimed {
     seed: u64,
     scale: Scale,
     directory: PathBuf,
-    claims: Vec<Row>,
+    claims: Vec<DecidedStatement>,
     /// Statements that are undecided because records are missing.
     #[serde(skip)]
     lacking: usize,

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::{ClassSpec, support::names};
-use foldglass_study::census::{self, BARRIER_CAP, CensusManifest, Found};
+use foldglass::{ClassSpec, Context, support::names};
+use foldglass_study::census::{self, BARRIER_CAP, CensusFindings, CensusManifest};
 use foldglass_study::parallel::threads;
 use foldglass_study::{Form, Gathered, gather, write_table};
 use serde::Serialize;
 
 use super::enumerate::write_found;
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::max_memory;
 use crate::output::{Report, counted};
@@ -19,6 +19,11 @@ use crate::progress::{Terminal, say};
 
 /// The flags of `collect`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass collect runs/mine
+      Merge the records into one table.
+  foldglass collect runs/a runs/b --table both.parquet
+      Merge two directories of one study.")]
 pub struct CollectArgs {
     /// The directories that `run` wrote, of one study, or `enumerate`, of one class
     #[arg(value_name = "DIR", required = true)]
@@ -37,7 +42,7 @@ const NAMED: usize = 5;
 
 impl CollectArgs {
     /// Writes the table.
-    pub fn run(&self, settings: &Settings) -> Result<Merged, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Merged, Error> {
         if CensusManifest::is_in(&self.directories[0]) {
             return self.census(settings);
         }
@@ -64,7 +69,7 @@ impl CollectArgs {
     }
 
     /// Puts the shards of an enumeration together.
-    fn census(&self, settings: &Settings) -> Result<Merged, Error> {
+    fn census(&self, settings: &GlobalArgs) -> Result<Merged, Error> {
         if self.table.is_some() || self.partial {
             return Err(Error::Usage(
                 "--out and --partial are for studies: an enumeration is printed, and only whole"
@@ -72,10 +77,13 @@ impl CollectArgs {
             ));
         }
         let observer = Terminal::new();
-        let (census, tolerance, count) =
-            census::collect(&self.directories, max_memory::available(), &observer)?;
+        let context = Context::default()
+            .with_memory(max_memory::available())
+            .with_observer(&observer);
+        let (census, tolerance, count) = census::collect(&self.directories, context)?;
         let threads = threads(settings.threads, usize::MAX);
-        let found = Found::new(&census, count, &tolerance, threads, BARRIER_CAP, &observer)?;
+        let found =
+            CensusFindings::new(&census, count, &tolerance, threads, BARRIER_CAP, &observer)?;
         let stopped = || Error::Stopped("stopped while the barriers were measured".to_owned());
         Ok(Merged::Census {
             class: census.class().spec(),
@@ -128,7 +136,7 @@ pub enum Merged {
         class: ClassSpec,
         /// What was found.
         #[serde(flatten)]
-        found: Box<Found>,
+        found: Box<CensusFindings>,
     },
 }
 

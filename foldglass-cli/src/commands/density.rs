@@ -1,45 +1,58 @@
 //! Counts how many codes of an untied class have which reward (paper, App. F).
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::gibbs::density::{Band, DensityError, DensityOfStates, Forecast, Plan};
+use foldglass::gibbs::bands::log;
+use foldglass::gibbs::density::{
+    Band, DensityError, DensityForecast, DensityOfStates, DensityPlan,
+};
 use foldglass::support::exact::UBig;
 use foldglass::support::memory::Bytes;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::parallel::threads;
+use foldglass_study::{DataFile, RecordColumn, Values};
 use serde::{Serialize, Serializer};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
-use crate::flags::ClassArgs;
+use crate::flags::{ClassArgs, data_path};
 use crate::output::{Report, number};
 use crate::progress::{self, Terminal};
-use crate::report::{Cell, Column, Format, Lines, Table};
+use crate::report::{Cell, Column, Format, StreamedTable, Table};
 
 /// The flags of `density`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass density --task z:3 --lengths 3
+      How many codes have which reward.
+  foldglass density --task parity --lengths 8 --inputs markov:9/10 --json
+      The same with exact numbers as strings.")]
 pub struct DensityArgs {
     /// Say how many different prefixes there are, counted or estimated, and the memory they take
     #[arg(long)]
     dry_run: bool,
+    /// Write a row per reward to this file: .csv or .parquet
+    #[arg(long, value_name = "FILE", value_parser = data_path)]
+    table: Option<PathBuf>,
     #[command(flatten)]
     class: ClassArgs,
 }
 
 impl DensityArgs {
     /// Counts.
-    pub fn run(&self, settings: &Settings) -> Result<Counted, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<DensityReport, Error> {
         let class = self.class.class()?;
-        let plan = Plan::within(&class, self.class.allowance()).map_err(refuse)?;
+        let plan = DensityPlan::within(&class, self.class.allowance()).map_err(refuse)?;
         if self.dry_run {
-            let Forecast {
+            let DensityForecast {
                 prefix_classes,
                 counted,
                 bytes,
                 ..
             } = plan.forecast().clone();
-            return Ok(Counted::Forecast {
+            return Ok(DensityReport::Forecast {
                 prefix_classes,
                 counted_steps: counted,
                 memory_bytes: bytes.to_string(),
@@ -47,12 +60,17 @@ impl DensityArgs {
                 bytes,
             });
         }
+        // Made before the long part, so that a wrong path is known at once.
+        let table = self.table.as_deref().map(DataFile::create).transpose()?;
         say(plan.forecast());
         let threads = threads(settings.threads, usize::MAX);
         let observer = Terminal::new();
         let context = self.class.context(&observer).with_threads(threads);
         let density = plan.count(context).map_err(refuse)?;
-        Ok(Counted::All {
+        if let Some(file) = table {
+            file.write(&class.spec(), &columns(&density))?;
+        }
+        Ok(DensityReport::All {
             cells: class.cells(),
             codes: codes(&density).to_string(),
             density,
@@ -60,11 +78,26 @@ impl DensityArgs {
     }
 }
 
+/// A row per reward.
+fn columns(density: &DensityOfStates) -> Vec<RecordColumn> {
+    let bands = || density.bands().iter();
+    let rewards: Vec<Reward> = bands().map(|band| density.reward(band)).collect();
+    let logs = bands().map(|band| Some(log(&band.count))).collect();
+    let [exact, float] = RecordColumn::exact("reward", rewards.iter().map(Some));
+    let counts = RecordColumn::counts("count", bands().map(|band| Some(&band.count)));
+    vec![
+        exact,
+        float,
+        counts,
+        RecordColumn::new("ln_count", Values::Number(logs)),
+    ]
+}
+
 /// Bytes from which on the forecast is worth a line.
 const WORTH_SAYING: u128 = 256 << 20;
 
 /// Says what a long count will take, before it starts.
-fn say(forecast: &Forecast) {
+fn say(forecast: &DensityForecast) {
     if forecast.bytes >= WORTH_SAYING {
         let classes = forecast.prefix_classes.iter().copied().fold(1.0, f64::max);
         let (classes, bytes) = (number(classes), Bytes::of(forecast.bytes));
@@ -85,7 +118,7 @@ fn refuse(error: DensityError) -> Error {
 /// What `density` counted or would count.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Counted {
+pub enum DensityReport {
     /// The density of states.
     All {
         /// Cells of the class.
@@ -132,17 +165,17 @@ fn codes(density: &DensityOfStates) -> UBig {
     UBig::from(density.class().q()).pow(density.class().cells())
 }
 
-impl Report for Counted {
+impl Report for DensityReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(match self {
-            Counted::All { density, .. } => density.class().spec(),
-            Counted::Forecast { class, .. } => class.clone(),
+            DensityReport::All { density, .. } => density.class().spec(),
+            DensityReport::Forecast { class, .. } => class.clone(),
         })
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
         match self {
-            Counted::All { density, .. } => {
+            DensityReport::All { density, .. } => {
                 let row = |band: &Band| {
                     let reward = density.reward(band);
                     [Cell::from(&reward), Cell::Large(band.count.clone())]
@@ -150,7 +183,7 @@ impl Report for Counted {
                 let columns = [Column::numbers("reward"), Column::numbers("codes")];
                 vec![Table::new(columns).rows(density.bands().iter().map(row))]
             }
-            Counted::Forecast {
+            DensityReport::Forecast {
                 prefix_classes,
                 counted_steps,
                 ..
@@ -160,8 +193,8 @@ impl Report for Counted {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Counted::All { density, .. } => write_density(out, density),
-            Counted::Forecast {
+            DensityReport::All { density, .. } => write_density(out, density),
+            DensityReport::Forecast {
                 prefix_classes,
                 counted_steps,
                 bytes,
@@ -180,7 +213,7 @@ fn write_density(out: &mut dyn Write, density: &DensityOfStates) -> io::Result<(
     writeln!(out, "optimal  {}\n", density.optimal())?;
     // Neither a reward nor a number of codes is wider than these.
     let width = |n: &UBig| n.to_string().len();
-    let lines = Lines::default()
+    let lines = StreamedTable::default()
         .column(
             Column::numbers("reward"),
             2 * width(density.denominator()) + 1,

@@ -18,12 +18,12 @@ use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::method::fields;
 use foldglass_study::tables::Source;
-use foldglass_study::{Error as StudyError, Fields, VERSION};
+use foldglass_study::{Fields, StudyError, VERSION};
 use serde::Serialize;
 use serde_json::json;
 
-use super::kept::{self, Kept, Names, Trains};
-use crate::cli::Settings;
+use super::kept::{self, Names, RunDirectory, Trains};
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::distill::{DistillationArgs, pupils_named};
 use crate::flags::fleet::{BackendArgs, Machine, Maker};
@@ -36,6 +36,11 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 
 /// The flags of `distill`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass distill --task z:5 --lengths 4 --runs 2 --out runs/distill
+      Teach two networks a code of a class.
+  foldglass distill --code runs.json#0 --runs 2
+      Teach networks the code of a file.")]
 pub struct DistillArgs {
     /// Networks, each with a random code of the class as its teacher; their seeds are --seed,
     /// --seed + 1, ..
@@ -69,7 +74,7 @@ pub struct DistillArgs {
 
 impl DistillArgs {
     /// Distils the codes.
-    pub fn run(&self, settings: &Settings) -> Result<Distilled, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Distilled, Error> {
         let distillation = self.distillation.over(Distillation {
             target: self.target,
             held_out: self.held_out,
@@ -252,7 +257,7 @@ impl Lessons {
         path: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<(UnderWay, Kept), Error> {
+    ) -> Result<(UnderWay, RunDirectory), Error> {
         let seeds: Vec<u64> = self.pupils.iter().map(|pupil| pupil.seed).collect();
         let actions: Vec<&[u16]> = teachers.iter().map(|code| code.actions()).collect();
         let description = json!({
@@ -290,7 +295,7 @@ impl Trains for UnderWay {
         }
         let step = self.step();
         let seeds = self.distilling.pupils().iter().map(|pupil| pupil.seed);
-        let line = |(seed, point): (u64, &distill::Progress)| CurveLine {
+        let line = |(seed, point): (u64, &distill::PupilProgress)| CurveLine {
             step,
             seed,
             agreement: point.agreement,
@@ -345,7 +350,7 @@ struct Network {
     /// That of its code.
     #[serde(rename = "reward_exact")]
     reward: Reward,
-    curve: Vec<distill::Measured>,
+    curve: Vec<distill::PupilMeasurement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<PathBuf>,
 }

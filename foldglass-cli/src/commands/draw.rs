@@ -5,19 +5,24 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::Symbol;
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::tables::Source;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, whole};
-use crate::report::draw::{Drawn, DrawnCode, check_colours, side_by_side};
+use crate::report::draw::{DrawnCode, DrawnCodes, check_colours, side_by_side};
 
 /// The flags of `draw`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass draw --code trap.json --svg trap.svg
+      A code as the paper's figure draws it.
+  foldglass draw --code runs.json#0 --svg run.svg
+      The first code of a file.")]
 pub struct DrawArgs {
     /// The code to draw: a code file, FILE#N for one of several, - for stdin; given several times,
     /// the codes stand side by side
@@ -51,7 +56,7 @@ fn input(text: &str) -> Result<Input, String> {
 
 impl DrawArgs {
     /// Draws the codes.
-    pub fn run(&self, _: &Settings) -> Result<Drawn, Error> {
+    pub fn run(&self, _: &GlobalArgs) -> Result<DrawnCodes, Error> {
         check_colours(self.input.len())?;
         let inputs: Vec<Vec<Symbol>> = self.input.iter().map(|Input(x)| x.clone()).collect();
         let mut codes = Vec::new();
@@ -73,7 +78,7 @@ impl DrawArgs {
             file.finish()
         });
         written.map_err(|source| StudyError::write(&self.svg, source))?;
-        Ok(Drawn {
+        Ok(DrawnCodes {
             codes,
             svg: self.svg.display().to_string(),
         })

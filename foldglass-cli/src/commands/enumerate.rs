@@ -7,24 +7,30 @@ use clap::Args;
 use foldglass::support::exact;
 use foldglass::support::memory::Bytes;
 use foldglass::{Allowance, ClassSpec, Reward};
-use foldglass_study::Shard;
 use foldglass_study::census::{
-    BARRIER_CAP, CensusOptions, CensusPlan, Counted, Found, Traps, count, forecast,
+    BARRIER_CAP, CensusFindings, CensusOptions, CensusPlan, Counted, TrapKind, Traps, count,
+    forecast,
 };
 use foldglass_study::parallel::threads;
+use foldglass_study::{DataFile, RecordColumn, Shard, Values};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::series::Lines;
-use crate::cli::Settings;
+use super::series::JsonLines;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
-use crate::flags::{ClassArgs, positive, shard};
+use crate::flags::{ClassArgs, data_path, positive, shard};
 use crate::output::{Report, number};
 use crate::progress::{Terminal, about};
 use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `enumerate`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass enumerate --task parity --lengths 6 --inputs markov:9/10
+      All 4,194,304 codes: optima, local maxima, traps and their barriers.
+  foldglass enumerate --task z:3 --lengths 3 --dry-run
+      What a count would take, before it is started.")]
 pub struct EnumerateArgs {
     /// Count a change of the reward by up to this as none (exactly: 1e-6, 1/1000); traps are then
     /// not sought
@@ -41,6 +47,9 @@ pub struct EnumerateArgs {
     /// Write a code of every trap, up to the names of tokens, for `certify`
     #[arg(long, value_name = "FILE")]
     traps: Option<PathBuf>,
+    /// Write a row per trap, up to the names of tokens, to this file: .csv or .parquet
+    #[arg(long, value_name = "FILE", value_parser = data_path)]
+    table: Option<PathBuf>,
     /// The most codes that the search of a barrier visits
     #[arg(long, alias = "barrier-cap", value_name = "N", default_value_t = BARRIER_CAP)]
     #[arg(value_parser = positive, allow_negative_numbers = true)]
@@ -62,11 +71,13 @@ fn tolerance(text: &str) -> Result<Reward, String> {
 
 impl EnumerateArgs {
     /// Counts.
-    pub fn run(&self, settings: &Settings) -> Result<Enumerated, Error> {
-        if self.traps.is_some() && !self.tolerance.is_zero() {
-            return Err(Error::Usage(
-                "--traps: with a --tolerance no traps are sought".to_owned(),
-            ));
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Enumerated, Error> {
+        for (flag, asked) in [("--traps", &self.traps), ("--table", &self.table)] {
+            if asked.is_some() && !self.tolerance.is_zero() {
+                return Err(Error::Usage(format!(
+                    "{flag}: with a --tolerance no traps are sought"
+                )));
+            }
         }
         let class = self.class.class()?;
         let options = CensusOptions {
@@ -81,10 +92,16 @@ impl EnumerateArgs {
             self.forecast(plan)?
         } else {
             // Made before the long part, so that a wrong path is known at once.
-            let traps = self.traps.as_deref().map(Lines::create).transpose()?;
+            let traps = self.traps.as_deref().map(JsonLines::create).transpose()?;
+            let table = self.table.as_deref().map(DataFile::create).transpose()?;
             let done = self.count(plan, &options)?;
-            if let (Some(file), Done::Found(found)) = (traps, &done) {
-                write_traps(file, &class.spec(), found)?;
+            if let Done::Found(found) = &done {
+                if let Some(file) = traps {
+                    write_traps(file, &class.spec(), found)?;
+                }
+                if let (Some(file), Some(traps)) = (table, &found.traps) {
+                    file.write(&class.spec(), &columns(traps))?;
+                }
             }
             done
         };
@@ -95,7 +112,12 @@ impl EnumerateArgs {
     }
 
     /// What a share of it would take, one of so many, on so many threads and within so much memory.
-    pub fn shares(&self, threads: usize, allowance: Allowance, of: usize) -> Result<Share, Error> {
+    pub fn shares(
+        &self,
+        threads: usize,
+        allowance: Allowance,
+        of: usize,
+    ) -> Result<EnumerationShare, Error> {
         let class = self.class.class()?;
         let shard = Shard { number: 1, of };
         let options = CensusOptions {
@@ -107,7 +129,7 @@ impl EnumerateArgs {
         };
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
         let said = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
-        Ok(Share {
+        Ok(EnumerationShare {
             parts: said.parts,
             seconds: said.seconds,
             memory_bytes: u64::try_from(said.bytes).unwrap_or(u64::MAX),
@@ -137,7 +159,7 @@ impl EnumerateArgs {
         match count(plan, options, &observer)? {
             Counted::Whole(census, count) => {
                 let cap = self.max_codes;
-                let found = Found::new(&census, count, &self.tolerance, threads, cap, &observer)?;
+                let found = CensusFindings::new(&census, count, &self.tolerance, threads, cap, &observer)?;
                 found
                     .map(|found| Done::Found(Box::new(found)))
                     .ok_or_else(|| {
@@ -175,7 +197,7 @@ fn stopped_trial() -> Error {
 }
 
 /// A share of an enumeration.
-pub struct Share {
+pub struct EnumerationShare {
     /// The parts of all shares.
     pub parts: usize,
     /// About the time that it takes, the barriers of the traps aside.
@@ -185,12 +207,39 @@ pub struct Share {
 }
 
 /// Writes the codes with their class, as `certify` reads them.
-fn write_traps(file: Lines, class: &ClassSpec, found: &Found) -> Result<(), Error> {
+fn write_traps(file: JsonLines, class: &ClassSpec, found: &CensusFindings) -> Result<(), Error> {
     let codes = found.traps.iter().flat_map(|traps| &traps.codes);
     let codes: Vec<Value> = codes
         .map(|code| json!({ "actions": code.actions() }))
         .collect();
     file.write([json!({ "class": class, "codes": codes })])
+}
+
+/// A row per trap, up to the names of tokens.
+fn columns(traps: &Traps) -> Vec<RecordColumn> {
+    let kinds = || traps.kind_of.iter();
+    let shelves = traps
+        .shelf_of
+        .iter()
+        .map(|&shelf| i64::try_from(shelf).ok());
+    let mut columns = vec![RecordColumn::new("shelf", Values::Whole(shelves.collect()))];
+    let of = |kind: &'_ TrapKind| Some(kind.count);
+    columns.extend(RecordColumn::exact(
+        "reward",
+        kinds().map(|kind| Some(&kind.reward)),
+    ));
+    columns.extend(RecordColumn::exact(
+        "barrier",
+        kinds().map(|kind| kind.barrier.as_ref()),
+    ));
+    columns.extend(RecordColumn::exact(
+        "largest_loss",
+        kinds().map(|kind| kind.loss.as_ref()),
+    ));
+    columns.push(RecordColumn::counts("count", kinds().map(of)));
+    let codes = traps.codes.iter().map(|code| Some(code.actions()));
+    columns.push(RecordColumn::codes("actions", codes));
+    columns
 }
 
 /// What `enumerate` did or would do, on which class.
@@ -207,7 +256,7 @@ pub struct Enumerated {
 #[serde(untagged)]
 enum Done {
     /// All codes are counted.
-    Found(Box<Found>),
+    Found(Box<CensusFindings>),
     /// A shard is counted, and others are not.
     Shard { shard: String, out: PathBuf },
     /// Nothing.
@@ -288,7 +337,7 @@ fn grouped(digits: &str) -> String {
 }
 
 /// Writes what a census found.
-pub fn write_found(found: &Found, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_found(found: &CensusFindings, out: &mut dyn Write) -> io::Result<()> {
     let large = |count: u128| Cell::Large(count.into()).text();
     writeln!(out, "cells         {}", found.cells)?;
     writeln!(out, "codes         {}", grouped(&found.codes))?;

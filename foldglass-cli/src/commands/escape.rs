@@ -7,16 +7,16 @@ use std::ops::Not;
 use std::path::PathBuf;
 
 use clap::Args;
-use foldglass::landscape::escape::{self, EscapeError, Outcome, most_moves};
-use foldglass::proof::claim::{Kind, Move, Path, PathForm};
+use foldglass::landscape::escape::{self, EscapeError, SearchOutcome, most_moves};
+use foldglass::proof::claim::{Move, MoveKind, Path, PathForm};
 use foldglass::reward::count::{self, CountError, Counter};
 use foldglass::{Class, ClassSpec, Code, Reward, Stream};
 use foldglass_study::claims;
 use serde::Serialize;
 
-use self::segments::Collapsed;
+use self::segments::CollapseReport;
 use super::cells::{key_entries, key_lines};
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::flags::{ClassArgs, natural, not_negative};
@@ -29,6 +29,11 @@ mod segments;
 
 /// The flags of `escape`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass escape --code runs.json#0 --out path.json
+      From where a run stopped to reward 1, without a loss on the way.
+  foldglass escape --policy policy.json
+      From a stochastic policy to a code of at least its reward.")]
 pub struct EscapeArgs {
     #[command(flatten)]
     table: TableArgs,
@@ -55,7 +60,7 @@ pub struct EscapeArgs {
 
 impl EscapeArgs {
     /// Reads the code, or makes one of the policy, and leads it on.
-    pub fn run(&self, settings: &Settings) -> Result<Escaped, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Escaped, Error> {
         let (class, table) = self.table.read(&self.class)?;
         let holds = escape::assumptions(&class);
         let (code, collapsed) = match table {
@@ -67,7 +72,7 @@ impl EscapeArgs {
                 let found =
                     escape::collapse(&policy, self.tolerance, self.class.context(&Unwatched));
                 let found = found.map_err(refuse)?;
-                (found.code.clone(), Some(Collapsed::from(found)))
+                (found.code.clone(), Some(CollapseReport::from(found)))
             }
         };
         let (path, search) = if self.search {
@@ -115,12 +120,13 @@ impl EscapeArgs {
         );
         let searched = Searched {
             outcome: match found.outcome {
-                Outcome::Optimum => "optimum",
-                Outcome::Raised => "raised",
-                Outcome::Stuck => "stuck",
+                SearchOutcome::Optimum => "optimum",
+                SearchOutcome::Raised => "raised",
+                SearchOutcome::Stuck => "stuck",
             },
             proposals: found.proposals,
-            stopped: found.proposals < self.max_proposals && found.outcome != Outcome::Optimum,
+            stopped: found.proposals < self.max_proposals
+                && found.outcome != SearchOutcome::Optimum,
         };
         Ok((found.path, searched))
     }
@@ -159,7 +165,7 @@ struct Searched {
 #[derive(Serialize)]
 pub struct Escaped {
     #[serde(flatten)]
-    collapsed: Option<Collapsed>,
+    collapsed: Option<CollapseReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<Searched>,
     /// Why the path ends at the code that a policy became.
@@ -228,15 +234,15 @@ impl Escaped {
     /// How many moves there are of each kind.
     fn kinds(&self) -> String {
         let all = [
-            Kind::Consolidate,
-            Kind::Prepare,
-            Kind::Reroute,
-            Kind::Finish,
-            Kind::Neutral,
-            Kind::Raise,
+            MoveKind::Consolidate,
+            MoveKind::Prepare,
+            MoveKind::Reroute,
+            MoveKind::Finish,
+            MoveKind::Neutral,
+            MoveKind::Raise,
         ];
         let moves = &self.moves;
-        let count = |kind: &Kind| {
+        let count = |kind: &MoveKind| {
             (
                 *kind,
                 moves.iter().filter(|m| m.kind == Some(*kind)).count(),
@@ -253,7 +259,7 @@ impl Escaped {
     fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
         let moves = &self.moves;
         let shown = if self.list { moves.len() } else { LISTED };
-        let kinds = Kind::Consolidate.to_string().len();
+        let kinds = MoveKind::Consolidate.to_string().len();
         let lines = key_lines(&self.class)
             .column(Column::numbers("from"), 0)
             .column(Column::numbers("to"), 2)

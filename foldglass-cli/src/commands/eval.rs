@@ -13,15 +13,21 @@ use foldglass_study::parallel::threads;
 use serde::{Serialize, Serializer};
 
 use super::cells::{key_entries, key_lines};
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::output::{Report, number};
+use crate::progress::Terminal;
 use crate::report::{Cell, Column};
 
 /// The flags of `eval`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  echo '{\"actions\":[0,1,0,1,1,0]}' | foldglass eval --task parity --lengths 2 --code -
+      The exact reward of a code from standard input.
+  foldglass eval --code runs.json#3 --list
+      The fourth code of a file, with visits and values of every cell.")]
 pub struct EvalArgs {
     #[command(flatten)]
     table: TableArgs,
@@ -36,7 +42,7 @@ pub struct EvalArgs {
 
 impl EvalArgs {
     /// Reads the table and evaluates it.
-    pub fn run(&self, settings: &Settings) -> Result<Evaluation, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<EvaluationReport, Error> {
         let (class, table) = self.table.read(&self.class)?;
         let mut evaluator = Evaluator::within(&class, self.class.allowance())?;
         let (policy, code) = match table {
@@ -51,11 +57,13 @@ impl EvalArgs {
         let context = Context::default().with_threads(threads(settings.threads, most));
         let expected = context.install(|| evaluator.evaluate(&policy));
         let exact = code.as_ref().map(count::reward);
-        let all = Context::default()
-            .with_memory(self.class.allowance())
-            .with_threads(threads(settings.threads, usize::MAX));
-        let by_input = self.inputs.run(&policy, code.is_some(), all)?;
-        Ok(Evaluation {
+        let observer = Terminal::new();
+        let all = self.class.context(&observer);
+        let all = all.with_threads(threads(settings.threads, usize::MAX));
+        let by_input = self
+            .inputs
+            .run(&policy, code.is_some(), settings.seed, all)?;
+        Ok(EvaluationReport {
             reward: exact.as_ref().map_or(expected, Reward::to_f64),
             exact,
             visits: (0..class.cells())
@@ -72,7 +80,7 @@ impl EvalArgs {
 
 /// A policy and all that its evaluation gives.
 #[derive(Serialize)]
-pub struct Evaluation {
+pub struct EvaluationReport {
     reward: f64,
     #[serde(rename = "reward_exact", skip_serializing_if = "Option::is_none")]
     exact: Option<Reward>,
@@ -98,7 +106,7 @@ fn values<S: Serializer>(evaluator: &Evaluator, serializer: S) -> Result<S::Ok, 
 /// Longer fractions are no help to a person.
 const LONGEST_SHOWN: usize = 60;
 
-impl Report for Evaluation {
+impl Report for EvaluationReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.policy.class().spec())
     }
@@ -136,7 +144,7 @@ impl Report for Evaluation {
 /// The characters of a long `number`, such as 0.000123456.
 const NUMBER: usize = 11;
 
-impl Evaluation {
+impl EvaluationReport {
     fn write_list(&self, out: &mut dyn Write) -> io::Result<()> {
         let class = self.policy.class();
         let q = class.q();

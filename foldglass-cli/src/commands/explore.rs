@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use clap::Args;
 use foldglass::{Allowance, ClassSpec};
-use foldglass_explore::server::{End, Server, Times};
-use foldglass_explore::{Directory, Explorer, Given, Kind, Known, MEMORY, check_cells};
+use foldglass_explore::server::{Server, ServerEnd, Timeouts};
+use foldglass_explore::{
+    Directory, DirectoryKind, Explorer, Given, KnownClass, MEMORY, check_cells,
+};
 use foldglass_study::tables::Source;
 use serde::Serialize;
 
@@ -19,10 +21,15 @@ use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, seconds};
 use crate::output::{Report, write};
 use crate::progress::say;
-use crate::reproduce::Manifest;
+use crate::reproduce::ReproductionManifest;
 
 /// The flags of `explore`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass explore
+      Open the landscape in a browser.
+  foldglass explore runs/mine
+      Open the runs of a study.")]
 pub struct ExploreArgs {
     /// Show the records in this directory: of a study, as `run` writes it, of a reproduction, as
     /// `reproduce` writes it, or of a fleet, also while `train --out` trains it
@@ -92,7 +99,7 @@ impl ExploreArgs {
             )),
             None => Error::Failed(format!("no port of 127.0.0.1 can be listened at: {error}")),
         })?;
-        let times = Times {
+        let times = Timeouts {
             idle: self.idle,
             stay: self.stay,
             reading: self.patience,
@@ -109,9 +116,9 @@ impl ExploreArgs {
             say("open the address in a browser of this machine");
         }
         say(match server.serve()? {
-            End::Interrupted => "explore ended: stopped by Ctrl-C",
-            End::NoPage => "explore ended: no page was open any more (--stay goes on)",
-            End::NeverOpened => "explore ended: no page was opened (--stay goes on)",
+            ServerEnd::Interrupted => "explore ended: stopped by Ctrl-C",
+            ServerEnd::NoPage => "explore ended: no page was open any more (--stay goes on)",
+            ServerEnd::NeverOpened => "explore ended: no page was opened (--stay goes on)",
         });
         Ok(())
     }
@@ -132,11 +139,11 @@ impl ExploreArgs {
         if let Some(source) = &self.code {
             let (class, code) = one_code(source, &self.class)?;
             let file = source.path.display().to_string();
-            given.class = Some(Known::of(class, &file));
+            given.class = Some(KnownClass::of(class, &file));
             given.code = Some(code);
         } else if self.class.is_given() {
             let words = self.class.words()?;
-            given.class = Some(Known::new(self.class.class()?, words));
+            given.class = Some(KnownClass::new(self.class.class()?, words));
         }
         if let Some(known) = &given.class {
             check_cells(&known.class).map_err(|refusal| Error::Usage(refusal.to_string()))?;
@@ -150,10 +157,10 @@ fn directory(path: &Path) -> Result<Directory, Error> {
     if let Some(directory) = Directory::find(path) {
         return Ok(directory);
     }
-    match Manifest::find(path)? {
+    match ReproductionManifest::find(path)? {
         Some(_) => Ok(Directory {
             path: path.to_owned(),
-            kind: Kind::Reproduction,
+            kind: DirectoryKind::Reproduction,
         }),
         None => Err(Error::Usage(format!(
             "{} holds no records: accepted are the directories that `run`, `reproduce` and `train --out` write",

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use foldglass::gibbs::family::{
-    Averages, Couplings, Energy, Family, FamilyError, Limit, Settings as WalkSettings, Walk,
+    Averages, Couplings, Energy, Family, FamilyError, FamilySettings, FamilyWalk, Limit,
     complete_reward,
 };
 use foldglass::support::parallel::in_order;
 use foldglass::support::stats::Summary;
 use foldglass::{ClassSpec, Stream, Task};
 use foldglass_study::parallel::threads;
-use foldglass_study::{ClassWords, Error as StudyError, words};
+use foldglass_study::{ClassWords, StudyError, words};
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{TaskArg, count, max_memory, not_negative, one_length, warn_of_random, whole};
 use crate::output::Report;
@@ -27,6 +27,11 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 
 /// The flags of `family`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass family --task parity --lengths 3 --gwin 0,1,10 --gtie 0 --tau 0.03
+      Windows as a soft penalty of three strengths.
+  foldglass family --task parity --lengths 3 --gwin 10 --gtie 0,10 --tau 0.03
+      Tying as a penalty.")]
 pub struct FamilyArgs {
     #[command(flatten)]
     task: TaskArg,
@@ -89,7 +94,7 @@ fn runs(text: &str) -> Result<u64, String> {
 
 impl FamilyArgs {
     /// Samples every point of the grid.
-    pub fn run(&self, settings: &Settings) -> Result<Crossover, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Crossover, Error> {
         words::check_law(&self.inputs)?;
         warn_of_random(&self.task.task);
         let [past, future] = self.window;
@@ -143,16 +148,16 @@ impl FamilyArgs {
     }
 
     /// The averages of all walks, point by point, each walk from a stream of its own.
-    fn sample(&self, family: &Family, settings: &Settings) -> Result<Vec<Averages>, StudyError> {
+    fn sample(&self, family: &Family, settings: &GlobalArgs) -> Result<Vec<Averages>, StudyError> {
         let grid = self.grid();
         let jobs = grid.len() * self.runs as usize;
         let mut list = Vec::with_capacity(jobs);
         let job = |number: usize| -> Result<_, StudyError> {
-            let walk_settings = WalkSettings {
+            let walk_settings = FamilySettings {
                 couplings: grid[number / self.runs as usize],
                 tau: self.tau,
             };
-            let mut walk = Walk::new(family, Stream::new(settings.seed, number as u64));
+            let mut walk = FamilyWalk::new(family, Stream::new(settings.seed, number as u64));
             Ok(Some(walk.averages(
                 &walk_settings,
                 self.sweeps.div_ceil(4),

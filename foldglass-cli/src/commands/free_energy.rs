@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::dynamics::cavi;
-use foldglass::gibbs::free_energy::{self, EstimateError, Point};
+use foldglass::gibbs::free_energy::{self, EstimateError, FreeEnergyPoint};
 use foldglass::gibbs::variational::{
     Annealed, LossError, Reached, annealed, loss_from, lowest_loss,
 };
 use foldglass::{Class, ClassSpec, Code, Policy, Stream};
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::parallel::threads;
 use serde::Serialize;
 
 use super::parity::above_zero;
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{ClassArgs, positive};
 use crate::output::Report;
@@ -28,6 +28,11 @@ use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `free-energy`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass free-energy --task quasigroup --lengths 4 --tau 0.001,0.01
+      ln Z and the mean reward with their errors.
+  foldglass free-energy --task parity --lengths 3 --tied --tau 0.01
+      A tied class, which no exact sum covers.")]
 pub struct FreeEnergyArgs {
     /// Temperatures, above 0: 0.1, or several as 0.05,0.1,0.2
     #[arg(short, long, value_name = "TAU,..", value_delimiter = ',', value_parser = above_zero)]
@@ -79,9 +84,9 @@ const DRAWN: u64 = 3 << 60;
 
 impl FreeEnergyArgs {
     /// Samples codes and trains policies.
-    pub fn run(&self, settings: &Settings) -> Result<Estimated, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Estimated, Error> {
         let class = self.class.class()?;
-        let work = free_energy::Settings::default()
+        let work = free_energy::FreeEnergySettings::default()
             .with_seed(settings.seed)
             .with_replicas(self.replicas)
             .with_learning(self.learning as u64)
@@ -123,10 +128,10 @@ impl FreeEnergyArgs {
         class: &Class,
         seed: u64,
         number: u64,
-        point: Point,
+        point: FreeEnergyPoint,
         observer: &Terminal,
     ) -> Result<PointFields, Error> {
-        let settings = cavi::Settings::plain(point.tau, self.iterations);
+        let settings = cavi::CaviSettings::plain(point.tau, self.iterations);
         let runs = self.runs as u64;
         let context = self.class.context(observer);
         let failed = |error: LossError| match error {
@@ -183,7 +188,12 @@ pub struct PointFields {
 }
 
 impl PointFields {
-    fn new(point: &Point, reached: &Reached, seeded: &Reached, annealed: Annealed) -> PointFields {
+    fn new(
+        point: &FreeEnergyPoint,
+        reached: &Reached,
+        seeded: &Reached,
+        annealed: Annealed,
+    ) -> PointFields {
         let held = point.outcome.as_ref().ok();
         let free_energy = held.map(|held| -point.tau * held.log_z.value);
         let (j_tilde, error) = match annealed {

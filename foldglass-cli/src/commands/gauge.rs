@@ -11,13 +11,13 @@ use foldglass::landscape::gauge::{
 };
 use foldglass::model::policy::CodeForm;
 use foldglass::support::exact::lowest_terms;
-use foldglass::{Class, ClassSpec, Code, Reward, Stream, Symbol, reward::count};
+use foldglass::{Class, ClassSpec, Code, Context, Reward, Stream, Symbol, reward::count};
 use foldglass_study::claims;
 use foldglass_study::files::Input;
 use foldglass_study::tables::Source;
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::one_code;
@@ -27,6 +27,11 @@ use crate::summary::short;
 
 /// The flags of `gauge`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass gauge --code runs.json#0
+      The code with its tokens in standard order, and the size of its orbit.
+  foldglass gauge --code runs.json#0 --other runs.json#1
+      How far two codes agree once their tokens are relabelled.")]
 pub struct GaugeArgs {
     /// A code file, or any file that holds codes: FILE, FILE#N for one of several, - for stdin; a
     /// bare {"actions":[..]}, in the order of `cells`, needs the class flags
@@ -83,7 +88,7 @@ impl Relabel {
 
 impl GaugeArgs {
     /// Reads the codes and says how they are related.
-    pub fn run(&self, settings: &Settings) -> Result<Gauged, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Gauged, Error> {
         let (class, code) = one_code(&self.code, &self.class)?;
         let refuse = |source| Error::Relabelling {
             path: self.code.path.display().to_string(),
@@ -129,7 +134,8 @@ impl GaugeArgs {
                 code.class().spec()
             )));
         }
-        let found = agreement(code, &other, self.class.allowance())?;
+        let context = Context::default().with_memory(self.class.allowance());
+        let found = agreement(code, &other, context)?;
         let between = relabelling_between(code, &other);
         let between = between.map_err(|source| Error::Relabelling {
             path: "--other".to_owned(),

@@ -6,23 +6,28 @@ use std::path::PathBuf;
 
 use clap::Args;
 use foldglass::landscape::anatomy;
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use foldglass_study::tables::Source;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, positive};
 use crate::report::draw::drawing;
-use crate::report::inspect::{Inspected, Limits, inspect};
+use crate::report::inspect::{Inspected, RolloutLimits, inspect};
 
 /// The most pairs of rollouts that are followed for the positions that a code ignores: up to a minute.
 const MOST_PAIRS: u128 = 100_000_000;
 
 /// The flags of `inspect`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass inspect --code trap.json
+      What a code gets wrong, and why.
+  foldglass inspect --code runs.json#3 --json
+      The same as one JSON object.")]
 pub struct InspectArgs {
     /// The code: a code file, or any that holds codes, FILE#N for one of several, - for stdin; a bare
     /// {"actions":[..]} needs the class flags
@@ -51,7 +56,7 @@ pub struct InspectArgs {
 
 impl InspectArgs {
     /// Reads the code and takes it apart.
-    pub fn run(&self, settings: &Settings) -> Result<Inspected, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Inspected, Error> {
         let (_, code) = one_code(&self.code, &self.class)?;
         if let Some(path) = &self.svg {
             let name = self.code.path.file_stem().unwrap_or_default();
@@ -60,7 +65,7 @@ impl InspectArgs {
             written.map_err(|source| StudyError::write(path, source))?;
         }
         let defence = anatomy::defence(&code, self.class.context(&Unwatched))?;
-        let limits = Limits {
+        let limits = RolloutLimits {
             inputs: self.max_inputs,
             pairs: MOST_PAIRS,
         };

@@ -15,7 +15,7 @@ use foldglass_study::claims::{self, LABEL};
 use foldglass_study::disk::{read_hashed, remove_unfinished, replace_hashed};
 use foldglass_study::drive::{Job, drive};
 use foldglass_study::files::Input;
-use foldglass_study::{End, Error as StudyError, Journal};
+use foldglass_study::{End, Journal, StudyError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,19 +51,23 @@ struct Placed {
 }
 
 /// The directory of a run, which this process alone writes.
-pub struct Kept {
+pub struct RunDirectory {
     path: PathBuf,
     names: &'static Names,
     lines: Journal,
 }
 
-impl Kept {
+impl RunDirectory {
     /// Opens it, or makes it.
-    fn open(path: &Path, names: &'static Names, observer: &Terminal) -> Result<Kept, Error> {
+    fn open(
+        path: &Path,
+        names: &'static Names,
+        observer: &Terminal,
+    ) -> Result<RunDirectory, Error> {
         fs::create_dir_all(path).map_err(|source| StudyError::write(path, source))?;
         let (lines, _) = Journal::open(&path.join(names.lines), observer)?;
         remove_unfinished(path);
-        Ok(Kept {
+        Ok(RunDirectory {
             path: path.to_owned(),
             names,
             lines,
@@ -200,8 +204,8 @@ pub fn begin_in<T: Trains>(
     maker: &Maker,
     observer: &Terminal,
     begin: impl Fn(&Maker) -> Result<T, Error>,
-) -> Result<(T, Kept), Error> {
-    let mut kept = Kept::open(path, names, observer)?;
+) -> Result<(T, RunDirectory), Error> {
+    let mut kept = RunDirectory::open(path, names, observer)?;
     let Some(machine) = kept.begun(&description)? else {
         let run = begin(maker)?;
         kept.begin(description, run.machine())?;
@@ -219,7 +223,7 @@ pub fn begin_in<T: Trains>(
 /// Trains to the end; says whether it was reached. Stopped in a directory is an error that says how to resume.
 pub fn train<T: Trains>(
     run: &mut T,
-    kept: Option<&mut Kept>,
+    kept: Option<&mut RunDirectory>,
     every: Duration,
     observer: &Terminal,
 ) -> Result<bool, Error> {
@@ -249,7 +253,7 @@ pub fn train<T: Trains>(
 /// Networks in training, and where they are kept.
 struct Running<'a, T> {
     run: &'a mut T,
-    kept: Option<&'a mut Kept>,
+    kept: Option<&'a mut RunDirectory>,
     observer: &'a Terminal,
     stopped: bool,
 }

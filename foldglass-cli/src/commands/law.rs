@@ -8,13 +8,13 @@ use dashu_int::UBig;
 use foldglass::landscape::law::{Correlated, LawError, Lengths, TrapReward};
 use foldglass::model::policy::CodeForm;
 use foldglass::support::exact;
-use foldglass::{ClassSpec, Code, Reward};
+use foldglass::{ClassSpec, Code, ExactWeights, Reward};
 use foldglass_study::claims;
 use foldglass_study::words;
 use serde::Serialize;
 
 use super::benign::census;
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{max_memory, positive};
 use crate::output::Report;
@@ -28,6 +28,11 @@ const CENSUS_CELLS: usize = 22;
 
 /// The flags of `law`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass law traps --length 8 --inputs markov:9/10 --out trap.json
+      The number of traps of correlated parity, and one of them as a file.
+  foldglass law lengths --lengths 2,3,4 --length-weights 4,2,1
+      Several lengths: these weights leave no trap.")]
 pub struct LawArgs {
     /// traps: correlated parity, by --length and --inputs; lengths: several lengths of parity with
     /// uniform inputs, by --lengths
@@ -53,9 +58,10 @@ pub struct LawArgs {
         long,
         value_name = "W,..",
         requires = "lengths",
+        value_parser = words::length_weights,
         allow_hyphen_values = true
     )]
-    length_weights: Option<String>,
+    length_weights: Option<ExactWeights>,
     /// List the rewards however many there are
     #[arg(long)]
     all: bool,
@@ -95,7 +101,7 @@ fn usage(error: LawError) -> Error {
 
 impl LawArgs {
     /// States the law.
-    pub fn run(&self, settings: &Settings) -> Result<Stated, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<LawReport, Error> {
         let mut stated = match &self.lengths {
             Some(List(lengths)) => self.lengths(lengths)?,
             None => self.correlated()?,
@@ -114,7 +120,7 @@ impl LawArgs {
         Ok(stated)
     }
 
-    fn correlated(&self) -> Result<Stated, Error> {
+    fn correlated(&self) -> Result<LawReport, Error> {
         let length = self.length.unwrap_or(1);
         let inputs = self.inputs.as_deref().unwrap_or_default();
         let repeat = inputs.strip_prefix("markov:").ok_or_else(|| {
@@ -126,7 +132,7 @@ impl LawArgs {
             .map_err(|error| Error::Usage(format!("--inputs {inputs}: {error}")))?;
         let law = Correlated::new(length, &repeat).map_err(usage)?;
         let listed = self.all || length <= LISTED;
-        Ok(Stated::new(
+        Ok(LawReport::new(
             law.traps(),
             listed.then(|| law.rewards()),
             law.example(),
@@ -135,15 +141,8 @@ impl LawArgs {
         ))
     }
 
-    fn lengths(&self, lengths: &[usize]) -> Result<Stated, Error> {
-        let weights = self.length_weights.as_deref().map(|text| {
-            let weight = |text: &str| {
-                exact::parse(text.trim())
-                    .map_err(|error| Error::Usage(format!("--length-weights {text}: {error}")))
-            };
-            text.split(',').map(weight).collect::<Result<Vec<_>, _>>()
-        });
-        let weights = weights.transpose()?;
+    fn lengths(&self, lengths: &[usize]) -> Result<LawReport, Error> {
+        let weights = self.length_weights.as_ref();
         let mut sorted = lengths.to_vec();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -152,15 +151,15 @@ impl LawArgs {
                 pair[0]
             )));
         }
-        let law = Lengths::new(lengths, weights.as_deref()).map_err(usage)?;
+        let law = Lengths::new(lengths, weights).map_err(usage)?;
         let listed = self.all || lengths.len() <= LISTED;
         let rewards = listed.then(|| law.rewards()).transpose().map_err(usage)?;
         let longest = sorted[sorted.len() - 1];
-        Ok(Stated::new(
+        Ok(LawReport::new(
             law.traps().map_err(usage)?,
             rewards,
             law.example(),
-            weights.is_none().then(|| law.spec()),
+            Some(law.spec()),
             4 * longest - 2,
         ))
     }
@@ -175,7 +174,7 @@ struct Line {
 
 /// What the law says.
 #[derive(Serialize)]
-pub struct Stated {
+pub struct LawReport {
     traps: String,
     trap_rewards: Option<Vec<Line>>,
     /// How many a census counts, where the class is small.
@@ -187,20 +186,20 @@ pub struct Stated {
     cells: usize,
 }
 
-impl Stated {
+impl LawReport {
     fn new(
         traps: UBig,
         rewards: Option<Vec<TrapReward>>,
         code: Option<Code>,
         spec: Option<ClassSpec>,
         cells: usize,
-    ) -> Stated {
+    ) -> LawReport {
         let line = |line: TrapReward| Line {
             reward: line.reward,
             count: line.count.to_string(),
             ignored: line.ignored,
         };
-        Stated {
+        LawReport {
             traps: traps.to_string(),
             trap_rewards: rewards.map(|list| list.into_iter().map(line).collect()),
             census_traps: None,
@@ -228,7 +227,7 @@ impl Stated {
     }
 }
 
-impl Report for Stated {
+impl Report for LawReport {
     fn class(&self) -> Option<ClassSpec> {
         self.spec.clone()
     }

@@ -9,7 +9,7 @@ use foldglass_study::parallel::threads;
 use foldglass_study::{Options, Shard};
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::commands::report::default_directory;
 use crate::error::Error;
 use crate::flags::max_memory;
@@ -20,6 +20,11 @@ use crate::reproduce::{Item, Listed, Measurement, Request, Scale, items, listed}
 
 /// The flags of `list`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass list
+      What can be reproduced, and how long it takes here.
+  foldglass list reproduction
+      Which of it is done in a directory.")]
 pub struct ListArgs {
     /// The directory that `reproduce` wrote, for the times that were measured [default: reproduction]
     #[arg(value_name = "DIR")]
@@ -28,13 +33,13 @@ pub struct ListArgs {
 
 /// The items.
 #[derive(Debug, Serialize)]
-pub struct List {
+pub struct ItemList {
     items: Vec<Listed>,
 }
 
 impl ListArgs {
     /// Lists them; what was never run is tried for a moment.
-    pub fn run(&self, settings: &Settings) -> Result<List, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<ItemList, Error> {
         let directory = self.directory.clone().unwrap_or_else(default_directory);
         let options = Options {
             out: PathBuf::new(),
@@ -49,7 +54,7 @@ impl ListArgs {
             let forecast = || forecast(item, settings.seed, &options);
             list.push(listed(item, &directory, forecast)?);
         }
-        Ok(List { items: list })
+        Ok(ItemList { items: list })
     }
 }
 
@@ -66,7 +71,7 @@ fn forecast(item: &'static Item, seed: u64, options: &Options) -> Result<f64, Er
     Ok(planned.iter().map(|planned| planned.forecast.seconds).sum())
 }
 
-impl List {
+impl ItemList {
     fn table(&self) -> Table {
         let columns = [
             Column::words("item"),
@@ -110,7 +115,7 @@ fn at_most(seconds: f64) -> String {
     format!("at most {}", span(rounded))
 }
 
-impl Report for List {
+impl Report for ItemList {
     fn tables(&self, _: Format) -> Vec<Table> {
         vec![self.table()]
     }

@@ -15,22 +15,27 @@ use foldglass::gibbs::overlap::{
 use foldglass::support::parallel::in_order;
 use foldglass::support::stats::Autocorrelation;
 use foldglass::{Class, ClassSpec};
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::parallel::threads;
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{ClassArgs, temperature, whole};
 use crate::output::Report;
 use crate::progress::Terminal;
 use crate::report::{Cell, Column, Digits, Format, Table};
-use picture::Picture;
+use picture::OverlapPicture;
 
 /// The flags of `overlap`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass overlap --task parity --lengths 3 --tau 0.05,0.2
+      P(q) of a small class, exactly.
+  foldglass overlap --task quasigroup --lengths 4 --tau 0.001,0.01 --runs 32
+      P(q) from 32 chains.")]
 pub struct OverlapArgs {
     /// The temperatures, such as 1e-3,1e-2
     #[arg(short, long, value_name = "A,B", value_parser = temperatures, allow_hyphen_values = true)]
@@ -74,7 +79,7 @@ fn sweeps(text: &str) -> Result<u64, String> {
 
 impl OverlapArgs {
     /// Samples, and sums over all codes where it can.
-    pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<OverlapReport, Error> {
         let class = self.class.class()?;
         // Made before the long part, so that a wrong path is known at once.
         let svg = self.svg.as_ref().map(|path| {
@@ -91,14 +96,14 @@ impl OverlapArgs {
             Err(other) => (None, Some(other.to_string())),
         };
         let points = self.points(&class, settings, exact.as_ref(), &observer)?;
-        let found = Found {
+        let found = OverlapReport {
             class: class.spec(),
             points,
             functions: exact.as_ref().map(EveryCode::functions),
             no_exact,
         };
         if let (Some(mut file), Some(path)) = (svg, &self.svg) {
-            let drawing = Picture { found: &found }.draw();
+            let drawing = OverlapPicture { found: &found }.draw();
             file.write_all(drawing.as_bytes())
                 .and_then(|()| file.finish())
                 .map_err(|source| StudyError::write(path, source))?;
@@ -110,7 +115,7 @@ impl OverlapArgs {
     fn points(
         &self,
         class: &Class,
-        settings: &Settings,
+        settings: &GlobalArgs,
         exact: Option<&EveryCode>,
         observer: &Terminal,
     ) -> Result<Vec<Point>, Error> {
@@ -169,7 +174,7 @@ fn refuse(error: SampleError) -> Error {
 
 /// What was found.
 #[derive(Serialize)]
-pub struct Found {
+pub struct OverlapReport {
     #[serde(skip)]
     class: ClassSpec,
     points: Vec<Point>,
@@ -280,7 +285,7 @@ impl Point {
     }
 }
 
-impl Found {
+impl OverlapReport {
     fn table(&self) -> Table {
         let columns = [
             Column::numbers("tau"),
@@ -331,7 +336,7 @@ impl Found {
     }
 }
 
-impl Report for Found {
+impl Report for OverlapReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.class.clone())
     }

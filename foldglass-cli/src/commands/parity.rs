@@ -6,15 +6,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::gibbs::bands::Point;
+use foldglass::gibbs::bands::BandsPoint;
 use foldglass::gibbs::parity::Parity;
 use foldglass::{ClassSpec, Reward};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
-use foldglass_study::{ClassWords, Error as StudyError};
+use foldglass_study::{ClassWords, StudyError};
 use serde::{Serialize, Serializer};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{max_memory, one_length};
 use crate::output::{Report, number};
@@ -22,6 +22,11 @@ use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `parity`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass parity --lengths 20 --tau 0.005,0.01,0.02
+      ln Z, mean reward and entropy at three temperatures, exactly.
+  foldglass parity --lengths 10 --tau 0.01 --svg parity.svg
+      The transition as a picture.")]
 pub struct ParityArgs {
     /// The length T of the inputs: one
     #[arg(long, alias = "length", value_name = "T", value_parser = one_length)]
@@ -52,7 +57,7 @@ const BYTES_PER_STEP: u128 = 128;
 
 impl ParityArgs {
     /// Evaluates the closed form.
-    pub fn run(&self, _settings: &Settings) -> Result<Solved, Error> {
+    pub fn run(&self, _settings: &GlobalArgs) -> Result<Solved, Error> {
         let (length, needed) = (self.lengths, self.lengths as u128 * BYTES_PER_STEP);
         max_memory::available()
             .check(&format!("--lengths {length}"), Some(needed))
@@ -132,8 +137,8 @@ impl Solved {
     fn new(tau: &[f64], parity: Parity, density: bool) -> Solved {
         let (transition, melting) = (parity.transition(), parity.melting());
         let climb = parity.climb(0.6, 0.9);
-        let points: Vec<Point> = tau.iter().map(|tau| parity.at(1.0 / tau)).collect();
-        let list = |of: &dyn Fn(&Point) -> f64| points.iter().map(of).collect();
+        let points: Vec<BandsPoint> = tau.iter().map(|tau| parity.at(1.0 / tau)).collect();
+        let list = |of: &dyn Fn(&BandsPoint) -> f64| points.iter().map(of).collect();
         Solved {
             length: parity.length(),
             tau: tau.to_vec(),

@@ -7,7 +7,7 @@ use clap::Args;
 use foldglass_study::gather;
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::output::{Report, counted};
 use crate::report::files::write_whole;
@@ -15,6 +15,11 @@ use crate::report::plot::draw;
 
 /// The flags of `plot`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass plot runs/mine --svg mine.svg
+      The reward against the temperature, with intervals.
+  foldglass plot runs/mine --of solved --svg solved.svg
+      The share of runs at reward 1.")]
 pub struct PlotArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
@@ -51,7 +56,7 @@ pub struct Plotted {
 
 impl PlotArgs {
     /// Reads the records and draws them.
-    pub fn run(&self, _: &Settings) -> Result<Plotted, Error> {
+    pub fn run(&self, _: &GlobalArgs) -> Result<Plotted, Error> {
         let found = gather(&self.directories)?;
         let of = self.of.as_deref();
         let drawn = draw(&found, of, self.against.as_deref(), &self.class)?;

@@ -13,13 +13,13 @@ use foldglass_nn::backend::ModelState;
 use foldglass_nn::bridge::{self, BridgeError};
 use foldglass_nn::layout::Layout;
 use foldglass_nn::origin::Origin;
-use foldglass_nn::settings::{Drawn, Evaluation, Lengths, ModelSettings, Settings as NetSettings};
-use foldglass_nn::shape::Shape;
+use foldglass_nn::settings::{BatchLengths, Evaluation, FleetSettings, LengthDraw, ModelSettings};
+use foldglass_nn::shape::NetworkShape;
 use foldglass_nn::weights::Weights;
-use foldglass_study::{Error as StudyError, claims};
+use foldglass_study::{StudyError, claims};
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::fleet::{BackendArgs, Machine, NetworkArgs, backend_named, named};
 use crate::flags::{ClassArgs, positive};
@@ -28,6 +28,11 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 
 /// The flags of `read-back`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass read-back --weights nets/000_z-5_c0.3_s0.safetensors --task z:5 --lengths 2 --window 1,1 --out code.json
+      A trained network as a code.
+  foldglass read-back --weights nets/000_z-5_c0.3_s0.safetensors --task z:5 --lengths 2
+      How much of a network a narrow window explains.")]
 pub struct ReadBackArgs {
     /// The network, as `train --weights` and `distill --weights` write it; of another safetensors
     /// file with the same tensors the flags below say what it is
@@ -51,7 +56,7 @@ pub struct ReadBackArgs {
 
 impl ReadBackArgs {
     /// Reads the network back.
-    pub fn run(&self, settings: &Settings) -> Result<Found, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<NetworkCode, Error> {
         let class = self.class.class()?;
         let name = self.weights.display().to_string();
         let not = |problem: String| StudyError::Content {
@@ -90,7 +95,7 @@ impl ReadBackArgs {
         if let Some(out) = &self.out {
             claims::write(out, &CodeForm::from(&found.code))?;
         }
-        Ok(Found {
+        Ok(NetworkCode {
             back_end: maker.machine().expect("a network was read"),
             trained_steps: origin.map(|origin| origin.step),
             cells: class.cells(),
@@ -124,7 +129,7 @@ impl ReadBackArgs {
     }
 
     /// What the network is: the flags, else the file, else the paper.
-    fn settings(&self, class: &Class, origin: Option<&Origin>) -> Result<NetSettings, Error> {
+    fn settings(&self, class: &Class, origin: Option<&Origin>) -> Result<FleetSettings, Error> {
         let longest = class.task().longest();
         let own = origin.map(|origin| &origin.settings);
         let cap = self.longest.or(own.map(|own| own.cap)).unwrap_or(longest);
@@ -134,29 +139,29 @@ impl ReadBackArgs {
                 self.weights.display()
             )));
         }
-        let shape = own.map_or(Shape::default(), |own| own.shape);
+        let shape = own.map_or(NetworkShape::default(), |own| own.shape);
         let layout = own.map_or(Layout::default(), |own| own.layout);
-        Ok(NetSettings {
+        Ok(FleetSettings {
             shape: self.network.shape(shape),
             layout: self.network.layout(layout),
             cap,
-            lengths: Lengths::Fixed {
+            lengths: BatchLengths::Fixed {
                 lengths: vec![longest],
                 weights: Vec::new(),
-                drawn: Drawn::Sample,
+                drawn: LengthDraw::Sample,
             },
             evaluation: Evaluation {
                 length: longest,
                 ..Evaluation::default()
             },
-            ..NetSettings::default()
+            ..FleetSettings::default()
         })
     }
 }
 
 /// A network as a code.
 #[derive(Serialize)]
-pub struct Found {
+pub struct NetworkCode {
     back_end: Machine,
     /// Its updates, where the file says.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,7 +181,7 @@ pub struct Found {
     out: Option<PathBuf>,
 }
 
-impl Found {
+impl NetworkCode {
     fn table(&self) -> Table {
         let columns = [Column::words("what"), Column::numbers("value")];
         let rows: [(&str, Cell); 7] = [
@@ -195,7 +200,7 @@ impl Found {
     }
 }
 
-impl Report for Found {
+impl Report for NetworkCode {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.class.clone())
     }

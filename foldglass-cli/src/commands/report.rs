@@ -6,16 +6,23 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::claims::{self, Facts, Probes};
-use crate::cli::Settings;
+use crate::claims::{self, Probes, ReproductionFacts};
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::output::Report;
 use crate::report::page::Page;
 use crate::report::{Format, html, page_markdown};
-use crate::reproduce::{Comparison, Counts, Records, Scale, chapters, compare, items, write_whole};
+use crate::reproduce::{
+    Comparison, JudgementCounts, Records, Scale, chapters, compare, items, write_whole,
+};
 
 /// The flags of `report`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass report reproduction
+      The report again, from its records alone.
+  foldglass report reproduction --format markdown
+      Its tables as Markdown.")]
 pub struct ReportArgs {
     /// The directory that `reproduce` wrote [default: reproduction, or reproduction-quick]
     #[arg(value_name = "DIR")]
@@ -30,20 +37,20 @@ const PAGE: &str = "index.html";
 
 /// What was written.
 #[derive(Debug, Serialize)]
-pub struct Written {
+pub struct WrittenReport {
     /// The page.
     pub page: PathBuf,
     /// All files, the page among them.
     pub files: usize,
     #[serde(flatten)]
-    counts: Counts,
+    counts: JudgementCounts,
     #[serde(skip)]
     seed: u64,
 }
 
 impl ReportArgs {
     /// Compares the records and writes the report.
-    pub fn run(&self, _: &Settings) -> Result<Written, Error> {
+    pub fn run(&self, _: &GlobalArgs) -> Result<WrittenReport, Error> {
         let directory = self.directory.clone().unwrap_or_else(default_directory);
         let records = Records::read(&directory, items::all())?;
         let mut comparison = compare(&records, &[])?;
@@ -68,10 +75,10 @@ pub fn write(
     comparison: &Comparison,
     records: &Records,
     out: Option<&Path>,
-) -> Result<Written, Error> {
+) -> Result<WrittenReport, Error> {
     let out = out.map_or_else(|| records.directory.join("report"), Path::to_owned);
     let probes = Probes::read(&records.directory)?;
-    let facts = Facts {
+    let facts = ReproductionFacts {
         records,
         comparison,
         probes: &probes,
@@ -89,10 +96,10 @@ pub fn write(
     write_parts(&page, &mut keep)?;
     // Last: who finds it finds the rest.
     keep(PAGE.to_owned(), html::write(&page).as_bytes())?;
-    Ok(Written {
+    Ok(WrittenReport {
         page: out.join(PAGE),
         files,
-        counts: Counts::of(comparison.items.iter().flat_map(|item| &item.rows)),
+        counts: JudgementCounts::of(comparison.items.iter().flat_map(|item| &item.rows)),
         seed: comparison.seed,
     })
 }
@@ -121,13 +128,13 @@ fn write_parts(
     Ok(())
 }
 
-impl Report for Written {
+impl Report for WrittenReport {
     fn seed(&self) -> Option<u64> {
         Some(self.seed)
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Counts {
+        let JudgementCounts {
             agree,
             differ,
             cannot_tell,

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use foldglass_study::parallel::threads;
 use foldglass_study::{Options, Shard};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::commands::report;
 use crate::error::Error;
 use crate::flags::{max_memory, nearest};
@@ -17,10 +17,15 @@ use crate::report::Format;
 use crate::reproduce::tables::Rows;
 use crate::reproduce::{Comparison, Item, Records, Request, Scale, compare, items, write_whole};
 
-pub use written::{Done, Reproduced};
+pub use written::{ReproduceReport, Reproduced};
 
 /// The flags of `reproduce`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  foldglass reproduce
+      Every table and figure of the paper, some minutes on two cores; rerun the command to resume.
+  foldglass reproduce tab:trapsexist ext:traps
+      Two items alone.")]
 pub struct ReproduceArgs {
     /// What to redo, by its LaTeX label: tab:equilibration, tab:shortfall, tab:regulator,
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
@@ -93,7 +98,7 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(30);
 
 impl ReproduceArgs {
     /// Redoes the items.
-    pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<ReproduceReport, Error> {
         // A name that cannot be written is better refused before the work than after.
         let table = self.table.as_deref().map(table_format).transpose()?;
         let options = Options {
@@ -113,7 +118,7 @@ impl ReproduceArgs {
                 let request = self.request(&named, settings);
                 if self.dry_run {
                     let planned = request.forecasts(&options)?;
-                    return Ok(Done::planned(&request, &planned));
+                    return Ok(ReproduceReport::planned(&request, &planned));
                 }
                 request.run(&options)?;
                 request.out
@@ -147,7 +152,7 @@ impl ReproduceArgs {
             written.map_err(Error::Output)?;
             write_whole(path, &content)?;
         }
-        Ok(Done::Compared(Box::new(reproduced)))
+        Ok(ReproduceReport::Compared(Box::new(reproduced)))
     }
 
     /// The items that are named, each once.
@@ -161,7 +166,7 @@ impl ReproduceArgs {
         named
     }
 
-    fn request(&self, named: &[&'static Item], settings: &Settings) -> Request {
+    fn request(&self, named: &[&'static Item], settings: &GlobalArgs) -> Request {
         let scale = match (self.quick, self.full) {
             (true, _) => Scale::Quick,
             (_, true) => Scale::Full,

@@ -13,7 +13,7 @@ use foldglass_study::{
 };
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::{Error, stopped_trial};
 use crate::flags::{max_memory, seconds, shard};
 use crate::output::{Report, counted};
@@ -22,6 +22,11 @@ use crate::report::{Cell, Column, Table};
 
 /// The flags of `run`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass run study.toml --out runs/mine
+      All runs of a study; rerun the command to resume.
+  foldglass run study.toml --out runs/mine --shard 3/16
+      One of 16 shares, for a cluster.")]
 pub struct RunArgs {
     /// The study: classes, dynamics, temperatures and numbers of runs, in TOML
     #[arg(value_name = "STUDY.toml")]
@@ -49,7 +54,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Runs the study, or says what that would do.
-    pub fn run(&self, settings: &Settings) -> Result<Done, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<RunReport, Error> {
         let study = Study::read(&self.study, settings.seed)?;
         let options = Options {
             out: self
@@ -67,7 +72,7 @@ impl RunArgs {
         if self.dry_run {
             let forecast = forecast(&study, &registry, &options, &observer)?;
             let forecast = forecast.ok_or_else(stopped_trial)?;
-            return Ok(Done::Forecast {
+            return Ok(RunReport::Forecast {
                 seed,
                 study: name,
                 forecast,
@@ -75,7 +80,7 @@ impl RunArgs {
         }
         let summary = execute(&study, &registry, &options, &observer)?;
         match summary.end {
-            End::Finished => Ok(Done::Summary {
+            End::Finished => Ok(RunReport::Summary {
                 seed,
                 study: name,
                 out: options.out,
@@ -95,7 +100,7 @@ impl RunArgs {
 /// What `run` did or would do.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Done {
+pub enum RunReport {
     /// All runs are recorded.
     Summary {
         /// Its seed.
@@ -122,15 +127,15 @@ pub enum Done {
     },
 }
 
-impl Report for Done {
+impl Report for RunReport {
     fn seed(&self) -> Option<u64> {
-        let (Done::Summary { seed, .. } | Done::Forecast { seed, .. }) = self;
+        let (RunReport::Summary { seed, .. } | RunReport::Forecast { seed, .. }) = self;
         Some(*seed)
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Done::Summary {
+            RunReport::Summary {
                 out: directory,
                 summary,
                 ..
@@ -153,7 +158,7 @@ impl Report for Done {
                     directory.display()
                 )
             }
-            Done::Forecast { forecast, .. } => write_forecast(forecast, out),
+            RunReport::Forecast { forecast, .. } => write_forecast(forecast, out),
         }
     }
 }

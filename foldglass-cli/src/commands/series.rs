@@ -1,29 +1,31 @@
-//! Does the runs of one series in memory: what `cavi` and `chain` are.
+//! Does the runs of one series in memory: what `cavi`, `reinforce` and `chain` are.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use foldglass::model::policy::POLICY_FORMAT;
 use foldglass::{Class, ClassSpec};
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
-use foldglass_study::method::Settings as MethodSettings;
+use foldglass_study::method::{MethodSettings, put};
 use foldglass_study::parallel::threads;
+use foldglass_study::tables::Source;
 use foldglass_study::{
-    Dynamics, End, Error as StudyError, Fields, Options, Record, Registry, Shard, Study,
-    execute_in_memory,
+    Dynamics, End, Fields, Options, Record, Registry, Shard, Study, StudyError, execute_in_memory,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
-use crate::flags::method::named;
+use crate::flags::method::{MethodArgs, named};
+use crate::flags::table::one_policy;
 use crate::progress::Terminal;
 
 /// Finished runs of one series.
-pub struct Series {
+pub struct FinishedSeries {
     /// The class.
     pub class: ClassSpec,
     /// All settings of the runs.
@@ -50,8 +52,8 @@ pub fn run(
     runs: u64,
     class: &Class,
     args: &ClassArgs,
-    settings: &Settings,
-) -> Result<Series, Error> {
+    settings: &GlobalArgs,
+) -> Result<FinishedSeries, Error> {
     let registry = Registry::default();
     let method = registry.find(kind).expect("a method of this program");
     let given = MethodSettings::new(method, &fields, Path::new(""));
@@ -74,7 +76,7 @@ pub fn run(
     };
     let observer = Terminal::new();
     let (records, end) = execute_in_memory(&study, &registry, &options, &observer)?;
-    Ok(Series {
+    Ok(FinishedSeries {
         class: spec,
         settings: resolved,
         records,
@@ -97,6 +99,53 @@ pub fn record_every(fields: &mut Fields, recorded: bool) -> Result<u64, Error> {
     Ok(every.unwrap_or(1))
 }
 
+/// Puts the policies of `--start` and `--prior` among the settings; the class is theirs, or that of the flags.
+pub fn read_policies<M>(
+    method: &MethodArgs<M>,
+    args: &ClassArgs,
+    fields: &mut Fields,
+) -> Result<Class, Error> {
+    let mut known: Option<Class> = None;
+    for key in ["start", "prior"] {
+        let Some(source) = method.text(key).map(Source::from) else {
+            continue;
+        };
+        let (class, policy) = one_policy(&source, args)?;
+        if let Some(known) = known.as_ref().filter(|known| **known != class) {
+            return Err(Error::Usage(format!(
+                "--{key} is of {}, --start of {}: both are of one class",
+                class.spec(),
+                known.spec()
+            )));
+        }
+        let rows: Vec<&[f64]> = (0..class.cells()).map(|c| policy.row(c)).collect();
+        put(fields, key, json!({ "rows": rows }));
+        known = Some(class);
+    }
+    known.map_or_else(|| args.class(), Ok)
+}
+
+/// Writes the policies that the runs kept, one policy file per line.
+pub fn write_policies(file: JsonLines, series: &FinishedSeries) -> Result<(), Error> {
+    let line = |record: &Record| {
+        json!({
+            "format": POLICY_FORMAT,
+            "class": series.class,
+            "rows": record.result.get("rows"),
+        })
+    };
+    file.write(series.records.iter().map(line))
+}
+
+/// Prints the greedy code of every run.
+pub fn write_codes(out: &mut dyn Write, series: &FinishedSeries) -> io::Result<()> {
+    series.records.iter().try_for_each(|record| {
+        let code = record.result.get("greedy").and_then(Value::as_array);
+        let actions: Vec<String> = code.into_iter().flatten().map(Value::to_string).collect();
+        writeln!(out, "\nrun {}: {}", record.run, actions.join(" "))
+    })
+}
+
 /// Leaves the place out: there is one class and one dynamics, which the user did not name.
 pub fn without_place(error: Error) -> Error {
     let Error::Study(inner) = error else {
@@ -109,7 +158,7 @@ pub fn without_place(error: Error) -> Error {
     }
 }
 
-impl Series {
+impl FinishedSeries {
     /// A result of every run.
     pub fn numbers(&self, key: &str) -> Vec<f64> {
         let of = |record: &Record| record.result.get(key).and_then(Value::as_f64);
@@ -125,17 +174,17 @@ impl Series {
 }
 
 /// A file of JSON values, a line each, that takes its name when all of them are written.
-pub struct Lines {
+pub struct JsonLines {
     path: PathBuf,
     file: Whole,
 }
 
-impl Lines {
+impl JsonLines {
     /// Begins it.
-    pub fn create(path: &Path) -> Result<Lines, Error> {
+    pub fn create(path: &Path) -> Result<JsonLines, Error> {
         let file = Whole::create(path, LABEL).map_err(|source| StudyError::write(path, source))?;
         let path = path.to_owned();
-        Ok(Lines { path, file })
+        Ok(JsonLines { path, file })
     }
 
     /// Writes it.

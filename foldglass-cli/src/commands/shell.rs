@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::Shell;
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use serde::Serialize;
@@ -15,6 +15,11 @@ use crate::output::Report;
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass completions bash > foldglass.bash
+      Completions for bash.
+  foldglass completions zsh > _foldglass
+      Completions for zsh.")]
 pub struct CompletionsArgs {
     /// The shell: bash, elvish, fish, powershell or zsh
     #[arg(value_name = "SHELL")]
@@ -48,6 +53,11 @@ impl Report for Completions {
 
 /// The flags of `man`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass man man1
+      Man pages into the folder man1, one per command.
+  man -l man1/foldglass-cavi.1
+      Read one of them.")]
 pub struct ManArgs {
     /// The directory to write them to, a page a command
     #[arg(value_name = "DIR", default_value = ".")]

@@ -11,22 +11,27 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use foldglass::Allowance;
 use foldglass::support::memory::Bytes;
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
 use serde::Serialize;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{max_memory, positive};
 use crate::output::{Report, counted};
 use crate::progress::{about, say, span};
 use limits::{Mebibytes, TimeLimit};
 use script::{Script, plain_path};
-use work::{Limits, Work};
+use work::{JobLimits, SharedWork};
 
 /// The flags of `slurm`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass slurm study.toml --tasks 16 --cpus 4 --time 4:00:00
+      A job array of 16 tasks.
+  foldglass slurm --tasks 8 --out runs/census -- enumerate --task parity --lengths 12 --inputs markov:9/10
+      A count of all codes as a job array.")]
 pub struct SlurmArgs {
     /// The study, as for `run`
     #[arg(value_name = "STUDY.toml", required_unless_present = "enumeration")]
@@ -125,15 +130,15 @@ fn planned(memory: Mebibytes) -> Allowance {
 
 impl SlurmArgs {
     /// Writes the script.
-    pub fn run(&self, settings: &Settings) -> Result<Written, Error> {
-        let limits = Limits {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<WrittenScript, Error> {
+        let limits = JobLimits {
             cpus: self.cpus,
             allowance: self.mem.map_or_else(max_memory::available, planned),
         };
         let out = self.out.as_deref();
         let work = match &self.study {
-            Some(study) => Work::of_study(study, out, settings.seed, limits)?,
-            None => Work::of_enumeration(&self.enumeration, out, settings.seed, limits)?,
+            Some(study) => SharedWork::of_study(study, out, settings.seed, limits)?,
+            None => SharedWork::of_enumeration(&self.enumeration, out, settings.seed, limits)?,
         };
         let tasks = self.checked_tasks(&work)?;
         let seconds = work.share_seconds(tasks, limits)?;
@@ -148,7 +153,7 @@ impl SlurmArgs {
             let out = &work.out;
             fs::create_dir_all(out).map_err(|source| StudyError::write(out, source))?;
         }
-        Ok(Written {
+        Ok(WrittenScript {
             script: file,
             text: is_stdout.then_some(text),
             tasks,
@@ -166,7 +171,7 @@ impl SlurmArgs {
     }
 
     /// How many shares there are to be.
-    fn checked_tasks(&self, work: &Work) -> Result<usize, Error> {
+    fn checked_tasks(&self, work: &SharedWork) -> Result<usize, Error> {
         let pieces = work.pieces();
         if pieces == 0 {
             let out = work.out.display();
@@ -197,7 +202,7 @@ impl SlurmArgs {
 
     fn text(
         &self,
-        work: &Work,
+        work: &SharedWork,
         file: &Path,
         tasks: usize,
         time: TimeLimit,
@@ -257,7 +262,7 @@ fn keep(file: &Path, text: &str) -> Result<(), Error> {
 
 /// A script, and what its tasks are thought to take.
 #[derive(Serialize)]
-pub struct Written {
+pub struct WrittenScript {
     #[serde(skip)]
     seed: u64,
     name: String,
@@ -281,7 +286,7 @@ pub struct Written {
     described: String,
 }
 
-impl Report for Written {
+impl Report for WrittenScript {
     fn seed(&self) -> Option<u64> {
         Some(self.seed)
     }

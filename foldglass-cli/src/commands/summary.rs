@@ -7,11 +7,11 @@ use clap::Args;
 use foldglass::support::stats::{Interval, Proportion};
 use foldglass_study::disk::replace;
 use foldglass_study::method::shown;
-use foldglass_study::{Error as StudyError, PointSummary, Registry, claims, gather, summarize};
+use foldglass_study::{PointSummary, Registry, StudyError, claims, gather, summarize};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::output::{Report, counted};
 use crate::progress::say;
@@ -20,6 +20,11 @@ use crate::report::{Cell, Column, Digits, Format, Table};
 
 /// The flags of `summary`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass summary runs/mine
+      Means with intervals, and the runs at reward 1.
+  foldglass summary runs/mine --of sweeps_to_stationary
+      Another quantity.")]
 pub struct SummaryArgs {
     /// The directories that `run` wrote, of one study
     #[arg(value_name = "DIR", required = true)]
@@ -35,7 +40,7 @@ pub struct SummaryArgs {
 
 impl SummaryArgs {
     /// Reads the records and sums them up.
-    pub fn run(&self, _: &Settings) -> Result<Summed, Error> {
+    pub fn run(&self, _: &GlobalArgs) -> Result<Summed, Error> {
         let format = match &self.table {
             Some(path) => Some(
                 Format::of_path(path).map_err(|error| Error::Usage(format!("--out: {error}")))?,

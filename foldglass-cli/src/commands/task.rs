@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Args;
-use foldglass::model::quasigroup::{LatinSquare, Symbol};
+use foldglass::model::operation::{Operation, Symbol};
 use foldglass_study::words;
 use serde::{Serialize, Serializer};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{TaskArg, warn_of_random};
 use crate::output::Report;
@@ -16,14 +16,19 @@ use crate::report::{Cell, Column, Table};
 
 /// The flags of `task`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass task --task quasigroup
+      The paper's table of five symbols, and its algebra.
+  foldglass task --task own.json
+      A table of your own: a JSON list of q rows of q symbols.")]
 pub struct TaskArgs {
     #[command(flatten)]
     task: TaskArg,
 }
 
 impl TaskArgs {
-    /// Finds the square and its facts.
-    pub fn run(&self, _: &Settings) -> Result<Algebra, Error> {
+    /// Finds the table and its facts.
+    pub fn run(&self, _: &GlobalArgs) -> Result<Algebra, Error> {
         let task = self.task.task.clone();
         warn_of_random(&task);
         let square = words::square(&task, Path::new(""))?;
@@ -32,6 +37,7 @@ impl TaskArgs {
             task,
             q: square.q(),
             square,
+            latin: facts.latin,
             associative: facts.associative,
             commutative: facts.commutative,
             identity: facts.identity,
@@ -43,24 +49,26 @@ impl TaskArgs {
     }
 }
 
-/// A square and its facts.
+/// A table and its facts.
 #[derive(Serialize)]
 pub struct Algebra {
     task: String,
     q: usize,
     #[serde(rename = "table", serialize_with = "rows")]
-    square: LatinSquare,
+    square: Operation,
+    latin: bool,
     associative: bool,
     commutative: bool,
     identity: Option<Symbol>,
     left_identity: Option<Symbol>,
     right_identity: Option<Symbol>,
     idempotents: usize,
-    /// As digits; null where the group is too large to be listed.
+    /// As digits; null where the group is too large to be listed, and where there is none because the
+    /// table is not a Latin square.
     column_group_order: Option<String>,
 }
 
-fn rows<S: Serializer>(square: &LatinSquare, serializer: S) -> Result<S::Ok, S::Error> {
+fn rows<S: Serializer>(square: &Operation, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(square.rows())
 }
 
@@ -76,14 +84,19 @@ impl Report for Algebra {
         }
         let yes = |fact: bool| if fact { "yes" } else { "no" }.to_owned();
         let order = self.column_group_order.clone();
-        let order = order.unwrap_or_else(|| "not known: too large to list".to_owned());
+        let unknown = match self.latin {
+            true => "not known: too large to list",
+            false => "none: the table is not a Latin square",
+        };
+        let order = order.unwrap_or_else(|| unknown.to_owned());
         let facts = [
             ("task", self.task.clone()),
             ("symbols q", self.q.to_string()),
+            ("Latin square", yes(self.latin)),
             ("associative", yes(self.associative)),
             ("commutative", yes(self.commutative)),
             ("identity", self.identity()),
-            ("a group", yes(self.associative)),
+            ("a group", yes(self.latin && self.associative)),
             ("idempotents", self.idempotents.to_string()),
             ("order of the column group", order),
         ];
@@ -95,7 +108,7 @@ impl Report for Algebra {
 }
 
 /// The multiplication table, a row for each s.
-fn table(square: &LatinSquare) -> Table {
+fn table(square: &Operation) -> Table {
     let symbols = 0..square.q() as Symbol;
     let columns = symbols.clone().map(|x| Column::numbers(&x.to_string()));
     let mut table = Table::new(

@@ -10,32 +10,37 @@ mod tensorboard;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::LatinSquare;
+use foldglass::Operation;
 use foldglass::support::watch::Progress;
 use foldglass_nn::backend::BackendError;
 use foldglass_nn::fleet::{CurvePoint, Fleet, FleetError};
 use foldglass_nn::origin::Origin;
-use foldglass_nn::settings::{ModelSettings, Settings as FleetSettings};
+use foldglass_nn::settings::{FleetSettings, ModelSettings};
 use foldglass_nn::weights::Weights;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::replace;
-use foldglass_study::{Error as StudyError, VERSION, words};
+use foldglass_study::{StudyError, VERSION, words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kept::{self, Kept, Names, Trains};
-use crate::cli::Settings;
+use super::kept::{self, Names, RunDirectory, Trains};
+use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::fleet::{BackendArgs, InitialArgs, Machine, Maker, NetworkArgs, named};
 use crate::flags::kept::KeptArgs;
 use crate::flags::{count, max_memory, task, warn_of_random};
 use crate::progress::Terminal;
-use flags::{List, MethodArgs, QUICK};
-use report::{AtBest, Model, Trained};
+use flags::{NumberList, QUICK, TrainingArgs};
+use report::{AtBest, FleetReport, Model};
 use tensorboard::{Events, Unwritten};
 
 /// The flags of `train`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass train --quick --runs 4 --weights nets
+      Four networks that learn products of two symbols, within a minute on a CPU.
+  foldglass train --task z:5 --task quasigroup --task parity --entropy 0,0.01,0.03,0.1,0.3,1 --runs 8 --out runs/temperature
+      The paper's 144 networks; rerun the command to resume.")]
 pub struct TrainArgs {
     /// The multiplication table, as elsewhere (z:5, parity, quasigroup, ..); given several times,
     /// models of all of them [with --quick: z:5]
@@ -47,16 +52,16 @@ pub struct TrainArgs {
     runs: u64,
     #[arg(long, value_name = "C,..", value_parser = flags::coefficients)]
     #[arg(allow_hyphen_values = true)]
-    entropy: Option<List>,
+    entropy: Option<NumberList>,
     #[arg(long, value_name = "X,..", default_value = "3e-4", value_parser = flags::rates)]
     #[arg(allow_hyphen_values = true)]
-    learning_rate: List,
+    learning_rate: NumberList,
     /// A small network (width 64, batch 128, lengths 1 and 2, 1,500 steps) that learns in
     /// seconds on a CPU; other flags still count
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    method: MethodArgs,
+    method: TrainingArgs,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -133,7 +138,7 @@ struct Run<'a> {
 struct RunModel<'a> {
     #[serde(flatten)]
     name: &'a Name,
-    square: &'a LatinSquare,
+    square: &'a Operation,
 }
 
 /// A fleet to be trained, and what is recorded of it.
@@ -155,7 +160,7 @@ struct UnderWay<'a> {
 
 impl TrainArgs {
     /// Trains the fleet, or goes on with it.
-    pub fn run(&self, settings: &Settings) -> Result<Trained, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<FleetReport, Error> {
         let training = self.training(settings.seed)?;
         let maker = self.backend.maker(settings.threads)?;
         // Made before the long part, so that a wrong path is known at once.
@@ -204,7 +209,7 @@ impl TrainArgs {
         let coefficients = self
             .entropy
             .clone()
-            .map_or(vec![default], |List(list)| list);
+            .map_or(vec![default], |NumberList(list)| list);
         // The list of models alone; whether their weights fit, the back end decides.
         let lists = tasks.len() * coefficients.len() * self.learning_rate.0.len();
         let each = size_of::<Name>() + size_of::<ModelSettings>();
@@ -213,7 +218,7 @@ impl TrainArgs {
         let (mut models, mut names) = (Vec::new(), Vec::new());
         for task in &tasks {
             warn_of_random(task);
-            let square: LatinSquare = words::square(task, Path::new(""))?;
+            let square: Operation = words::square(task, Path::new(""))?;
             for &c in &coefficients {
                 for &learning_rate in &self.learning_rate.0 {
                     for number in 0..self.runs {
@@ -245,7 +250,7 @@ impl TrainArgs {
         })
     }
 
-    fn report(&self, run: UnderWay, whole: bool) -> Result<Trained, Error> {
+    fn report(&self, run: UnderWay, whole: bool) -> Result<FleetReport, Error> {
         let UnderWay {
             training,
             mut fleet,
@@ -294,7 +299,7 @@ impl TrainArgs {
                 best,
             ));
         }
-        Ok(Trained {
+        Ok(FleetReport {
             back_end: machine,
             device: fleet.backend().name(),
             settings: training.settings.clone(),
@@ -420,7 +425,7 @@ impl Training {
         path: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<(UnderWay<'_>, Kept), Error> {
+    ) -> Result<(UnderWay<'_>, RunDirectory), Error> {
         let begin = |maker: &Maker| self.begin(maker);
         let description = self.description();
         let begun = kept::begin_in(path, &NAMES, description, maker, observer, begin);

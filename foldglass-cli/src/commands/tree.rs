@@ -9,17 +9,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
+use foldglass::landscape::tree::{self, Levels, Nodes, Tree, TreeError};
 use foldglass::{ClassSpec, Code, Reward};
-use foldglass_study::Error as StudyError;
 use foldglass_study::claims::LABEL;
 use foldglass_study::disk::Whole;
 use foldglass_study::parallel::threads;
+use foldglass_study::{DataFile, RecordColumn, StudyError, Values};
 use serde::{Serialize, Serializer};
 
-use crate::cli::Settings;
+use crate::cli::GlobalArgs;
 use crate::error::Error;
-use crate::flags::{ClassArgs, positive};
+use crate::flags::{ClassArgs, data_path, positive};
 use crate::output::Report;
 use crate::progress::Terminal;
 use crate::report::tree::{Drawing, refuse, title};
@@ -27,6 +27,11 @@ use crate::report::{Cell, Table};
 
 /// The flags of `tree`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  foldglass tree --task parity --lengths 5 --inputs markov:9/10 --svg tree.svg
+      The barrier tree as a picture.
+  foldglass tree --task parity --lengths 6 --inputs markov:9/10 --orbits
+      The same up to the names of tokens.")]
 pub struct TreeArgs {
     /// Take codes that differ in the names of their tokens only for one; not with --tied
     #[arg(long)]
@@ -42,13 +47,16 @@ pub struct TreeArgs {
     /// project reads them; not with --orbits
     #[arg(long, value_name = "FILE", conflicts_with = "orbits")]
     vienna: Option<PathBuf>,
+    /// Write a row per leaf and saddle to this file: .csv or .parquet
+    #[arg(long, value_name = "FILE", value_parser = data_path)]
+    table: Option<PathBuf>,
     #[command(flatten)]
     class: ClassArgs,
 }
 
 impl TreeArgs {
     /// Floods the class, and writes the files asked for.
-    pub fn run(&self, settings: &Settings) -> Result<Flooded, Error> {
+    pub fn run(&self, settings: &GlobalArgs) -> Result<Flooded, Error> {
         let class = self.class.class()?;
         if self.orbits && class.shape().tied {
             return Err(Error::Usage(format!("--orbits: {}", TreeError::TiedOrbits)));
@@ -65,6 +73,7 @@ impl TreeArgs {
         };
         let svg = self.svg.as_ref().map(create).transpose()?;
         let vienna = self.vienna.as_ref().map(create).transpose()?;
+        let table = self.table.as_deref().map(DataFile::create).transpose()?;
         let observer = Terminal::new();
         let threads = threads(settings.threads, usize::MAX);
         let context = self.class.context(&observer).with_threads(threads);
@@ -84,8 +93,81 @@ impl TreeArgs {
                 .and_then(|()| file.finish())
                 .map_err(|source| StudyError::write(&path, source))?;
         }
+        if let Some(file) = table {
+            file.write(&class.spec(), &columns(&tree))?;
+        }
         Ok(Flooded::new(tree, self.orbits, exported))
     }
+}
+
+/// A row per leaf, then one per saddle, then one for the ascents that end on no leaf. Leaves and saddles are
+/// numbered as in JSON.
+fn columns(tree: &Tree) -> Vec<RecordColumn> {
+    let (leaves, saddles) = (&tree.leaves, &tree.saddles);
+    let number = |id: usize| i64::try_from(id).ok();
+    let saddle_number = |saddle: &Option<usize>| saddle.and_then(|n| number(leaves.len() + n));
+    // The last row has neither number, reward nor place.
+    let whole = |of_leaves: Vec<Option<i64>>, of_saddles: Vec<Option<i64>>| {
+        Values::Whole([of_leaves, of_saddles, vec![None]].concat())
+    };
+    let kinds = [
+        ("leaf", leaves.len()),
+        ("saddle", saddles.len()),
+        ("stuck", 1),
+    ];
+    let kinds = kinds.map(|(kind, rows)| vec![Some(kind.to_owned()); rows]);
+    let ids = |from: usize, rows: usize| (from..from + rows).map(number).collect();
+    let parents = whole(
+        leaves
+            .iter()
+            .map(|leaf| saddle_number(&leaf.parent))
+            .collect(),
+        saddles
+            .iter()
+            .map(|saddle| saddle_number(&saddle.parent))
+            .collect(),
+    );
+    let exact = |numerator: u64| Some(tree.reward(numerator));
+    let rewards = leaves.iter().map(|leaf| leaf.reward);
+    let rewards = rewards.chain(saddles.iter().map(|saddle| saddle.reward));
+    let rewards: Vec<Option<Reward>> = rewards.map(exact).chain([None]).collect();
+    let barriers = leaves.iter().map(|leaf| leaf.barrier.and_then(exact));
+    let no_saddle = || vec![None; saddles.len()];
+    let barriers: Vec<Option<Reward>> = barriers.chain(no_saddle()).chain([None]).collect();
+    // Saddles have no basin.
+    let counts = |name: &str, of: fn(&tree::Leaf) -> u128, stuck: u128| {
+        let own = leaves.iter().map(|leaf| Some(of(leaf)));
+        let skipped = saddles.iter().map(|_| None);
+        RecordColumn::counts(name, own.chain(skipped).chain([Some(stuck)]))
+    };
+    let random = leaves.iter().map(|leaf| Some(leaf.random));
+    let random = random.chain(saddles.iter().map(|_| None));
+    let random = random.chain([Some(tree.stuck.random)]).collect();
+    let codes = leaves.iter().map(|leaf| Some(leaf.code.actions()));
+    let codes = codes.chain(saddles.iter().map(|_| None)).chain([None]);
+    let mut columns = vec![
+        RecordColumn::new(
+            "id",
+            whole(ids(0, leaves.len()), ids(leaves.len(), saddles.len())),
+        ),
+        RecordColumn::new("kind", Values::Text(kinds.concat())),
+        RecordColumn::new("parent", parents),
+    ];
+    columns.extend(RecordColumn::exact(
+        "reward",
+        rewards.iter().map(Option::as_ref),
+    ));
+    columns.extend(RecordColumn::exact(
+        "barrier",
+        barriers.iter().map(Option::as_ref),
+    ));
+    columns.extend([
+        counts("shelf_size", |leaf| leaf.shelf, tree.stuck.maxima),
+        counts("steepest", |leaf| leaf.steepest, tree.stuck.steepest),
+        RecordColumn::new("random", Values::Number(random)),
+        RecordColumn::codes("actions", codes),
+    ]);
+    columns
 }
 
 /// What `barriers` has to be told of the file it reads.

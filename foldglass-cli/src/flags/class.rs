@@ -6,10 +6,11 @@
 use std::path::Path;
 
 use clap::Args;
+use foldglass::RewardRule;
 use foldglass::model::class::SpecError;
-use foldglass::model::quasigroup::Symbol;
+use foldglass::model::operation::Symbol;
 use foldglass::model::task::TaskError;
-use foldglass::{Allowance, Class, ClassSpec, Context, LatinSquare, Observer};
+use foldglass::{Allowance, Class, ClassSpec, Context, ExactWeights, Observer, Operation};
 use foldglass_study::tables::Tables;
 use foldglass_study::{ClassWords, words};
 
@@ -21,8 +22,9 @@ use crate::progress::say;
 #[derive(Debug, Clone, Args)]
 pub struct TaskArg {
     /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q:SEED
-    /// (random:Q is random:Q:0, whatever --seed is), products such as z:2*s:3, or a JSON file, as
-    /// file:PATH or PATH.json
+    /// (random:Q is random:Q:0, whatever --seed is), max:N, copy:N, flipflop, t:N (all maps of N
+    /// points), products such as z:2*s:3, or a JSON file of q rows of q symbols, as file:PATH or
+    /// PATH.json
     #[arg(long, value_name = "TASK", value_parser = task)]
     pub task: String,
 }
@@ -32,13 +34,22 @@ pub struct TaskArg {
 #[command(next_help_heading = "Class")]
 pub struct ClassArgs {
     /// The multiplication table: parity, z:N, quasigroup, s:N, a:N, d:N, q8, random:Q:SEED
-    /// (random:Q is random:Q:0, whatever --seed is), products such as z:2*s:3, or a JSON file, as
-    /// file:PATH or PATH.json
+    /// (random:Q is random:Q:0, whatever --seed is), max:N, copy:N, flipflop, t:N (all maps of N
+    /// points), products such as z:2*s:3, or a JSON file of q rows of q symbols, as file:PATH or
+    /// PATH.json
     #[arg(long, value_name = "TASK", value_parser = task)]
     task: Option<String>,
-    /// The lengths T of the inputs, of equal weight: 8, or several as 3,4,5
+    /// The lengths T of the inputs: 8, or several as 3,4,5
     #[arg(long, value_name = "T,..", allow_negative_numbers = true, value_parser = lengths)]
     lengths: Option<Lengths>,
+    /// A weight above 0 for each of --lengths, exactly, such as 1,2,4 or 1/2,1/3 [default: equal]
+    #[arg(long, value_name = "W,..", allow_hyphen_values = true)]
+    #[arg(value_parser = words::length_weights)]
+    length_weights: Option<ExactWeights>,
+    /// The tokens that are rewarded: final (the last one), process (that of every step, equally) or
+    /// process:W1,W2,.. (with one exact weight above 0 for each step) [default: final]
+    #[arg(long, value_name = "RULE", value_parser = reward)]
+    reward: Option<RewardRule>,
     /// The input symbols read before and after x_t [default: 0,0]
     #[arg(short, long, value_name = "P,F", value_parser = words::window, allow_hyphen_values = true)]
     window: Option<[usize; 2]>,
@@ -64,6 +75,10 @@ pub fn task(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(words::full_name(text))
 }
 
+fn reward(text: &str) -> Result<RewardRule, String> {
+    text.parse()
+}
+
 /// What `--lengths` holds: one value of the flag, as clap sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Lengths(Vec<usize>);
@@ -76,7 +91,7 @@ fn lengths(text: &str) -> Result<Lengths, String> {
 pub fn law(text: &str) -> Result<String, String> {
     match words::check_law(text) {
         Ok(()) => Ok(text.to_owned()),
-        Err(foldglass_study::Error::Inputs { problem, .. }) => Err(problem),
+        Err(foldglass_study::StudyError::Inputs { problem, .. }) => Err(problem),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -107,7 +122,7 @@ fn here() -> &'static Path {
 const LARGEST_NAMED: usize = 6;
 
 /// The rows of a table: `012 120 201`.
-fn table(square: &LatinSquare) -> String {
+fn table(square: &Operation) -> String {
     let row = |row: &[Symbol]| row.iter().map(Symbol::to_string).collect::<String>();
     square.rows().map(row).collect::<Vec<_>>().join(" ")
 }
@@ -134,6 +149,8 @@ impl ClassArgs {
         let Self {
             task,
             lengths,
+            length_weights,
+            reward,
             window,
             tied,
             memory,
@@ -141,7 +158,13 @@ impl ClassArgs {
             max_memory: _,
         } = self;
         let values = task.is_some() || lengths.is_some() || window.is_some();
-        values || *tied || memory.is_some() || inputs.is_some()
+        let weights = length_weights.is_some() || reward.is_some();
+        values || weights || *tied || memory.is_some() || inputs.is_some()
+    }
+
+    /// The name of the task, where it is given.
+    pub fn task_name(&self) -> Option<&str> {
+        self.task.as_deref()
     }
 
     /// The class in words.
@@ -163,6 +186,8 @@ impl ClassArgs {
         Ok(ClassWords {
             memory: self.memory.unwrap_or(1),
             inputs: self.inputs.clone().unwrap_or(words.inputs.clone()),
+            length_weights: self.length_weights.clone(),
+            reward: self.reward.clone().unwrap_or_default(),
             ..words
         })
     }
@@ -231,6 +256,26 @@ impl ClassArgs {
                 sorted == own.lengths,
                 format!("--lengths {}", texts.join(",")),
             );
+        }
+        if let Some(weights) = &self.length_weights {
+            // In the order of --lengths; without them in that of the file.
+            let lengths = self.lengths.as_ref().map_or(&own.lengths, |given| &given.0);
+            let stated = ClassSpec {
+                lengths: lengths.clone(),
+                length_weights: Some(weights.clone()),
+                ..own.clone()
+            };
+            let stated = stated.canonical().map_err(SpecError::from)?;
+            let same = stated.length_weights == own.length_weights;
+            compare(same, format!("--length-weights {weights}"));
+        }
+        if let Some(reward) = &self.reward {
+            let stated = ClassSpec {
+                reward: reward.clone(),
+                ..own.clone()
+            };
+            let stated = stated.canonical().map_err(SpecError::from)?;
+            compare(stated.reward == own.reward, format!("--reward {reward}"));
         }
         let shape = own.shape;
         if let Some([past, future]) = self.window {

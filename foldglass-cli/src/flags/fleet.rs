@@ -7,8 +7,8 @@ use foldglass_nn::layout::Layout;
 pub use foldglass_nn::machine::{Machine, Maker};
 use foldglass_nn::machine::{Place, Precision};
 use foldglass_nn::settings::SettingsError;
-use foldglass_nn::shape::{Norm, Shape};
-use foldglass_nn::weights::InitialLaw;
+use foldglass_nn::shape::{NetworkShape, Norm};
+use foldglass_nn::weights::WeightLaw;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -48,8 +48,8 @@ pub struct NetworkArgs {
 
 impl NetworkArgs {
     /// The sizes, where flags say nothing those of `shape`.
-    pub fn shape(&self, shape: Shape) -> Shape {
-        Shape {
+    pub fn shape(&self, shape: NetworkShape) -> NetworkShape {
+        NetworkShape {
             width: self.width.unwrap_or(shape.width),
             heads: self.heads.unwrap_or(shape.heads),
             mlp: self.mlp.unwrap_or(shape.mlp),
@@ -69,13 +69,13 @@ impl NetworkArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Network")]
 pub struct InitialArgs {
-    #[arg(long, alias = "initial", value_name = "LAW", value_parser = word::<InitialLaw>)]
-    init: Option<InitialLaw>,
+    #[arg(long, alias = "initial", value_name = "LAW", value_parser = word::<WeightLaw>)]
+    init: Option<WeightLaw>,
 }
 
 impl InitialArgs {
     /// The law, or another.
-    pub fn law(&self, law: InitialLaw) -> InitialLaw {
+    pub fn law(&self, law: WeightLaw) -> WeightLaw {
         self.init.unwrap_or(law)
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_word_that_is_none_is_answered_with_those_that_are() {
         assert_eq!(word::<Layout>("causal-fixed"), Ok(Layout::CausalFixed));
-        assert_eq!(word::<InitialLaw>("02"), Ok(InitialLaw::Small));
+        assert_eq!(word::<WeightLaw>("02"), Ok(WeightLaw::Small));
         let refused = word::<Layout>("suffix").unwrap_err();
         assert!(refused.contains("suffix") && refused.contains("`prefix-fixed`"));
     }

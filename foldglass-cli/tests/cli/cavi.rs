@@ -359,3 +359,30 @@ fn a_run_that_has_converged_stops() {
         refuses(&scratch, &cavi, &said);
     }
 }
+
+#[test]
+fn another_objective_is_ascended_by_the_gradient_alone() {
+    let scratch = Scratch::new();
+    let flags = "--task parity --lengths 3 --inputs markov:9/10 --tau 0 --iterations 40";
+    let gradient = format!("{flags} --rule gradient --step 2 --policies end.json");
+    let run = &runs(&scratch, &format!("{gradient} --objective pass@3"))[0];
+    let eval = scratch.json(&["eval", "--policy", "end.json", "--objective", "pass@3"]);
+    let gap = eval["objective"].as_f64().unwrap() - run["objective"].as_f64().unwrap();
+    assert!(gap.abs() < 1e-12, "{gap}");
+    let j = &runs(&scratch, &gradient)[0];
+    assert!(j.get("objective").is_none());
+    assert_ne!(j["expected_reward"], run["expected_reward"]);
+    let said = [
+        "objective",
+        "linear in the row of each cell",
+        "rule gradient",
+    ];
+    refuses(&scratch, &format!("cavi {flags} --objective pass@3"), &said);
+    let said = ["objective", "convention uniform"];
+    let soft =
+        format!("cavi {flags} --rule gradient --step 1 --convention occupancy --objective maxrl:4");
+    refuses(&scratch, &soft, &said);
+    let said = ["pass@x", "grpo-std"];
+    let bad = format!("cavi {flags} --rule gradient --step 1 --objective pass@x");
+    refuses(&scratch, &bad, &said);
+}

@@ -467,3 +467,25 @@ fn marginals_are_those_of_the_gibbs_measure() {
         &said,
     );
 }
+
+#[test]
+fn a_prior_weighs_codes_and_forbids_no_action() {
+    let scratch = Scratch::new();
+    let rows = |p: f64| json!({ "rows": vec![[p, 1.0 - p]; 6] }).to_string();
+    scratch.file("prior.json", &rows(1e-6));
+    scratch.file("forbids.json", &rows(0.0));
+    let flags = "chain --task parity --lengths 2 --tau 1e3 --sweeps 50 --runs 8";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let held = scratch.json(&[&flags[..], &["--prior", "prior.json"]].concat());
+    // So hot a chain is its prior, which has action 1 nearly always.
+    for chain in held["chains"].as_array().unwrap() {
+        assert_eq!(chain["actions"], json!([1, 1, 1, 1, 1, 1]));
+    }
+    let error = scratch.run(&[&flags[..], &["--prior", "forbids.json"]].concat());
+    assert_eq!(error.code, Some(2));
+    assert!(
+        error.errors.contains("action 0 of cell 0"),
+        "{}",
+        error.errors
+    );
+}

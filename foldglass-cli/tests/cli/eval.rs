@@ -1,5 +1,6 @@
 //! Holds `eval` to its form.
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::json;
 
 use crate::support::Scratch;
@@ -190,6 +191,7 @@ fn estimators_objectives_and_single_inputs_have_their_keys_and_their_numbers() {
     let expected = json!({
         "name": "reinforce", "batch": 4, "signal": 0.0625, "signal_resolved": true, "bias": 0.0,
         "cosine": 1.0, "variance": 3.0 / 64.0, "snr": 4.0 / 3.0,
+        "mean_by": "evaluation", "variance_by": "evaluation",
     });
     assert_eq!(found["estimator"], expected);
     assert_eq!(found["objective"], json!(0.75));
@@ -207,15 +209,69 @@ fn estimators_objectives_and_single_inputs_have_their_keys_and_their_numbers() {
         "{}",
         error.errors
     );
-    let tied = [&flags[..], &["--tied", "--estimator", "rloo:2"]].concat();
-    let error = scratch.run(&tied);
-    assert_eq!(error.code, Some(2));
-    assert!(
-        error.errors.contains("untied classes only"),
-        "{}",
-        error.errors
+    // Of one step, a tied class is an untied one.
+    let tied = scratch.json(&[&flags[..], &["--tied"], &more].concat());
+    assert_eq!(
+        tied["estimator"]["variance"],
+        found["estimator"]["variance"]
     );
+    assert_eq!(tied["estimator"]["variance_by"], "inputs");
     let run = scratch.run(&[&flags[..], &more].concat());
     let text = run.success();
     assert!(text.contains("snr           1.33333"), "{text}");
+}
+
+#[test]
+fn several_estimators_and_batches_are_a_list_and_a_table() {
+    let scratch = Scratch::new();
+    scratch.file("policy.json", &constant_policy(398, "[0.25,0.75]"));
+    let flags = "eval --task parity --lengths 100 --policy policy.json --estimator rloo:2,grpo:8 --batch 64,512";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let found = scratch.json(&flags);
+    assert!(found.get("estimator").is_none());
+    let lines = found["estimators"].as_array().unwrap();
+    let named = |line: &serde_json::Value| (line["name"].clone(), line["batch"].clone());
+    let expected = [
+        ("rloo:2", 64),
+        ("rloo:2", 512),
+        ("grpo:8", 64),
+        ("grpo:8", 512),
+    ];
+    let expected = expected.map(|(name, batch)| (json!(name), json!(batch)));
+    assert_eq!(lines.iter().map(named).collect::<Vec<_>>(), expected);
+    // 2^100 inputs: by replicas where they are few.
+    assert_eq!(lines[0]["variance_by"], "replicas");
+    let ratio = lines[0]["variance"].as_f64().unwrap() / lines[1]["variance"].as_f64().unwrap();
+    assert!(close(ratio, 8.0), "{ratio}");
+    let text = scratch.run(&flags);
+    assert!(text.success().contains("expectation by"), "{}", text.text);
+}
+
+#[test]
+fn successes_of_all_inputs_are_written_as_csv_and_as_parquet() {
+    let scratch = Scratch::new();
+    scratch.file("policy.json", &constant_policy(6, "[0.25,0.75]"));
+    let flags = "eval --task parity --lengths 2 --policy policy.json --per-input --table";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let found = scratch.json(&[&flags[..], &["inputs.csv"]].concat());
+    assert_eq!(
+        found["per_input_table"],
+        json!({"file": "inputs.csv", "inputs": 4})
+    );
+    let csv = "x,probability,success\r\n\"[0,0]\",0.25,0.25\r\n\"[0,1]\",0.25,0.75\r\n\"[1,0]\",0.25,0.75\r\n\"[1,1]\",0.25,0.25\r\n";
+    assert_eq!(scratch.read("inputs.csv"), csv);
+    scratch.json(&[&flags[..], &["inputs.parquet"]].concat());
+    let file = std::fs::File::open(scratch.path().join("inputs.parquet")).unwrap();
+    let rows = SerializedFileReader::new(file).unwrap();
+    let rows = rows.get_row_iter(None).unwrap();
+    let rows: Vec<String> = rows.map(|row| row.unwrap().to_string()).collect();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[1], "{x: [0, 1], probability: 0.25, success: 0.75}");
+    let error = scratch.run(&[&flags[..], &["inputs.txt"]].concat());
+    assert_eq!(error.code, Some(2));
+    assert!(
+        error.errors.contains(".csv or .parquet"),
+        "{}",
+        error.errors
+    );
 }

@@ -1,5 +1,7 @@
 //! Tests that need a large tool, such as a browser or Slurm, or a minute: `cargo xtask test --full` runs them.
 
+#[cfg(unix)]
+mod axe;
 mod chromium;
 #[cfg(unix)]
 mod explore_page;

@@ -34,15 +34,17 @@ pub fn refuses(scratch: &Scratch, words: &str, said: &[&str]) {
 }
 
 #[test]
-fn a_table_that_is_not_latin_is_refused_with_its_row_or_column() {
+fn a_table_that_is_not_q_rows_of_q_symbols_is_refused_with_its_row() {
     let scratch = Scratch::new();
     for (table, said) in [
-        ("[[0,1],[0,1]]", "column 0"),
-        ("{\"table\":[[0,1],[1,1]]}", "row 1"),
         ("[[0,1],[1,0],[1,0]]", "row 0"),
-        ("[[0,1],[1,2]]", "holds 2 in column 1"),
-        ("[[0,1],[1,-3]]", "holds -3"),
-        ("[[0]]", "at least 2 symbols"),
+        ("{\"table\":[[0,1],[1]]}", "row 1"),
+        (
+            "[[0,1],[1,2]]",
+            "row 1 (counting from 0) holds 2 in column 1",
+        ),
+        ("[[0,1],[1,-3]]", "row 1 (counting from 0) holds -3"),
+        ("[[0]]", "row 0 alone has order 1; at least 2 symbols"),
         ("[]", "at least 2 symbols"),
         ("{}", "missing field `table`"),
         ("{\"table\":[[0,1],[1,0]],\"q\":2}", "unknown field `q`"),

@@ -12,7 +12,7 @@ use crate::mistakes::refuses;
 use crate::support::{Scratch, words};
 
 /// The commands that write a file, each up to the flag that names it, on files of [`scratch`].
-const WRITERS: [&str; 10] = [
+const WRITERS: [&str; 12] = [
     "escape --code code.json --task parity --lengths 3 --out",
     "gauge --code code.json --task parity --lengths 3 --out",
     "certify --code code.json --task parity --lengths 3 --out",
@@ -20,6 +20,8 @@ const WRITERS: [&str; 10] = [
     "chain --kernel metropolis --tau 1 --sweeps 5 --chains 2 --task parity --lengths 3 --marginals",
     "cavi --tau 1 --iterations 5 --runs 2 --task parity --lengths 3 --policies",
     "cavi --tau 1 --iterations 5 --runs 2 --task parity --lengths 3 --record",
+    "reinforce --estimator rloo:2 --learning-rate 1 --updates 5 --task parity --lengths 3 --policies",
+    "reinforce --estimator rloo:2 --learning-rate 1 --updates 5 --task parity --lengths 3 --record",
     "tree --task parity --lengths 3 --svg",
     "tree --task parity --lengths 3 --vienna",
     "enumerate --task parity --lengths 4 --inputs markov:9/10 --traps",

@@ -1,5 +1,6 @@
-//! Runs the commands of README.md and of the tutorial as they stand, in a directory of their own, and the studies of
-//! all pages with `--dry-run`. What takes longer than a moment is stopped as by Ctrl-C, which is no failure; a mistake is.
+//! Runs the commands of the recipes and of the tutorial as they stand, in a directory of their own, compares the outputs that
+//! README.md shows, and reads the studies of all pages with `--dry-run`. A command that takes long is stopped as by Ctrl-C,
+//! which is not a failure; a mistake is.
 
 use std::fs;
 use std::path::Path;
@@ -76,7 +77,8 @@ fn run_all(file: &str, scratch: &Scratch) {
         );
         let line = command
             .replace("cargo run --release --", &stopped)
-            .replace("\nfoldglass ", &format!("\n{stopped} "));
+            .replace("\nfoldglass ", &format!("\n{stopped} "))
+            .replace("| foldglass ", &format!("| {stopped} "));
         let line = match line.strip_prefix("foldglass ") {
             Some(rest) => format!("{stopped} {rest}"),
             None => line,
@@ -97,6 +99,65 @@ fn run_all(file: &str, scratch: &Scratch) {
             "{command}\nends with {code:?}: {errors}"
         );
     }
+}
+
+/// The commands of all `console` blocks of a text, each with the output printed below it.
+fn sessions(text: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for block in text.split("```console\n").skip(1) {
+        for line in block.split("\n```").next().unwrap().lines() {
+            match (line.strip_prefix("$ "), found.last_mut()) {
+                (Some(command), _) => found.push((command.to_owned(), String::new())),
+                (None, Some((_, output))) => *output += &format!("{line}\n"),
+                (None, None) => panic!("{line} stands before a command"),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_outputs_that_the_readme_shows_are_those_of_its_commands() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let sessions = sessions(&fs::read_to_string(root.join("README.md")).unwrap());
+    assert!(sessions.len() >= 2, "{sessions:?}");
+    for (command, shown) in sessions {
+        let words = command.split_whitespace().skip(1);
+        let output = Command::new(env!("CARGO_BIN_EXE_foldglass"))
+            .args(words)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(printed, shown, "{command}");
+    }
+}
+
+#[test]
+fn the_pictures_of_the_book_are_those_that_its_commands_draw() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let committed = root.join("docs/pictures");
+    let scratch = Scratch::new();
+    let binary = Path::new(env!("CARGO_BIN_EXE_foldglass")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let output = Command::new("bash")
+        .arg(committed.join("make.sh"))
+        .env("PATH", format!("{}:{path}", binary.display()))
+        .current_dir(scratch.path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let mut pictures = 0;
+    for entry in fs::read_dir(scratch.path()).unwrap() {
+        let drawn = entry.unwrap().path();
+        let name = drawn.file_name().unwrap();
+        assert!(
+            fs::read(&drawn).unwrap() == fs::read(committed.join(name)).unwrap(),
+            "{name:?} differs: run docs/pictures/make.sh in docs/pictures"
+        );
+        pictures += 1;
+    }
+    assert!(pictures >= 4, "{pictures}");
 }
 
 #[test]
@@ -193,7 +254,7 @@ mod full {
     use super::*;
 
     #[test]
-    fn the_commands_of_the_readme_work() {
-        run_all("README.md", &Scratch::new());
+    fn the_commands_of_the_recipes_work() {
+        run_all("docs/recipes.md", &Scratch::new());
     }
 }

@@ -7,12 +7,11 @@ use crate::tools::{need, runs};
 /// The commands that the help lists.
 pub fn commands(scratch: &Scratch) -> Vec<String> {
     let run = scratch.run(&["--help"]);
-    let (_, listed) = run.success().split_once("\nCommands:\n").unwrap();
-    let (listed, _) = listed.split_once("\n\n").unwrap();
-    // A text that goes on in the next line stands further right.
+    let (_, listed) = run.success().split_once("\nLook:\n").unwrap();
+    let (listed, _) = listed.split_once("\nEvery command:\n").unwrap();
+    // Commands are indented by two; `cavi, rlvr` is one command with two names.
     let named = listed.lines().filter_map(|line| line.strip_prefix("  "));
-    let named = named.filter(|line| !line.starts_with(' '));
-    let names = named.map(|line| line.split(' ').next().unwrap().to_owned());
+    let names = named.map(|line| line.split([' ', ',']).next().unwrap().to_owned());
     let names: Vec<String> = names.filter(|name| name != "help").collect();
     for known in ["task", "chain", "cavi", "enumerate", "check", "run", "man"] {
         assert!(names.iter().any(|name| name == known), "{names:?}");

@@ -251,7 +251,7 @@ fn codes_of_two_classes_are_not_mixed() {
         &said,
     );
     // A class that is none.
-    scratch.file("none.json", &own.replace("[1,2,0]", "[1,2,1]"));
+    scratch.file("none.json", &own.replace("[1,2,0]", "[1,2,3]"));
     refuses(
         &scratch,
         "eval --code none.json",

@@ -49,6 +49,13 @@ const TABLE: &[(&str, Ends)] = &[
             0.5,
         ),
     ),
+    (
+        "reinforce",
+        Stopped(
+            "--estimator rloo:4 --learning-rate 0.1 --updates 1000000000 --runs 2 --task parity --lengths 9",
+            0.5,
+        ),
+    ),
     ("enumerate", Stopped("--task z:3 --lengths 4", 0.5)),
     (
         "enumerate",
@@ -82,6 +89,10 @@ const TABLE: &[(&str, Ends)] = &[
     ),
     ("gauge", Short),
     ("parity", Stopped("--length 3000000 --density", 0.5)),
+    (
+        "dataset",
+        Stopped("--rows 10000000 --task z:5 --lengths 8", 0.5),
+    ),
     ("density", Stopped("--task z:3 --lengths 6", 0.3)),
     (
         "free-energy",

@@ -565,7 +565,7 @@ fn what_runs_keep_is_in_the_parquet_table_as_lists() {
 }
 
 /// The entries of a line of CSV.
-fn split(line: &str) -> Vec<String> {
+pub fn split(line: &str) -> Vec<String> {
     let mut entries = vec![String::new()];
     let mut quoted = false;
     for c in line.chars() {
@@ -579,7 +579,7 @@ fn split(line: &str) -> Vec<String> {
 }
 
 /// A row as an object.
-fn flat(row: &parquet::record::Row) -> Value {
+pub fn flat(row: &parquet::record::Row) -> Value {
     let fields = row
         .get_column_iter()
         .map(|(name, field)| (name.clone(), value(field)));

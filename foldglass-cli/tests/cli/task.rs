@@ -16,7 +16,7 @@ fn the_json_of_the_papers_square_has_the_form_of_the_contract() {
         run.success().strip_prefix(&carried[..]).unwrap(),
         "\"task\":\"quasigroup\",\"q\":5,\
          \"table\":[[1,3,4,0,2],[3,1,0,2,4],[4,2,3,1,0],[2,0,1,4,3],[0,4,2,3,1]],\
-         \"associative\":false,\"commutative\":false,\"identity\":null,\"left_identity\":null,\
+         \"latin\":true,\"associative\":false,\"commutative\":false,\"identity\":null,\"left_identity\":null,\
          \"right_identity\":null,\"idempotents\":1,\"column_group_order\":\"120\"}\n"
     );
 }
@@ -42,6 +42,7 @@ B[s, x]  0  1
 
 task                       parity
 symbols q                  2
+Latin square               yes
 associative                yes
 commutative                yes
 identity                   0, two-sided
@@ -50,6 +51,34 @@ idempotents                1
 order of the column group  2
 "
     );
+}
+
+#[test]
+fn a_table_that_is_not_latin_has_no_group_of_columns_and_is_not_a_group() {
+    let scratch = Scratch::new();
+    let run = scratch.run(&["task", "--task", "flipflop"]);
+    assert_eq!(
+        run.success(),
+        "\
+B[s, x]  0  1  2
+      0  0  1  2
+      1  1  1  2
+      2  2  1  2
+
+task                       flipflop
+symbols q                  3
+Latin square               no
+associative                yes
+commutative                no
+identity                   0, two-sided
+a group                    no
+idempotents                3
+order of the column group  none: the table is not a Latin square
+"
+    );
+    let task = scratch.json(&["task", "--task", "flipflop"]);
+    assert_eq!(task["latin"], false);
+    assert!(task["column_group_order"].is_null());
 }
 
 #[test]

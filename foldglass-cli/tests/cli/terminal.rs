@@ -19,19 +19,12 @@ fn the_three_examples_of_the_bare_command_work_as_they_stand() {
     let examples = examples(&scratch);
     assert_eq!(examples.len(), 3, "{examples:?}");
     for example in &examples {
-        let mut words: Vec<&str> = example.split(' ').collect();
-        // The last redoes everything at the smoke scale; one item of it stands for all.
-        if words[0] == "reproduce" {
-            words.push("tab:escape");
+        let words: Vec<&str> = example.split(' ').collect();
+        // A server, which tests of its own start.
+        if words != ["explore"] {
+            assert!(!scratch.run(&words).success().is_empty(), "{example}");
         }
-        assert!(!scratch.run(&words).success().is_empty(), "{example}");
     }
-    assert!(
-        scratch
-            .path()
-            .join("reproduction-quick/report/index.html")
-            .exists()
-    );
 }
 
 #[test]

@@ -129,6 +129,42 @@ fn benign_answers_by_a_theorem_a_census_or_quenches() {
             "192",
         ),
         ("--task parity --lengths 3 --memory 2", "benign", "", "0"),
+        (
+            "--task parity --lengths 3,2,1 --length-weights 1,2,4",
+            "benign",
+            "B",
+            "0",
+        ),
+        (
+            "--task parity --lengths 1,2 --length-weights 1,2",
+            "traps",
+            "B",
+            "1",
+        ),
+        (
+            "--task parity --lengths 3 --reward process",
+            "traps",
+            "B",
+            "1",
+        ),
+        (
+            "--task parity --lengths 3 --reward process:4,2,1",
+            "benign",
+            "B",
+            "0",
+        ),
+        (
+            "--task parity --lengths 3 --reward process --window 0,1",
+            "traps",
+            "",
+            "3",
+        ),
+        (
+            "--task quasigroup --lengths 5 --reward process:8,4,2,1,1 --inputs markov:9/10",
+            "benign",
+            "",
+            "0",
+        ),
     ] {
         let found = scratch.json(&words(&format!("benign {class}")));
         assert_eq!(found["answer"], answer, "{class}: {found}");
@@ -144,6 +180,93 @@ fn benign_answers_by_a_theorem_a_census_or_quenches() {
             let verdict = scratch.json(&words("certify --code code.json"));
             assert_eq!(verdict["verdicts"][0]["verdict"], "certified", "{class}");
         }
+    }
+}
+
+#[test]
+fn weights_and_rewards_are_part_of_the_class_where_they_are_not_the_default() {
+    let scratch = Scratch::new();
+    let class = |flags: &str| {
+        let cells = format!("cells --task parity {flags}");
+        scratch.json(&words(&cells))["class"].clone()
+    };
+    let plain = class("--lengths 2,3");
+    assert_eq!(
+        class("--lengths 2,3 --length-weights 5,5 --reward final"),
+        plain
+    );
+    let weighted = class("--lengths 3,2 --length-weights 1,1/2");
+    assert_eq!(weighted["lengths"], json!([2, 3]));
+    assert_eq!(weighted["length_weights"], json!(["1/3", "2/3"]));
+    assert_eq!(weighted.get("reward"), None);
+    let process = |rule: &str| class(&format!("--lengths 3 --reward {rule}"))["reward"].clone();
+    assert_eq!(process("process:2,2,2"), "process");
+    assert_eq!(
+        process("process:1,2,1"),
+        json!({"process": ["1/4", "1/2", "1/4"]})
+    );
+
+    let found = scratch.json(&words(
+        "enumerate --task parity --lengths 3 --window 0,1 --reward process --traps traps.json",
+    ));
+    assert_eq!(
+        found["trap_rewards"],
+        json!([{"reward": "5/6", "count": "2"}, {"reward": "2/3", "count": "1"}])
+    );
+    // A file brings its reward along; a flag that contradicts it is named.
+    let certify = "certify --code traps.json";
+    let verdicts = scratch.json(&words(certify))["verdicts"].clone();
+    let certified = |verdict: &Value| verdict["verdict"] == "certified";
+    assert!(verdicts.as_array().unwrap().iter().all(certified));
+    refuses(
+        &scratch,
+        &format!("{certify} --reward final"),
+        &["--reward final", "leave that out"],
+    );
+}
+
+#[test]
+fn weights_and_rewards_that_do_not_fit_are_refused() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", &code(10, 2, 1));
+    for (flags, said) in [
+        (
+            "--lengths 2,3 --length-weights 1",
+            "--length-weights: there are 1 weights for 2 lengths",
+        ),
+        ("--lengths 2,3 --length-weights 1,0", "weights are above 0"),
+        ("--lengths 2,3 --length-weights 1,-2", "weights are above 0"),
+        ("--lengths 2,3 --length-weights 1,x", "`x`"),
+        (
+            "--lengths 2,2 --length-weights 1,2",
+            "length 2 is given twice",
+        ),
+        (
+            "--lengths 2,3 --reward process",
+            "--reward: a process reward needs inputs of one length: here there are 2",
+        ),
+        (
+            "--lengths 3 --reward process:1,2",
+            "--reward: the process reward has 2 weights: one for each of the 3 steps",
+        ),
+        ("--lengths 3 --reward process:1,0,1", "weights are above 0"),
+        ("--lengths 3 --reward process:1,-1,1", "weights are above 0"),
+        ("--lengths 3 --reward outcome", "final"),
+    ] {
+        refuses(&scratch, &format!("cells --task parity {flags}"), &[said]);
+    }
+    let class = "--task parity --lengths 3 --reward process --code code.json";
+    for (command, said) in [
+        (format!("escape {class}"), "--reward final"),
+        (format!("eval {class} --per-input"), "--per-input"),
+        (format!("eval {class} --objective pass@2"), "--objective"),
+        (
+            format!("eval {class} --estimator reinforce"),
+            "--reward process",
+        ),
+        (format!("distill {class} --backend cpu"), "--reward final"),
+    ] {
+        refuses(&scratch, &command, &[said]);
     }
 }
 
@@ -230,8 +353,20 @@ fn the_checker_in_python_and_check_agree_on_true_and_forged_files() {
     scratch
         .run(&words(&format!("{wide} --cap 3 --out d.json")))
         .success();
+    let process = "--task parity --lengths 3 --reward process:1,1,3";
+    let lengths = "--task parity --lengths 1,2,3 --length-weights 1,1,2";
+    for (class, name) in [(process, "e"), (lengths, "f")] {
+        scratch
+            .run(&words(&format!("enumerate {class} --traps traps.json")))
+            .success();
+        scratch
+            .run(&words(&format!(
+                "certify --code traps.json --barrier --out {name}.json"
+            )))
+            .success();
+    }
     let mut names = Vec::new();
-    for name in ["a", "b", "c", "d"] {
+    for name in ["a", "b", "c", "d", "e", "f"] {
         let whole: Value = serde_json::from_str(&scratch.read(&format!("{name}.json"))).unwrap();
         names.push(format!("{name}.json"));
         let all = forged(&whole);

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::ways_out::check_codes;
 use super::{Ask, ClassAsked, command};
-use crate::classes::Known;
+use crate::classes::KnownClass;
 use crate::refusal::Refusal;
 
 /// Names of more cells are not listed.
@@ -148,7 +148,7 @@ fn can(ask: &Ask<'_>, class: &Class) -> Can {
 }
 
 /// One sentence for someone who has not seen a class before.
-fn sentence(known: &Known) -> String {
+fn sentence(known: &KnownClass) -> String {
     let class = &known.class;
     let Shape {
         window,
@@ -180,9 +180,17 @@ fn sentence(known: &Known) -> String {
     } else {
         "a table of its own for every step"
     };
+    let weights = match &known.words.length_weights {
+        None => String::new(),
+        Some(weights) => format!(" with the weights {weights}"),
+    };
+    let rewarded = match known.words.reward.is_final() {
+        true => String::new(),
+        false => format!(" The reward is {}.", known.words.reward),
+    };
     format!(
-        "Inputs of length {} over {} symbols ({}, {}); at step t the policy sees {seen} and {tokens}, \
-         with {time}: {} cells.",
+        "Inputs of length {}{weights} over {} symbols ({}, {}); at step t the policy sees {seen} and {tokens}, \
+         with {time}: {} cells.{rewarded}",
         lengths.join(" or "),
         class.q(),
         known.words.task,

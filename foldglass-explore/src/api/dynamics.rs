@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use foldglass::dynamics::cavi::{self, HOTTEST, Resets, Runs as CaviRuns};
+use foldglass::dynamics::cavi::{self, HOTTEST, Resets, Runs};
 use foldglass::dynamics::chain::{self, Chains, Kernel, Order, random_code};
 use foldglass::reward::count::Counter;
 use foldglass::{Allowance, Code, Policy, Stream, Symbol};
@@ -14,10 +14,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::{Ask, code_of};
-use crate::classes::Known;
+use crate::classes::KnownClass;
 use crate::limits;
 use crate::refusal::Refusal;
-use crate::run::{Engine, Run, Table};
+use crate::run::{CodeTable, Engine, Run};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,13 +104,13 @@ pub fn begin(ask: &Ask<'_>, asked: &NewAsked) -> Result<Value, Refusal> {
         Kind::Cavi => cavi(&known, start.as_ref(), asked, allowance)?,
     };
     let mut run = Run::new(known, start, asked.seed, asked.tau, engine);
-    let mut told = run.tell(Vec::new(), Some(Table::default()), allowance)?;
+    let mut told = run.tell(Vec::new(), Some(CodeTable::default()), allowance)?;
     told["run"] = ask.explorer.runs.keep(ask.page, run, bytes)?.into();
     Ok(told)
 }
 
 fn chain(
-    known: &Known,
+    known: &KnownClass,
     start: Option<&Code>,
     asked: &NewAsked,
     allowance: Allowance,
@@ -119,7 +119,7 @@ fn chain(
         return Err(Refusal::unable("resets: only a run of cavi has them"));
     }
     let kernel = asked.kernel.unwrap_or(Kernel::Metropolis);
-    let settings = chain::Settings::new(kernel, Order::of(&known.class));
+    let settings = chain::ChainSettings::new(kernel, Order::of(&known.class));
     if settings.order == Order::Cell {
         check_sweep(known, allowance)?;
     }
@@ -144,7 +144,7 @@ const LONGEST_SWEEP: Duration = Duration::from_secs(5);
 const VISITS: u32 = 8;
 
 /// Refuses a class whose sweeps take long: a sweep is not stopped in its middle. Only sweeps by cells may.
-fn check_sweep(known: &Known, allowance: Allowance) -> Result<(), Refusal> {
+fn check_sweep(known: &KnownClass, allowance: Allowance) -> Result<(), Refusal> {
     let (class, stream) = (&known.class, &mut Stream::new(0, 0));
     let code = random_code(class, stream);
     let mut counter = Counter::within(code, allowance).map_err(Error::from)?;
@@ -170,7 +170,7 @@ fn check_sweep(known: &Known, allowance: Allowance) -> Result<(), Refusal> {
 const NO_END: usize = usize::MAX / 2;
 
 fn cavi(
-    known: &Known,
+    known: &KnownClass,
     start: Option<&Code>,
     asked: &NewAsked,
     allowance: Allowance,
@@ -185,22 +185,22 @@ fn cavi(
             "resets: a share from 0 to 1 and at least 1 iteration between two are needed",
         ));
     }
-    let settings = cavi::Settings::plain(asked.tau, NO_END).with_resets(asked.resets);
+    let settings = cavi::CaviSettings::plain(asked.tau, NO_END).with_resets(asked.resets);
     let runs = match start {
-        None => CaviRuns::builder(&known.class, settings)
+        None => Runs::builder(&known.class, settings)
             .seed(asked.seed)
             .within(allowance)
             .start(),
         Some(code) => {
             let policy = Policy::deterministic(code);
-            CaviRuns::builder(policy.class(), settings)
+            Runs::builder(policy.class(), settings)
                 .seed(asked.seed)
                 .within(allowance)
                 .start_at(&policy)
         }
     };
     let runs = Box::new(runs.map_err(Error::from)?);
-    let bytes = CaviRuns::bytes(&known.class, settings.rule);
+    let bytes = Runs::bytes(&known.class, settings.rule);
     Ok((Engine::Cavi { settings, runs }, bytes.unwrap_or(u128::MAX)))
 }
 
@@ -224,7 +224,7 @@ pub fn step(ask: &Ask<'_>, asked: &StepAsked) -> Result<Value, Refusal> {
     }
     let trace = run.advance(asked.sweeps, &ask.deadline.within(limits::STEPPING));
     let digits = asked.digits;
-    let table = asked.table.then_some(Table { digits });
+    let table = asked.table.then_some(CodeTable { digits });
     let mut told = run.tell(trace, table, allowance)?;
     told["run"] = asked.run.into();
     Ok(told)

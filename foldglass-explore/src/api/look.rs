@@ -7,12 +7,12 @@ use foldglass::landscape::anatomy::Defence;
 use foldglass::reward::count::Counter;
 use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
 use foldglass_report::error::Error;
-use foldglass_report::inspect::{Limits, inspect};
+use foldglass_report::inspect::{RolloutLimits, inspect};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::command::{self, CODE, File};
-use super::{Ask, CodeAsked, Exact, Whole, Wholes, rounded};
+use super::command::{self, CODE, NamedFile};
+use super::{Ask, CodeAsked, Exact, WholeNumber, Wholes, rounded};
 use crate::deadline::Deadline;
 use crate::refusal::Refusal;
 
@@ -21,20 +21,20 @@ pub struct Looked {
     reward: Exact,
     /// 1 less the reward.
     shortfall: Exact,
-    numerator: Whole,
+    numerator: WholeNumber,
     denominator: String,
     status: Status,
     /// How many changes of one cell do what.
     changes: Changes,
     /// By cell and token, q a cell: the numerator after the change less the one now.
-    delta: Vec<Whole>,
+    delta: Vec<WholeNumber>,
     visits: Vec<f64>,
     /// d(c)Q(c,a), q a cell.
     values: Vec<f64>,
     unvisited: Vec<usize>,
     wrong: Option<WrongCount>,
     command: String,
-    code_file: File,
+    code_file: NamedFile,
 }
 
 #[derive(Debug, Default, Clone, Copy, Serialize)]
@@ -62,7 +62,7 @@ fn changes(
     counter: &mut Counter,
     code: &Code,
     deadline: &Deadline,
-) -> Result<(Changes, Vec<Whole>), Refusal> {
+) -> Result<(Changes, Vec<WholeNumber>), Refusal> {
     let (q, cells) = (code.class().q(), code.class().cells());
     let (now, wholes) = (counter.reward(), Wholes::up_to(counter.denominator()));
     let mut changes = Changes::default();
@@ -150,7 +150,7 @@ fn status(reward: &Reward, changes: Changes) -> Status {
 
 fn wrong_count(code: &Code, now: u128, denominator: u128) -> Option<WrongCount> {
     let task = code.class().task();
-    let counted = task.lengths().len() == 1 && *task.inputs().law() == InputLaw::Uniform;
+    let counted = task.rewards_one_step() && *task.inputs().law() == InputLaw::Uniform;
     counted.then(|| WrongCount {
         count: (denominator - now).to_string(),
         of: denominator.to_string(),
@@ -184,7 +184,7 @@ pub fn wrong(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Value, Refusal> {
     }
     let steps: usize = class.task().lengths().iter().sum();
     let most_inputs = (MOST_STEPS / steps).clamp(1, MOST_INPUTS);
-    let limits = Limits {
+    let limits = RolloutLimits {
         inputs: most_inputs,
         pairs: MOST_PAIRS,
     };

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Ask, command};
-use crate::classes::{Known, check_cells};
-use crate::explorer::{Directory, Kind};
+use crate::classes::{KnownClass, check_cells};
+use crate::explorer::{Directory, DirectoryKind};
 use crate::refusal::Refusal;
 
 /// The most points, runs of a point and points of a fleet's curve that are told of.
@@ -37,8 +37,8 @@ impl Ask<'_> {
         };
         let directory = self.explorer.directory.as_ref().ok_or_else(none)?;
         match (directory.kind, named) {
-            (Kind::Study, None) => Ok(directory.path.clone()),
-            (Kind::Reproduction, Some(name)) => {
+            (DirectoryKind::Study, None) => Ok(directory.path.clone()),
+            (DirectoryKind::Reproduction, Some(name)) => {
                 let studies = directory.studies();
                 // A name that is listed leads nowhere else.
                 if studies.iter().any(|study| study == name) {
@@ -87,8 +87,10 @@ pub fn list(ask: &Ask<'_>, asked: &ListAsked) -> Result<Value, Refusal> {
     let study_asked = asked.study.as_deref();
     match &ask.explorer.directory {
         None => Ok(json!({ "kind": null })),
-        Some(directory) if directory.kind == Kind::Fleet => fleet(directory),
-        Some(directory) if directory.kind == Kind::Reproduction && study_asked.is_none() => {
+        Some(directory) if directory.kind == DirectoryKind::Fleet => fleet(directory),
+        Some(directory)
+            if directory.kind == DirectoryKind::Reproduction && study_asked.is_none() =>
+        {
             Ok(reproduction(directory))
         }
         Some(_) => study(ask, study_asked),
@@ -337,7 +339,7 @@ pub fn run(ask: &Ask<'_>, asked: &RunAsked) -> Result<Value, Refusal> {
     let known = ask
         .explorer
         .classes
-        .give(Known::of(class, &format!("{}.json", record.class_id)));
+        .give(KnownClass::of(class, &format!("{}.json", record.class_id)));
     let actions: Option<&[Symbol]> = code.as_ref().map(Code::actions);
     Ok(json!({
         "id": record.id,

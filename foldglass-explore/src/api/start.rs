@@ -4,7 +4,7 @@ use foldglass::Context;
 use std::sync::Arc;
 use std::time::Duration;
 
-use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings, random_code};
+use foldglass::dynamics::chain::{ChainSettings, Chains, Kernel, Order, random_code};
 use foldglass::landscape::escape;
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::proof::claim::Finding;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Ask, command};
-use crate::classes::Known;
+use crate::classes::KnownClass;
 use crate::refusal::Refusal;
 
 #[derive(Deserialize)]
@@ -56,7 +56,7 @@ const SHELF: usize = 2000;
 const LOOKING: Duration = Duration::from_secs(3);
 
 /// A code from which no way of neutral changes leads up: where walks at zero temperature end, searched.
-fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
+fn trap(ask: &Ask<'_>, known: &Arc<KnownClass>, seed: u64) -> Result<Code, Refusal> {
     let (class, allowance) = (&known.class, ask.explorer.allowance);
     if escape::assumptions(class).is_ok() {
         return Err(Refusal::unable(
@@ -68,7 +68,7 @@ fn trap(ask: &Ask<'_>, known: &Arc<Known>, seed: u64) -> Result<Code, Refusal> {
         ));
     }
     let failed = |error: &dyn std::fmt::Display| Refusal::unable(error.to_string());
-    let settings = Settings::new(Kernel::HeatBath, Order::of(class));
+    let settings = ChainSettings::new(Kernel::HeatBath, Order::of(class));
     let deadline = ask.deadline.within(LOOKING);
     let mut workers = Workers::new(
         class,

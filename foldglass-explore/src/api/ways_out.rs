@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use foldglass::proof::claim::{self, Kind};
+use foldglass::proof::claim::{self, MoveKind};
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Class, Code, Reward, landscape::escape as library};
 use foldglass_report::certify as shelf;
 use foldglass_report::error::Error;
-use foldglass_report::tree::{Spot, flood};
+use foldglass_report::tree::{LeafSpot, flood};
 use foldglass_report::words::counted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -34,20 +34,20 @@ struct Move {
 }
 
 /// What a move is for: what the theorem says, or what it does to the reward.
-fn purpose(kind: Option<Kind>, change: Ordering) -> &'static str {
+fn purpose(kind: Option<MoveKind>, change: Ordering) -> &'static str {
     match kind {
-        Some(Kind::Consolidate) => {
+        Some(MoveKind::Consolidate) => {
             "the cell takes the token that is best for the state it leads to: one token for each state"
         }
-        Some(Kind::Prepare) => {
+        Some(MoveKind::Prepare) => {
             "no input consults this cell yet: it is set for a state that will be led here"
         }
-        Some(Kind::Reroute) => {
+        Some(MoveKind::Reroute) => {
             "a state leaves the token that it shares with another for one of its own"
         }
-        Some(Kind::Finish) => "a cell of the last step takes the right answer",
-        Some(Kind::Neutral) => "the reward stays what it is",
-        Some(Kind::Raise) => "the reward rises",
+        Some(MoveKind::Finish) => "a cell of the last step takes the right answer",
+        Some(MoveKind::Neutral) => "the reward stays what it is",
+        Some(MoveKind::Raise) => "the reward rises",
         None => match change {
             Ordering::Less => "the reward falls: this is a part of the barrier",
             Ordering::Equal => "the reward stays what it is",
@@ -111,6 +111,14 @@ fn cap() -> usize {
 /// The largest cap.
 const MOST_CAP: usize = 1_000_000;
 
+/// One thread within the explorer's memory, so that several questions are answered at once.
+fn one_thread<'a>(ask: &Ask<'_>, observer: &'a dyn Observer) -> Context<'a> {
+    Context::default()
+        .with_threads(1)
+        .with_memory(ask.explorer.allowance)
+        .with_observer(observer)
+}
+
 /// Searches the shelf of a code.
 pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
     let known = ask.class(&asked.class)?;
@@ -121,8 +129,8 @@ pub fn certify(ask: &Ask<'_>, asked: &CertifyAsked) -> Result<Value, Refusal> {
             asked.cap
         )));
     }
-    let allowance = ask.explorer.allowance;
-    let line = shelf::certify(&code, asked.cap, asked.barrier, allowance, &ask.deadline)?;
+    let context = one_thread(ask, &ask.deadline);
+    let line = shelf::certify(&code, asked.cap, asked.barrier, context)?;
     let cap = asked.cap.to_string();
     let mut words = vec!["certify", "--code", CODE, "--max-codes", &cap];
     if asked.barrier {
@@ -224,13 +232,8 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
         limit,
         needed: OnceLock::new(),
     };
-    let flooded = flood(
-        &known.class,
-        &known.words,
-        MOST_LEAVES,
-        ask.explorer.allowance,
-        &forecast,
-    );
+    let context = one_thread(ask, &forecast);
+    let flooded = flood(&known.class, &known.words, MOST_LEAVES, context);
     let line = ["tree", "--svg", "tree.svg"].into_iter().map(str::to_owned);
     let line = command::line(line.chain(known.flags.iter().cloned()));
     let (tree, sketch) = flooded.map_err(|error| match error {
@@ -245,13 +248,13 @@ pub fn tree(ask: &Ask<'_>, asked: &ClassAsked) -> Result<Value, Refusal> {
             };
             Refusal::new(503, format!("the tree was given up: {why}"))
             .help(format!(
-                "{line} draws it; so does the page of `foldglass explore --longest 60`"
+                "{line} draws it; so does the page of `foldglass explore --time-limit 60`"
             ))
         }
         other => other.into(),
     })?;
     let [width, height] = sketch.size;
-    let leaf = |spot: &Spot| {
+    let leaf = |spot: &LeafSpot| {
         let leaf = &tree.leaves[spot.leaf];
         json!({
             "id": spot.leaf,

@@ -8,6 +8,7 @@ import { shortName, store } from "./store.js";
 
 /** @type {Preset[]} Classes worth a first look. */
 const PRESETS = [
+  { words: "The paper's quasigroup, T = 8: RLVR stops below 1", flags: "--task quasigroup --lengths 8", how: "random" },
   { words: "Parity, T = 5, as in the paper's Fig. 1", flags: "--task parity --lengths 5", how: "random" },
   { words: "Correlated parity, T = 6: it has traps", flags: "--task parity --lengths 6 --inputs markov:9/10", how: "trap" },
   { words: "Correlated parity, T = 4: a barrier tree", flags: "--task parity --lengths 4 --inputs markov:9/10", how: "trap" },
@@ -110,6 +111,10 @@ function flagsOfForm() {
   if (memory && memory !== "1") flags.push("--memory", memory);
   const inputs = entry("inputs").value.trim();
   if (inputs && inputs !== "uniform") flags.push("--inputs", inputs);
+  const weights = entry("length-weights").value.trim().replaceAll(" ", "");
+  if (weights) flags.push("--length-weights", weights);
+  const reward = entry("reward").value.trim().replaceAll(" ", "");
+  if (reward && reward !== "final") flags.push("--reward", reward);
   return flags;
 }
 
@@ -126,4 +131,6 @@ function fill(flags) {
   entry("tied").checked = flags.includes("--tied");
   entry("memory").value = value("--memory", "1");
   entry("inputs").value = value("--inputs", "uniform");
+  entry("length-weights").value = value("--length-weights", "");
+  entry("reward").value = value("--reward", "final");
 }

@@ -33,8 +33,9 @@ export function startCode() {
     onPick: pick,
     onFocus: (cell) => { if (store.selected !== cell) store.select(cell); },
     onToken: (cell, token) => store.setToken(cell, token),
+    tinted: () => shade() === "tokens",
   });
-  field.onMode = () => askPicture(undefined);
+  field.onMode = () => { showReading(); askPicture(undefined); };
   by("stage-take").append(takeButtons("code", { svg: stageSvg, json: stageJson }));
   by("shade").addEventListener("change", draw);
   by("undo").addEventListener("click", () => store.back("undo"));
@@ -44,10 +45,10 @@ export function startCode() {
   store.on("code", () => { showReward(); showHistory(); draw(); showCell(); });
   store.on("look", () => { showReward(); showCounts(); draw(); showCell(); askPicture(undefined); });
   store.on("select", () => { draw(); showCell(); });
-  store.on("rollout", () => { draw(); askPicture(undefined); });
+  store.on("rollout", () => { draw(); showReading(); askPicture(undefined); });
   addEventListener("resize", () => field.resize());
   addEventListener("pointerdown", (event) => {
-    if (event.target instanceof Element && !event.target.closest("#tokens, [data-spot]")) closeTokens();
+    if (event.target instanceof Element && !event.target.closest("#tokens, [data-spot]")) closeTokens(false);
   });
 }
 
@@ -56,10 +57,24 @@ function draw() {
   field.show({ code: store.code, marks: store.marks?.marks ?? null, shades: shades(), selected: store.selected, path, moved });
 }
 
+const shade = () => /** @type {HTMLSelectElement} */ (by("shade")).value;
+
+/** How the cells are read: what their tokens and their names mean. */
+function showReading() {
+  const { info, input } = store;
+  if (!info) return;
+  const seen = info.window[0] + info.window[1] > 0 ? "the symbols seen" : "the symbol x seen";
+  const said = info.memory > 1 ? "the tokens said before" : "the token y said before";
+  const items = field.mode === "drawing"
+    ? [info.actions === 2 && ["↑ ↓", "the cell says token 1, token 0"], ["below a cell", `${seen}, ${said} (at t = 1 there is none)`], input && ["blue", `the way of the input ${input.join(" ")}`]]
+    : [["rows", seen], ["columns", said], ["in a cell", "the token that it says"], input && ["framed", `the way of the input ${input.join(" ")}`]];
+  by("reading").replaceChildren(...items.flatMap((item) => (item ? [h("li", {}, h("b", {}, item[0]), " ", item[1])] : [])));
+}
+
 /** How often each cell is visited, beside the one that is visited most; small shares can still be seen. */
 function shades() {
   const { look } = store;
-  if (!look || /** @type {HTMLSelectElement} */ (by("shade")).value !== "visits") return null;
+  if (!look || shade() !== "visits") return null;
   const most = look.visits.reduce((a, b) => Math.max(a, b), 0) || 1;
   return look.visits.map((visits) => Math.sqrt(visits / most));
 }
@@ -97,6 +112,7 @@ function showReward() {
   if (!look) { by("status").textContent = ""; by("status-words").textContent = ""; return; }
   if (!store.fresh) return;
   const kind = look.status.kind;
+  document.body.classList.toggle("solved", kind === "global maximum");
   by("status").textContent = kind;
   by("status").className = `badge ${KINDS[kind] ?? "open"}`;
   by("status-words").textContent = look.status.words;
@@ -169,14 +185,17 @@ function pick(cell, at) {
 /** @type {{cell: number, at: Element}|null} Where the choice of tokens hangs. */
 let anchor = null;
 
-/** Closes the choice of tokens; true if it was open. */
-export function closeTokens() {
+/**
+ * Closes the choice of tokens; true if it was open.
+ * @param {boolean} [back]  whether its focus goes back to the cell: not where something else is pressed, which would move away
+ */
+export function closeTokens(back = true) {
   if (!anchor) return false;
   const { cell } = anchor;
   anchor = null;
   const held = by("tokens").contains(document.activeElement);
   by("tokens").hidden = true;
-  if (held) field.focus(cell);
+  if (held && back) field.focus(cell);
   return true;
 }
 

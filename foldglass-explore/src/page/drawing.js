@@ -44,6 +44,7 @@ export class Drawing {
     const box = frame(this.under, cells, several);
     for (const layer of [this.under, this.over]) layer.setAttribute("viewBox", `${box.left} ${box.top} ${box.width} ${box.height}`);
     this.element.style.setProperty("--natural", `${box.width}px`);
+    this.element.style.setProperty("--hit", String(2 * ((cells[0]?.r ?? 15) + 6)));
     this.element.style.setProperty("--aspect", String(box.width / box.height));
     const layout = cells.map(({ cell, x, y }) => `${cell},${x},${y}`).join(" ");
     if (layout === this.#layout) return;
@@ -142,7 +143,7 @@ function cellsBox(cells) {
 }
 
 /**
- * The drawing without its title and its explanation, which the page says beside it.
+ * The drawing without its title, its explanation and what it says of inputs, which the page says beside it.
  * @param {SVGSVGElement} parsed
  * @param {Place[]} cells
  * @param {boolean} several  panels, whose titles say their lengths
@@ -150,14 +151,15 @@ function cellsBox(cells) {
 function withoutWords(parsed, cells, several) {
   const below = Math.max(...cells.map(({ y, r }) => y + r)) + 16;
   for (const text of parsed.querySelectorAll("text")) {
-    const small = Number(text.getAttribute("font-size")) < 12 && Number(text.getAttribute("y")) > below;
-    if (small || (!several && text.getAttribute("font-weight") === "bold")) text.remove();
+    if (Number(text.getAttribute("y")) > below || (!several && text.getAttribute("font-weight") === "bold")) text.remove();
   }
+  for (const line of parsed.querySelectorAll("line")) if (Number(line.getAttribute("y1")) > below) line.remove();
   return [...parsed.childNodes];
 }
 
 /**
- * What of the drawing is shown: cells, answers, and the lines that tell of inputs.
+ * What of the drawing is shown: cells, answers, and room for the sign that says whether an input is answered rightly.
+ * It does not depend on the input: the drawing does not move when one is chosen.
  * @param {SVGSVGElement} under
  * @param {Place[]} cells
  * @param {boolean} several
@@ -166,11 +168,9 @@ function frame(under, cells, several) {
   const box = cellsBox(cells);
   const texts = [...under.querySelectorAll("text")];
   const row = texts.some((text) => Number(text.getAttribute("x")) < box.left && Number(text.getAttribute("y")) < box.top + box.height);
-  const legend = under.querySelector('[stroke-width="2.6"]') !== null;
-  const left = row || legend ? 20 : box.left - 6;
   const answers = [...under.querySelectorAll("rect[x]")].map((rect) => Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")));
-  const right = Math.max(box.left + box.width, ...answers) + (legend ? 44 : 12);
+  const right = Math.max(box.left + box.width, ...answers) + 30;
   const bottom = Math.max(box.top + box.height, ...texts.map((text) => Number(text.getAttribute("y")))) + 9;
-  const top = several ? 14 : box.top;
-  return { left: several ? 20 : left, top, width: right - (several ? 20 : left), height: bottom - top };
+  const [left, top] = [several || row ? 20 : box.left - 6, several ? 14 : box.top];
+  return { left, top, width: right - left, height: bottom - top };
 }

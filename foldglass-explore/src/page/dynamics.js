@@ -1,7 +1,7 @@
 // Runs a Monte Carlo chain and CAVI side by side from the code at hand, at a temperature that is turned as they go.
 
 import { ask, Refused } from "./api.js";
-import { button, by, h, latest, sleep } from "./dom.js";
+import { button, by, h, latest, put, sleep, still } from "./dom.js";
 import { Field } from "./field.js";
 import { bare, number } from "./fraction.js";
 import { gridSvg } from "./grid.js";
@@ -12,7 +12,7 @@ import { takeButtons } from "./take.js";
 import { term } from "./words.js";
 
 /** @typedef {import("./types.js").RunState} RunState */
-/** @typedef {{kind: "chain"|"cavi", field: Field, state: RunState|null, words: HTMLElement, cell: HTMLElement, last: number, picture: ((code: number[]) => Promise<void>)|null}} Side */
+/** @typedef {{kind: "chain"|"cavi", field: Field, state: RunState|null, words: HTMLElement, cell: HTMLElement, last: number, reached: number|null, picture: ((code: number[]) => Promise<void>)|null}} Side */
 
 /** The slider goes over powers of ten from COLDEST to 1. */
 const COLDEST = -13;
@@ -20,8 +20,15 @@ const COLDEST = -13;
 const HOTTEST = 1e300;
 /** Milliseconds between two pictures at least: what the eye follows and the server bears. */
 const BEAT = 110;
+/** Of so many beats one is shown to those who want little motion. */
+const FEW = 20;
 /** Up to so many cells the ways of the inputs are drawn at every beat. */
 const SOON = 60;
+
+/** The curves, in the order of the sides. */
+const NAMES = ["Monte Carlo", "RLVR"];
+/** RLVR has stopped where no probability would change by more than this. */
+const STOPPED = 1e-6;
 
 /** @type {Side[]} */
 let sides = [];
@@ -36,8 +43,8 @@ const entry = (id) => /** @type {HTMLInputElement} */ (by(id));
 
 /** Builds the view. */
 export function startDynamics() {
-  plot = new Plot(by("dynamics-plot"), { x: "sweeps", y: "reward J", label: "Reward against sweeps of the chain and of CAVI", unit: true });
-  plot.setLines(["Monte Carlo", "CAVI"]);
+  plot = new Plot(by("dynamics-plot"), { x: "sweeps", y: "reward J", label: "Reward against sweeps", unit: true });
+  plot.setLines(NAMES);
   sides = [side("chain", "Cells of the chain's code"), side("cavi", "Cells of the policy")];
   by("dynamics-take").append(takeButtons("reward-against-sweeps", { svg: () => plot.source(), json: numbers }));
   const [slider, exact] = [entry("tau-slider"), entry("tau")];
@@ -53,6 +60,8 @@ export function startDynamics() {
   slider.addEventListener("input", () => { exact.value = String(Number((10 ** Number(slider.value)).toPrecision(3))); checkTau(); });
   exact.addEventListener("input", () => { if (checkTau() && tau() > 0) slider.value = String(Math.max(COLDEST, Math.log10(tau()))); });
   for (const id of ["kernel", "resets", "run-seed"]) by(id).addEventListener("change", () => { pause(); reset().catch(store.failed); });
+  plot.log = entry("log").checked;
+  entry("log").addEventListener("change", () => { plot.log = entry("log").checked; plot.draw(); });
   by("play").addEventListener("click", toggle);
   by("step").addEventListener("click", single);
   by("reset").addEventListener("click", () => { pause(); reset().catch(store.failed); });
@@ -71,7 +80,7 @@ export function startDynamics() {
 function side(kind, label) {
   const words = by(`${kind}-words`);
   const cell = by(`${kind}-cell`);
-  const field = new Field(by(`${kind}-field`), { label, small: true, tools: by(`${kind}-take`), onFocus: (one) => showCell(kind, one), onPick: (one) => showCell(kind, one) });
+  const field = new Field(by(`${kind}-field`), { label, small: true, tinted: () => true, tools: by(`${kind}-take`), onFocus: (one) => showCell(kind, one), onPick: (one) => showCell(kind, one) });
   by(`${kind}-take`).append(
     button("To the code", () => {
       const code = sides.find((one) => one.kind === kind)?.state?.code;
@@ -83,7 +92,7 @@ function side(kind, label) {
       svg: () => (field.info ? gridSvg(field.mode === "drawing" ? spread(field) : field.grid.spots, field.shown) : null),
       json: () => { const state = sides.find((one) => one.kind === kind)?.state; return state && { class: store.info?.flags, tau: tau(), ...state }; },
     }));
-  return { kind, field, state: null, words, cell, last: 0, picture: null };
+  return { kind, field, state: null, words, cell, last: 0, reached: null, picture: null };
 }
 
 /** The spots of a drawing, as places of a grid. @param {Field} field */
@@ -149,10 +158,13 @@ async function begin() {
     one.state = null;
     if (one.field.info !== info) {
       one.field.setClass(info);
+      one.field.onMode = () => by("desk-dynamics").classList.toggle("as-grid", sides.every(({ field }) => field.mode === "grid"));
+      one.field.onMode();
       one.picture = latest((/** @type {number[]} */ wanted) => drawPicture(one, info, wanted));
     }
   }
-  plot.setLines(["Monte Carlo", "CAVI"]);
+  plot.setLines(NAMES);
+  telling = false;
   for (const [place, one] of sides.entries()) {
     const can = info.can[one.kind];
     if (!can.able) { one.words.textContent = can.why_not ?? "not for this class"; continue; }
@@ -160,6 +172,7 @@ async function begin() {
     if (own !== runs) return;
     one.state = state;
     one.last = state.sweep;
+    one.reached = null;
     plot.extend(place, [[state.sweep, state.reward.value]]);
     show(one);
   }
@@ -167,6 +180,7 @@ async function begin() {
   stale = false;
   showStale();
   showCommands();
+  store.tell("runs");
 }
 
 /**
@@ -196,11 +210,46 @@ async function beat(count) {
     one.state = { ...one.state, ...next };
     const fresh = (next.trace ?? [[next.sweep, next.reward.value]]).filter(([sweep]) => sweep > one.last);
     one.last = next.sweep;
+    one.reached ??= fresh.find(([, reward]) => reward === 1)?.[0] ?? null;
     plot.extend(place, /** @type {[number, number][]} */ (fresh));
-    show(one);
   }));
-  plot.draw();
-  showCommands();
+  beats += 1;
+  // Who wants little motion sees a playing run in few pictures.
+  if (!playing || !still() || beats % FEW === 0) {
+    sides.forEach(show);
+    plot.draw();
+    showCommands();
+  }
+  // The runs of the story rest when nothing moves any more; then it is the reader's to go on.
+  if (telling && runsNow().over) {
+    telling = false;
+    pause();
+  }
+  store.tell("runs");
+}
+
+let beats = 0;
+/** Whether the runs are those of the story, and not over. */
+let telling = false;
+
+/** How the two runs stand. */
+export function runsNow() {
+  const [chain, cavi] = sides;
+  const stopped = cavi?.state?.residual !== undefined && cavi.state.sweep > 0 && cavi.state.residual <= STOPPED && !entry("resets").checked;
+  return { playing, chain: chain?.state ?? null, cavi: cavi?.state ?? null, reached: chain?.reached ?? null, stopped, over: stopped && chain?.reached !== null };
+}
+
+/** Begins the runs of the story, at a temperature and with settings of its own, and plays them if that is wanted. @param {boolean} atOnce */
+export async function beginStory(atOnce) {
+  pause();
+  entry("tau").value = "1e-6";
+  entry("tau-slider").value = "-6";
+  entry("run-seed").value = "0";
+  entry("resets").checked = false;
+  /** @type {HTMLSelectElement} */ (by("kernel")).value = "metropolis";
+  await reset();
+  telling = true;
+  if (atOnce) play();
 }
 
 /** @param {Side} one */
@@ -215,11 +264,13 @@ function show(one) {
   const first = field.drawing.spots.length === 0;
   field.frame.classList.toggle("moving", playing && info.cells > SOON);
   if (field.mode === "drawing" && (first || !playing || info.cells <= SOON)) one.picture?.(state.code);
+  words.replaceChildren();
   const greedy = state.greedy_reward ? h("span", {}, "; its most likely code ", h("b", {}, bare(state.greedy_reward.text))) : "";
   const entropy = state.entropy === undefined || state.entropy === null ? "" : h("span", {}, "; ", term("entropy"), ` ${number(state.entropy)}`);
   const value = state.reward.text ? bare(state.reward.text) : number(state.reward.value);
   by("dynamics-note").textContent = state.note ?? "";
-  words.replaceChildren(`sweep ${state.sweep.toLocaleString("en")}: J = `, h("b", {}, value), greedy, entropy);
+  const done = one.kind === "cavi" ? runsNow().stopped && h("span", { class: "badge shelf", title: `No probability would change by more than ${STOPPED}.` }, "stopped") : bare(state.reward.text ?? "") === "1" && h("span", { class: "badge top" }, "solved");
+  put(words, `sweep ${state.sweep.toLocaleString("en")}: J = `, h("b", {}, value), greedy, entropy, done && " ", done);
 }
 
 /**
@@ -267,12 +318,17 @@ export function toggle() {
 function pause() {
   const played = playing;
   playing = false;
-  if (played) sides.forEach(show);
+  if (played) {
+    sides.forEach(show);
+    plot.draw();
+    showCommands();
+  }
   by("play").textContent = "▶ Play";
   by("play").setAttribute("aria-pressed", "false");
+  if (played) store.tell("runs");
 }
 
-async function play() {
+export async function play() {
   if (playing) return;
   playing = true;
   by("play").textContent = "❚❚ Pause";

@@ -4,6 +4,7 @@ import { Drawing } from "./drawing.js";
 import { button, h } from "./dom.js";
 import { Grid } from "./grid.js";
 import { MEANING } from "./marks.js";
+import { Overview } from "./overview.js";
 import { cellName } from "./store.js";
 
 /** @typedef {import("./types.js").ClassInfo} ClassInfo */
@@ -25,10 +26,16 @@ import { cellName } from "./store.js";
  * @property {string} label
  * @property {HTMLElement} [tools]  where the switch between drawing and grid stands
  * @property {boolean} [small]  with small cells in the grid
+ * @property {() => boolean} [tinted]  whether the cells of the grid have the colours of their tokens
  * @property {(cell: number, at: Element) => void} [onPick]
  * @property {(cell: number) => void} [onFocus]
  * @property {(cell: number, token: number) => void} [onToken]
  */
+
+/** Up to so many cells a code is drawn at first. */
+const DRAWN = 60;
+/** Tokens up to so many have colours. */
+const COLOURS = 7;
 
 export class Field {
   /** @type {ClassInfo|null} */ info = null;
@@ -38,14 +45,17 @@ export class Field {
   /** @param {HTMLElement} host @param {Options} options */
   constructor(host, options) {
     this.options = options;
+    this.host = host;
     this.frame = h("div", { class: "field", role: "group", "aria-label": options.label });
     this.drawing = new Drawing();
     this.grid = new Grid(() => this.#renew(), options.small === true);
     this.#switch = button("", () => this.setMode(this.mode === "drawing" ? "grid" : "drawing"), { class: "small switch", title: "Drawing or grid (d)" });
     (options.tools ?? host).append(this.#switch);
-    host.append(this.grid.bar, this.frame);
+    this.overview = new Overview((cell) => { this.focus(cell); });
+    host.append(this.overview.element, this.grid.bar, this.frame);
     this.frame.addEventListener("click", (event) => this.#click(event));
     this.frame.addEventListener("keydown", (event) => this.#key(event));
+    document.addEventListener("theme", () => this.show(this.shown));
     this.frame.addEventListener("focusin", (event) => this.#focused(event));
   }
 
@@ -58,7 +68,9 @@ export class Field {
     this.info = info;
     this.drawing.clear();
     this.grid.setClass(info);
-    this.setMode(info.fits_drawing ? "drawing" : "grid");
+    this.overview.setClass(info, this.grid.single);
+    // The ways of all inputs through more cells cannot be told apart.
+    this.setMode(info.fits_drawing && info.cells <= DRAWN ? "drawing" : "grid");
   }
 
   /** @param {"drawing"|"grid"} mode */
@@ -67,10 +79,10 @@ export class Field {
     this.mode = mode === "drawing" && this.info.fits_drawing ? "drawing" : "grid";
     this.#switch.textContent = this.mode === "drawing" ? "As a grid" : "As a drawing";
     this.#switch.hidden = !this.info.fits_drawing;
-    this.frame.dataset.mode = this.mode;
+    this.frame.dataset.mode = this.host.dataset.mode = this.mode;
     this.grid.bar.hidden = this.mode !== "grid";
     this.frame.replaceChildren(this.mode === "drawing" ? this.drawing.element : this.grid.element);
-    if (this.mode === "grid") this.grid.layOut(this.frame.clientWidth);
+    this.resize();
     this.here = null;
     this.show(this.shown);
     this.onMode?.();
@@ -101,6 +113,9 @@ export class Field {
     if (!info || shown.code.length !== info.cells) return;
     const view = this.mode === "drawing" ? this.drawing : this.grid;
     const spots = this.#spots;
+    const tinted = this.options.tinted?.() === true;
+    this.frame.classList.toggle("tinted", tinted && info.actions <= COLOURS);
+    if (this.mode === "grid") this.overview.show(shown, tinted);
     for (const spot of spots) {
       const { cell } = spot;
       const token = shown.code[cell] ?? 0;
@@ -213,7 +228,9 @@ export class Field {
 
   /** Lays the grid out anew when there is more or less room. */
   resize() {
-    if (this.mode === "grid") this.grid.layOut(this.frame.clientWidth);
+    if (this.mode !== "grid") return;
+    this.overview.layOut(this.frame.clientWidth - 6);
+    this.grid.layOut(this.frame.clientWidth);
   }
 }
 

@@ -10,10 +10,17 @@ import { MEANING } from "./marks.js";
 /** Up to so many cells all steps are shown at once; a step shows at most `MOST` at a time. */
 const ALL = 700;
 const MOST = 4000;
-/** The width of a cell, of a small one, and of a line's label, in pixels. */
+/** The width of a cell, of a small one and of one for fingers, in pixels; a letter of a line's label, and what is around it. */
 const CELL = 24.4;
-const SMALL = 16.6;
-const LABEL = 90;
+const SMALL = 15.4;
+const FINGER = 44;
+const LETTER = 7;
+/** So many windows are not folded. */
+const FEW = 12;
+const AROUND = 8;
+
+/** Where fingers are what points. */
+const fingers = matchMedia("(max-width: 40rem), (pointer: coarse)");
 
 /**
  * What a block is called: its step, and where that is not one of its own what can be seen there, as `x x –, y`. A dash
@@ -57,10 +64,18 @@ export class Grid {
 
   /** As many cells as a line has room for, gaps between windows taken off. */
   get #room() {
-    return Math.max(1, Math.floor(((this.#width || 900) - LABEL - 24) / (this.small ? SMALL : CELL)));
+    const size = this.small ? SMALL : fingers.matches ? FINGER : CELL;
+    return Math.max(1, Math.floor(((this.#width || 900) - this.#label - 24) / size));
   }
 
-  get #single() {
+  /** The width of the labels: that of the longest window, or of all its symbols but those that vary in a line. */
+  get #label() {
+    const longest = Math.max(1, ...(this.#info?.grid ?? []).map(({ rows }) => short((rows[0] ?? "").split(",")).length));
+    return Math.max(2, longest) * LETTER + AROUND;
+  }
+
+  /** Whether a step is shown at a time. */
+  get single() {
     return (this.#info?.cells ?? 0) > ALL;
   }
 
@@ -75,7 +90,7 @@ export class Grid {
     const info = this.#info;
     if (!info) return;
     this.spots = [];
-    const blocks = this.#single ? info.grid.slice(this.#block, this.#block + 1) : info.grid;
+    const blocks = this.single ? info.grid.slice(this.#block, this.#block + 1) : info.grid;
     let below = 0;
     const parts = blocks.map((block) => {
       const lines = foldOf(block, info.q, this.#room);
@@ -84,6 +99,8 @@ export class Grid {
       return element;
     });
     this.element.replaceChildren(...parts);
+    this.element.classList.toggle("wide", this.single);
+    this.element.style.setProperty("--head", `${this.#label}px`);
     this.#buildBar(info);
     this.onRenew();
   }
@@ -94,7 +111,7 @@ export class Grid {
     const to = Math.min(fold.count, from + fold.linesAtOnce);
     const table = h("div", { role: "grid", "aria-label": blockName(block, this.#info) });
     if (block.columns.length > 1) table.dataset.wide = "";
-    table.append(...headLines(block, fold));
+    table.append(...headLines(block, fold, this.small ? blockName(block, this.#info).replaceAll(" = ", "=") : ""));
     for (let line = from; line < to; line += 1) {
       const row = h("div", { class: "line", role: "row" }, h("span", { class: "head", role: "rowheader" }, fold.label(line)));
       for (let place = 0; place < fold.windows * block.columns.length; place += 1) {
@@ -113,7 +130,7 @@ export class Grid {
   /** @param {ClassInfo} info */
   #buildBar(info) {
     this.bar.replaceChildren();
-    if (!this.#single) return;
+    if (!this.single) return;
     const steps = info.grid.map((block, number) => button(blockName(block, this.#info), () => {
       this.#block = number;
       this.#part = 0;
@@ -154,6 +171,7 @@ export class Grid {
     const element = /** @type {HTMLElement} */ (spot.element);
     element.className = `c ${mark} ${on}${shade >= 0 ? " shaded" : ""}`;
     element.textContent = String(token);
+    element.dataset.token = String(token);
     if (shade >= 0) element.style.setProperty("--shade", `${shade * 5}%`);
   }
 }
@@ -162,10 +180,11 @@ export class Grid {
  * How many windows stand in a line, and what lines are called.
  * @param {Block} block @param {number} q @param {number} room
  */
-function foldOf(block, q, room) {
+export function foldOf(block, q, room) {
   let windows = 1;
   let deep = 0;
-  while (windows * q * block.columns.length <= room && block.rows.length % (windows * q) === 0 && block.rows.length > windows) {
+  // Few windows stand as they are: a table of x by y.
+  while (block.rows.length > FEW && windows * q * block.columns.length <= room && block.rows.length % (windows * q) === 0 && block.rows.length > windows) {
     windows *= q;
     deep += 1;
   }
@@ -184,8 +203,8 @@ function foldOf(block, q, room) {
 /** @param {string[]} symbols */
 const short = (symbols) => symbols.join(" ").replaceAll("SEP", "–");
 
-/** @param {Block} block @param {ReturnType<typeof foldOf>} fold */
-function headLines(block, fold) {
+/** @param {Block} block @param {ReturnType<typeof foldOf>} fold @param {string} name  what stands in the corner of a small grid */
+function headLines(block, fold, name) {
   const lines = [];
   const columns = block.columns.length;
   if (fold.windows > 1) {
@@ -198,10 +217,10 @@ function headLines(block, fold) {
     }
     lines.push(line);
   }
-  if (columns > 1) {
-    const line = h("div", { class: "line heads", role: "row" }, h("span", { class: "head" }, fold.windows > 1 ? "y" : "x \\ y"));
+  if (columns > 1 || name) {
+    const line = h("div", { class: "line heads", role: "row" }, h("span", { class: name ? "head corner" : "head" }, name || (fold.windows > 1 ? "y" : "x")));
     for (let place = 0; place < fold.windows * columns; place += 1) {
-      const head = h("span", { class: "over", role: "columnheader" }, block.columns[place % columns]);
+      const head = h("span", { class: "over", role: "columnheader" }, (block.columns[place % columns] ?? "").replaceAll("SEP", "–"));
       if (place % columns === 0 && place > 0) head.dataset.edge = "";
       line.append(head);
     }

@@ -7,7 +7,6 @@ import { by, h } from "./dom.js";
 import { copyAddress } from "./share.js";
 import { store } from "./store.js";
 import { turn } from "./theme.js";
-import { closeTour } from "./tour.js";
 import { activePlayer } from "./ways.js";
 import { hideTerm, TERMS } from "./words.js";
 
@@ -44,7 +43,7 @@ export function startKeys() {
   by("help-open").addEventListener("click", () => help().showModal());
   by("help-close").addEventListener("click", () => help().close());
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { if (!hideTerm() && !closeTokens()) closeTour(); return; }
+    if (event.key === "Escape") { if (!hideTerm()) closeTokens(); return; }
     if (tokensKey(event)) return;
     if ((event.ctrlKey || event.metaKey) && !event.altKey) { history(event); return; }
     if (event.altKey || typing(event.target) || document.querySelector("dialog:modal")) return;

@@ -13,7 +13,7 @@ import { copyAddress, finishReading, isOwn, readAddress, startShare } from "./sh
 import { store } from "./store.js";
 import { startCommandBar } from "./take.js";
 import { startTheme } from "./theme.js";
-import { startTour } from "./tour.js";
+import { openTour, startTour, STORY } from "./tour.js";
 import { startTree } from "./tree.js";
 import { startWays } from "./ways.js";
 import { translate } from "./words.js";
@@ -22,8 +22,6 @@ import { translate } from "./words.js";
 /** @type {View[]} */
 const VIEWS = ["code", "dynamics", "ways", "records"];
 
-/** What is opened where nothing is named: the class of the paper's Fig. 1. */
-const FIRST = ["--task", "parity", "--lengths", "5"];
 
 function showView() {
   document.body.dataset.view = store.view;
@@ -83,8 +81,8 @@ async function begin() {
   by("version").textContent = hello.version;
   const open = latest(async () => { await openAddress(hello).catch(failed); finishReading(); });
   addEventListener("hashchange", () => { if (!isOwn()) open(undefined); });
-  await open(undefined);
   startTour();
+  await open(undefined);
 }
 
 /** @param {import("./types.js").Hello} hello */
@@ -92,7 +90,9 @@ async function openAddress(hello) {
   const named = readAddress();
   quiet();
   const own = named.flags === null;
-  const first = hello.class ?? FIRST;
+  const first = hello.class ?? STORY;
+  // Nothing is named: the page opens on the story. Who names a class, a code or records has come for them.
+  if (own && !hello.class && !hello.directory) { await openTour(); return; }
   try {
     await store.open(named.flags ?? first, own ? hello.code : named.code, { how: "random", seed: 0 });
   } catch (error) {

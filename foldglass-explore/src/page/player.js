@@ -120,11 +120,17 @@ export class Player {
     // Long paths go faster: none takes more than about half a minute.
     const pause = Math.max(120, Math.min(900, 30_000 / this.moves.length));
     this.#timer = setInterval(() => this.go(this.at + 1), pause);
+    store.tell("ways");
   }
 
   stop() {
     clearInterval(this.#timer);
     this.#timer = 0;
     this.play.textContent = "▶ Play";
+    store.tell("ways");
+  }
+
+  get playing() {
+    return this.#timer !== 0;
   }
 }

@@ -41,6 +41,9 @@ export class Plot {
   /** The width it is drawn at. */
   wide = WIDTH;
 
+  /** Whether x is drawn by the logarithm of 1 + x, which has a place for 0. */
+  log = false;
+
   /** @param {string[]} names */
   setLines(names) {
     this.lines = names.map((name, place) => {
@@ -88,7 +91,9 @@ export class Plot {
     this.svg.setAttribute("viewBox", `0 0 ${wide} ${HEIGHT}`);
     const { x0, x1, y0, y1 } = this.#range();
     /** @param {number} x */
-    const across = (x) => LEFT + ((x - x0) / (x1 - x0)) * (wide - LEFT - right);
+    const scale = (x) => (this.log ? Math.log10(1 + x) : x);
+    /** @param {number} x */
+    const across = (x) => LEFT + ((scale(x) - scale(x0)) / (scale(x1) - scale(x0))) * (wide - LEFT - right);
     /** @param {number} y */
     const up = (y) => HEIGHT - BOTTOM - ((y - y0) / (y1 - y0)) * (HEIGHT - TOP - BOTTOM);
     /** @type {SVGElement[]} */
@@ -97,12 +102,12 @@ export class Plot {
       parts.push(s("line", { class: "rule", x1: LEFT, x2: wide - right, y1: up(y), y2: up(y), stroke: "#dddddd" }));
       parts.push(s("text", { class: "tick", x: LEFT - 7, y: up(y) + 4, "text-anchor": "end", "font-size": 12 }, number(y)));
     }
-    for (const x of ticks(x0, x1, wide > 500 ? 6 : 3)) {
+    for (const x of this.log ? logTicks(x0, x1) : ticks(x0, x1, wide > 500 ? 6 : 3)) {
       parts.push(s("line", { class: "axis", x1: across(x), x2: across(x), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 5, stroke: "#000000" }));
       parts.push(s("text", { class: "tick", x: across(x), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", "font-size": 12 }, number(x)));
     }
     parts.push(s("path", { class: "axis", d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${wide - right}`, fill: "none", stroke: "#000000" }));
-    parts.push(s("text", { class: "tick", x: (LEFT + wide - right) / 2, y: HEIGHT - 5, "text-anchor": "middle", "font-size": 13 }, this.words.x));
+    parts.push(s("text", { class: "tick", x: (LEFT + wide - right) / 2, y: HEIGHT - 5, "text-anchor": "middle", "font-size": 13 }, this.log ? `${this.words.x}, logarithmic` : this.words.x));
     parts.push(s("text", { class: "tick", x: 14, y: HEIGHT / 2, "text-anchor": "middle", "font-size": 13, transform: `rotate(-90 14 ${HEIGHT / 2})` }, this.words.y));
     const ends = this.#ends(up);
     for (const [place, line] of this.lines.entries()) {
@@ -114,6 +119,10 @@ export class Plot {
       parts.push(s("text", { class: "name", x: wide - right + 8, y: ends[place], "font-size": 12, fill: line.colour }, line.name));
     }
     this.svg.replaceChildren(...parts);
+    this.svg.setAttribute("aria-label", [this.words.label, ...this.lines.flatMap(({ name, points }) => {
+      const [x, y] = points[points.length - 1] ?? [null, null];
+      return x === null ? [] : [`${name}: ${number(y)} at ${number(x)}`];
+    })].join("; "));
   }
 
   /** Where the names of curves stand, apart from each other. @param {(y: number) => number} up */
@@ -146,6 +155,13 @@ export class Plot {
   numbers() {
     return this.lines.map(({ name, points, every }) => ({ name, thinned: every > 1, points }));
   }
+}
+
+/** Powers of ten and 0; where they are few, also their doubles and fives. @param {number} from @param {number} to */
+function logTicks(from, to) {
+  const list = [0];
+  for (let ten = 1; ten <= to; ten *= 10) list.push(...(to < 100 ? [ten, 2 * ten, 5 * ten] : [ten]));
+  return list.filter((x) => x >= from && x <= to);
 }
 
 /** Round numbers between two. @param {number} from @param {number} to @param {number} about */

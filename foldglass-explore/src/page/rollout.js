@@ -33,7 +33,15 @@ export function startRollout() {
   by("input-none").addEventListener("click", () => choose(null));
   by("rollout-take").append(takeButtons("rollout", { json: () => store.rollout && { class: store.info?.flags, code: store.code, input: store.input, ...store.rollout } }));
   by("wrong-take").append(takeButtons("wrong", { json: () => wrong && { class: store.info?.flags, code: store.code, ...wrong } }));
-  store.on("class", () => { wrong = null; entry.value = ""; showWrong(); show(); });
+  store.on("class", () => {
+    wrong = null;
+    showWrong();
+    // An input is worked at once: what the task is can be seen before anything is chosen.
+    store.input = store.info ? example(store.info) : null;
+    entry.value = store.input?.join(" ") ?? "";
+    by("input-error").textContent = "";
+    show();
+  });
   store.on("look", () => {
     if (store.input) refresh(store.input);
     // All inputs are rolled out for the list: once, after the last of several quick changes.
@@ -41,6 +49,9 @@ export function startRollout() {
     soon = setTimeout(() => askWrong(undefined), 150);
   });
 }
+
+/** An input with symbols that differ, of the first length. @param {import("./types.js").ClassInfo} info */
+const example = (info) => Array.from({ length: info.lengths[0] ?? 1 }, (_, t) => (t + Math.floor(t / 2)) % info.q);
 
 /** Digits side by side, or numbers between commas or spaces. @param {string} text */
 const parse = (text) => (/^[0-9]+$/.test(text) && (store.info?.q ?? 0) <= 10 ? [...text] : text.split(/[\s,]+/));
@@ -82,10 +93,8 @@ const refresh = latest(async (/** @type {number[]} */ input) => {
 function show() {
   const { rollout, input, info } = store;
   const place = by("rollout");
-  if (!rollout || !input || !info) {
-    place.replaceChildren(h("p", { class: "faint" }, "An input is read symbol by symbol; at each step the cell it comes to says a token, and the last token is the answer."));
-    return;
-  }
+  by("task").textContent = rollout && input ? `The task: ${input.join(" · ")} = ${rollout.truth}. Only the last token is graded.` : "The task: multiply the symbols of an input from left to right. Only the last token is graded.";
+  if (!rollout || !input || !info) { place.replaceChildren(); return; }
   const rows = rollout.steps.map((step) => {
     const seen = cellParts(info, step.cell);
     return h("tr", { class: step.cell === store.selected ? "own" : "" },

@@ -9,7 +9,7 @@ import { marksOf } from "./marks.js";
 /** @typedef {import("./types.js").Look} Look */
 /** @typedef {import("./types.js").View} View */
 /** @typedef {{how: string, seed: number}} Start */
-/** @typedef {"class"|"code"|"look"|"select"|"view"|"rollout"|"command"} Topic */
+/** @typedef {"class"|"code"|"look"|"select"|"view"|"rollout"|"command"|"runs"|"ways"} Topic */
 /** @typedef {{info: ClassInfo, code: number[], tag: string}} Past */
 /** @typedef {{command: string, file: import("./types.js").TextFile|null}} Command  A line of the shell, and the file that it reads. */
 

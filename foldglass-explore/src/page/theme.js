@@ -17,6 +17,9 @@ export function kept(key, value) {
 
 const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches);
 
+/** The theme that is shown. */
+export const themeName = () => (isDark() ? "dark" : "light");
+
 /** Turns light to dark and back. */
 export function turn() {
   root.dataset.theme = isDark() ? "light" : "dark";
@@ -24,8 +27,10 @@ export function turn() {
   label();
 }
 
+/** Names the button, and has what is painted painted anew. */
 function label() {
   by("theme").textContent = isDark() ? "Light" : "Dark";
+  document.dispatchEvent(new Event("theme"));
 }
 
 /** Takes what was chosen before. */

@@ -4,7 +4,7 @@ import { ask, Refused } from "./api.js";
 import { by, picture, s, still } from "./dom.js";
 import { bare, plural } from "./fraction.js";
 import { notice } from "./notice.js";
-import { store } from "./store.js";
+import { sameCode, store } from "./store.js";
 import { takeButtons } from "./take.js";
 import { work } from "./ways.js";
 
@@ -20,10 +20,13 @@ export function startTree() {
   store.on("class", () => {
     tree = null;
     by("tree-figure").hidden = true;
+    by("desk").classList.remove("has-tree");
     const can = store.info?.can.tree;
     /** @type {HTMLButtonElement} */ (by("tree-find")).disabled = can?.able === false;
     by("tree-why").textContent = can?.able === false ? can.why_not ?? "" : "";
   });
+  store.on("code", showHere);
+  store.on("look", showHere);
 }
 
 /** How often it is asked how far the flood is, in milliseconds. */
@@ -45,6 +48,10 @@ async function find(signal) {
     // Why there is no tree stands where it would have been asked for again.
     if (!(error instanceof Refused) || error.status !== 503) throw error;
     by("tree-why").textContent = error.whole;
+    // It would be given up again: not before the class is opened anew.
+    const can = info.can.tree;
+    [can.able, can.why_not] = [false, error.whole];
+    store.tell("ways");
   } finally {
     clearInterval(watch);
     by("tree-progress").hidden = true;
@@ -79,7 +86,6 @@ function show() {
       s("title", {}, name));
     const load = () => {
       store.setCode(leaf.code);
-      spots.forEach((other) => other.classList.toggle("chosen", other === spot));
       notice(`${name}. Its code is loaded.`);
     };
     spot.addEventListener("click", load);
@@ -100,6 +106,42 @@ function show() {
   own.append(...spots);
   by("tree-picture").replaceChildren(own);
   by("tree-figure").hidden = false;
-  // It stands below the code, often off the screen.
-  by("tree-figure").scrollIntoView({ block: "start", behavior: still() ? "auto" : "smooth" });
+  by("desk").classList.add("has-tree");
+  showHere();
+  // A picture that is wider than the screen shows the place of the code.
+  const place = by("tree-picture");
+  const mark = own.querySelector(".here")?.getBoundingClientRect();
+  if (mark) place.scrollLeft += mark.left - place.getBoundingClientRect().left - place.clientWidth / 2;
+  // On a narrow screen it stands below the code.
+  by(wide.matches ? "tree-picture" : "tree-figure").scrollIntoView({ block: wide.matches ? "nearest" : "start", behavior: still() ? "auto" : "smooth" });
+  store.tell("ways");
+}
+
+/** Where the tree stands beside the code. */
+const wide = matchMedia("(min-width: 75rem)");
+
+/** Says where in the tree the code at hand is: at the leaf that it is, else at the height of its reward. */
+function showHere() {
+  const own = by("tree-picture").querySelector("svg");
+  if (!tree || !own || by("tree-figure").hidden) return;
+  own.querySelector(".here")?.remove();
+  const at = tree.leaves.find(({ code }) => sameCode(code, store.code));
+  for (const spot of own.querySelectorAll(".leaf")) spot.classList.toggle("chosen", Number(/** @type {SVGElement} */ (spot).dataset.leaf) === at?.id);
+  const reward = store.foreseen ?? (store.fresh ? store.look?.reward : null);
+  if (at) {
+    const x = Math.max(60, Math.min(tree.width - 60, at.x));
+    own.append(s("g", { class: "here" }, s("circle", { cx: at.x, cy: at.y, r: 10 }), s("text", { x, y: at.y - 16, "text-anchor": "middle", "font-size": 16 }, "you are here")));
+  } else if (reward) {
+    const y = heightOf(tree, reward.value);
+    if (y !== null) own.append(s("g", { class: "here" }, s("path", { d: `M70 ${y}H${tree.width - 20}` }), s("text", { x: tree.width - 24, y: y - 6, "text-anchor": "end", "font-size": 16 }, `this code: J = ${bare(reward.text)}`)));
+  }
+}
+
+/** How high a reward stands in the picture: two leaves of different rewards tell. @param {Tree} of @param {number} value */
+function heightOf(of, value) {
+  const [one] = of.leaves;
+  const other = of.leaves.find(({ reward }) => reward.value !== one?.reward.value);
+  if (!one || !other) return null;
+  const y = one.y + ((value - one.reward.value) / (other.reward.value - one.reward.value)) * (other.y - one.y);
+  return y > 0 && y < of.height - 20 ? y : null;
 }

@@ -56,6 +56,7 @@
  * @property {number[]} code
  * @property {number[]} [policy]
  * @property {number} [entropy]
+ * @property {number} [residual]  the most by which the next update would change a probability
  * @property {[number, number][]} [trace]
  * @property {string} command
  * @property {string|null} note

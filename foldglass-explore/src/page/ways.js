@@ -21,6 +21,9 @@ let active = 0;
 /** Whether a command of this view is shown; after what it gave is removed, that of the code comes in its place. */
 let hasCommand = false;
 
+/** What is known of the code at hand, or of the path that it is on. */
+export const waysNow = () => ({ escaped: escaped?.answer ?? null, certified: certified?.answer ?? null, path: players[0] ?? null });
+
 /** The player that space, n and p are for. */
 export const activePlayer = () => players[active] ?? null;
 
@@ -118,6 +121,7 @@ async function findEscape(player, signal) {
     ? `${plural(answer.moves.length, "single change")} (at most ${answer.most_moves} by the theorem) ${answer.moves.length === 1 ? "leads" : "lead"} from J = ${bare(answer.start_reward.text)} to J = ${bare(answer.reward.text)}; none lowers it.`
     : "There is nothing to do: the reward is 1.";
   player.load(code, answer.moves);
+  store.tell("ways");
   store.setCommands("ways", [{ command: answer.command, file: answer.code_file }]);
 }
 
@@ -141,5 +145,6 @@ async function findVerdict(player, signal) {
     h("p", {}, h("b", { class: `badge ${answer.verdict}` }, answer.verdict), " ", answer.words),
     h("dl", { class: "facts" }, ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
   player.load(code, answer.path ?? answer.way_out ?? []);
+  store.tell("ways");
   store.setCommands("ways", [{ command: answer.command, file: answer.code_file }]);
 }

@@ -8,13 +8,13 @@ use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Uri};
 
 use super::token::Token;
-use crate::page::{self, File};
+use crate::page::{self, ServedFile};
 
 /// What a request is for.
 #[derive(Debug)]
-pub enum Place {
+pub enum RequestTarget {
     /// A file of the page.
-    File(File),
+    File(ServedFile),
     /// A question of the page, by its name.
     Api(String),
 }
@@ -27,14 +27,19 @@ pub struct Guard {
 
 impl Guard {
     /// What a request is for, or the status with which it is refused.
-    pub fn admit(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Place, u16> {
+    pub fn admit(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<RequestTarget, u16> {
         if !self.is_own_host(uri, headers) || !self.is_own_origin(headers) {
             return Err(403);
         }
         let place = self.place(uri.path()).ok_or(404u16)?;
         let fits = match &place {
-            Place::File(_) => method == Method::GET || method == Method::HEAD,
-            Place::Api(_) => method == Method::POST,
+            RequestTarget::File(_) => method == Method::GET || method == Method::HEAD,
+            RequestTarget::Api(_) => method == Method::POST,
         };
         if fits { Ok(place) } else { Err(405) }
     }
@@ -64,15 +69,15 @@ impl Guard {
             && sites.all(|site| site == "same-origin" || site == "none")
     }
 
-    fn place(&self, path: &str) -> Option<Place> {
+    fn place(&self, path: &str) -> Option<RequestTarget> {
         let (token, rest) = path.strip_prefix('/')?.split_once('/')?;
         if !self.token.is(token) {
             return None;
         }
         if let Some(name) = rest.strip_prefix("api/") {
-            return Some(Place::Api(name.to_owned()));
+            return Some(RequestTarget::Api(name.to_owned()));
         }
-        page::find(rest).map(Place::File)
+        page::find(rest).map(RequestTarget::File)
     }
 }
 

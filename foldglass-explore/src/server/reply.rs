@@ -6,7 +6,7 @@ use hyper::header::{CONNECTION, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use crate::api::Answer;
-use crate::page::File;
+use crate::page::ServedFile;
 
 /// What the server answers with.
 pub type Reply = Response<Full<Bytes>>;
@@ -47,7 +47,7 @@ pub fn parting(status: u16) -> Reply {
 }
 
 /// A file of the page.
-pub fn file(file: File) -> Reply {
+pub fn file(file: ServedFile) -> Reply {
     let content = match file.content {
         std::borrow::Cow::Borrowed(text) => Bytes::from_static(text.as_bytes()),
         std::borrow::Cow::Owned(text) => Bytes::from(text),

@@ -1,22 +1,22 @@
 //! Measures what a step of a fleet takes, in all and by kernel.
 
 use crate::{Outcome, backend, model, precision};
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::cuda::Cuda;
-use foldglass_nn::settings::{ModelSettings, Settings};
-use foldglass_nn::shape::Shape;
+use foldglass_nn::settings::{FleetSettings, ModelSettings};
+use foldglass_nn::shape::NetworkShape;
 use foldglass_nn::weights::Weights;
 use std::time::Instant;
 
 fn bench_fleet(name: &str, r: usize, l: usize, batch: usize) -> Outcome<Box<dyn Backend>> {
-    let settings = Settings {
+    let settings = FleetSettings {
         batch,
         cap: 21.max(l),
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let models: Vec<ModelSettings> = (0..r)
-        .map(|seed| Ok(model(seed as u64, LatinSquare::cyclic(5)?, 0.01)))
+        .map(|seed| Ok(model(seed as u64, Operation::cyclic(5)?, 0.01)))
         .collect::<Outcome<_>>()?;
     let mut made = backend(name, &settings, &models)?;
     for (number, model) in models.iter().enumerate() {
@@ -46,7 +46,7 @@ pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outc
     let time = times[2];
     // Down-projection and its two gradients, the tables' products and their two gradients, once
     // again the up-projection in the backward pass: what the table form must do for a token.
-    let shape = Shape::default();
+    let shape = NetworkShape::default();
     let (d, f, k) = (
         shape.width as f64,
         shape.mlp as f64,
@@ -66,12 +66,12 @@ pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outc
 }
 
 pub fn profile(name: &str, r: usize, l: usize) -> Outcome<()> {
-    let settings = Settings {
+    let settings = FleetSettings {
         cap: 21.max(l),
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let models: Vec<ModelSettings> = (0..r)
-        .map(|seed| Ok(model(seed as u64, LatinSquare::cyclic(5)?, 0.01)))
+        .map(|seed| Ok(model(seed as u64, Operation::cyclic(5)?, 0.01)))
         .collect::<Outcome<_>>()?;
     let mut made = Cuda::new(&settings, &models, precision(name)?)?;
     for (number, model) in models.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Compares back ends with the dense reference: gradients, decoding, draws, the same run twice.
 
 use crate::{Outcome, backend, model, precision, weights};
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
 use foldglass_nn::cpu::Cpu;
@@ -13,17 +13,17 @@ use foldglass_nn::layout::Layout;
 use foldglass_nn::objective::TokenWeight;
 use foldglass_nn::philox::{Numbers, Purpose};
 use foldglass_nn::reference;
-use foldglass_nn::settings::{Drawn, Gate, Lengths, ModelSettings, Settings};
-use foldglass_nn::shape::{Norm, Shape};
-use foldglass_nn::weights::InitialLaw;
+use foldglass_nn::settings::{BatchLengths, FleetSettings, Gate, LengthDraw, ModelSettings};
+use foldglass_nn::shape::{NetworkShape, Norm};
+use foldglass_nn::weights::WeightLaw;
 use std::ops::ControlFlow;
 
-fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
+fn example(square: &Operation, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
     let law = BatchLaw {
         square,
         inputs: &SymbolLaw::uniform(square.q()),
         lengths: &LengthLaw::equal((1..=cap).collect()),
-        drawn: Drawn::Sample,
+        drawn: LengthDraw::Sample,
         rows,
         group: 1,
         cap,
@@ -47,7 +47,7 @@ fn list(symbols: &[u8]) -> Vec<usize> {
 }
 
 /// Relative errors of every tensor's gradient.
-fn errors(shape: Shape, found: &[f32], expected: &[f64]) -> Vec<f64> {
+fn errors(shape: NetworkShape, found: &[f32], expected: &[f64]) -> Vec<f64> {
     (shape.tensors().iter())
         .map(|tensor| {
             let pairs = tensor
@@ -61,13 +61,13 @@ fn errors(shape: Shape, found: &[f32], expected: &[f64]) -> Vec<f64> {
 }
 
 pub fn check() -> Outcome<()> {
-    let shape = Shape::default();
-    let narrow = Shape {
+    let shape = NetworkShape::default();
+    let narrow = NetworkShape {
         width: 64,
         mlp: 128,
         ..shape
     };
-    let layered = Shape {
+    let layered = NetworkShape {
         norm: Norm::Layer,
         ..shape
     };
@@ -90,7 +90,7 @@ pub fn check() -> Outcome<()> {
         ("bf16", layered, Layout::PrefixFixed, 1e-2),
         ("tf32", layered, Layout::PrefixFixed, 2e-3),
     ] {
-        let settings = Settings {
+        let settings = FleetSettings {
             shape,
             layout,
             cap: 8,
@@ -99,11 +99,11 @@ pub fn check() -> Outcome<()> {
                 samples: 64,
                 ..Gate::default()
             },
-            ..Settings::default()
+            ..FleetSettings::default()
         };
         let models = [
-            model(3, LatinSquare::paper(), 0.3),
-            model(4, LatinSquare::cyclic(2)?, 0.3),
+            model(3, Operation::paper(), 0.3),
+            model(4, Operation::cyclic(2)?, 0.3),
         ];
         let made = backend(name, &settings, &models);
         let mut made = match made {
@@ -116,7 +116,7 @@ pub fn check() -> Outcome<()> {
         };
         let (mut batches, mut tokens, mut expected) = (Vec::new(), Vec::new(), Vec::new());
         for (number, model) in models.iter().enumerate() {
-            let values = weights(shape, InitialLaw::Pt, model.seed);
+            let values = weights(shape, WeightLaw::Pt, model.seed);
             made.restore(number, &ModelState::new(values.clone()))?;
             let (batch, list) = example(&model.square, settings.cap, 40);
             expected.push(reference::gradient(
@@ -157,19 +157,19 @@ pub fn check() -> Outcome<()> {
 /// Greedy decoding on all inputs of length 3 against the reference; differences only where two
 /// logits are nearly equal.
 fn check_greedy(name: &str) -> Outcome<usize> {
-    let square = LatinSquare::paper();
-    let settings = Settings {
+    let square = Operation::paper();
+    let settings = FleetSettings {
         cap: 4,
         batch: 128,
         evaluation: foldglass_nn::settings::Evaluation {
             length: 3,
             inputs: 100,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let own = model(8, square.clone(), 0.0);
     let mut made = backend(name, &settings, std::slice::from_ref(&own))?;
-    let values = weights(settings.shape, InitialLaw::Pt, 8);
+    let values = weights(settings.shape, WeightLaw::Pt, 8);
     made.restore(0, &ModelState::new(values.clone()))?;
     let inputs: Vec<Vec<u8>> = (0..125).map(|i| vec![i % 5, i / 5 % 5, i / 25]).collect();
     let mut batches = [Batch::new(&square, &inputs, 4)];
@@ -188,22 +188,22 @@ fn check_greedy(name: &str) -> Outcome<usize> {
 
 /// First tokens of one input, drawn 512 times at a step, against the reference's softmax.
 fn check_draws(name: &str) -> Outcome<usize> {
-    let settings = Settings {
+    let settings = FleetSettings {
         cap: 1,
-        lengths: Lengths::Fixed {
+        lengths: BatchLengths::Fixed {
             lengths: vec![1],
             weights: Vec::new(),
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
         },
         evaluation: foldglass_nn::settings::Evaluation {
             length: 1,
             inputs: 100,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
-    let own = model(8, LatinSquare::paper(), 0.0);
+    let own = model(8, Operation::paper(), 0.0);
     let mut made = backend(name, &settings, std::slice::from_ref(&own))?;
-    let values = weights(settings.shape, InitialLaw::Pt, 8);
+    let values = weights(settings.shape, WeightLaw::Pt, 8);
     made.restore(0, &ModelState::new(values.clone()))?;
     // The chance of being right, averaged over inputs, against the fraction that was.
     let reference = Dense::from_f32(settings.shape, &values);
@@ -236,31 +236,31 @@ fn check_draws(name: &str) -> Outcome<usize> {
 
 /// The same run twice, to the last bit; and its first steps against the CPU's.
 fn check_twice(name: &str) -> Outcome<usize> {
-    let settings = Settings {
+    let settings = FleetSettings {
         batch: 128,
         steps: 60,
         cap: 8,
-        lengths: Lengths::Curriculum {
+        lengths: BatchLengths::Curriculum {
             start: 6,
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
         },
         gate: Gate {
             samples: 128,
             ..Gate::default()
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let models: Vec<ModelSettings> = (0..5)
-        .map(|seed| model(seed, LatinSquare::paper(), 0.1))
+        .map(|seed| model(seed, Operation::paper(), 0.1))
         .collect();
     let run = |name: &str, steps: u64| -> Outcome<(Vec<Vec<f32>>, String)> {
         let make =
-            |s: &Settings, m: &[ModelSettings]| match name {
+            |s: &FleetSettings, m: &[ModelSettings]| match name {
                 "cpu" => Ok(Box::new(Cpu::new(s, m)) as Box<dyn Backend>),
                 _ => Ok(Box::new(Cuda::new(s, m, precision(name).expect("a name"))?)
                     as Box<dyn Backend>),
             };
-        let settings = Settings {
+        let settings = FleetSettings {
             steps,
             ..settings.clone()
         };

@@ -3,11 +3,11 @@
 use crate::{Outcome, weights};
 use foldglass_nn::dense::{Dense, Matrix};
 use foldglass_nn::layout::Layout;
-use foldglass_nn::shape::Shape;
-use foldglass_nn::weights::{InitialLaw, Weights};
+use foldglass_nn::shape::NetworkShape;
+use foldglass_nn::weights::{WeightLaw, Weights};
 
 /// What the exported gradient weighs logits with: ((5 i mod 7) - 3) / 10 for the i-th number.
-fn coefficients(rows: usize, shape: Shape) -> Matrix {
+fn coefficients(rows: usize, shape: NetworkShape) -> Matrix {
     let columns = shape.vocabulary;
     Matrix {
         rows,
@@ -22,8 +22,8 @@ fn coefficients(rows: usize, shape: Shape) -> Matrix {
 /// of the first list's.
 pub fn export(folder: &str) -> Outcome<()> {
     std::fs::create_dir_all(folder)?;
-    let shape = Shape::default();
-    let values = weights(shape, InitialLaw::Pt, 6);
+    let shape = NetworkShape::default();
+    let values = weights(shape, WeightLaw::Pt, 6);
     let model = Dense::from_f32(shape, &values);
     std::fs::write(
         format!("{folder}/model.safetensors"),

@@ -12,13 +12,13 @@ mod bench;
 mod check;
 mod export;
 
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass_nn::backend::Backend;
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::cuda::{Cuda, Precision};
-use foldglass_nn::settings::{ModelSettings, Settings};
-use foldglass_nn::shape::Shape;
-use foldglass_nn::weights::{InitialLaw, Weights};
+use foldglass_nn::settings::{FleetSettings, ModelSettings};
+use foldglass_nn::shape::NetworkShape;
+use foldglass_nn::weights::{WeightLaw, Weights};
 use std::error::Error;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -41,7 +41,11 @@ fn main() -> Outcome<()> {
     }
 }
 
-fn backend(name: &str, settings: &Settings, models: &[ModelSettings]) -> Outcome<Box<dyn Backend>> {
+fn backend(
+    name: &str,
+    settings: &FleetSettings,
+    models: &[ModelSettings],
+) -> Outcome<Box<dyn Backend>> {
     Ok(match name {
         "cpu" => Box::new(Cpu::new(settings, models)),
         _ => Box::new(Cuda::new(settings, models, precision(name)?)?),
@@ -56,7 +60,7 @@ fn precision(name: &str) -> Outcome<Precision> {
     }
 }
 
-fn model(seed: u64, square: LatinSquare, entropy: f64) -> ModelSettings {
+fn model(seed: u64, square: Operation, entropy: f64) -> ModelSettings {
     ModelSettings {
         seed,
         square,
@@ -66,7 +70,7 @@ fn model(seed: u64, square: LatinSquare, entropy: f64) -> ModelSettings {
 }
 
 /// Weights with norms that are not all 1.
-fn weights(shape: Shape, law: InitialLaw, seed: u64) -> Vec<f32> {
+fn weights(shape: NetworkShape, law: WeightLaw, seed: u64) -> Vec<f32> {
     let mut weights = Weights::draw(shape, law, seed).values;
     for tensor in shape.tensors().iter().filter(|t| t.sizes.len() == 1) {
         (tensor.place.clone()).for_each(|i| weights[i] += ((i * 7 % 11) as f32 - 5.0) / 40.0);

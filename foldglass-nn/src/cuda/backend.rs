@@ -5,7 +5,9 @@ use super::memory::Call;
 use super::source::LESSON;
 use super::{Choice, Cuda};
 use crate::backend::Precision;
-use crate::backend::{Agreement, Backend, BackendError, ModelState, StepRecord, Test, checked};
+use crate::backend::{
+    Backend, BackendError, ModelState, StepRecord, Test, TokenAgreement, checked,
+};
 use crate::batch::Batch;
 use crate::law::LengthLaw;
 use crate::lesson::Lesson;
@@ -187,7 +189,7 @@ impl Backend for Cuda {
         Ok(losses)
     }
 
-    fn agree(&mut self, test: &Test) -> Result<Vec<Agreement>, BackendError> {
+    fn agree(&mut self, test: &Test) -> Result<Vec<TokenAgreement>, BackendError> {
         if self.lessons.lengths.len() != self.models {
             return Err(BackendError::NoLesson);
         }
@@ -200,7 +202,7 @@ impl Backend for Cuda {
         let stride = self.sizes.cap + 1;
         let starts = self.read_i32(self.memory.starts, self.models * stride)?;
         Ok((matching.iter().zip(starts.chunks_exact(stride)))
-            .map(|(&matching, starts)| Agreement {
+            .map(|(&matching, starts)| TokenAgreement {
                 matching: matching as u32,
                 tokens: starts[stride - 1] as u32,
             })

@@ -15,15 +15,15 @@ use crate::objective::TokenWeight;
 use crate::philox::{Numbers, Purpose};
 use crate::schedule::{DecayKind, EntropyDecay};
 use crate::settings::{
-    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Gate, Lengths, Method, ModelSettings,
-    Permutation, Relabelling, Settings,
+    Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, FleetSettings, Gate, LengthDraw,
+    ModelSettings, Permutation, TokenRelabelling, TrainingMethod,
 };
-use crate::shape::{Norm, Shape};
-use crate::weights::{InitialLaw, Weights};
+use crate::shape::{NetworkShape, Norm};
+use crate::weights::{WeightLaw, Weights};
 use foldglass::dynamics::chain::random_code;
 use foldglass::model::class::{self, Class};
 use foldglass::model::inputs::InputLaw;
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass::model::task::Task;
 use foldglass::support::exact::parse;
 use foldglass::support::stream::Stream;
@@ -192,13 +192,17 @@ fn models() -> Vec<ModelSettings> {
         learning_rate: 1e-3,
     };
     vec![
-        model(3, LatinSquare::paper()),
-        model(4, LatinSquare::cyclic(2).unwrap()),
+        model(3, Operation::paper()),
+        model(4, Operation::cyclic(2).unwrap()),
     ]
 }
 
 /// A back end of the kernels and one of the CPU, on the same weights.
-fn both(settings: &Settings, precision: Precision, change: &dyn Fn(&mut [f32])) -> (Cuda, Cpu) {
+fn both(
+    settings: &FleetSettings,
+    precision: Precision,
+    change: &dyn Fn(&mut [f32]),
+) -> (Cuda, Cpu) {
     let models = models();
     let sizes = sizes(settings, &models, precision).unwrap();
     let device = Box::new(Emulator::new(&sizes));
@@ -211,7 +215,7 @@ fn both(settings: &Settings, precision: Precision, change: &dyn Fn(&mut [f32])) 
 }
 
 /// The same on the CPU alone.
-fn on_cpu(settings: &Settings, change: &dyn Fn(&mut [f32])) -> Cpu {
+fn on_cpu(settings: &FleetSettings, change: &dyn Fn(&mut [f32])) -> Cpu {
     let models = models();
     let mut cpu = Cpu::new(settings, &models);
     for (number, model) in models.iter().enumerate() {
@@ -230,12 +234,12 @@ fn on_cpu(settings: &Settings, change: &dyn Fn(&mut [f32])) -> Cpu {
     cpu
 }
 
-fn compare_gradients(settings: &Settings, precision: Precision, rows: usize, tolerance: f64) {
+fn compare_gradients(settings: &FleetSettings, precision: Precision, rows: usize, tolerance: f64) {
     compare_changed(settings, precision, rows, tolerance, &|_| ());
 }
 
 fn compare_changed(
-    settings: &Settings,
+    settings: &FleetSettings,
     precision: Precision,
     rows: usize,
     tolerance: f64,
@@ -249,7 +253,7 @@ fn compare_changed(
             square: &model.square,
             inputs: &SymbolLaw::uniform(q),
             lengths: &LengthLaw::equal((1..=settings.cap).collect()),
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
             rows,
             group: 1,
             cap: settings.cap,
@@ -291,17 +295,17 @@ fn compare_changed(
     }
 }
 
-fn small(norm: Norm) -> Shape {
-    Shape {
+fn small(norm: Norm) -> NetworkShape {
+    NetworkShape {
         width: 64,
         mlp: 128,
         norm,
-        ..Shape::default()
+        ..NetworkShape::default()
     }
 }
 
-fn settings(shape: Shape, layout: Layout) -> Settings {
-    Settings {
+fn settings(shape: NetworkShape, layout: Layout) -> FleetSettings {
+    FleetSettings {
         shape,
         layout,
         cap: 3,
@@ -310,7 +314,7 @@ fn settings(shape: Shape, layout: Layout) -> Settings {
             samples: 24,
             ..Gate::default()
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     }
 }
 
@@ -348,12 +352,12 @@ fn bf16_gradients_are_those_of_the_cpu() {
         (Layout::PrefixFixed, Norm::Rms),
         (Layout::Interleaved, Norm::Layer),
     ] {
-        let shape = Shape {
+        let shape = NetworkShape {
             norm,
-            ..Shape::default()
+            ..NetworkShape::default()
         };
         // Rows that fill one tile of 64 and a part of the next, and blocks of both halves.
-        let settings = Settings {
+        let settings = FleetSettings {
             batch: 80,
             ..settings(shape, layout)
         };
@@ -366,28 +370,28 @@ fn training_takes_the_cpus_steps() {
     if compiler().is_none() {
         return;
     }
-    let grpo = Method::Grpo {
+    let grpo = TrainingMethod::Grpo {
         group: 8,
         clip: 0.2,
         epochs: 2,
     };
-    let relabelling = Relabelling {
+    let relabelling = TokenRelabelling {
         kind: Permutation::Full,
         fraction: 0.5,
         period: 1,
     };
-    type Change = Box<dyn Fn(&mut Settings)>;
+    type Change = Box<dyn Fn(&mut FleetSettings)>;
     let changes: Vec<Change> = vec![
         Box::new(|_| ()),
         Box::new(|s| s.entropy = EntropyForm::SequenceMean),
         Box::new(|s| s.entropy = EntropyForm::Summed),
         Box::new(|s| s.entropy = EntropyForm::Return),
-        Box::new(|s| s.method = Method::Expert {}),
+        Box::new(|s| s.method = TrainingMethod::Expert {}),
         Box::new(move |s| s.method = grpo),
         Box::new(move |s| s.relabelling = Some(relabelling)),
         Box::new(move |s| {
             let kind = Permutation::Transposition;
-            s.relabelling = Some(Relabelling {
+            s.relabelling = Some(TokenRelabelling {
                 kind,
                 ..relabelling
             });
@@ -400,16 +404,16 @@ fn training_takes_the_cpus_steps() {
             })
         }),
         Box::new(|s| {
-            s.lengths = Lengths::Fixed {
+            s.lengths = BatchLengths::Fixed {
                 lengths: vec![1, 3],
                 weights: Vec::new(),
-                drawn: Drawn::Batch,
+                drawn: LengthDraw::Batch,
             };
         }),
     ];
     for (number, change) in changes.iter().enumerate() {
-        let mut settings = Settings {
-            initial: InitialLaw::Fan,
+        let mut settings = FleetSettings {
+            initial: WeightLaw::Fan,
             ..settings(small(Norm::Rms), Layout::PrefixFixed)
         };
         change(&mut settings);
@@ -440,9 +444,9 @@ fn training_takes_the_cpus_steps() {
 }
 
 /// Options of the optimiser in groups that are tried together, each as a change of settings.
-fn optimiser_options() -> [Vec<fn(&mut Settings)>; 3] {
+fn optimiser_options() -> [Vec<fn(&mut FleetSettings)>; 3] {
     // Coefficients rise to 3, so that the entropy's part of the gradient is seen.
-    let steps: [fn(&mut Settings); 5] = [
+    let steps: [fn(&mut FleetSettings); 5] = [
         |s| s.clip_norm = Some(0.05),
         |s| s.weight_decay = 1.0,
         |s| s.schedule.warm_up = 2,
@@ -455,9 +459,9 @@ fn optimiser_options() -> [Vec<fn(&mut Settings)>; 3] {
             });
         },
     ];
-    let advantages: [fn(&mut Settings); 2] =
+    let advantages: [fn(&mut FleetSettings); 2] =
         [|s| s.baseline = Baseline::Length, |s| s.standardise = true];
-    let gathered: [fn(&mut Settings); 3] = [
+    let gathered: [fn(&mut FleetSettings); 3] = [
         |s| s.clip_norm = Some(0.05),
         |s| {
             s.entropy_decay = Some(EntropyDecay {
@@ -481,7 +485,7 @@ fn options_of_the_optimiser_take_the_cpus_steps() {
     if compiler().is_none() {
         return;
     }
-    let plain = Settings {
+    let plain = FleetSettings {
         steps: 3,
         // Tokens that no policy decides are the same on both, however their last bits differ.
         exploration: 1.0,
@@ -505,7 +509,7 @@ fn options_of_the_optimiser_take_the_cpus_steps() {
         let apart: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
         (apart / other.iter().map(|b| b * b).sum::<f64>()).sqrt()
     };
-    let compare = |settings: &Settings| {
+    let compare = |settings: &FleetSettings| {
         let (mut cuda, mut cpu) = both(settings, Precision::Tf32, &|_| ());
         let start = [0, 1].map(|model| cpu.weights(model).unwrap());
         for first in 0..settings.steps {
@@ -559,14 +563,14 @@ fn batches_are_those_of_the_cpu() {
         row(["0", "0", "0", "0", "1"]),
         row(["1/5", "1/5", "1/5", "1/5", "1/5"]),
     ];
-    let fixed = |weights: &[u64]| Lengths::Fixed {
+    let fixed = |weights: &[u64]| BatchLengths::Fixed {
         lengths: vec![1, 2, 3],
         weights: weights.to_vec(),
-        drawn: Drawn::Sample,
+        drawn: LengthDraw::Sample,
     };
     let model = |seed| ModelSettings {
         seed,
-        square: LatinSquare::paper(),
+        square: Operation::paper(),
         entropy: 0.0,
         learning_rate: 1e-3,
     };
@@ -577,7 +581,7 @@ fn batches_are_those_of_the_cpu() {
         (InputLaw::Markov(number("9/10")), fixed(&[])),
         (InputLaw::Product(product.to_vec()), fixed(&[7, 1, 9])),
     ] {
-        let settings = Settings {
+        let settings = FleetSettings {
             inputs,
             lengths,
             ..settings(small(Norm::Rms), Layout::PrefixFixed)
@@ -602,7 +606,7 @@ fn batches_are_those_of_the_cpu() {
                 square: &own.square,
                 inputs: &settings.symbol_law(5).unwrap(),
                 lengths: &law,
-                drawn: Drawn::Sample,
+                drawn: LengthDraw::Sample,
                 rows: 24,
                 group: 1,
                 cap: settings.cap,
@@ -675,7 +679,7 @@ fn sources_are_written() {
     let folder = std::env::temp_dir().join("foldglass-sources");
     std::fs::create_dir_all(&folder).unwrap();
     for (name, precision) in [("bf16", Precision::Bf16), ("tf32", Precision::Tf32)] {
-        let sizes = sizes(&Settings::default(), &models(), precision).unwrap();
+        let sizes = sizes(&FleetSettings::default(), &models(), precision).unwrap();
         let text = sizes.source(Instructions::Ptx);
         std::fs::write(folder.join(format!("{name}.cu")), text).unwrap();
     }

@@ -2,13 +2,13 @@
 
 use crate::backend::Precision;
 use crate::layout::{Layout, Query};
-use crate::shape::{Norm, Shape};
+use crate::shape::{NetworkShape, Norm};
 use std::fmt::Write;
 
 /// The sizes that the kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
-    pub shape: Shape,
+    pub shape: NetworkShape,
     pub layout: Layout,
     pub cap: usize,
     /// Samples a model may have at once.

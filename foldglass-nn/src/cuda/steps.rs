@@ -8,16 +8,16 @@ use crate::batch::Batch;
 use crate::law::LengthLaw;
 use crate::philox::Purpose;
 use crate::schedule::DecayKind;
-use crate::settings::{Baseline, Decoding, Drawn, EntropyForm, Method, Permutation};
+use crate::settings::{Baseline, Decoding, EntropyForm, LengthDraw, Permutation, TrainingMethod};
 
 impl Cuda {
     /// What all launches of training or imitation have in common.
     pub(super) fn call(&self) -> Call {
         let settings = &self.settings;
         let (method, clip) = match settings.method {
-            Method::Reinforce {} => (0, 0.0),
-            Method::Grpo { clip, .. } => (1, clip),
-            Method::Expert {} => (2, 0.0),
+            TrainingMethod::Reinforce {} => (0, 0.0),
+            TrainingMethod::Grpo { clip, .. } => (1, clip),
+            TrainingMethod::Expert {} => (2, 0.0),
         };
         let adaptive = settings.adaptive;
         Call {
@@ -30,7 +30,7 @@ impl Cuda {
                 EntropyForm::Summed => 2,
                 EntropyForm::Return => 3,
             },
-            drawn_once: (settings.lengths.drawn() == Drawn::Batch).into(),
+            drawn_once: (settings.lengths.drawn() == LengthDraw::Batch).into(),
             adaptive_right: adaptive.map_or(0, |a| a.right.min(i32::MAX as u32) as i32),
             adaptive_most: adaptive.map_or(0, |a| a.most as i32),
             rate_share: 1.0,
@@ -101,7 +101,7 @@ impl Cuda {
         };
         let (r, batch) = (self.models, settings.batch);
         let epochs = match settings.method {
-            Method::Grpo { epochs, .. } => epochs,
+            TrainingMethod::Grpo { epochs, .. } => epochs,
             _ => 1,
         };
         self.tables(&call)?;

@@ -1,6 +1,6 @@
 //! The CPU back end against the dense reference, and every option of training at small width.
 
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass::support::watch::Stop;
 use foldglass_nn::backend::{Backend, ModelState};
 use foldglass_nn::batch::{Batch, BatchLaw};
@@ -14,17 +14,17 @@ use foldglass_nn::philox::{Numbers, Purpose};
 use foldglass_nn::reference;
 use foldglass_nn::schedule::{DecayKind, EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
-    Lengths, Method, ModelSettings, Permutation, Relabelling, Settings,
+    Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, Evaluation, FleetSettings, Gate,
+    GateLengths, Keep, LengthDraw, ModelSettings, Permutation, TokenRelabelling, TrainingMethod,
 };
-use foldglass_nn::shape::{Norm, Shape};
-use foldglass_nn::weights::{InitialLaw, Weights};
+use foldglass_nn::shape::{NetworkShape, Norm};
+use foldglass_nn::weights::{WeightLaw, Weights};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn small(norm: Norm) -> Shape {
-    Shape {
+fn small(norm: Norm) -> NetworkShape {
+    NetworkShape {
         width: 24,
         heads: 3,
         mlp: 40,
@@ -34,7 +34,7 @@ fn small(norm: Norm) -> Shape {
     }
 }
 
-fn model(seed: u64, square: LatinSquare, entropy: f64) -> ModelSettings {
+fn model(seed: u64, square: Operation, entropy: f64) -> ModelSettings {
     ModelSettings {
         seed,
         square,
@@ -43,22 +43,22 @@ fn model(seed: u64, square: LatinSquare, entropy: f64) -> ModelSettings {
     }
 }
 
-fn on_cpu(settings: &Settings, models: &[ModelSettings]) -> Box<dyn Backend> {
+fn on_cpu(settings: &FleetSettings, models: &[ModelSettings]) -> Box<dyn Backend> {
     Box::new(Cpu::new(settings, models))
 }
 
-fn fleet(settings: &Settings, models: &[ModelSettings]) -> Fleet {
-    let make = |s: &Settings, m: &[ModelSettings]| Ok(on_cpu(s, m));
+fn fleet(settings: &FleetSettings, models: &[ModelSettings]) -> Fleet {
+    let make = |s: &FleetSettings, m: &[ModelSettings]| Ok(on_cpu(s, m));
     Fleet::new(settings.clone(), models.to_vec(), &make).unwrap()
 }
 
 /// A drawn batch whose tokens are drawn too, and weights of both signs.
-fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
+fn example(square: &Operation, cap: usize, rows: usize) -> (Batch, Vec<TokenWeight>) {
     let law = BatchLaw {
         square,
         inputs: &SymbolLaw::uniform(square.q()),
         lengths: &LengthLaw::equal((1..=cap).collect()),
-        drawn: Drawn::Sample,
+        drawn: LengthDraw::Sample,
         rows,
         group: 1,
         cap,
@@ -78,7 +78,7 @@ fn example(square: &LatinSquare, cap: usize, rows: usize) -> (Batch, Vec<TokenWe
     (batch, weights)
 }
 
-fn compare_gradients(settings: &Settings, square: &LatinSquare, rows: usize, tolerance: f64) {
+fn compare_gradients(settings: &FleetSettings, square: &Operation, rows: usize, tolerance: f64) {
     let own = model(3, square.clone(), 0.0);
     let mut weights = Weights::draw(settings.shape, settings.initial, 3).values;
     for tensor in settings
@@ -117,37 +117,37 @@ fn compare_gradients(settings: &Settings, square: &LatinSquare, rows: usize, tol
 fn gradients_of_all_tensors_are_those_of_the_dense_reference() {
     for layout in LAYOUTS {
         for norm in [Norm::Rms, Norm::Layer] {
-            let settings = Settings {
+            let settings = FleetSettings {
                 shape: small(norm),
                 layout,
                 cap: 5,
-                ..Settings::default()
+                ..FleetSettings::default()
             };
-            compare_gradients(&settings, &LatinSquare::paper(), 30, 1e-5);
+            compare_gradients(&settings, &Operation::paper(), 30, 1e-5);
         }
     }
 }
 
 #[test]
 fn gradients_at_the_papers_width_are_those_of_the_dense_reference() {
-    let settings = Settings {
+    let settings = FleetSettings {
         cap: 4,
-        ..Settings::default()
+        ..FleetSettings::default()
     };
-    compare_gradients(&settings, &LatinSquare::paper(), 12, 1e-5);
+    compare_gradients(&settings, &Operation::paper(), 12, 1e-5);
 }
 
 #[test]
 fn greedy_decoding_is_that_of_the_dense_reference_on_all_inputs() {
-    let square = LatinSquare::cyclic(3).unwrap();
+    let square = Operation::cyclic(3).unwrap();
     for layout in LAYOUTS {
-        let settings = Settings {
+        let settings = FleetSettings {
             shape: small(Norm::Rms),
             layout,
             cap: 4,
-            ..Settings::default()
+            ..FleetSettings::default()
         };
-        let weights = Weights::draw(settings.shape, InitialLaw::Pt, 8).values;
+        let weights = Weights::draw(settings.shape, WeightLaw::Pt, 8).values;
         let own = model(8, square.clone(), 0.0);
         let mut cpu = Cpu::new(&settings, &[own]);
         cpu.restore(0, &ModelState::new(weights.clone())).unwrap();
@@ -168,7 +168,7 @@ fn greedy_decoding_is_that_of_the_dense_reference_on_all_inputs() {
 
 /// What training by a dense transformer in float64 makes of weights, every formula written out; batches
 /// and the numbers that tokens are drawn by are those of a back end.
-fn reference_training(settings: &Settings, own: &ModelSettings, start: &[f32]) -> Vec<f64> {
+fn reference_training(settings: &FleetSettings, own: &ModelSettings, start: &[f32]) -> Vec<f64> {
     let q = own.square.q();
     let mut weights: Vec<f64> = start.iter().map(|&w| w.into()).collect();
     let (mut m, mut v) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
@@ -178,7 +178,7 @@ fn reference_training(settings: &Settings, own: &ModelSettings, start: &[f32]) -
             square: &own.square,
             inputs: &settings.symbol_law(q).unwrap(),
             lengths: &settings.lengths.law(settings.cap),
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
             rows: settings.batch,
             group: 1,
             cap: settings.cap,
@@ -258,7 +258,7 @@ fn reference_training(settings: &Settings, own: &ModelSettings, start: &[f32]) -
 
 /// Draws the tokens of a batch from a dense transformer.
 fn draw_tokens(
-    settings: &Settings,
+    settings: &FleetSettings,
     weights: &[f64],
     q: usize,
     numbers: Numbers,
@@ -296,15 +296,15 @@ fn relative(one: &[f64], other: &[f64]) -> f64 {
 
 #[test]
 fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
-    let plain = Settings {
+    let plain = FleetSettings {
         shape: small(Norm::Rms),
         batch: 24,
         steps: 5,
         cap: 3,
-        lengths: Lengths::Fixed {
+        lengths: BatchLengths::Fixed {
             lengths: vec![1, 2, 3],
             weights: Vec::new(),
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
         },
         // So large that the length of a gradient shows in the step, which Adam else divides out.
         adam: Adam {
@@ -315,11 +315,11 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
             length: 3,
             inputs: 1,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
-    let own = model(3, LatinSquare::paper(), 0.3);
+    let own = model(3, Operation::paper(), 0.3);
     let start = Weights::draw(plain.shape, plain.initial, own.seed).values;
-    let moves = |settings: &Settings| {
+    let moves = |settings: &FleetSettings| {
         settings.check(std::slice::from_ref(&own)).unwrap();
         let mut cpu = Cpu::new(settings, std::slice::from_ref(&own));
         cpu.restore(0, &ModelState::new(start.clone())).unwrap();
@@ -339,7 +339,7 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
         to: 0.01,
         steps: 3,
     };
-    type Change = Box<dyn Fn(&mut Settings)>;
+    type Change = Box<dyn Fn(&mut FleetSettings)>;
     let changes: Vec<(&str, Change)> = vec![
         ("clip", Box::new(|s| s.clip_norm = Some(0.05))),
         ("decay", Box::new(|s| s.weight_decay = 0.5)),
@@ -380,15 +380,17 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
 }
 
 /// A run of the test fleet; `change` makes it the variant under test.
-fn run(change: impl FnOnce(&mut Settings)) -> (Settings, Vec<Vec<CurvePoint>>, Vec<ModelState>) {
-    let mut settings = Settings {
+fn run(
+    change: impl FnOnce(&mut FleetSettings),
+) -> (FleetSettings, Vec<Vec<CurvePoint>>, Vec<ModelState>) {
+    let mut settings = FleetSettings {
         shape: small(Norm::Rms),
         batch: 32,
         steps: 12,
         cap: 3,
-        lengths: Lengths::Curriculum {
+        lengths: BatchLengths::Curriculum {
             start: 2,
-            drawn: Drawn::Sample,
+            drawn: LengthDraw::Sample,
         },
         gate: Gate {
             period: 4,
@@ -399,12 +401,12 @@ fn run(change: impl FnOnce(&mut Settings)) -> (Settings, Vec<Vec<CurvePoint>>, V
             length: 2,
             inputs: 50,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     change(&mut settings);
     let models = [
-        model(1, LatinSquare::paper(), 0.3),
-        model(2, LatinSquare::cyclic(2).unwrap(), 0.1),
+        model(1, Operation::paper(), 0.3),
+        model(2, Operation::cyclic(2).unwrap(), 0.1),
     ];
     let mut fleet = fleet(&settings, &models);
     let mut points = Vec::new();
@@ -421,7 +423,7 @@ fn run(change: impl FnOnce(&mut Settings)) -> (Settings, Vec<Vec<CurvePoint>>, V
 #[test]
 fn every_option_trains_and_changes_the_run() {
     let plain = run(|_| ()).2;
-    let check = |name: &str, change: &dyn Fn(&mut Settings)| {
+    let check = |name: &str, change: &dyn Fn(&mut FleetSettings)| {
         let (settings, points, states) = run(change);
         assert_eq!(
             points.len() as u64,
@@ -451,13 +453,13 @@ fn every_option_trains_and_changes_the_run() {
     ] {
         check("entropy", &|s| s.entropy = form);
     }
-    for initial in [InitialLaw::Small, InitialLaw::Fan] {
+    for initial in [WeightLaw::Small, WeightLaw::Fan] {
         check("initial", &|s| s.initial = initial);
     }
     check("norm", &|s| s.shape.norm = Norm::Layer);
-    check("expert", &|s| s.method = Method::Expert {});
+    check("expert", &|s| s.method = TrainingMethod::Expert {});
     check("exploration", &|s| s.exploration = 0.2);
-    let grpo = |epochs| Method::Grpo {
+    let grpo = |epochs| TrainingMethod::Grpo {
         group: 8,
         clip: 0.2,
         epochs,
@@ -467,7 +469,7 @@ fn every_option_trains_and_changes_the_run() {
     assert_eq!((once[0].updates, twice[0].updates), (12, 24));
     for kind in [Permutation::Transposition, Permutation::Full] {
         check("relabelling", &|s| {
-            s.relabelling = Some(Relabelling {
+            s.relabelling = Some(TokenRelabelling {
                 kind,
                 fraction: 0.5,
                 period: 3,
@@ -482,10 +484,10 @@ fn every_option_trains_and_changes_the_run() {
     });
     assert_eq!((gathered[0].updates, gathered[0].gathered_batches), (2, 2));
     check("fixed lengths", &|s| {
-        s.lengths = Lengths::Fixed {
+        s.lengths = BatchLengths::Fixed {
             lengths: vec![1, 3],
             weights: Vec::new(),
-            drawn: Drawn::Batch,
+            drawn: LengthDraw::Batch,
         };
     });
     // The gate's own options change what it sees, not the steps before it opens.
@@ -507,7 +509,7 @@ fn every_option_trains_and_changes_the_run() {
 
 #[test]
 fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
-    let settings = Settings {
+    let settings = FleetSettings {
         shape: small(Norm::Rms),
         batch: 16,
         steps: 30,
@@ -523,10 +525,10 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
             length: 2,
             inputs: 9,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let models: Vec<ModelSettings> = (0..3)
-        .map(|seed| model(seed, LatinSquare::paper(), 0.1 * seed as f64))
+        .map(|seed| model(seed, Operation::paper(), 0.1 * seed as f64))
         .collect();
     let mut whole = fleet(&settings, &models);
     let mut curve = Vec::new();
@@ -574,7 +576,7 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
 
 #[test]
 fn the_best_gate_is_kept_through_a_checkpoint() {
-    let settings = Settings {
+    let settings = FleetSettings {
         shape: small(Norm::Rms),
         batch: 16,
         steps: 40,
@@ -590,10 +592,10 @@ fn the_best_gate_is_kept_through_a_checkpoint() {
             inputs: 9,
         },
         keep: Keep::Best,
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let models: Vec<ModelSettings> = (0..3)
-        .map(|seed| model(seed, LatinSquare::paper(), 0.1))
+        .map(|seed| model(seed, Operation::paper(), 0.1))
         .collect();
     let mut whole = fleet(&settings, &models);
     let (mut points, mut weights) = (Vec::new(), Vec::new());
@@ -635,7 +637,7 @@ fn the_best_gate_is_kept_through_a_checkpoint() {
     assert_eq!(seen.unwrap().to_vec(), kept);
     assert_eq!(whole.save().unwrap(), last);
     // Without it nothing else changes.
-    let plain = Settings {
+    let plain = FleetSettings {
         keep: Keep::Last,
         ..settings.clone()
     };
@@ -649,7 +651,7 @@ fn the_best_gate_is_kept_through_a_checkpoint() {
 
 #[test]
 fn pieces_do_not_show_in_what_is_trained() {
-    let settings = Settings {
+    let settings = FleetSettings {
         shape: small(Norm::Rms),
         batch: 16,
         steps: 50,
@@ -658,9 +660,9 @@ fn pieces_do_not_show_in_what_is_trained() {
             length: 2,
             inputs: 10,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
-    let models = [model(1, LatinSquare::cyclic(2).unwrap(), 0.1)];
+    let models = [model(1, Operation::cyclic(2).unwrap(), 0.1)];
     let mut whole = fleet(&settings, &models);
     let mut pieces = fleet(&settings, &models);
     let mut asked = 0;
@@ -689,7 +691,7 @@ fn stop_at(number: usize) -> (Stop, Arc<AtomicUsize>) {
 
 #[test]
 fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
-    let settings = Settings {
+    let settings = FleetSettings {
         shape: small(Norm::Rms),
         batch: 16,
         steps: 9,
@@ -704,9 +706,9 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
             length: 3,
             inputs: 10,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
-    let models = [1, 2].map(|seed| model(seed, LatinSquare::cyclic(2).unwrap(), 0.1));
+    let models = [1, 2].map(|seed| model(seed, Operation::cyclic(2).unwrap(), 0.1));
     let mut whole = fleet(&settings, &models);
     let expected: Vec<_> = (0..3).map(|_| whole.advance().unwrap()).collect();
     let states = |fleet: &mut Fleet| [0, 1].map(|m| fleet.backend().state(m).unwrap());
@@ -756,12 +758,12 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
 
 #[test]
 fn parity_of_two_symbols_is_learned() {
-    let settings = Settings {
-        shape: Shape {
+    let settings = FleetSettings {
+        shape: NetworkShape {
             width: 32,
             heads: 2,
             mlp: 64,
-            ..Shape::default()
+            ..NetworkShape::default()
         },
         batch: 128,
         steps: 1500,
@@ -770,10 +772,10 @@ fn parity_of_two_symbols_is_learned() {
             length: 2,
             inputs: 64,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     };
     let models: Vec<ModelSettings> = (0..2)
-        .map(|seed| model(seed, LatinSquare::cyclic(2).unwrap(), 0.3))
+        .map(|seed| model(seed, Operation::cyclic(2).unwrap(), 0.3))
         .collect();
     let mut fleet = fleet(&settings, &models);
     fleet.run(|_| ControlFlow::Continue(())).unwrap();

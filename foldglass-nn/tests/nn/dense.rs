@@ -2,11 +2,11 @@
 
 use foldglass_nn::dense::{Dense, Matrix, gelu, gelu_slope};
 use foldglass_nn::layout::{LAYOUTS, Layout};
-use foldglass_nn::shape::{Norm, Shape};
-use foldglass_nn::weights::{InitialLaw, Weights};
+use foldglass_nn::shape::{NetworkShape, Norm};
+use foldglass_nn::weights::{WeightLaw, Weights};
 
-fn small(blocks: usize, norm: Norm) -> Shape {
-    Shape {
+fn small(blocks: usize, norm: Norm) -> NetworkShape {
+    NetworkShape {
         width: 12,
         heads: 3,
         mlp: 10,
@@ -17,7 +17,7 @@ fn small(blocks: usize, norm: Norm) -> Shape {
 }
 
 /// Sum over steps and tokens of coefficients times logits: any loss, to first order.
-fn loss(weights: &[f64], shape: Shape, layout: Layout, coefficients: &Matrix) -> f64 {
+fn loss(weights: &[f64], shape: NetworkShape, layout: Layout, coefficients: &Matrix) -> f64 {
     let sequence = layout.sequence(&[1, 0, 2, 2], &[0, 3, 1, 2], 6, shape.separator());
     let logits = Dense::new(shape, weights.to_vec())
         .forward(&sequence)
@@ -30,7 +30,7 @@ fn loss(weights: &[f64], shape: Shape, layout: Layout, coefficients: &Matrix) ->
 fn gradients_are_those_of_finite_differences() {
     for (blocks, norm) in [(1, Norm::Rms), (2, Norm::Rms), (1, Norm::Layer)] {
         let shape = small(blocks, norm);
-        let mut weights: Vec<f64> = Weights::draw(shape, InitialLaw::Pt, 5)
+        let mut weights: Vec<f64> = Weights::draw(shape, WeightLaw::Pt, 5)
             .values
             .iter()
             .map(|&w| f64::from(w))
@@ -71,7 +71,7 @@ fn gradients_are_those_of_finite_differences() {
 #[test]
 fn every_tensor_has_a_gradient() {
     let shape = small(1, Norm::Rms);
-    let model = Dense::from_f32(shape, &Weights::draw(shape, InitialLaw::Pt, 2).values);
+    let model = Dense::from_f32(shape, &Weights::draw(shape, WeightLaw::Pt, 2).values);
     let sequence = Layout::Prefix.sequence(&[1, 0, 2], &[0, 3, 1], 3, 4);
     let trace = model.forward(&sequence);
     let d_logits = Matrix {
@@ -100,7 +100,7 @@ fn gelu_has_known_values() {
 #[test]
 fn a_later_token_changes_no_earlier_step() {
     let shape = small(2, Norm::Rms);
-    let model = Dense::from_f32(shape, &Weights::draw(shape, InitialLaw::Pt, 9).values);
+    let model = Dense::from_f32(shape, &Weights::draw(shape, WeightLaw::Pt, 9).values);
     for layout in LAYOUTS {
         let forward = |y: &[usize]| {
             let sequence = layout.sequence(&[1, 0, 2], y, 4, 4);

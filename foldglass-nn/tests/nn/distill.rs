@@ -1,9 +1,9 @@
 //! Codes distilled into networks, networks joined by lines and read back as codes.
 
 use foldglass::dynamics::chain::random_code;
-use foldglass::model::class::{Class, Shape as Window};
+use foldglass::model::class::{Class, Shape};
 use foldglass::model::inputs::InputLaw;
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass::model::task::Task;
 use foldglass::reward::count;
 use foldglass::support::exact::RBig;
@@ -11,33 +11,33 @@ use foldglass::support::exact::parse;
 use foldglass::support::stream::Stream;
 use foldglass::support::watch::Unwatched;
 use foldglass_nn::backend::{Backend, BackendError, ModelState};
-use foldglass_nn::barrier::{Following, Lines};
+use foldglass_nn::barrier::{Following, LineScan};
 use foldglass_nn::batch::Batch;
 use foldglass_nn::bridge::read_back;
 use foldglass_nn::cpu::Cpu;
 use foldglass_nn::distill::{Distillation, Distilling, Pupil};
 use foldglass_nn::lesson::{Lesson, all_inputs};
 use foldglass_nn::path::EscapePath;
-use foldglass_nn::settings::{ModelSettings, Settings};
-use foldglass_nn::shape::Shape;
+use foldglass_nn::settings::{FleetSettings, ModelSettings};
+use foldglass_nn::shape::NetworkShape;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn class(window: Window, length: usize) -> Class {
-    let square = LatinSquare::cyclic(2).unwrap();
+fn class(window: Shape, length: usize) -> Class {
+    let square = Operation::cyclic(2).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, &[length]).unwrap();
     Class::new(task, window).unwrap()
 }
 
 fn small() -> Distillation {
     Distillation {
-        shape: Shape {
+        shape: NetworkShape {
             width: 64,
             heads: 4,
             mlp: 128,
             vocabulary: 4,
-            ..Shape::default()
+            ..NetworkShape::default()
         },
         batch: 64,
         learning_rate: 1e-3,
@@ -48,13 +48,16 @@ fn small() -> Distillation {
     }
 }
 
-fn on_cpu(settings: &Settings, models: &[ModelSettings]) -> Result<Box<dyn Backend>, BackendError> {
+fn on_cpu(
+    settings: &FleetSettings,
+    models: &[ModelSettings],
+) -> Result<Box<dyn Backend>, BackendError> {
     Ok(Box::new(Cpu::new(settings, models)))
 }
 
 #[test]
 fn random_codes_are_learned_and_read_back() {
-    let class = class(Window::untied(0, 0), 3);
+    let class = class(Shape::untied(0, 0), 3);
     let pupils: Vec<Pupil> = (0..2)
         .map(|seed| {
             let code = random_code(&class, &mut Stream::new(seed, 5));
@@ -123,7 +126,7 @@ fn random_codes_are_learned_and_read_back() {
         assert_eq!(found.reward.to_string(), count::reward(&taught).to_string());
         assert_eq!(found.network_reward, found.reward);
         // A table that does not see the tokens before explains less or as much.
-        let narrow = self::class(Window::tied(0, 0), 3);
+        let narrow = self::class(Shape::tied(0, 0), 3);
         let less = read_back(&mut backend, 0, &narrow, 3).unwrap();
         assert!(less.agreement <= foldglass::Reward::ONE);
         assert_read_back_as_weighed(&mut backend, &class);
@@ -143,7 +146,7 @@ fn assert_read_back_as_weighed(backend: &mut Cpu, class: &Class) {
         (InputLaw::Uniform, vec![1, 3]),
     ] {
         let task = Task::new(square.clone(), &law, &lengths).unwrap();
-        let class = Class::new(task, Window::tied(0, 0)).unwrap();
+        let class = Class::new(task, Shape::tied(0, 0)).unwrap();
         let found = read_back(backend, 0, &class, 3).unwrap();
         let inputs = class.task().inputs();
         let mut taken = vec![RBig::ZERO; class.cells() * 2];
@@ -183,7 +186,7 @@ fn assert_read_back_as_weighed(backend: &mut Cpu, class: &Class) {
 
 #[test]
 fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
-    let class = class(Window::untied(0, 0), 3);
+    let class = class(Shape::untied(0, 0), 3);
     let path = EscapePath::new(&class, 1e-6, 2, 1_000_000, &Unwatched).unwrap();
     let parts = path
         .three_stretches(3, &Unwatched)
@@ -219,7 +222,7 @@ fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
         "{:?}",
         trail.steps
     );
-    let mut lines = Lines::new(&small(), &square, 3, 9, &on_cpu).unwrap();
+    let mut lines = LineScan::new(&small(), &square, 3, 9, &on_cpu).unwrap();
     for (kept, part) in trail.weights.iter().zip(&parts) {
         for (pair, codes) in kept.windows(2).zip(part.windows(2)) {
             let line = lines.line(&pair[0], &pair[1]).unwrap();
@@ -234,7 +237,7 @@ fn a_path_of_codes_is_followed_and_its_lines_are_counted() {
 
 #[test]
 fn an_update_or_a_measurement_that_is_stopped_is_left_undone() {
-    let class = class(Window::untied(0, 0), 3);
+    let class = class(Shape::untied(0, 0), 3);
     let pupils = [1, 2].map(|seed| {
         let code = random_code(&class, &mut Stream::new(seed, 1));
         Pupil {
@@ -254,7 +257,7 @@ fn an_update_or_a_measurement_that_is_stopped_is_left_undone() {
     let begin = |stop_at: usize| {
         asked.store(0, Ordering::Relaxed);
         let asked = Arc::clone(&asked);
-        let make = move |settings: &Settings, models: &[ModelSettings]| {
+        let make = move |settings: &FleetSettings, models: &[ModelSettings]| {
             let mut cpu = Cpu::new(settings, models);
             let asked = Arc::clone(&asked);
             let stop = move || asked.fetch_add(1, Ordering::Relaxed) + 1 == stop_at;

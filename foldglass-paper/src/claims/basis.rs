@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::{Absent, Verdict};
+use super::{Absent, StatementVerdict};
 
 /// The kind of what a verdict rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum BasisKind {
     /// A proof, whose steps were carried out in cases.
     Proved,
     /// All cases there are.
@@ -18,25 +18,25 @@ pub enum Kind {
     Records,
 }
 
-impl Kind {
+impl BasisKind {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Proved => "proved",
-            Kind::Exhaustive => "exhaustive",
-            Kind::Sampled => "sampled",
-            Kind::Records => "records",
+            BasisKind::Proved => "proved",
+            BasisKind::Exhaustive => "exhaustive",
+            BasisKind::Sampled => "sampled",
+            BasisKind::Records => "records",
         }
     }
 }
 
-impl Kind {
+impl BasisKind {
     /// What is counted.
     fn cases(self) -> &'static str {
         match self {
-            Kind::Proved | Kind::Exhaustive => "cases",
-            Kind::Sampled => "runs",
-            Kind::Records => "networks",
+            BasisKind::Proved | BasisKind::Exhaustive => "cases",
+            BasisKind::Sampled => "runs",
+            BasisKind::Records => "networks",
         }
     }
 }
@@ -44,7 +44,7 @@ impl Kind {
 /// What a decision rests on: `n` cases, of which its test needs so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Basis {
-    kind: Kind,
+    kind: BasisKind,
     n: u64,
     needs: u64,
 }
@@ -52,7 +52,7 @@ pub struct Basis {
 /// A theorem, carried out in so many cases.
 pub fn proved(n: u64) -> Basis {
     Basis {
-        kind: Kind::Proved,
+        kind: BasisKind::Proved,
         n,
         needs: 1,
     }
@@ -61,7 +61,7 @@ pub fn proved(n: u64) -> Basis {
 /// All of so many cases. Nothing of it was left to chance: it needs no more.
 pub fn exhaustive(n: u64) -> Basis {
     Basis {
-        kind: Kind::Exhaustive,
+        kind: BasisKind::Exhaustive,
         n,
         needs: 1,
     }
@@ -79,7 +79,7 @@ pub fn exhaustive_of(n: u64, needs: u64) -> Basis {
 /// could come out either way.
 pub fn sampled(n: u64, needs: u64) -> Basis {
     Basis {
-        kind: Kind::Sampled,
+        kind: BasisKind::Sampled,
         n,
         needs,
     }
@@ -88,7 +88,7 @@ pub fn sampled(n: u64, needs: u64) -> Basis {
 /// Committed records of so many networks; with fewer than `needs` there is no verdict.
 pub fn networks(n: u64, needs: u64) -> Basis {
     Basis {
-        kind: Kind::Records,
+        kind: BasisKind::Records,
         n,
         needs,
     }
@@ -98,9 +98,9 @@ pub fn networks(n: u64, needs: u64) -> Basis {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: StatementVerdict,
     /// The kind of what it rests on.
-    pub kind: Kind,
+    pub kind: BasisKind,
     /// How much of that there is.
     pub n: u64,
     /// The same in words.
@@ -111,8 +111,8 @@ impl Decided {
     /// Nothing decides.
     pub fn undecided(evidence: impl Into<String>) -> Decided {
         Decided {
-            verdict: Verdict::Undecided,
-            kind: Kind::Records,
+            verdict: StatementVerdict::Undecided,
+            kind: BasisKind::Records,
             n: 0,
             evidence: evidence.into(),
         }
@@ -121,14 +121,18 @@ impl Decided {
 
 impl Basis {
     /// A verdict with its evidence.
-    pub fn says(self, verdict: Verdict, evidence: impl Into<String>) -> Result<Decided, Absent> {
+    pub fn says(
+        self,
+        verdict: StatementVerdict,
+        evidence: impl Into<String>,
+    ) -> Result<Decided, Absent> {
         let Basis { kind, n, needs } = self;
         let evidence = evidence.into();
         let (verdict, evidence) = if n < needs {
             let what = kind.cases();
             let few =
                 format!("too few {what}: {n} of the {needs} that its test needs ({evidence})");
-            (Verdict::Undecided, few)
+            (StatementVerdict::Undecided, few)
         } else {
             (verdict, evidence)
         };
@@ -143,9 +147,9 @@ impl Basis {
     /// It holds, or it is contradicted.
     pub fn holds(self, is: bool, evidence: impl Into<String>) -> Result<Decided, Absent> {
         let verdict = if is {
-            Verdict::Holds
+            StatementVerdict::Holds
         } else {
-            Verdict::Contradicted
+            StatementVerdict::Contradicted
         };
         self.says(verdict, evidence)
     }
@@ -154,9 +158,9 @@ impl Basis {
     pub fn parts(self, parts: &[bool], evidence: impl Into<String>) -> Result<Decided, Absent> {
         let true_ones = parts.iter().filter(|&&part| part).count();
         let verdict = match true_ones {
-            all if all == parts.len() => Verdict::Holds,
-            0 => Verdict::Contradicted,
-            _ => Verdict::InPart,
+            all if all == parts.len() => StatementVerdict::Holds,
+            0 => StatementVerdict::Contradicted,
+            _ => StatementVerdict::InPart,
         };
         self.says(verdict, evidence)
     }
@@ -174,19 +178,22 @@ mod tests {
     #[test]
     fn below_the_runs_that_a_test_needs_there_is_no_verdict() {
         let few = sampled(2, 120).holds(false, "2/2").unwrap();
-        assert_eq!(few.verdict, Verdict::Undecided);
+        assert_eq!(few.verdict, StatementVerdict::Undecided);
         assert!(few.evidence.contains("2 of the 120"), "{}", few.evidence);
         let enough = sampled(120, 120).holds(false, "60/120").unwrap();
-        assert_eq!((enough.verdict, enough.n), (Verdict::Contradicted, 120));
+        assert_eq!(
+            (enough.verdict, enough.n),
+            (StatementVerdict::Contradicted, 120)
+        );
         let none = exhaustive(0).holds(true, "0 of 0").unwrap();
-        assert_eq!(none.verdict, Verdict::Undecided);
+        assert_eq!(none.verdict, StatementVerdict::Undecided);
     }
 
     #[test]
     fn parts_hold_all_some_or_none() {
         let verdict = |parts: &[bool]| proved(1).parts(parts, "").unwrap().verdict;
-        assert_eq!(verdict(&[true, true]), Verdict::Holds);
-        assert_eq!(verdict(&[true, false]), Verdict::InPart);
-        assert_eq!(verdict(&[false, false]), Verdict::Contradicted);
+        assert_eq!(verdict(&[true, true]), StatementVerdict::Holds);
+        assert_eq!(verdict(&[true, false]), StatementVerdict::InPart);
+        assert_eq!(verdict(&[false, false]), StatementVerdict::Contradicted);
     }
 }

@@ -7,7 +7,7 @@ use foldglass::Allowance;
 use super::probes;
 use crate::error::Error;
 use crate::progress::{Terminal, interrupted};
-use crate::reproduce::Manifest;
+use crate::reproduce::ReproductionManifest;
 use crate::reproduce::studies::Scale;
 
 /// Where and how much is computed.
@@ -29,7 +29,7 @@ pub struct Bench {
 impl Bench {
     /// Runs the probes that have no records yet.
     pub fn run(&self) -> Result<(), Error> {
-        Manifest::new(self.scale, self.seed).keep(&self.directory)?;
+        ReproductionManifest::new(self.scale, self.seed).keep(&self.directory)?;
         probes::run(self)
     }
 

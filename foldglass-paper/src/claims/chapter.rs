@@ -1,14 +1,14 @@
 //! Makes the report's chapter of every statement of the paper.
 
-use super::{Facts, Verdict, rows, table};
+use super::{ReproductionFacts, StatementVerdict, rows, table};
 use crate::error::Error;
 use crate::report::page::{Chapter, Sheet};
 
 /// The chapter.
-pub fn chapter(facts: &Facts) -> Result<Chapter, Error> {
+pub fn chapter(facts: &ReproductionFacts) -> Result<Chapter, Error> {
     let rows = rows(facts)?;
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let [holds, in_part, contradicted, undecided] = Verdict::ALL.map(count);
+    let [holds, in_part, contradicted, undecided] = StatementVerdict::ALL.map(count);
     let lead = format!(
         "The {} statements of the paper's text, each in our words, with the command that decides it.\n\n\
          **{holds} hold, {in_part} hold in part, {contradicted} are contradicted, {undecided} are undecided**. A \

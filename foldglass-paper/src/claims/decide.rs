@@ -1,7 +1,7 @@
 //! Makes decisions of numbers that `reproduce` compares with the paper's.
 
 use super::basis::{networks, sampled};
-use super::{Absent, Basis, Decided, Facts, Verdict};
+use super::{Absent, Basis, Decided, ReproductionFacts, StatementVerdict};
 use crate::reproduce::{self, Item, Key, Row, Why};
 
 /// Differences that evidence names one by one.
@@ -9,7 +9,7 @@ const NAMED: usize = 3;
 
 /// The decision on numbers of an item.
 pub fn numbers(
-    facts: &Facts,
+    facts: &ReproductionFacts,
     item: &'static Item,
     keys: impl IntoIterator<Item = Key>,
 ) -> Result<Decided, Absent> {
@@ -19,8 +19,8 @@ pub fn numbers(
 }
 
 /// The decision on all numbers of an item that the paper states.
-pub fn all_numbers(facts: &Facts, item: &'static Item) -> Result<Decided, Absent> {
-    let stated = |row: &&Row| row.verdict != reproduce::Verdict::NotStated;
+pub fn all_numbers(facts: &ReproductionFacts, item: &'static Item) -> Result<Decided, Absent> {
+    let stated = |row: &&Row| row.verdict != reproduce::ComparisonVerdict::NotStated;
     let rows: Vec<&Row> = facts.rows(item)?.iter().filter(stated).collect();
     compared(item, &rows)
 }
@@ -54,18 +54,22 @@ pub fn beside(row: &Row) -> String {
 /// told, or one rests on too few runs.
 fn compared(item: &Item, rows: &[&Row]) -> Result<Decided, Absent> {
     let stated = |verdict| move |row: &&&Row| row.verdict == verdict;
-    let agree = rows.iter().filter(stated(reproduce::Verdict::Agrees));
+    let agree = rows
+        .iter()
+        .filter(stated(reproduce::ComparisonVerdict::Agrees));
     let differ: Vec<&&Row> = rows
         .iter()
-        .filter(stated(reproduce::Verdict::Differs))
+        .filter(stated(reproduce::ComparisonVerdict::Differs))
         .collect();
-    let untold = rows.iter().filter(stated(reproduce::Verdict::CannotTell));
+    let untold = rows
+        .iter()
+        .filter(stated(reproduce::ComparisonVerdict::CannotTell));
     let (agree, untold) = (agree.count(), untold.count());
     let verdict = match (agree, differ.len(), untold) {
-        (0, 0, _) => Verdict::Undecided,
-        (_, 0, 0) => Verdict::Holds,
-        (0, _, 0) => Verdict::Contradicted,
-        _ => Verdict::InPart,
+        (0, 0, _) => StatementVerdict::Undecided,
+        (_, 0, 0) => StatementVerdict::Holds,
+        (0, _, 0) => StatementVerdict::Contradicted,
+        _ => StatementVerdict::InPart,
     };
     let text = match rows {
         [row] => beside(row),

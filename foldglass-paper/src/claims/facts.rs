@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::Probes;
 use crate::reproduce::items::{self, Quantity};
-use crate::reproduce::studies::Source;
+use crate::reproduce::studies::StudyText;
 use crate::reproduce::{ClassId, Comparison, Item, Key, Records, Row, Sample};
 
 /// All that is known of a reproduction.
 #[derive(Clone, Copy)]
-pub struct Facts<'a> {
+pub struct ReproductionFacts<'a> {
     /// The records of studies, censuses and networks.
     pub records: &'a Records,
     /// The comparison of its items with the paper.
@@ -60,7 +60,7 @@ impl fmt::Display for Absent {
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> ReproductionFacts<'a> {
     /// The numbers of an item.
     pub fn rows(&self, item: &'static Item) -> Result<&'a [Row], Absent> {
         let compared = self.comparison.item(item);
@@ -104,7 +104,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The records of a class in a study, run by run; at least one.
-    pub fn runs(&self, source: Source, class: ClassId) -> Result<Vec<&'a Record>, Absent> {
+    pub fn runs(&self, source: StudyText, class: ClassId) -> Result<Vec<&'a Record>, Absent> {
         self.has(source)?;
         let runs = self.records.runs(source, class.id);
         if runs.is_empty() {
@@ -114,7 +114,12 @@ impl<'a> Facts<'a> {
     }
 
     /// How the runs of a class ended, at one temperature or at all; at least one.
-    pub fn ends(&self, source: Source, class: ClassId, tau: Option<f64>) -> Result<Sample, Absent> {
+    pub fn ends(
+        &self,
+        source: StudyText,
+        class: ClassId,
+        tau: Option<f64>,
+    ) -> Result<Sample, Absent> {
         self.has(source)?;
         let sample = self.records.ends(source, class.id, "", tau);
         if sample.rewards.is_empty() {
@@ -127,7 +132,7 @@ impl<'a> Facts<'a> {
     /// The mean, spread and number of the rewards of a class at a temperature.
     pub fn summary(
         &self,
-        source: Source,
+        source: StudyText,
         class: ClassId,
         tau: Option<f64>,
     ) -> Result<Summary, Absent> {
@@ -141,7 +146,7 @@ impl<'a> Facts<'a> {
         Ok(&self.records.landscape.endpoints)
     }
 
-    fn has(&self, source: Source) -> Result<(), Absent> {
+    fn has(&self, source: StudyText) -> Result<(), Absent> {
         if self.records.has(source) {
             return Ok(());
         }

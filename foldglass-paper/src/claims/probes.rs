@@ -19,7 +19,7 @@ pub mod tied;
 use std::path::{Path, PathBuf};
 
 use foldglass::model::policy::InitialLaw;
-use foldglass::{Class, InputLaw, LatinSquare, Policy, Shape, Stream, Task};
+use foldglass::{Class, InputLaw, Operation, Policy, Shape, Stream, Task};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ probes! {
     /// States of a pass.
     states: rollouts::States = "states", form 1, rollouts::states;
     /// The family of penalties.
-    family: mapping::Limits = "family", form 2, mapping::family;
+    family: mapping::FamilyLimits = "family", form 2, mapping::family;
     /// All codes of parity at small lengths.
     parity_codes: parity::Codes = "parity-codes", form 2, parity::codes;
     /// The transition of parity.
@@ -93,13 +93,13 @@ probes! {
     /// Relabelled codes.
     relabelling: gauge::Relabelled = "relabelling", form 3, gauge::relabelling;
     /// Codes with a step that forgets.
-    resets: gauge::Resets = "resets", form 1, gauge::resets;
+    resets: gauge::ResetFindings = "resets", form 1, gauge::resets;
     /// Escape paths of codes.
     escape: escape::Escapes = "escape", form 2, escape::codes;
     /// Escape paths under product laws.
     escape_product: escape::Products = "escape-product", form 2, escape::product_laws;
     /// Policies that collapse to codes.
-    escape_policies: escape::Collapsed = "escape-policies", form 3, escape::policies;
+    escape_policies: escape::CollapsedPolicies = "escape-policies", form 3, escape::policies;
     /// Cold chains with the window that section 4.1 prints.
     printed_window: escape::Printed = "printed-window", form 1, escape::printed_window;
     /// The steps of the proof of App. E.
@@ -107,7 +107,7 @@ probes! {
     /// What tying and repeating inputs break of it.
     breaks: proof::Breaks = "breaks", form 1, proof::breaks;
     /// The traps of classes over any table.
-    tables: small::Tables = "tables", form 1, small::tables;
+    tables: small::TableFindings = "tables", form 1, small::tables;
     /// Where ascent ends below 1.
     defended: escape::Defended = "defended", form 2, escape::defended;
     /// Censuses of one length, wider windows and longer memory.
@@ -115,7 +115,7 @@ probes! {
     /// Censuses of several lengths.
     lengths: census::Censuses = "lengths", form 2, census::lengths;
     /// The traps of correlated parity.
-    correlated: census::Correlated = "correlated", form 2, census::correlated;
+    correlated: census::CorrelatedCensus = "correlated", form 2, census::correlated;
     /// Heat bath by cells and by steps.
     orders: chains::Orders = "orders", form 1, chains::orders;
     /// Chains far below the quantum.
@@ -193,7 +193,7 @@ fn keep<T: Serialize + DeserializeOwned>(
 
 /// A class of a named task.
 fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::named(task).expect("a named task");
+    let square = Operation::named(task).expect("a named task");
     let task = Task::new(square, law, lengths).expect("a task");
     Class::new(task, shape).expect("a small class")
 }

@@ -22,7 +22,7 @@ mod transformers;
 use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled, undecided};
 use super::decide::{all_numbers, basis, beside, numbers};
 use super::facts::{ours, result, reward_at};
-use super::{Absent, Basis, Claim, Decided, Facts, Matters};
+use super::{Absent, Basis, Claim, Decided, Matters, ReproductionFacts};
 
 /// All statements, in the order of the paper.
 pub fn all() -> impl Iterator<Item = &'static Claim> {
@@ -55,7 +55,7 @@ const fn claim(
     section: &'static str,
     statement: &'static str,
     command: &'static str,
-    decide: fn(&Facts) -> Result<Decided, Absent>,
+    decide: fn(&ReproductionFacts) -> Result<Decided, Absent>,
 ) -> Claim {
     Claim {
         id,

@@ -1,10 +1,10 @@
 //! Lays statements out as tables.
 
-use super::{Row, Verdict};
+use super::{DecidedStatement, StatementVerdict};
 use crate::report::{Cell, Column, Table};
 
 /// Every statement a line.
-pub fn of(rows: &[Row]) -> Table {
+pub fn of(rows: &[DecidedStatement]) -> Table {
     let columns = [
         Column::words("id"),
         Column::words("statement"),
@@ -35,8 +35,8 @@ pub fn of(rows: &[Row]) -> Table {
 }
 
 /// How many have each verdict, by the part of the paper.
-pub fn summary(rows: &[Row]) -> Table {
-    let heads = Verdict::ALL.map(|verdict| Column::numbers(verdict.words()));
+pub fn summary(rows: &[DecidedStatement]) -> Table {
+    let heads = StatementVerdict::ALL.map(|verdict| Column::numbers(verdict.words()));
     let columns = [Column::words("section")].into_iter().chain(heads);
     let mut table = Table::new(columns);
     let mut sections: Vec<&str> = Vec::new();
@@ -45,12 +45,12 @@ pub fn summary(rows: &[Row]) -> Table {
             sections.push(row.section);
         }
     }
-    let line = |name: &str, own: &dyn Fn(&Row) -> bool| {
+    let line = |name: &str, own: &dyn Fn(&DecidedStatement) -> bool| {
         let count = |verdict| {
             let own = rows.iter().filter(|row| own(row) && row.verdict == verdict);
             Cell::from(own.count())
         };
-        let counts = Verdict::ALL.map(count);
+        let counts = StatementVerdict::ALL.map(count);
         [vec![Cell::from(name)], counts.to_vec()].concat()
     };
     for section in sections {

@@ -10,7 +10,7 @@ use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::proof::check::verdict::{Effort, VerdictError, check};
 use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code};
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 use foldglass_study::claims::{self, Claims, VerdictWriter};
 use foldglass_study::files::Input;
 

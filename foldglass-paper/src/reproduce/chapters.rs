@@ -9,7 +9,7 @@ mod summary;
 use super::compare::{Compared, Comparison};
 use super::item::About;
 use super::items;
-use super::manifest::Manifest;
+use super::manifest::ReproductionManifest;
 use super::records::Records;
 use super::studies::Scale;
 use crate::error::Error;
@@ -34,7 +34,7 @@ pub fn page(comparison: &Comparison, records: &Records, more: Vec<Chapter>) -> R
     chapters.extend(more);
     chapters.push(summary::how_judged());
     chapters.push(errata());
-    let Manifest {
+    let ReproductionManifest {
         version,
         scale,
         seed,

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::item::{Item, Key};
-use super::judge::Verdict;
+use super::judge::ComparisonVerdict;
 use super::records::Records;
 use super::row::{Row, rows};
 use super::{Scale, items};
 use crate::error::Error;
 use crate::report::figure::settled;
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 
 /// An item, compared.
 #[derive(Debug, Serialize)]
@@ -26,7 +26,7 @@ pub struct Compared {
     pub missing_runs: usize,
     /// How many numbers agree and so on.
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: JudgementCounts,
     /// Number by number.
     pub rows: Vec<Row>,
     /// The file of its figure, where one was written.
@@ -39,7 +39,7 @@ pub struct Compared {
 
 /// How many numbers have each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct JudgementCounts {
     /// Agree with the paper.
     pub agree: usize,
     /// Differ from it.
@@ -52,17 +52,17 @@ pub struct Counts {
     pub repeated: usize,
 }
 
-impl Counts {
+impl JudgementCounts {
     /// Of rows.
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Counts {
-        let mut counts = Counts::default();
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Row>) -> JudgementCounts {
+        let mut counts = JudgementCounts::default();
         for row in rows {
             *match row.verdict {
-                Verdict::NotStated => &mut counts.not_stated,
+                ComparisonVerdict::NotStated => &mut counts.not_stated,
                 _ if row.same_as.is_some() => &mut counts.repeated,
-                Verdict::Agrees => &mut counts.agree,
-                Verdict::Differs => &mut counts.differ,
-                Verdict::CannotTell => &mut counts.cannot_tell,
+                ComparisonVerdict::Agrees => &mut counts.agree,
+                ComparisonVerdict::Differs => &mut counts.differ,
+                ComparisonVerdict::CannotTell => &mut counts.cannot_tell,
             } += 1;
         }
         counts
@@ -109,8 +109,9 @@ impl Comparison {
     pub fn differences(&self) -> Vec<(&Compared, &Row)> {
         let all = self.items.iter();
         let all = all.flat_map(|item| item.rows.iter().map(move |row| (item, row)));
-        let differs =
-            |(_, row): &(_, &Row)| row.verdict == Verdict::Differs && row.same_as.is_none();
+        let differs = |(_, row): &(_, &Row)| {
+            row.verdict == ComparisonVerdict::Differs && row.same_as.is_none()
+        };
         let mut list: Vec<(&Compared, &Row)> = all.filter(differs).collect();
         list.sort_by_key(|(_, row)| row.touches);
         list
@@ -122,7 +123,7 @@ impl Comparison {
         for compared in &mut self.items {
             for row in &mut compared.rows {
                 row.same_as = None;
-                if row.verdict == Verdict::NotStated {
+                if row.verdict == ComparisonVerdict::NotStated {
                     continue;
                 }
                 let key = items::original(row.key);
@@ -132,7 +133,7 @@ impl Comparison {
                     None => seen.push((key, compared.item)),
                 }
             }
-            compared.counts = Counts::of(&compared.rows);
+            compared.counts = JudgementCounts::of(&compared.rows);
         }
     }
 
@@ -186,7 +187,7 @@ fn redo(item: &Item, records: &Records) -> Compared {
         title: item.title,
         scale: records.manifest.scale,
         missing_runs: missing.sum(),
-        counts: Counts::of(&rows),
+        counts: JudgementCounts::of(&rows),
         rows,
         figure: None,
         svg: None,

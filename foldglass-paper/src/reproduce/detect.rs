@@ -12,11 +12,11 @@
 //! - the best temperature: how far the mean at the stated one would have had to lie below our best.
 //! - what has no chance in it: anything else.
 
-use foldglass::support::stats::{Moments, Proportion, Summary, fisher, welch};
+use foldglass::support::stats::{Proportion, SampleMoments, Summary, fisher, welch};
 use serde::Serialize;
 
 use super::judge::{LEVEL, MeanTest, compared, expected, none_of, solved};
-use super::measured::{Measured, Point, best, boundary, effect};
+use super::measured::{Measured, ScanPoint, best, boundary, effect};
 use super::stated::Stated;
 
 /// What would have differed. Ends are missing where nothing on that side would have.
@@ -136,7 +136,7 @@ pub fn detectable(measured: &Measured, stated: &Stated) -> Option<Detectable> {
         (Measured::Effect { with, without }, Stated::Effect { text, sd, n }) => {
             let ours = effect(with, without)?;
             let test = MeanTest::new(text, Some(sd), n, None);
-            let differs = |mean: f64| test.p(&Moments { mean, ..ours }, &none_of(n)) < LEVEL;
+            let differs = |mean: f64| test.p(&SampleMoments { mean, ..ours }, &none_of(n)) < LEVEL;
             let ends = [-1.0, 1.0].map(|end| boundary(test.stated, end, differs));
             let [at_most, at_least] = ends;
             ends.iter()
@@ -170,7 +170,7 @@ fn outside(theirs: &Proportion, trials: u64) -> Option<Outside> {
 fn mean(values: &[f64], test: &MeanTest) -> Option<Detectable> {
     let ours = Summary::of(values)?.moments()?;
     let solved = solved(values);
-    let differs = |mean: f64| test.p(&Moments { mean, ..ours }, &solved) < LEVEL;
+    let differs = |mean: f64| test.p(&SampleMoments { mean, ..ours }, &solved) < LEVEL;
     let (below, above) = (test.stated - test.half, test.stated + test.half);
     let at_once = |mean: f64| (0.0..=1.0).contains(&mean) && differs(mean);
     if ours.sd == 0.0 && (at_once(below - test.half) || at_once(above + test.half)) {
@@ -184,7 +184,10 @@ fn mean(values: &[f64], test: &MeanTest) -> Option<Detectable> {
 
 /// Of runs that all end alike, the least number that would have had to end elsewhere, below or
 /// above. How far does not matter to Welch's t, which is the difference over the spread.
-fn elsewhere(ours: &Moments, p: impl Fn(&Moments, &Proportion) -> f64) -> Option<Detectable> {
+fn elsewhere(
+    ours: &SampleMoments,
+    p: impl Fn(&SampleMoments, &Proportion) -> f64,
+) -> Option<Detectable> {
     let differs = |away: usize, other: f64| {
         let mut values = vec![ours.mean; ours.n - away];
         values.resize(ours.n, other);
@@ -200,20 +203,20 @@ fn elsewhere(ours: &Moments, p: impl Fn(&Moments, &Proportion) -> f64) -> Option
     })
 }
 
-fn below_best(points: &[Point], stated: Option<f64>) -> Option<Detectable> {
-    let moments = |point: &Point| Summary::of(&point.values)?.moments();
+fn below_best(points: &[ScanPoint], stated: Option<f64>) -> Option<Detectable> {
+    let moments = |point: &ScanPoint| Summary::of(&point.values)?.moments();
     let (ours, best) = (moments(compared(points, stated)?)?, moments(best(points)?)?);
-    let p = |ours: &Moments| welch(ours, &best) * points.len() as f64;
+    let p = |ours: &SampleMoments| welch(ours, &best) * points.len() as f64;
     if ours.sd == 0.0 && best.sd == 0.0 {
         return elsewhere(
-            &Moments {
+            &SampleMoments {
                 mean: best.mean,
                 ..ours
             },
             |ours, _| p(ours),
         );
     }
-    let differs = |mean: f64| p(&Moments { mean, ..ours }) < LEVEL;
+    let differs = |mean: f64| p(&SampleMoments { mean, ..ours }) < LEVEL;
     let mean = boundary(best.mean, 0.0, differs)?;
     Some(Detectable::BelowBest {
         at_least: best.mean - mean,
@@ -222,7 +225,7 @@ fn below_best(points: &[Point], stated: Option<f64>) -> Option<Detectable> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::judge::{Verdict, Why, judge};
+    use super::super::judge::{ComparisonVerdict, Why, judge};
     use super::super::stated::{beside, count, greatest, peak, quantile, spread};
     use super::*;
 
@@ -233,7 +236,7 @@ mod tests {
             .collect()
     }
 
-    fn says(measured: &Measured, stated: &Stated) -> Verdict {
+    fn says(measured: &Measured, stated: &Stated) -> ComparisonVerdict {
         judge(measured, stated, 0).verdict
     }
 
@@ -245,12 +248,18 @@ mod tests {
             let judgement = judge(&ours, &stated, 0);
             (judgement.verdict, judgement.why)
         };
-        let far = (Verdict::CannotTell, Some(Why::NoPower));
+        let far = (ComparisonVerdict::CannotTell, Some(Why::NoPower));
         assert_eq!(judged(ours(0, 8), count(0, 8)), far);
         assert_eq!(judged(ours(8, 8), count(5, 5)), far);
-        assert_eq!(judged(ours(0, 12), count(0, 12)), (Verdict::Agrees, None));
+        assert_eq!(
+            judged(ours(0, 12), count(0, 12)),
+            (ComparisonVerdict::Agrees, None)
+        );
         // A difference is told all the same.
-        assert_eq!(judged(ours(7, 8), count(0, 8)), (Verdict::Differs, None));
+        assert_eq!(
+            judged(ours(7, 8), count(0, 8)),
+            (ComparisonVerdict::Differs, None)
+        );
     }
 
     /// The test itself, a hair within the ends and a hair beyond.
@@ -267,10 +276,10 @@ mod tests {
         assert!((low - (0.7765 - 2.62 * error)).abs() < 2e-3, "{low}");
         assert!((high - (0.7775 + 2.62 * error)).abs() < 2e-3, "{high}");
         for (mean, verdict) in [
-            (low - 1e-9, Verdict::Differs),
-            (low + 1e-9, Verdict::Agrees),
-            (high - 1e-9, Verdict::Agrees),
-            (high + 1e-9, Verdict::Differs),
+            (low - 1e-9, ComparisonVerdict::Differs),
+            (low + 1e-9, ComparisonVerdict::Agrees),
+            (high - 1e-9, ComparisonVerdict::Agrees),
+            (high + 1e-9, ComparisonVerdict::Differs),
         ] {
             assert_eq!(says(&ours(mean), &stated), verdict, "{mean}");
         }
@@ -308,7 +317,7 @@ mod tests {
         let judgement = judge(&ours, &count(2, 2), 1);
         assert_eq!(
             (judgement.verdict, judgement.why, judgement.detectable),
-            (Verdict::CannotTell, Some(Why::NoPower), None)
+            (ComparisonVerdict::CannotTell, Some(Why::NoPower), None)
         );
     }
 
@@ -320,13 +329,13 @@ mod tests {
         let judgement = judge(&Measured::Greatest(shelves.clone()), &stated, 5);
         assert_eq!(
             (judgement.verdict, judgement.why),
-            (Verdict::CannotTell, Some(Why::NoPower))
+            (ComparisonVerdict::CannotTell, Some(Why::NoPower))
         );
         // A difference of nearly all of them is one nevertheless.
         shelves.iter_mut().for_each(|shelf| *shelf += 1000.0);
         assert_eq!(
             says(&Measured::Greatest(shelves), &stated),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
     }
 
@@ -345,7 +354,11 @@ mod tests {
         let at = |above: u64| says(&ours, &greatest((100 - above) as f64, 100));
         assert_eq!(
             (at(0), at(least - 1), at(least)),
-            (Verdict::Agrees, Verdict::CannotTell, Verdict::Differs)
+            (
+                ComparisonVerdict::Agrees,
+                ComparisonVerdict::CannotTell,
+                ComparisonVerdict::Differs
+            )
         );
     }
 
@@ -366,7 +379,7 @@ mod tests {
                 says(&ours, &quantile(most as f64, 60)),
                 says(&ours, &quantile(most as f64 + 1.0, 60))
             ),
-            (Verdict::Differs, Verdict::Agrees)
+            (ComparisonVerdict::Differs, ComparisonVerdict::Agrees)
         );
     }
 
@@ -384,7 +397,7 @@ mod tests {
         let least = at_least as usize;
         assert_eq!(
             (says(&ours(least - 1), &stated), says(&ours(least), &stated)),
-            (Verdict::Agrees, Verdict::Differs)
+            (ComparisonVerdict::Agrees, ComparisonVerdict::Differs)
         );
     }
 
@@ -393,11 +406,11 @@ mod tests {
         let scan = |cold: f64| {
             let values = |mean| around(mean, 0.05, 12);
             Measured::Peak(vec![
-                Point {
+                ScanPoint {
                     tau: 1e-3,
                     values: values(cold),
                 },
-                Point {
+                ScanPoint {
                     tau: 1e-2,
                     values: values(0.8),
                 },
@@ -412,7 +425,7 @@ mod tests {
                 says(&scan(0.8 - at_least + 1e-9), &stated),
                 says(&scan(0.8 - at_least - 1e-9), &stated)
             ),
-            (Verdict::Agrees, Verdict::Differs)
+            (ComparisonVerdict::Agrees, ComparisonVerdict::Differs)
         );
     }
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::certified::{certify, verdict};
 use super::files::{read_named, write_json};
 use super::records::Recorded;
-use super::studies::Source;
+use super::studies::StudyText;
 use super::work::{VERSION, Work};
 use crate::error::Error;
 
@@ -34,13 +34,13 @@ pub struct Ends {
     /// The most codes of a shelf that were visited.
     cap: usize,
     /// Class by class, then dynamics by dynamics and temperature by temperature.
-    pub points: Vec<Point>,
+    pub points: Vec<RunGroup>,
 }
 
 /// The runs of one class, dynamics and temperature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Point {
+pub struct RunGroup {
     /// The id of the class.
     pub class: String,
     /// The id of the dynamics.
@@ -103,12 +103,12 @@ struct Found {
 }
 
 /// The points of a class.
-type Points = BTreeMap<(String, Option<u64>), Point>;
+type Points = BTreeMap<(String, Option<u64>), RunGroup>;
 
 impl Ends {
     /// The runs of a class and dynamics at a temperature.
-    pub fn point(&self, class: &str, dynamics: &str, tau: Option<f64>) -> Option<&Point> {
-        let own = |point: &&Point| {
+    pub fn point(&self, class: &str, dynamics: &str, tau: Option<f64>) -> Option<&RunGroup> {
+        let own = |point: &&RunGroup| {
             (&point.class[..], &point.dynamics[..], point.tau) == (class, dynamics, tau)
         };
         self.points.iter().find(own)
@@ -121,7 +121,7 @@ pub fn read(directory: &Path) -> Result<Vec<Ends>, Error> {
 }
 
 /// Certifies the ends of a study, class by class, unless their counts are there.
-pub fn make(source: Source, cap: usize, work: &Work<'_>) -> Result<(), Error> {
+pub fn make(source: StudyText, cap: usize, work: &Work<'_>) -> Result<(), Error> {
     let recorded = Recorded::read(work.out, source, work.scale, work.seed)?;
     let known = read(work.out)?;
     let known = known
@@ -152,7 +152,7 @@ pub fn make(source: Source, cap: usize, work: &Work<'_>) -> Result<(), Error> {
 }
 
 fn of_class(
-    source: Source,
+    source: StudyText,
     id: &str,
     records: &[&Record],
     cap: usize,
@@ -204,10 +204,10 @@ fn of_class(
 }
 
 /// The point of a record.
-fn point<'a>(points: &'a mut Points, record: &Record) -> &'a mut Point {
+fn point<'a>(points: &'a mut Points, record: &Record) -> &'a mut RunGroup {
     let tau = record.settings.get("tau").and_then(Value::as_f64);
     let key = (record.dynamics.clone(), tau.map(f64::to_bits));
-    points.entry(key).or_insert_with(|| Point {
+    points.entry(key).or_insert_with(|| RunGroup {
         class: record.class_id.clone(),
         dynamics: record.dynamics.clone(),
         tau,

@@ -10,7 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foldglass_study::files::Input;
-use foldglass_study::{Error as StudyError, Fields, seal, unseal};
+use foldglass_study::{Fields, StudyError, seal, unseal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

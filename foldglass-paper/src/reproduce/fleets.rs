@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use foldglass_study::files::Input;
-use foldglass_study::{Error as StudyError, Fields};
+use foldglass_study::{Fields, StudyError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -170,7 +170,7 @@ fn is_run(fields: &Fields) -> bool {
 
 /// A network that imitates a code.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Pupil {
+pub struct PupilRecord {
     /// The class of the code.
     pub class: String,
     /// Updates until it agreed with its code, or until the run ended.
@@ -234,12 +234,12 @@ pub struct Screened {
     #[serde(flatten)]
     pub end: Trained,
     /// The step at which the gate's accuracy was the highest.
-    pub best: Best,
+    pub best: BestRecord,
 }
 
 /// A network at the step at which it was best.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Best {
+pub struct BestRecord {
     /// The step.
     pub step: u64,
     /// Greedy accuracy at the lengths from 1.
@@ -248,7 +248,7 @@ pub struct Best {
 
 /// The options of a run of [`SCREENED`] that statements tell apart.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Options {
+pub struct ScreenedOptions {
     /// How inputs and tokens are laid out.
     pub layout: String,
     /// Steps of training.
@@ -317,7 +317,7 @@ impl Network {
 #[derive(Debug, Default)]
 pub struct Fleets {
     /// Distilled.
-    pub pupils: Vec<Pupil>,
+    pub pupils: Vec<PupilRecord>,
     /// Following escape paths.
     pub stretches: Vec<Stretch>,
     /// Trained from scratch.
@@ -359,7 +359,7 @@ impl Fleets {
     }
 
     fn of(
-        pupils: Read<Pupil>,
+        pupils: Read<PupilRecord>,
         stretches: Read<Stretch>,
         trained: Read<Trained>,
         relabelled: Read<Network>,
@@ -390,7 +390,7 @@ impl Fleets {
     }
 
     /// The options of a run of [`SCREENED`].
-    pub fn options(&self, records: &str) -> Option<Options> {
+    pub fn options(&self, records: &str) -> Option<ScreenedOptions> {
         let mut runs = self.made(&SCREENED)?.runs.iter();
         let own = runs.find(|run| run.get("records") == Some(&Value::from(records)))?;
         serde_json::from_value(own.get("settings")?.clone()).ok()

@@ -7,7 +7,7 @@ use super::measured::Measured;
 use super::need::Need;
 use super::records::Records;
 use super::stated::Entry;
-use super::studies::{Scale, Source};
+use super::studies::{Scale, StudyText};
 
 /// A table or figure of the paper, or beyond it.
 pub struct Item {
@@ -26,7 +26,7 @@ pub struct Item {
     /// Whether numbers that the paper does not state are shown too.
     pub shows_all: bool,
     /// Its figure, where it is one.
-    pub figure: Option<Figure>,
+    pub figure: Option<RecordFigure>,
 }
 
 /// What a table or figure of the paper is for.
@@ -42,7 +42,7 @@ pub struct About {
 }
 
 /// A figure drawn from records.
-pub struct Figure {
+pub struct RecordFigure {
     /// The name of its file.
     pub file: &'static str,
     /// The figure as SVG.
@@ -51,7 +51,7 @@ pub struct Figure {
 
 impl Item {
     /// The studies it needs.
-    pub fn studies(&self) -> impl Iterator<Item = Source> {
+    pub fn studies(&self) -> impl Iterator<Item = StudyText> {
         self.needs.iter().filter_map(Need::study)
     }
 

@@ -40,16 +40,16 @@ pub static ALL: [&Item; 11] = [
 pub static BEYOND: [&Item; 3] = [&ext_lengths::ITEM, &ext_traps::ITEM, &ext_capture::ITEM];
 
 macro_rules! quantities {
-    ($($variant:ident: $item:ident),* $(,)?) => {
+    ($($variant:ident: $item:ident::$quantity:ident),* $(,)?) => {
         /// What of a class a number is, in the words of the item that measures it.
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub enum Quantity {
             $(#[doc = concat!("One of [`", stringify!($item), "`].")]
-            $variant($item::Quantity),)*
+            $variant($item::$quantity),)*
         }
 
-        $(impl From<$item::Quantity> for Quantity {
-            fn from(quantity: $item::Quantity) -> Quantity {
+        $(impl From<$item::$quantity> for Quantity {
+            fn from(quantity: $item::$quantity) -> Quantity {
                 Quantity::$variant(quantity)
             }
         })*
@@ -65,19 +65,19 @@ macro_rules! quantities {
 }
 
 quantities! {
-    Equilibration: equilibration,
-    Shortfall: shortfall,
-    Regulator: regulator,
-    TrapsExist: trapsexist,
-    TrapsFixed: trapsfixed,
-    Containment: containment,
-    Escape: escape,
-    TemperatureB: temperature_b,
-    Relabelling: relabelling,
-    Cures: cures,
-    ExtLengths: ext_lengths,
-    ExtTraps: ext_traps,
-    ExtCapture: ext_capture,
+    Equilibration: equilibration::EquilibrationQuantity,
+    Shortfall: shortfall::ShortfallQuantity,
+    Regulator: regulator::RegulatorQuantity,
+    TrapsExist: trapsexist::TrapsExistQuantity,
+    TrapsFixed: trapsfixed::TrapsFixedQuantity,
+    Containment: containment::ContainmentQuantity,
+    Escape: escape::EscapeQuantity,
+    TemperatureB: temperature_b::TemperatureBQuantity,
+    Relabelling: relabelling::RelabellingQuantity,
+    Cures: cures::CuresQuantity,
+    ExtLengths: ext_lengths::ExtLengthsQuantity,
+    ExtTraps: ext_traps::ExtTrapsQuantity,
+    ExtCapture: ext_capture::ExtCaptureQuantity,
 }
 
 /// The key of the same runs under their first name: numbers of two keys with one original are one number.
@@ -87,30 +87,30 @@ pub fn original(key: Key) -> Key {
     use {equilibration as eq, regulator as reg, shortfall as short, trapsexist as exist};
     let quantity: Quantity = match (key.quantity, key.class.id) {
         // The plain runs of tab:regulator are those of tab:shortfall; its scan of (0,3) begins with them.
-        (Quantity::Regulator(reg::Quantity::Reward(reg::Runs::Plain)), _) => {
-            short::Quantity::Reward(short::Runs::Rlvr).into()
+        (Quantity::Regulator(reg::RegulatorQuantity::Reward(reg::RegulatorRuns::Plain)), _) => {
+            short::ShortfallQuantity::Reward(short::ComparedRuns::Rlvr).into()
         }
-        (Quantity::Regulator(reg::Quantity::AtOne(reg::Runs::Plain)), _) => {
-            short::Quantity::AtOne(short::Runs::Rlvr).into()
+        (Quantity::Regulator(reg::RegulatorQuantity::AtOne(reg::RegulatorRuns::Plain)), _) => {
+            short::ShortfallQuantity::AtOne(short::ComparedRuns::Rlvr).into()
         }
-        (Quantity::Regulator(reg::Quantity::RewardAt(1e-13)), WIDE) => {
-            short::Quantity::Reward(short::Runs::Rlvr).into()
+        (Quantity::Regulator(reg::RegulatorQuantity::RewardAt(1e-13)), WIDE) => {
+            short::ShortfallQuantity::Reward(short::ComparedRuns::Rlvr).into()
         }
-        (Quantity::Regulator(reg::Quantity::AtOneAt(1e-13)), WIDE) => {
-            short::Quantity::AtOne(short::Runs::Rlvr).into()
+        (Quantity::Regulator(reg::RegulatorQuantity::AtOneAt(1e-13)), WIDE) => {
+            short::ShortfallQuantity::AtOne(short::ComparedRuns::Rlvr).into()
         }
         // The ends of the chains on the (0,3) classes.
-        (Quantity::Equilibration(eq::Quantity::AtOneAtEnd), WIDE) => {
-            short::Quantity::AtOne(short::Runs::Chain).into()
+        (Quantity::Equilibration(eq::EquilibrationQuantity::AtOneAtEnd), WIDE) => {
+            short::ShortfallQuantity::AtOne(short::ComparedRuns::Chain).into()
         }
-        (Quantity::Equilibration(eq::Quantity::RewardAt(20000)), BOUND)
-        | (Quantity::TrapsExist(exist::Quantity::EndReward), BOUND) => {
-            short::Quantity::Reward(short::Runs::Chain).into()
+        (Quantity::Equilibration(eq::EquilibrationQuantity::RewardAt(20000)), BOUND)
+        | (Quantity::TrapsExist(exist::TrapsExistQuantity::EndReward), BOUND) => {
+            short::ShortfallQuantity::Reward(short::ComparedRuns::Chain).into()
         }
-        (Quantity::Equilibration(eq::Quantity::AtOneAt(20000)), BOUND)
-        | (Quantity::TrapsExist(exist::Quantity::EndsAtOne), BOUND)
-        | (Quantity::TrapsFixed(trapsfixed::Quantity::Trapped), BOUND) => {
-            short::Quantity::AtOne(short::Runs::Chain).into()
+        (Quantity::Equilibration(eq::EquilibrationQuantity::AtOneAt(20000)), BOUND)
+        | (Quantity::TrapsExist(exist::TrapsExistQuantity::EndsAtOne), BOUND)
+        | (Quantity::TrapsFixed(trapsfixed::TrapsFixedQuantity::Trapped), BOUND) => {
+            short::ShortfallQuantity::AtOne(short::ComparedRuns::Chain).into()
         }
         (quantity, _) => quantity,
     };

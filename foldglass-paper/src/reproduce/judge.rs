@@ -21,11 +21,11 @@
 //! is above the paper's on too few runs for a difference: that test counts runs and sees no distance.
 //! Of many comparisons one in a hundred differs by chance.
 
-use foldglass::support::stats::{Moments, Proportion, Summary, fisher, welch};
+use foldglass::support::stats::{Proportion, SampleMoments, Summary, fisher, welch};
 use serde::Serialize;
 
 use super::detect::{Detectable, detectable};
-use super::measured::{Measured, Point, best, effect, worse};
+use super::measured::{Measured, ScanPoint, best, effect, worse};
 use super::stated::{NumberSource, Stated};
 
 /// Differences with a p-value below this are told.
@@ -33,7 +33,7 @@ pub const LEVEL: f64 = 0.01;
 
 /// What a comparison says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// The two are alike within their statistical errors, and might not have been.
     #[serde(rename = "agrees")]
     Agrees,
@@ -48,14 +48,14 @@ pub enum Verdict {
     NotStated,
 }
 
-impl Verdict {
+impl ComparisonVerdict {
     /// The words for it.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "differs",
-            Verdict::CannotTell => "cannot tell",
-            Verdict::NotStated => "not stated",
+            ComparisonVerdict::Agrees => "agrees",
+            ComparisonVerdict::Differs => "differs",
+            ComparisonVerdict::CannotTell => "cannot tell",
+            ComparisonVerdict::NotStated => "not stated",
         }
     }
 }
@@ -111,7 +111,7 @@ impl Why {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Why it cannot tell, where it cannot.
     pub why: Option<Why>,
     /// The p-value, where a test was made.
@@ -124,12 +124,16 @@ impl Judgement {
     /// The same of a number from somewhere: one that is not the paper's own neither agrees nor differs.
     pub fn of(self, source: NumberSource) -> Judgement {
         let why = match (source, self.verdict) {
-            (NumberSource::Assumed, Verdict::Agrees | Verdict::Differs) => Why::Assumed,
-            (NumberSource::Reading, Verdict::Agrees | Verdict::Differs) => Why::Reading,
+            (NumberSource::Assumed, ComparisonVerdict::Agrees | ComparisonVerdict::Differs) => {
+                Why::Assumed
+            }
+            (NumberSource::Reading, ComparisonVerdict::Agrees | ComparisonVerdict::Differs) => {
+                Why::Reading
+            }
             _ => return self,
         };
         Judgement {
-            verdict: Verdict::CannotTell,
+            verdict: ComparisonVerdict::CannotTell,
             why: Some(why),
             ..self
         }
@@ -137,7 +141,7 @@ impl Judgement {
 
     /// With nothing to compare.
     pub const NOT_STATED: Judgement = Judgement {
-        verdict: Verdict::NotStated,
+        verdict: ComparisonVerdict::NotStated,
         why: None,
         p: None,
         detectable: None,
@@ -168,13 +172,15 @@ pub fn judge(measured: &Measured, stated: &Stated, needed: u64) -> Judgement {
     };
     let detectable = detectable(measured, stated);
     let (verdict, why) = match differs {
-        _ if measured.runs() == 0 => (Verdict::CannotTell, Some(Why::NoRuns)),
-        _ if measured.runs() < needed => (Verdict::CannotTell, Some(Why::FewRuns)),
-        None => (Verdict::CannotTell, Some(Why::NoRuns)),
-        Some(true) => (Verdict::Differs, None),
-        Some(false) if detectable.is_none() => (Verdict::CannotTell, Some(Why::NoPower)),
-        Some(false) if is_larger(measured, stated) => (Verdict::CannotTell, Some(Why::Larger)),
-        Some(false) => (Verdict::Agrees, None),
+        _ if measured.runs() == 0 => (ComparisonVerdict::CannotTell, Some(Why::NoRuns)),
+        _ if measured.runs() < needed => (ComparisonVerdict::CannotTell, Some(Why::FewRuns)),
+        None => (ComparisonVerdict::CannotTell, Some(Why::NoRuns)),
+        Some(true) => (ComparisonVerdict::Differs, None),
+        Some(false) if detectable.is_none() => (ComparisonVerdict::CannotTell, Some(Why::NoPower)),
+        Some(false) if is_larger(measured, stated) => {
+            (ComparisonVerdict::CannotTell, Some(Why::Larger))
+        }
+        Some(false) => (ComparisonVerdict::Agrees, None),
     };
     Judgement {
         verdict,
@@ -248,7 +254,7 @@ impl MeanTest {
     }
 
     /// How likely so large a difference from ours is by chance.
-    pub fn p(&self, ours: &Moments, solved: &Proportion) -> f64 {
+    pub fn p(&self, ours: &SampleMoments, solved: &Proportion) -> f64 {
         let MeanTest { stated, half, .. } = *self;
         let difference = ours.mean - stated;
         // Rounding may also have cost the last half digit of ours.
@@ -256,7 +262,7 @@ impl MeanTest {
             return 1.0;
         }
         let least = self.ones.map_or(0.0, |ones| least_sd(stated, ones, self.n));
-        let theirs = Moments {
+        let theirs = SampleMoments {
             n: self.n as usize,
             mean: stated + difference.clamp(-half, half),
             sd: self.sd.unwrap_or(ours.sd.max(least)),
@@ -285,7 +291,7 @@ fn share(values: &[f64], is: impl Fn(f64) -> bool) -> Proportion {
 /// Fisher's test of our solved runs against the least number of n runs that, solved instead of like
 /// ours, lift our mean to the stated one. Near the melt one run in hundreds is solved: a sample
 /// without any says nothing of the spread.
-fn few_solved_p(solved: &Proportion, ours: &Moments, stated: f64, n: u64) -> f64 {
+fn few_solved_p(solved: &Proportion, ours: &SampleMoments, stated: f64, n: u64) -> f64 {
     let least = (n as f64 * (stated - ours.mean) / (1.0 - ours.mean)).ceil() as u64;
     let rate = solved.successes as f64 / solved.trials as f64;
     let like_ours = (rate * n as f64).round() as u64;
@@ -337,7 +343,7 @@ pub fn none_of(n: u64) -> Proportion {
 }
 
 /// The temperature that the statement is about: the coldest where none is best.
-pub fn compared(points: &[Point], stated: Option<f64>) -> Option<&Point> {
+pub fn compared(points: &[ScanPoint], stated: Option<f64>) -> Option<&ScanPoint> {
     match stated {
         None => points.first(),
         Some(tau) => points.iter().find(|point| point.tau == tau),
@@ -359,7 +365,7 @@ mod tests {
         Stated::Mean { text, sd, n, ones }
     }
 
-    fn verdict(ours: Measured, stated: Stated) -> Verdict {
+    fn verdict(ours: Measured, stated: Stated) -> ComparisonVerdict {
         judge(&ours, &stated, stated.runs() / 2).verdict
     }
 
@@ -372,21 +378,24 @@ mod tests {
         let stated = mean("0.777", Some(0.17), 60, None);
         assert_eq!(
             verdict(Measured::Mean(around(0.80, 0.16, 60)), stated),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
         assert_eq!(
             verdict(Measured::Mean(around(0.95, 0.10, 60)), stated),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
         assert_eq!(
             verdict(Measured::Mean(around(0.95, 0.10, 29)), stated),
-            Verdict::CannotTell
+            ComparisonVerdict::CannotTell
         );
         assert_eq!(
             verdict(Measured::Mean(vec![0.9]), mean("0.1", None, 1, None)),
-            Verdict::CannotTell
+            ComparisonVerdict::CannotTell
         );
-        assert_eq!(verdict(Measured::Mean(vec![]), stated), Verdict::CannotTell);
+        assert_eq!(
+            verdict(Measured::Mean(vec![]), stated),
+            ComparisonVerdict::CannotTell
+        );
     }
 
     #[test]
@@ -399,9 +408,12 @@ mod tests {
             let judgement = judge(&ours, &Stated::Exact("8"), 1);
             (judgement.verdict, judgement.why)
         };
-        assert_eq!(exact(Some("8")), (Verdict::Agrees, None));
-        assert_eq!(exact(Some("9")), (Verdict::Differs, None));
-        assert_eq!(exact(None), (Verdict::CannotTell, Some(Why::NoRuns)));
+        assert_eq!(exact(Some("8")), (ComparisonVerdict::Agrees, None));
+        assert_eq!(exact(Some("9")), (ComparisonVerdict::Differs, None));
+        assert_eq!(
+            exact(None),
+            (ComparisonVerdict::CannotTell, Some(Why::NoRuns))
+        );
     }
 
     #[test]
@@ -409,15 +421,15 @@ mod tests {
         let exact = |text| mean(text, Some(0.0), 12, None);
         assert_eq!(
             verdict(Measured::Mean(vec![0.99996; 12]), exact("1.0000")),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
         assert_eq!(
             verdict(Measured::Mean(vec![0.9999; 12]), exact("1.0000")),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
         assert_eq!(
             verdict(Measured::Mean(vec![0.9999; 12]), exact("1.000")),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
     }
 
@@ -426,11 +438,11 @@ mod tests {
         let perfect = Measured::Mean(vec![1.0; 60]);
         assert_eq!(
             verdict(perfect.clone(), mean("0.9967", None, 60, Some(59))),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
         assert_eq!(
             verdict(perfect, mean("0.9967", None, 60, Some(0))),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
         assert!((least_sd(0.9, 9, 10) - 0.1f64.sqrt()).abs() < 1e-12);
     }
@@ -441,19 +453,19 @@ mod tests {
         let melted = || Measured::Mean(around(0.2, 0.0003, 240));
         assert_eq!(
             verdict(melted(), mean("0.2061", None, 240, None)),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
         assert_eq!(
             verdict(melted(), mean("0.2600", None, 240, None)),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
         assert_eq!(
             verdict(melted(), mean("0.2061", Some(0.0003), 240, None)),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
         assert_eq!(
             verdict(melted(), mean("0.1900", None, 240, None)),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
     }
 
@@ -462,15 +474,15 @@ mod tests {
         let stated = Stated::Count(count(17, 60));
         assert_eq!(
             verdict(Measured::Count(count(20, 60)), stated),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
         assert_eq!(
             verdict(Measured::Count(count(45, 60)), stated),
-            Verdict::Differs
+            ComparisonVerdict::Differs
         );
         assert_eq!(
             verdict(Measured::Count(count(4, 4)), stated),
-            Verdict::CannotTell
+            ComparisonVerdict::CannotTell
         );
     }
 
@@ -486,7 +498,11 @@ mod tests {
         };
         assert_eq!(
             (median(50.0), median(40.0), median(20.0)),
-            (Verdict::Agrees, Verdict::Agrees, Verdict::Differs)
+            (
+                ComparisonVerdict::Agrees,
+                ComparisonVerdict::Agrees,
+                ComparisonVerdict::Differs
+            )
         );
         let ties = Measured::Quantile {
             level: 0.5,
@@ -494,7 +510,7 @@ mod tests {
         };
         assert_eq!(
             verdict(ties, Stated::Quantile { value: 7.0, n: 100 }),
-            Verdict::Agrees
+            ComparisonVerdict::Agrees
         );
         let most = |value| {
             verdict(
@@ -504,7 +520,11 @@ mod tests {
         };
         assert_eq!(
             (most(300.0), most(97.0), most(80.0)),
-            (Verdict::Agrees, Verdict::CannotTell, Verdict::Differs)
+            (
+                ComparisonVerdict::Agrees,
+                ComparisonVerdict::CannotTell,
+                ComparisonVerdict::Differs
+            )
         );
     }
 
@@ -512,7 +532,7 @@ mod tests {
     fn a_best_temperature_must_beat_the_coldest_by_more_than_chance() {
         let scan = |means: [f64; 3]| {
             let taus = [1e-3, 1e-2, 1e-1];
-            let points = taus.into_iter().zip(means).map(|(tau, mean)| Point {
+            let points = taus.into_iter().zip(means).map(|(tau, mean)| ScanPoint {
                 tau,
                 values: around(mean, 0.05, 12),
             });
@@ -522,14 +542,20 @@ mod tests {
         let flat = scan([0.80, 0.81, 0.2]);
         assert_eq!(
             (flat.value(), verdict(flat.clone(), stated(None))),
-            (None, Verdict::Agrees)
+            (None, ComparisonVerdict::Agrees)
         );
-        assert_eq!(verdict(flat.clone(), stated(Some(1e-2))), Verdict::Agrees);
-        assert_eq!(verdict(flat, stated(Some(1e-1))), Verdict::Differs);
+        assert_eq!(
+            verdict(flat.clone(), stated(Some(1e-2))),
+            ComparisonVerdict::Agrees
+        );
+        assert_eq!(
+            verdict(flat, stated(Some(1e-1))),
+            ComparisonVerdict::Differs
+        );
         let peaked = scan([0.5, 0.9, 0.2]);
         assert_eq!(
             (peaked.value(), verdict(peaked.clone(), stated(None))),
-            (Some(1e-2), Verdict::Differs)
+            (Some(1e-2), ComparisonVerdict::Differs)
         );
         let interval = peaked.interval().unwrap();
         assert_eq!((interval.low, interval.high), (1e-2, 1e-2));
@@ -546,8 +572,14 @@ mod tests {
             with: around(with, 0.06, 8),
             without: around(without, 0.06, 8),
         };
-        assert_eq!(verdict(effect(0.55, 0.45), stated), Verdict::Agrees);
-        assert_eq!(verdict(effect(0.42, 0.52), stated), Verdict::Differs);
+        assert_eq!(
+            verdict(effect(0.55, 0.45), stated),
+            ComparisonVerdict::Agrees
+        );
+        assert_eq!(
+            verdict(effect(0.42, 0.52), stated),
+            ComparisonVerdict::Differs
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use foldglass::landscape::shelf::Workers;
 use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code, Reward};
-use foldglass_study::census::{CensusOptions, CensusPlan, Counted, Found, Traps, count};
+use foldglass_study::census::{CensusFindings, CensusOptions, CensusPlan, Counted, Traps, count};
 use foldglass_study::{ClassWords, Shard};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ use crate::progress::Terminal;
 
 /// A census of parity with a window of (0,0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recipe {
+pub struct CensusRecipe {
     /// T.
     pub length: usize,
     /// The probability k with which a symbol repeats.
@@ -32,9 +32,9 @@ pub struct Recipe {
     pub tolerance: &'static str,
 }
 
-impl fmt::Display for Recipe {
+impl fmt::Display for CensusRecipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Recipe {
+        let CensusRecipe {
             length,
             repeat,
             tolerance,
@@ -142,14 +142,14 @@ impl Landscape {
     }
 
     /// What a census found, if it was taken.
-    pub fn census(&self, recipe: &Recipe) -> Option<&CensusRecord> {
+    pub fn census(&self, recipe: &CensusRecipe) -> Option<&CensusRecord> {
         self.censuses.iter().find(|record| record.is_of(recipe))
     }
 }
 
 impl CensusRecord {
-    fn is_of(&self, recipe: &Recipe) -> bool {
-        let Recipe {
+    fn is_of(&self, recipe: &CensusRecipe) -> bool {
+        let CensusRecipe {
             length,
             repeat,
             tolerance,
@@ -157,7 +157,7 @@ impl CensusRecord {
         (self.length, &self.repeat[..], &self.tolerance[..]) == (length, repeat, tolerance)
     }
 
-    fn new(recipe: &Recipe, found: &Found) -> CensusRecord {
+    fn new(recipe: &CensusRecipe, found: &CensusFindings) -> CensusRecord {
         CensusRecord {
             version: VERSION.to_owned(),
             length: recipe.length,
@@ -198,7 +198,7 @@ const VERSION: &str = foldglass_study::VERSION;
 
 /// Takes the censuses that are not recorded yet.
 pub fn enumerate(
-    recipes: &[Recipe],
+    recipes: &[CensusRecipe],
     directory: &Path,
     means: Resources,
     observer: &Terminal,
@@ -225,7 +225,11 @@ pub fn enumerate(
     Ok(worked)
 }
 
-fn take(recipe: &Recipe, means: Resources, observer: &Terminal) -> Result<Found, Error> {
+fn take(
+    recipe: &CensusRecipe,
+    means: Resources,
+    observer: &Terminal,
+) -> Result<CensusFindings, Error> {
     let words = ClassWords::new("parity", &[recipe.length]);
     let words = words.inputs(&format!("markov:{}", recipe.repeat));
     let class = words.spec(Path::new(""))?.lay_out_within(means.allowance)?;
@@ -240,7 +244,7 @@ pub fn census(
     parts: Option<PathBuf>,
     means: Resources,
     observer: &Terminal,
-) -> Result<Found, Error> {
+) -> Result<CensusFindings, Error> {
     let Resources { threads, allowance } = means;
     let options = CensusOptions {
         out: parts,
@@ -254,7 +258,7 @@ pub fn census(
     let Counted::Whole(census, all) = count(plan, &options, observer)? else {
         return Err(stopped());
     };
-    let found = Found::new(&census, all, tolerance, threads, BARRIER_CAP, observer)?;
+    let found = CensusFindings::new(&census, all, tolerance, threads, BARRIER_CAP, observer)?;
     found.ok_or_else(stopped)
 }
 

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::files::{read_json, write_json};
 use super::studies::Scale;
 use crate::error::Error;
-use foldglass_study::Error as StudyError;
+use foldglass_study::StudyError;
 
 /// What a directory of records reproduces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
+pub struct ReproductionManifest {
     format: String,
     /// The version that wrote it.
     pub version: String,
@@ -26,17 +26,17 @@ pub struct Manifest {
 const FILE: &str = "reproduce.json";
 const FORMAT: &str = "foldglass-reproduce/1";
 
-impl Default for Manifest {
+impl Default for ReproductionManifest {
     /// That of nothing: the smoke scale.
-    fn default() -> Manifest {
-        Manifest::new(Scale::Quick, 0)
+    fn default() -> ReproductionManifest {
+        ReproductionManifest::new(Scale::Quick, 0)
     }
 }
 
-impl Manifest {
+impl ReproductionManifest {
     /// Of a reproduction by this version.
-    pub fn new(scale: Scale, seed: u64) -> Manifest {
-        Manifest {
+    pub fn new(scale: Scale, seed: u64) -> ReproductionManifest {
+        ReproductionManifest {
             format: FORMAT.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scale,
@@ -45,8 +45,9 @@ impl Manifest {
     }
 
     /// Reads that of a directory.
-    pub fn read(directory: &Path) -> Result<Manifest, Error> {
-        Manifest::find(directory)?.ok_or_else(|| Manifest::missing(directory))
+    pub fn read(directory: &Path) -> Result<ReproductionManifest, Error> {
+        ReproductionManifest::find(directory)?
+            .ok_or_else(|| ReproductionManifest::missing(directory))
     }
 
     /// Why a directory without one is refused.
@@ -60,9 +61,10 @@ impl Manifest {
     }
 
     /// That of a directory, if it has one.
-    pub fn find(directory: &Path) -> Result<Option<Manifest>, Error> {
+    pub fn find(directory: &Path) -> Result<Option<ReproductionManifest>, Error> {
         let path = directory.join(FILE);
-        let found: Option<Manifest> = read_json(&path, "what `foldglass reproduce` keeps")?;
+        let found: Option<ReproductionManifest> =
+            read_json(&path, "what `foldglass reproduce` keeps")?;
         match found {
             Some(other) if other.format != FORMAT => {
                 let problem = format!("{:?} is another format than {FORMAT}", other.format);
@@ -75,7 +77,7 @@ impl Manifest {
     /// Writes it into a directory, unless another reproduction is there. Records at the short scale
     /// are a part of those in full: gives the larger of the two scales where one of them is there.
     pub fn keep(&self, directory: &Path) -> Result<Scale, Error> {
-        let Some(other) = Manifest::find(directory)? else {
+        let Some(other) = ReproductionManifest::find(directory)? else {
             write_json(&directory.join(FILE), self)?;
             return Ok(self.scale);
         };
@@ -91,8 +93,8 @@ impl Manifest {
         }
     }
 
-    fn is_not(&self, asked: &Manifest) -> String {
-        let said = |manifest: &Manifest| {
+    fn is_not(&self, asked: &ReproductionManifest) -> String {
+        let said = |manifest: &ReproductionManifest| {
             let (scale, seed) = (manifest.scale.name(), manifest.seed);
             format!("the {scale} scale with seed {seed}")
         };
@@ -116,12 +118,15 @@ mod tests {
     fn records_in_full_go_on_from_those_of_the_short_scale() {
         let name = format!("foldglass-manifest-{}", std::process::id());
         let place = std::env::temp_dir().join(name);
-        let keep = |scale, seed| Manifest::new(scale, seed).keep(&place);
+        let keep = |scale, seed| ReproductionManifest::new(scale, seed).keep(&place);
         assert_eq!(keep(Scale::Short, 3).unwrap(), Scale::Short);
         assert_eq!(keep(Scale::Full, 3).unwrap(), Scale::Full);
         // What is there in full stays so.
         assert_eq!(keep(Scale::Short, 3).unwrap(), Scale::Full);
-        assert_eq!(Manifest::read(&place).unwrap().scale, Scale::Full);
+        assert_eq!(
+            ReproductionManifest::read(&place).unwrap().scale,
+            Scale::Full
+        );
         for (scale, seed) in [(Scale::Quick, 3), (Scale::Full, 4)] {
             let refused = keep(scale, seed).unwrap_err().to_string();
             assert!(refused.contains("the full scale with seed 3"), "{refused}");

@@ -1,6 +1,6 @@
 //! Types what our runs say of a quantity: the number, its spread, its interval.
 
-use foldglass::support::stats::{Interval, Moments, Proportion, Summary, quantile, welch};
+use foldglass::support::stats::{Interval, Proportion, SampleMoments, Summary, quantile, welch};
 
 use super::judge::LEVEL;
 use crate::report::INTERVAL_LEVEL;
@@ -29,14 +29,14 @@ pub enum Measured {
         without: Vec<f64>,
     },
     /// Rewards at each temperature, the coldest first, whose best mean counts.
-    Peak(Vec<Point>),
+    Peak(Vec<ScanPoint>),
     /// A number, or several, without any chance in it; none where it was not computed.
     Exact(Option<String>),
 }
 
 /// A temperature of a scan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct ScanPoint {
     /// The temperature.
     pub tau: f64,
     /// The rewards of its runs.
@@ -113,7 +113,7 @@ impl Measured {
                 let ours = effect(with, without)?;
                 // Where a sample of no spread would no longer be told apart.
                 let told = |mean: f64| {
-                    let other = Moments {
+                    let other = SampleMoments {
                         mean,
                         sd: 0.0,
                         ..ours
@@ -130,7 +130,7 @@ impl Measured {
             Measured::Greatest(_) | Measured::Exact(_) => None,
             Measured::Peak(points) => {
                 let best = best(points)?;
-                let alike = |point: &&Point| {
+                let alike = |point: &&ScanPoint| {
                     let p = worse(&point.values, &best.values);
                     p.is_some_and(|p| p * points.len() as f64 >= 1.0 - INTERVAL_LEVEL)
                 };
@@ -145,14 +145,14 @@ impl Measured {
 }
 
 /// The difference of two means as a sample of its own: its standard error is that of both.
-pub fn effect(with: &[f64], without: &[f64]) -> Option<Moments> {
+pub fn effect(with: &[f64], without: &[f64]) -> Option<SampleMoments> {
     let (with, without) = (
         Summary::of(with)?.moments()?,
         Summary::of(without)?.moments()?,
     );
     let n = with.n.min(without.n);
     let variance = with.sd.powi(2) / with.n as f64 + without.sd.powi(2) / without.n as f64;
-    Some(Moments {
+    Some(SampleMoments {
         n,
         mean: with.mean - without.mean,
         sd: (n as f64 * variance).sqrt(),
@@ -215,8 +215,8 @@ pub fn worse(values: &[f64], than: &[f64]) -> Option<f64> {
 }
 
 /// The temperature of the best mean, the coldest of equal ones.
-pub fn best(points: &[Point]) -> Option<&Point> {
-    let mean = |point: &Point| Summary::of(&point.values).map(|summary| summary.mean);
+pub fn best(points: &[ScanPoint]) -> Option<&ScanPoint> {
+    let mean = |point: &ScanPoint| Summary::of(&point.values).map(|summary| summary.mean);
     let mut best = points.first()?;
     for point in points {
         if mean(point)? > mean(best)? {
@@ -227,7 +227,7 @@ pub fn best(points: &[Point]) -> Option<&Point> {
 }
 
 /// The best temperature where it beats the coldest by more than chance.
-fn peak(points: &[Point]) -> Option<f64> {
+fn peak(points: &[ScanPoint]) -> Option<f64> {
     let (best, coldest) = (best(points)?, points.first()?);
     let p = worse(&coldest.values, &best.values)? * points.len() as f64;
     (p < LEVEL).then_some(best.tau)

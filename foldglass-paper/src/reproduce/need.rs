@@ -3,9 +3,9 @@
 //! All that walks over needs asks here: what is run, what is missing, whose time is kept, what is listed.
 
 use super::fleets::Kept;
-use super::landscape::Recipe;
+use super::landscape::CensusRecipe;
 use super::records::Records;
-use super::studies::{Scale, Source};
+use super::studies::{Scale, StudyText};
 use super::work::Work;
 use crate::error::Error;
 
@@ -13,9 +13,9 @@ use crate::error::Error;
 #[derive(Clone, Copy)]
 pub enum Need {
     /// Those of a study.
-    Study(Source),
+    Study(StudyText),
     /// That of a census.
-    Census(Recipe),
+    Census(CensusRecipe),
     /// The certificates of the tied endpoints.
     Certificates,
     /// What a further step leaves.
@@ -107,7 +107,7 @@ impl Need {
     }
 
     /// The study, where it is one.
-    pub fn study(&self) -> Option<Source> {
+    pub fn study(&self) -> Option<StudyText> {
         match self {
             Need::Study(source) => Some(*source),
             _ => None,
@@ -123,7 +123,7 @@ impl Need {
     }
 
     /// The census, where it is one.
-    pub fn census(&self) -> Option<Recipe> {
+    pub fn census(&self) -> Option<CensusRecipe> {
         match self {
             Need::Census(recipe) => Some(*recipe),
             _ => None,

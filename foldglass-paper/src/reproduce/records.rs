@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use foldglass::support::stats::Proportion;
 use foldglass::{Allowance, Class, Code};
-use foldglass_study::{Error as StudyError, Fields, Record, gather};
+use foldglass_study::{Fields, Record, StudyError, gather};
 use serde_json::Value;
 
 use super::classes::TIED;
@@ -15,9 +15,9 @@ use super::files::say_unsealed;
 use super::fleets::Fleets;
 use super::item::Item;
 use super::landscape::Landscape;
-use super::manifest::Manifest;
+use super::manifest::ReproductionManifest;
 use super::measured::Measured;
-use super::studies::{Scale, Source};
+use super::studies::{Scale, StudyText};
 use super::times::Times;
 use super::traps;
 use super::work::Worked;
@@ -29,7 +29,7 @@ pub struct Records {
     /// Where they were read.
     pub directory: PathBuf,
     /// Their scale and seed.
-    pub manifest: Manifest,
+    pub manifest: ReproductionManifest,
     studies: Vec<Recorded>,
     /// The records of censuses and verdicts.
     pub landscape: Landscape,
@@ -44,7 +44,7 @@ pub struct Records {
 /// The records of a study.
 #[derive(Debug)]
 pub struct Recorded {
-    source: Source,
+    source: StudyText,
     /// One a finished run.
     pub records: Vec<Record>,
     /// Runs without a record.
@@ -94,7 +94,7 @@ impl Recorded {
     /// Reads the records of a study in the directory of a reproduction; none where there are none.
     pub fn read(
         directory: &Path,
-        source: Source,
+        source: StudyText,
         scale: Scale,
         seed: u64,
     ) -> Result<Option<Recorded>, Error> {
@@ -159,8 +159,8 @@ impl Records {
         directory: &Path,
         items: impl IntoIterator<Item = &'static Item>,
     ) -> Result<Records, Error> {
-        let manifest = Manifest::read(directory)?;
-        let mut sources: Vec<Source> = Vec::new();
+        let manifest = ReproductionManifest::read(directory)?;
+        let mut sources: Vec<StudyText> = Vec::new();
         for source in items.into_iter().flat_map(Item::studies) {
             if !sources.contains(&source) {
                 sources.push(source);
@@ -187,13 +187,13 @@ impl Records {
     /// All studies without a record of any, and the committed networks.
     #[cfg(test)]
     pub fn planned(scale: Scale) -> Records {
-        let recorded = |source: Source| Recorded {
+        let recorded = |source: StudyText| Recorded {
             source,
             records: Vec::new(),
             missing: 0,
         };
         Records {
-            manifest: Manifest::new(scale, 0),
+            manifest: ReproductionManifest::new(scale, 0),
             studies: super::studies::ALL.map(recorded).into(),
             fleets: Fleets::committed(),
             ..Records::default()
@@ -210,24 +210,24 @@ impl Records {
     }
 
     /// Whether there are records of a study.
-    pub fn has(&self, source: Source) -> bool {
+    pub fn has(&self, source: StudyText) -> bool {
         self.of(source).is_some()
     }
 
     /// Runs of a study that have no record yet.
-    pub fn missing(&self, source: Source) -> usize {
+    pub fn missing(&self, source: StudyText) -> usize {
         self.of(source).map_or(0, |study| study.missing)
     }
 
     /// The records of a study.
-    pub fn of(&self, source: Source) -> Option<&Recorded> {
+    pub fn of(&self, source: StudyText) -> Option<&Recorded> {
         self.studies.iter().find(|study| study.source == source)
     }
 
     /// The records of a class; of a chain only those whose dynamics begins with `dynamics`.
     fn records(
         &self,
-        source: Source,
+        source: StudyText,
         class: &str,
         dynamics: &str,
     ) -> impl Iterator<Item = &Record> {
@@ -239,13 +239,13 @@ impl Records {
     }
 
     /// The records of a class, by the numbers of their runs.
-    pub fn runs(&self, source: Source, class: &str) -> Vec<&Record> {
+    pub fn runs(&self, source: StudyText, class: &str) -> Vec<&Record> {
         let study = self.of(source);
         study.map(|study| study.runs(class)).unwrap_or_default()
     }
 
     /// How the runs of a class ended, at one temperature or at all.
-    pub fn ends(&self, source: Source, class: &str, dynamics: &str, tau: Option<f64>) -> Sample {
+    pub fn ends(&self, source: StudyText, class: &str, dynamics: &str, tau: Option<f64>) -> Sample {
         let mut sample = Sample::default();
         for record in self.records(source, class, dynamics) {
             let own = record.settings.get("tau").and_then(Value::as_f64);
@@ -259,7 +259,7 @@ impl Records {
     }
 
     /// J of the chains of a class after a sweep.
-    pub fn after(&self, source: Source, class: &str, dynamics: &str, sweep: usize) -> Sample {
+    pub fn after(&self, source: StudyText, class: &str, dynamics: &str, sweep: usize) -> Sample {
         let mut sample = Sample::default();
         for record in self.records(source, class, dynamics) {
             let marks = record.result.get("checkpoints").and_then(Value::as_array);
@@ -272,15 +272,15 @@ impl Records {
     }
 
     /// The sweeps at which J of the chains of a class last changed.
-    pub fn last_changes(&self, source: Source, class: &str, dynamics: &str) -> Vec<f64> {
+    pub fn last_changes(&self, source: StudyText, class: &str, dynamics: &str) -> Vec<f64> {
         let records = self.records(source, class, dynamics);
         let change = |record: &Record| record.result.get("last_change").and_then(Value::as_f64);
         records.filter_map(change).collect()
     }
 
     /// The temperatures at which a class is run, whether or not there are records.
-    pub fn temperatures(&self, source: Source, class: &str) -> Vec<f64> {
-        let Manifest { scale, seed, .. } = self.manifest;
+    pub fn temperatures(&self, source: StudyText, class: &str) -> Vec<f64> {
+        let ReproductionManifest { scale, seed, .. } = self.manifest;
         let study = source.study(scale, seed);
         let classes = |dynamics| {
             study

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::detect::Detectable;
 use super::item::{Item, Key, Number};
-use super::judge::{Judgement, LEVEL, Verdict, Why, enough, judge};
+use super::judge::{ComparisonVerdict, Judgement, LEVEL, Why, enough, judge};
 use super::measured::Measured;
 use super::records::Records;
 use super::stated::{Entry, Stated, Touches};
@@ -44,7 +44,7 @@ pub struct Row {
     #[serde(skip)]
     pub needs: u64,
     /// What the comparison says.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Why it cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
@@ -82,7 +82,7 @@ pub struct Reference {
     /// Its runs.
     pub n: u64,
     /// What the comparison says.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// How likely such a difference is by chance.
     pub p: Option<f64>,
     /// The number in words.
@@ -148,7 +148,7 @@ fn row(number: Number, entry: Option<&Entry>) -> Row {
         verdict: judgement.verdict,
         why: judgement.why,
         touches: entry
-            .filter(|_| judgement.verdict == Verdict::Differs)
+            .filter(|_| judgement.verdict == ComparisonVerdict::Differs)
             .map(|entry| entry.touches),
         same_as: None,
         p: judgement.p,
@@ -269,7 +269,7 @@ fn note(entry: Option<&Entry>, judgement: &Judgement, reference: Option<&Referen
         if !entry.note.is_empty() {
             parts.push(entry.note.to_owned());
         }
-        let known = judgement.verdict == Verdict::Differs && entry.reason != entry.note;
+        let known = judgement.verdict == ComparisonVerdict::Differs && entry.reason != entry.note;
         if known && !entry.reason.is_empty() {
             parts.push(entry.reason.to_owned());
         }
@@ -279,7 +279,7 @@ fn note(entry: Option<&Entry>, judgement: &Judgement, reference: Option<&Referen
     }) = reference
     {
         let said = match (verdict, p) {
-            (Verdict::Differs, Some(p)) if *p < LEVEL => format!("differs, p = {p:.1e}"),
+            (ComparisonVerdict::Differs, Some(p)) if *p < LEVEL => format!("differs, p = {p:.1e}"),
             (verdict, _) => verdict.words().to_owned(),
         };
         parts.push(format!("reference {text}: {said}"));

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::certified::Resources;
 use super::item::Item;
-use super::landscape::{self, Recipe};
-use super::manifest::Manifest;
+use super::landscape::{self, CensusRecipe};
+use super::manifest::ReproductionManifest;
 use super::need::Need;
 use super::records::Recorded;
-use super::studies::{CHAINS_TIED, Scale, Source};
+use super::studies::{CHAINS_TIED, Scale, StudyText};
 use super::times::{Stopwatch, Times};
 use super::traps;
 use super::work::{self, Work};
@@ -71,7 +71,7 @@ impl Done {
 }
 
 impl Request {
-    fn options(&self, source: Source, options: &Options) -> Options {
+    fn options(&self, source: StudyText, options: &Options) -> Options {
         Options {
             out: self.out.join(source.name),
             base: self.out.clone(),
@@ -83,7 +83,7 @@ impl Request {
     /// What is left to do of each study.
     pub fn forecasts(&self, options: &Options) -> Result<Vec<Planned>, Error> {
         let (registry, observer) = (Registry::default(), Terminal::new());
-        let planned = |source: Source| {
+        let planned = |source: StudyText| {
             let study = traps::fit(source.study(self.scale, self.seed), &self.out)?;
             let forecast = forecast(&study, &registry, &self.options(source, options), &observer)?;
             Ok(Planned {
@@ -100,7 +100,7 @@ impl Request {
     /// those of the short scale.
     pub fn run(&self, options: &Options) -> Result<Scale, Error> {
         let observer = Terminal::new();
-        let scale = Manifest::new(self.scale, self.seed).keep(&self.out)?;
+        let scale = ReproductionManifest::new(self.scale, self.seed).keep(&self.out)?;
         let own = Request {
             scale,
             ..self.clone()
@@ -149,7 +149,8 @@ impl Request {
             Need::Fleet(_) => Ok(Done::Nothing),
             Need::Study(source) => self.run_study(source, options, observer),
             Need::Census(_) => {
-                let censuses: Vec<Recipe> = part.needs.iter().filter_map(Need::census).collect();
+                let censuses: Vec<CensusRecipe> =
+                    part.needs.iter().filter_map(Need::census).collect();
                 landscape::enumerate(&censuses, &self.out, means, observer)
             }
             Need::Certificates => self.certify(means, observer),
@@ -168,7 +169,7 @@ impl Request {
 
     fn run_study(
         &self,
-        source: Source,
+        source: StudyText,
         options: &Options,
         observer: &Terminal,
     ) -> Result<Done, Error> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A study by its name, with its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct StudyText {
     /// Its name, and its directory's.
     pub name: &'static str,
     /// About the processor seconds that it takes in full; only a progress bar rests on it.
@@ -22,7 +22,7 @@ pub struct Source {
 
 macro_rules! source {
     ($name:literal, $seconds:literal, seed $number:literal) => {
-        Source {
+        StudyText {
             name: $name,
             seconds: $seconds,
             offset: $number << 32,
@@ -32,35 +32,35 @@ macro_rules! source {
 }
 
 /// Parity's way to equilibrium.
-pub const APPROACH: Source = source!("approach", 1, seed 0);
+pub const APPROACH: StudyText = source!("approach", 1, seed 0);
 /// Sweeps to stationarity of the (0,0) classes.
-pub const STATIONARITY: Source = source!("stationarity", 7, seed 1);
+pub const STATIONARITY: StudyText = source!("stationarity", 7, seed 1);
 /// Chains of the classes of several lengths.
-pub const CHAINS_LENGTHS: Source = source!("chains-lengths", 2, seed 2);
+pub const CHAINS_LENGTHS: StudyText = source!("chains-lengths", 2, seed 2);
 /// Chains of the (0,3) class.
-pub const CHAINS_WIDE: Source = source!("chains-wide", 26, seed 3);
+pub const CHAINS_WIDE: StudyText = source!("chains-wide", 26, seed 3);
 /// The same, tied.
-pub const CHAINS_TIED: Source = source!("chains-tied", 294, seed 7);
+pub const CHAINS_TIED: StudyText = source!("chains-tied", 294, seed 7);
 /// Tabular RLVR, undisturbed.
-pub const PLAIN: Source = source!("plain", 44, seed 4);
+pub const PLAIN: StudyText = source!("plain", 44, seed 4);
 /// The same with resets.
-pub const RESETS: Source = source!("resets", 36, seed 5);
+pub const RESETS: StudyText = source!("resets", 36, seed 5);
 /// The same against the temperature.
-pub const SCAN: Source = source!("scan", 270, seed 6);
+pub const SCAN: StudyText = source!("scan", 270, seed 6);
 /// Chains of correlated parity, to find its traps.
-pub const QUENCH_CORRELATED: Source = source!("quench-correlated", 1, seed 8);
+pub const QUENCH_CORRELATED: StudyText = source!("quench-correlated", 1, seed 8);
 /// Those traps at finite temperature.
-pub const PURE_CORRELATED: Source = source!("pure-states-correlated", 57, seed 9);
+pub const PURE_CORRELATED: StudyText = source!("pure-states-correlated", 57, seed 9);
 /// The tied traps likewise.
-pub const PURE_TIED: Source = source!("pure-states-tied", 1096, seed 10);
+pub const PURE_TIED: StudyText = source!("pure-states-tied", 1096, seed 10);
 /// Chains and RLVR on several lengths that share cells.
-pub const LENGTHS: Source = source!("lengths", 120, seed 11);
+pub const LENGTHS: StudyText = source!("lengths", 120, seed 11);
 /// Quenches of correlated parity.
-pub const CAPTURE: Source = source!("capture", 400, seed 12);
+pub const CAPTURE: StudyText = source!("capture", 400, seed 12);
 
 /// All of them, in any order.
 #[cfg(test)]
-pub const ALL: [Source; 13] = [
+pub const ALL: [StudyText; 13] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -125,7 +125,7 @@ const QUICK_QUENCHES: u64 = 48;
 /// The most sweeps of a chain, and the most iterations of CAVI, on them.
 const QUICK_LENGTHS: [(&str, u64); 2] = [("sweeps", 1_000), ("iterations", 300)];
 
-impl Source {
+impl StudyText {
     /// The study at a scale. `seed` is that of the reproduction.
     pub fn study(&self, scale: Scale, seed: u64) -> Study {
         let seed = seed.wrapping_add(self.offset);

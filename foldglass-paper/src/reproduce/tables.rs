@@ -1,7 +1,7 @@
 //! Lays the comparison out as tables: one line per item, and one line per number.
 
 use super::compare::{Compared, Comparison};
-use super::judge::Verdict;
+use super::judge::ComparisonVerdict;
 use super::row::Row;
 use super::stated::Touches;
 use crate::report::{Cell, Column, Digits, INTERVAL_LEVEL, Table};
@@ -18,7 +18,8 @@ pub enum Rows {
 impl Rows {
     /// The rows of an item that are shown.
     pub fn of(self, item: &Compared) -> impl Iterator<Item = &Row> {
-        let shown = move |row: &&Row| self == Rows::All || row.verdict == Verdict::Differs;
+        let shown =
+            move |row: &&Row| self == Rows::All || row.verdict == ComparisonVerdict::Differs;
         item.rows.iter().filter(shown)
     }
 }
@@ -134,7 +135,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     let p = row.p.map(|p| Cell::Real(Digits::Significant(2).of(p)));
     let detectable = match (row.detectable, row.verdict) {
         (Some(detectable), _) => Cell::from(detectable.text()),
-        (None, Verdict::NotStated) => Cell::Missing,
+        (None, ComparisonVerdict::NotStated) => Cell::Missing,
         (None, _) => Cell::from("nothing"),
     };
     vec![

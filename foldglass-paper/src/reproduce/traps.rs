@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::files::{read_plain, write_plain};
 use super::records::Recorded;
-use super::studies::{CHAINS_TIED, QUENCH_CORRELATED, Scale, Source};
+use super::studies::{CHAINS_TIED, QUENCH_CORRELATED, Scale, StudyText};
 use crate::error::Error;
 
 /// Ends of chains at this reward or above are not traps.
@@ -22,7 +22,7 @@ pub const BELOW: f64 = 0.99;
 /// Where traps of a class come from.
 struct Origin {
     file: &'static str,
-    source: Source,
+    source: StudyText,
     class: &'static str,
     /// The paper's number of them, for what is planned before they are known.
     paper: u64,

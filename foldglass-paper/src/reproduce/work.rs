@@ -12,7 +12,7 @@ use super::items;
 use super::maps::{self, MapRecord};
 use super::need::{Need, Step};
 use super::run::Done;
-use super::studies::{Scale, Source};
+use super::studies::{Scale, StudyText};
 use crate::error::Error;
 use crate::progress::Terminal;
 
@@ -65,7 +65,7 @@ impl Worked {
     }
 
     /// Where the runs of a study ended.
-    pub fn ends(&self, source: Source) -> Option<&Ends> {
+    pub fn ends(&self, source: StudyText) -> Option<&Ends> {
         self.ends.iter().find(|ends| ends.study == source.name)
     }
 }

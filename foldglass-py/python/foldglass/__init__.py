@@ -16,9 +16,12 @@ The words are those of the command line, which the package carries: ``foldglass 
 free the interpreter, show their progress and hear Ctrl-C; every object pickles.
 """
 
-from ._class import Class, Code, Policy, Task, rewards_exact
+from . import oracle
+from ._class import Class, Code, Policy, Rollouts, Task, rewards_exact
 from ._commands import answer
-from ._evaluate import Evaluation, Evaluator, evaluate, evaluate_batch, rewards
+from ._dataset import Row, Rows, rows, verify
+from ._estimators import Estimate, Objective, Successes, estimator, objective, pass_at_k, per_input
+from ._evaluate import Evaluation, Evaluator, evaluate, evaluate_batch, objective_batch, rewards
 from ._figures import plot_code, plot_temperature, plot_tree
 from ._landscape import (
     Benign,
@@ -44,7 +47,7 @@ from ._landscape import enumerate as enumerate  # not in __all__: `import *` wou
 from ._native import FoldglassError, LockedError, __version__
 from ._networks import Curves, Fleet, ReadBack, distill, read_back, read_weights, train
 from ._progress import Interrupted, Progress
-from ._runs import CaviRuns, Chains, Diagnostics, cavi, chain
+from ._runs import CaviRuns, Chains, Diagnostics, ReinforceRuns, cavi, chain, reinforce
 from ._study import Executed, Records, Study, Ticket, collect
 from ._thermo import Density, FreeEnergy, density, free_energy
 
@@ -59,6 +62,7 @@ __all__ = [
     "Density",
     "Diagnostics",
     "EscapePath",
+    "Estimate",
     "Evaluation",
     "Evaluator",
     "Executed",
@@ -70,12 +74,18 @@ __all__ = [
     "Leaf",
     "LockedError",
     "Move",
+    "Objective",
     "Policy",
     "Progress",
     "ReadBack",
     "Records",
+    "ReinforceRuns",
+    "Rollouts",
+    "Row",
+    "Rows",
     "Saddle",
     "Study",
+    "Successes",
     "Task",
     "Ticket",
     "Trap",
@@ -93,18 +103,27 @@ __all__ = [
     "density",
     "distill",
     "escape",
+    "estimator",
     "evaluate",
     "evaluate_batch",
     "free_energy",
     "gauge",
     "inspect",
+    "objective",
+    "objective_batch",
+    "oracle",
+    "pass_at_k",
+    "per_input",
     "plot_code",
     "plot_temperature",
     "plot_tree",
     "read_back",
     "read_weights",
+    "reinforce",
     "rewards",
     "rewards_exact",
+    "rows",
     "train",
     "tree",
+    "verify",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -15,29 +16,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._given import of_type, whole, wholes
+from ._given import of_type, probabilities, whole, wholes
 
 #: A multiplication table in words (``"quasigroup"``, ``"z:5"``) or in place.
 TaskLike = Union[str, "ArrayLike"]
 
 #: Names that mean one table, whatever the directory.
-_DEFINITE = re.compile(r"parity|quasigroup|q8|[zsad]:\d+")
+_DEFINITE = re.compile(r"parity|quasigroup|q8|flipflop|([zsadt]|max|copy):\d+")
 
 
 class Task:
     """A multiplication table, lengths of the inputs and their law.
 
     ``task`` is a name that the command line knows (``parity``, ``z:5``, ``quasigroup``, ``s:3``,
-    ``z:2*s:3``, ``random:5:7``, ``file:PATH``; ``random:5`` is ``random:5:0``) or a Latin square;
-    ``lengths`` one length or several of equal weight; ``inputs`` ``"uniform"``, ``"markov:9/10"``,
-    ``"product:FILE"``, or a row of q probabilities for every position (numbers, or text such as
-    ``"1/3"``, which is exact). What is not a task is refused with a ``ValueError`` that names what is
-    accepted.
+    ``z:2*s:3``, ``random:5:7``, ``max:3``, ``file:PATH``; ``random:5`` is ``random:5:0``) or any q x q table;
+    ``lengths`` one length or several; ``inputs`` ``"uniform"``, ``"markov:9/10"``, ``"product:FILE"``, or
+    a row of q probabilities for every position (numbers, or text such as ``"1/3"``, which is exact);
+    ``length_weights`` a weight above 0 for each length, of which the proportion counts (equal where
+    there are none); ``reward`` ``"final"`` (the last token), ``"process"`` (that of every step, equally)
+    or ``"process:1,2,4"`` (with a weight for each step). What is not a task is refused with a
+    ``ValueError`` that names what is accepted.
 
     >>> Task("parity", 8, inputs="markov:9/10")
     Task('parity', lengths=[8], inputs='markov:9/10')
     >>> Task([[0, 1], [1, 0]], [2, 3]).lengths
     [2, 3]
+    >>> Task("parity", [2, 3], length_weights=[1, "1/2"])
+    Task('parity', lengths=[2, 3], length_weights=['1', '1/2'])
     """
 
     def __init__(
@@ -46,6 +51,8 @@ class Task:
         lengths: int | Iterable[int],
         *,
         inputs: str | Sequence[Sequence[float | str | Fraction]] = "uniform",
+        length_weights: Sequence[float | str | Fraction] | None = None,
+        reward: str = "final",
     ) -> None:
         self.task: str | list[list[int]] = (
             _full_name(task) if isinstance(task, str) else wholes("task", task).tolist()
@@ -57,12 +64,23 @@ class Task:
         self.inputs: str | list[list[str]] = (
             inputs if isinstance(inputs, str) else [[_digits(p) for p in row] for row in inputs]
         )
+        self.length_weights: list[str] | None = (
+            None
+            if length_weights is None
+            else [str(w) if isinstance(w, int) else _digits(w) for w in length_weights]
+        )
+        of_type("reward", reward, str, 'reward="process"')
+        self.reward = reward
         # The smallest class of the task: it cannot be laid out where the task is not one.
         Class(self, tied=True)
 
     def __repr__(self) -> str:
-        inputs = "" if self.inputs == "uniform" else f", inputs={self.inputs!r}"
-        return f"Task({self.task!r}, lengths={self.lengths}{inputs})"
+        stated = "" if self.inputs == "uniform" else f", inputs={self.inputs!r}"
+        if self.length_weights is not None:
+            stated += f", length_weights={self.length_weights}"
+        if self.reward != "final":
+            stated += f", reward={self.reward!r}"
+        return f"Task({self.task!r}, lengths={self.lengths}{stated})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Task) and vars(self) == vars(other)
@@ -90,6 +108,17 @@ def _digits(probability: float | str | Fraction) -> str:
     if isinstance(probability, Fraction):
         return f"{probability.numerator}/{probability.denominator}"
     return probability if isinstance(probability, str) else repr(float(probability))
+
+
+def _stated(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The weights of lengths and the reward of a class, in words, where they are not the default."""
+    stated = {}
+    if "length_weights" in spec:
+        stated["length_weights"] = ",".join(spec["length_weights"])
+    if "reward" in spec:
+        rule = spec["reward"]
+        stated["reward"] = rule if isinstance(rule, str) else "process:" + ",".join(rule["process"])
+    return stated
 
 
 class Class:
@@ -126,7 +155,10 @@ class Class:
             "tied": bool(tied),
             "memory": whole("memory", memory),
             "inputs": task.inputs if isinstance(task.inputs, str) else "uniform",
+            "reward": task.reward,
         }
+        if task.length_weights is not None:
+            words["length_weights"] = task.length_weights
         table = None if isinstance(task.task, str) else task.task
         rows = None if isinstance(task.inputs, str) else task.inputs
         spec = _native.describe(json.dumps(words), os.getcwd(), table, rows)
@@ -134,7 +166,11 @@ class Class:
 
     def _set(self, native: _native.Class, name: str | None) -> None:
         self._native = native
-        self._spec: dict[str, Any] = json.loads(native.spec())
+        made_of = native.__reduce__()[1]
+        self._spec: dict[str, Any] = json.loads(made_of[0])
+        # Equal for equal classes of one limit of memory.
+        self._key = json.dumps(made_of)
+        self._shape = (native.cells, native.q)
         self._name = name
 
     @classmethod
@@ -152,17 +188,17 @@ class Class:
     @property
     def q(self) -> int:
         """The number of symbols."""
-        return self._native.q
+        return self._shape[1]
 
     @property
     def cells(self) -> int:
         """The number of cells."""
-        return self._native.cells
+        return self._shape[0]
 
     @property
     def shape(self) -> tuple[int, int]:
         """That of a policy's table: (cells, q)."""
-        return self.cells, self.q
+        return self._shape
 
     @property
     def lengths(self) -> list[int]:
@@ -219,6 +255,19 @@ class Class:
         listed = [[whole(name, symbol) for symbol in given] for name, given in (("x", x), ("y", y))]
         return self._native.route(listed[0], whole("t", t, 1), listed[1])
 
+    def sample_inputs(
+        self, n: int, rng: np.random.Generator | int = 0, *, threads: int | None = None
+    ) -> NDArray[np.int32]:
+        """Inputs drawn from the law of the class: (n, longest length). Behind the end of a shorter one -1.
+
+        ``rng`` is a seed, or a generator that a seed is drawn from. The same seed gives the same inputs on any
+        number of threads, and the first of more.
+
+        >>> Class(Task("parity", [1, 3])).sample_inputs(1000, rng=1).shape
+        (1000, 3)
+        """
+        return _native.draw_inputs(self._native, whole("n", n), _seed(rng), threads)
+
     def flags(self, directory: Path) -> list[str]:
         """The flags of the command line that give this class; tables go to files in ``directory``."""
         if self._name is not None and _DEFINITE.fullmatch(self._name):
@@ -231,6 +280,8 @@ class Class:
         flags = ["--task", task, "--lengths", ",".join(map(str, self.lengths))]
         flags += ["--window", f"{past},{future}", "--memory", str(self._spec["memory"])]
         flags += ["--tied"] if self.tied else []
+        for flag, value in _stated(self._spec).items():
+            flags += [f"--{flag.replace('_', '-')}", value]
         inputs = self._spec["inputs"]
         if inputs == "uniform":
             return flags
@@ -384,8 +435,20 @@ class Code:
         return Code, (self.space, self._actions)
 
 
+def check_policy_shape(space: Class, array: NDArray[Any]) -> None:
+    """Refuses a table of another shape."""
+    if array.shape != space.shape:
+        raise ValueError(
+            f"a policy of shape {array.shape}: this class needs {space.shape}, one row per cell"
+        )
+
+
 class Policy:
     """A stochastic policy: a distribution over the actions for each cell.
+
+    ``rows`` is an array of shape (cells, q) of NumPy, PyTorch, JAX or whatever has ``__array__`` or DLPack, of any
+    strides. Rows are divided by their sums, which may miss 1 by 1e-9 in float64, 1e-5 in float32 and 1e-2 in half
+    precision.
 
     >>> space = Class(Task("quasigroup", 4))
     >>> policy = Policy.uniform(space)
@@ -394,11 +457,10 @@ class Policy:
     """
 
     def __init__(self, space: Class, rows: ArrayLike) -> None:
-        array = np.ascontiguousarray(rows, dtype=np.float64)
-        if array.shape != space.shape:
-            raise ValueError(f"a policy of shape {array.shape}: this class needs {space.shape}, a row a cell")
+        array, tolerance = probabilities("rows", rows)
+        check_policy_shape(space, array)
         self.space = space
-        self._native = _native.Policy(space._native, array)
+        self._native = _native.Policy(space._native, array, tolerance)
 
     @classmethod
     def uniform(cls, space: Class) -> Policy:
@@ -426,6 +488,18 @@ class Policy:
     def greedy(self) -> Code:
         """The code of the likeliest actions, the lowest of equal ones."""
         return Code(self.space, self.rows.argmax(axis=1))
+
+    def rollouts(
+        self, n: int, rng: np.random.Generator | int = 0, *, threads: int | None = None
+    ) -> Rollouts:
+        """Rollouts on inputs drawn from the law of the class, those of ``space.sample_inputs(n, rng)``.
+
+        >>> space = Class(Task("quasigroup", 8))
+        >>> drawn = Policy.uniform(space).rollouts(512, rng=0)
+        >>> drawn.tokens.shape, drawn.rewards.shape
+        ((512, 8), (512,))
+        """
+        return Rollouts(self, *_native.draw_rollouts(self._native, whole("n", n), _seed(rng), threads))
 
     def form(self) -> dict[str, Any]:
         """As a policy file has it."""
@@ -460,6 +534,48 @@ class Policy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Policy, (self.space, self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """Rollouts of a policy: a row for each, as wide as the longest length.
+
+    Behind the end of a shorter rollout inputs, tokens and cells are -1 and log-probabilities 0, so that sums over a row
+    are those of the rollout; ``mask`` has the places that are used.
+    """
+
+    policy: Policy
+    #: x_1, x_2, ..: (n, longest length).
+    inputs: NDArray[np.int32]
+    #: y_1, y_2, ..
+    tokens: NDArray[np.int32]
+    #: The cell that each token was drawn at.
+    cells: NDArray[np.int32]
+    #: ln pi(y_t | c_t).
+    log_probs: NDArray[np.float64]
+    #: The reward of each rollout: (n,).
+    rewards: NDArray[np.float64]
+    #: The length of each rollout.
+    lengths: NDArray[np.int32]
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Where there is a token."""
+        places: NDArray[np.bool_] = np.arange(self.tokens.shape[1]) < self.lengths[:, None]
+        return places
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def __repr__(self) -> str:
+        return f"Rollouts({len(self)} of {self.policy.space!r}, mean reward {self.rewards.mean():.4f})"
+
+
+def _seed(rng: np.random.Generator | int) -> int:
+    """The seed itself, or one drawn from a generator."""
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    return whole("rng", rng)
 
 
 def _fractions(space: Class, codes: NDArray[np.int64]) -> list[Fraction]:

@@ -10,24 +10,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._class import Class, Code, Policy
+from ._class import Class, Code, Policy, check_policy_shape
 from ._frames import Framed
+from ._given import probabilities, room
 
 
 class Evaluation(Framed):
     """What a policy does, over all inputs. Arrays are read when they are asked for."""
 
-    def __init__(self, policy: Policy, evaluator: Evaluator) -> None:
-        self.policy = policy
+    def __init__(self, space: Class) -> None:
+        self.space = space
         self.reward: float = 0.0
-        self._evaluator: Evaluator | None = evaluator
+        self._policy: Policy | None = None
+        # The evaluators from which visits and values, and the rows, are still to be read.
+        self._evaluator: Evaluator | None = None
+        self._rows_in: Evaluator | None = None
+        self._rows: NDArray[np.float64] | None = None
         self._visits: NDArray[np.float64] | None = None
         self._values: NDArray[np.float64] | None = None
 
     @property
-    def space(self) -> Class:
-        """The class."""
-        return self.policy.space
+    def policy(self) -> Policy:
+        """The policy."""
+        if self._policy is None:
+            self._read_rows()
+            assert self._rows is not None
+            self._policy = Policy(self.space, self._rows)
+        return self._policy
 
     @property
     def visits(self) -> NDArray[np.float64]:
@@ -38,7 +47,9 @@ class Evaluation(Framed):
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """d(c) Q(c, a), the derivative of J by each probability: (cells, q), read-only."""
+        """dJ/dpi(a|c) = d(c) Q(c, a), the derivative of J by each probability: (cells, q), read-only.
+
+        The gradient in the logits of a softmax is ``rows * (values - (rows * values).sum(-1, keepdims=True))``."""
         self._read()
         assert self._values is not None
         return self._values
@@ -79,22 +90,34 @@ class Evaluation(Framed):
             if self._visits is None or self._values is None:
                 self._visits = np.empty(self.space.cells)
                 self._values = np.empty(self.space.shape)
-            arrays = (self._visits, self._values)
-            for array in arrays:
-                array.setflags(write=True)
+            self._freeze(False)
             evaluator._native.visits_into(self._visits)
             evaluator._native.values_into(self._values)
             self._freeze()
             self._evaluator = None
 
-    def _freeze(self) -> None:
+    def _read_rows(self) -> None:
+        """Reads the policy's table where it came as an array, before the evaluator does another."""
+        evaluator = self._rows_in
+        if evaluator is None:
+            return
+        with evaluator._lock:
+            if self._rows_in is None:
+                return
+            if self._rows is None:
+                self._rows = np.empty(self.space.shape)
+            evaluator._native.rows_into(self._rows)
+            self._rows_in = None
+
+    def _freeze(self, frozen: bool = True) -> None:
         """Makes the arrays read-only: they are kept, and a caller's change would be the result."""
         for array in (self._visits, self._values):
             if array is not None:
-                array.setflags(write=False)
+                array.setflags(write=not frozen)
 
     def __getstate__(self) -> dict[str, Any]:
         self._read()
+        self._read_rows()
         return dict(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -126,18 +149,31 @@ class Evaluator:
         return Evaluator, (self.space,)
 
     def evaluate(self, policy: Policy | Code | ArrayLike, out: Evaluation | None = None) -> Evaluation:
-        """J, visits and values of a policy: a :class:`Policy` costs what the engine costs, an array
-        the conversion besides. With ``out`` the arrays of an earlier result are written over."""
-        given = policy_of(self.space, policy)
+        """J, visits and values of a policy or of an array (cells, q). With ``out`` an earlier result and its arrays are
+        written over, and no memory is taken."""
+        if out is not None and out.space is not self.space and out.space != self.space:
+            raise ValueError(f"out is of {out.space!r}, not of {self.space!r}")
+        known: Policy | None = None
+        if isinstance(policy, (Policy, Code)):
+            known = policy_of(self.space, policy)
+        else:
+            rows, tolerance = probabilities("a policy", policy)
+            check_policy_shape(self.space, rows)
         with self._lock:
             last = self._last() if self._last is not None else None
             if last is not None and last is not out:
                 last._read()
-            result = Evaluation(given, self) if out is None else out
-            result.policy = given
+                last._read_rows()
+            result = Evaluation(self.space) if out is None else out
+            if known is None:
+                result.reward = self._native.evaluate_rows(rows, tolerance)
+            else:
+                result.reward = self._native.evaluate(known._native)
+            result._policy = known
             result._evaluator = self
-            result.reward = self._native.evaluate(given._native)
-            self._last = weakref.ref(result)
+            result._rows_in = self if known is None else None
+            if last is not result:
+                self._last = weakref.ref(result)
         return result
 
     def rewards(self, batch: ArrayLike) -> NDArray[np.float64]:
@@ -175,16 +211,18 @@ def evaluate(policy: Policy | Code | Class, rows: ArrayLike | None = None) -> Ev
     >>> evaluate(space, np.full(space.shape, 0.5)).reward
     0.5
     """
+    given: Any = policy
     if isinstance(policy, Class):
         if rows is None:
             raise ValueError("evaluate(policy), or evaluate(space, rows)")
-        policy = policy_of(policy, rows)
+        space, given = policy, rows
     elif rows is not None:
         raise TypeError("evaluate(policy), or evaluate(space, rows)")
-    if not isinstance(policy, (Policy, Code)):
+    elif isinstance(policy, (Policy, Code)):
+        space = policy.space
+    else:
         kind = type(policy).__name__
         raise TypeError(f"a {kind}: evaluate(policy) takes a Policy or a Code, evaluate(space, rows) an array")
-    space = policy.space
     known: dict[Class, Evaluator] | None = getattr(_evaluators, "known", None)
     if known is None:
         known = _evaluators.known = {}
@@ -192,31 +230,82 @@ def evaluate(policy: Policy | Code | Class, rows: ArrayLike | None = None) -> Ev
     known[space] = evaluator
     while len(known) > _KEPT:
         del known[next(iter(known))]
-    return evaluator.evaluate(policy)
+    return evaluator.evaluate(given)
 
 
-def rewards(space: Class, batch: ArrayLike) -> NDArray[np.float64]:
-    """J of every policy of a batch of shape (policies, cells, q), on all cores.
+def rewards(
+    space: Class, batch: ArrayLike, *, out: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """J of every policy of a batch of shape (policies, cells, q), on all cores; written to ``out`` where it is given.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
     >>> rewards(space, np.full((4, *space.shape), 0.5)).tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
-    return _native.evaluate_batch(space._native, _batch(batch))[0]
+    array, tolerance = _batch(batch)
+    reward = room("rewards", out, (len(array),))
+    _native.evaluate_batch(space._native, array, tolerance, reward)
+    return reward
 
 
-def evaluate_batch(
-    space: Class, batch: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Rewards (policies,), visits (policies, cells) and values (policies, cells, q) of a batch."""
-    reward, visits, values = _native.evaluate_batch(space._native, _batch(batch), True)
-    assert visits is not None and values is not None
+#: Rewards, visits and values of a batch.
+Evaluated = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def evaluate_batch(space: Class, batch: ArrayLike, *, out: Evaluated | None = None) -> Evaluated:
+    """Rewards (policies,), visits (policies, cells) and values (policies, cells, q) of a batch, on all cores. The
+    values are dJ/dpi. ``out`` is an earlier result of the same shapes, which is written over.
+
+    >>> from foldglass import Task
+    >>> space = Class(Task("parity", 3))
+    >>> found = evaluate_batch(space, np.full((4, *space.shape), 0.5))
+    >>> again = evaluate_batch(space, np.full((4, *space.shape), 0.5), out=found)
+    >>> again[2] is found[2]
+    True
+    """
+    array, tolerance = _batch(batch)
+    given = (None, None, None) if out is None else out
+    count, cells = len(array), space.cells
+    reward = room("rewards", given[0], (count,))
+    visits = room("visits", given[1], (count, cells))
+    values = room("values", given[2], (count, cells, space.q))
+    _native.evaluate_batch(space._native, array, tolerance, reward, visits, values)
     return reward, visits, values
 
 
-def _batch(batch: ArrayLike) -> NDArray[np.float64]:
-    array = np.ascontiguousarray(batch, dtype=np.float64)
+def objective_batch(
+    space: Class, batch: ArrayLike, objective: str | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """An objective of every policy of a batch, (policies,), and its derivative by every probability, (policies, cells,
+    q), both exact, on all cores.
+
+    ``objective`` is a mean over inputs of a function of p, the probability that a rollout on the input succeeds:
+    ``pass@K``, ``maxrl:K`` or ``grpo-std`` as in ``foldglass eval --objective``; None is J, the mean of p itself.
+
+    >>> from foldglass import Task
+    >>> space = Class(Task("parity", 3))
+    >>> value, values = objective_batch(space, np.full((1, *space.shape), 0.5), "pass@2")
+    >>> value.tolist(), values.shape
+    ([0.75], (1, 10, 2))
+    """
+    array, tolerance = _batch(batch)
+    value, values = np.empty(len(array)), np.empty(array.shape)
+    if objective is None:
+        _native.evaluate_batch(space._native, array, tolerance, value, None, values)
+    else:
+        _native.objective_batch(space._native, array, tolerance, objective, value, values)
+    return value, values
+
+
+def check_logits(space: Class, shape: tuple[int, ...]) -> None:
+    """Refuses logits of another shape."""
+    if tuple(shape[-2:]) != space.shape:
+        raise ValueError(f"logits of shape {tuple(shape)}: this class needs (..., {space.cells}, {space.q})")
+
+
+def _batch(batch: ArrayLike) -> tuple[NDArray[Any], float]:
+    array, tolerance = probabilities("a batch", batch)
     if array.ndim != 3:
         raise ValueError(f"a batch of shape {array.shape}: (policies, cells, q) is needed")
-    return array
+    return array, tolerance

@@ -29,11 +29,72 @@ def whole(name: str, value: Any, least: int = 0) -> int:
 
 
 def wholes(name: str, value: Any) -> NDArray[np.int64]:
-    """An array of whole numbers, a copy."""
-    array = np.array(value)
+    """An array of whole numbers, a copy.
+
+    >>> wholes("task", [[0, 1], [0]])
+    Traceback (most recent call last):
+    ValueError: task has rows of different lengths: every row needs as many entries as the others
+    """
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise ValueError(
+            f"{name} has rows of different lengths: every row needs as many entries as the others"
+        ) from None
     if array.dtype.kind not in "iu" and array.size:
         raise TypeError(f"{name} of type {array.dtype}: whole numbers are needed")
     return np.ascontiguousarray(array, dtype=np.int64)
+
+
+#: By dtype, how far the sum of a row may be from 1: half precision has that of 10 or 7 bits.
+_TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2, "bfloat16": 1e-2}
+
+
+def probabilities(name: str, value: Any) -> tuple[NDArray[Any], float]:
+    """Numbers of NumPy, PyTorch, JAX or any array by ``__array__`` or DLPack, on any device and of any strides: a
+    contiguous array of double or single precision, with how far the sum of a row may be from 1.
+
+    >>> array, tolerance = probabilities("rows", np.ones((2, 3), np.float32)[::-1])
+    >>> array.dtype.name, array.flags.c_contiguous, tolerance
+    ('float32', True, 1e-05)
+    """
+    if type(value) is not np.ndarray:
+        value, tolerance = _as_numpy(name, value)
+    else:
+        tolerance = _TOLERANCE.get(value.dtype.name, 0.0)
+    kind = value.dtype
+    if tolerance and kind.itemsize >= 4 and kind.isnative:
+        return np.ascontiguousarray(value), tolerance
+    if kind.name == "bfloat16" or kind.kind in "fiub":
+        wide = np.float32 if kind.itemsize == 2 and tolerance else np.float64
+        return np.ascontiguousarray(value, dtype=wide), tolerance or _TOLERANCE["float64"]
+    raise TypeError(f"{name} of type {kind}: probabilities are needed, of float64, float32 or half precision")
+
+
+def _as_numpy(name: str, value: Any) -> tuple[NDArray[Any], float]:
+    """The same numbers as an array of NumPy, with the tolerance of the type that they had."""
+    if hasattr(value, "detach"):
+        # A tensor of PyTorch, which refuses to convert what has a gradient, lies elsewhere or is bfloat16.
+        tensor = value.detach().cpu()
+        precision = str(tensor.dtype).removeprefix("torch.")
+        tensor = tensor.float() if precision == "bfloat16" else tensor
+        return tensor.numpy(), _TOLERANCE.get(precision, 0.0)
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        array: NDArray[Any] = np.from_dlpack(value)
+    else:
+        array = np.asarray(value)
+    return array, _TOLERANCE.get(array.dtype.name, 0.0)
+
+
+def room(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The array that a result is written to: the one that was given, or a fresh one."""
+    if given is None:
+        return np.empty(shape)
+    fits = isinstance(given, np.ndarray) and given.dtype == np.float64 and given.shape == shape
+    if not fits or not (given.flags.c_contiguous and given.flags.writeable):
+        raise ValueError(f"out: {name} must be a contiguous, writeable array of float64 of shape {shape}")
+    array: NDArray[np.float64] = given
+    return array
 
 
 def plain(name: str, value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The private extension module: engines as arrays, commands as JSON."""
 
 from os import PathLike
-from typing import Any, Protocol, final
+from typing import Any, Protocol, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,23 @@ __all__ = [
     "answer",
     "convergence",
     "describe",
+    "draw_inputs",
+    "draw_rollouts",
+    "estimator",
     "evaluate_batch",
     "gather",
     "main",
+    "objective",
+    "objective_batch",
+    "per_input",
     "redeem",
     "rewards_exact",
     "settings",
     "summarize",
     "write_table",
 ]
+
+_Probabilities = Union[NDArray[np.float64], NDArray[np.float32]]
 
 class _Progress(Protocol):
     def hear(
@@ -65,7 +73,7 @@ class Class:
 
 @final
 class Policy:
-    def __new__(cls, class_: Class, rows: NDArray[np.float64]) -> Policy: ...
+    def __new__(cls, class_: Class, rows: _Probabilities, tolerance: float) -> Policy: ...
     @property
     def class_(self) -> Class: ...
     def rows(self) -> NDArray[np.float64]: ...
@@ -75,12 +83,45 @@ class Policy:
 class Evaluator:
     def __new__(cls, class_: Class) -> Evaluator: ...
     def evaluate(self, policy: Policy) -> float: ...
+    def evaluate_rows(self, rows: _Probabilities, tolerance: float) -> float: ...
+    def rows_into(self, rows: NDArray[np.float64]) -> None: ...
     def visits_into(self, visits: NDArray[np.float64]) -> None: ...
     def values_into(self, values: NDArray[np.float64]) -> None: ...
 
 def evaluate_batch(
-    class_: Class, batch: NDArray[np.float64], full: bool = False
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]: ...
+    class_: Class,
+    batch: _Probabilities,
+    tolerance: float,
+    rewards: NDArray[np.float64],
+    visits: NDArray[np.float64] | None = None,
+    values: NDArray[np.float64] | None = None,
+) -> None: ...
+def objective_batch(
+    class_: Class,
+    batch: _Probabilities,
+    tolerance: float,
+    objective: str,
+    found: NDArray[np.float64],
+    values: NDArray[np.float64],
+) -> None: ...
+def draw_inputs(class_: Class, count: int, seed: int, threads: int | None = None) -> NDArray[np.int32]: ...
+def draw_rollouts(
+    policy: Policy, count: int, seed: int, threads: int | None = None
+) -> tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int32],
+]: ...
+def estimator(
+    policy: Policy, name: str, batch: int, seed: int = 0, progress: _Progress | None = None
+) -> dict[str, Any]: ...
+def objective(
+    policy: Policy, name: str, seed: int = 0, progress: _Progress | None = None
+) -> tuple[float, NDArray[np.float64], str, tuple[float, float] | None]: ...
+def per_input(policy: Policy) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.float64]]: ...
 def rewards_exact(class_: Class, codes: NDArray[np.int64]) -> list[str]: ...
 @final
 class Series:

@@ -220,7 +220,7 @@ def _more(
 class _Policies(Sequence[Policy]):
     """The policies of runs, each made when it is asked for."""
 
-    def __init__(self, runs: CaviRuns) -> None:
+    def __init__(self, runs: _PolicyRuns) -> None:
         self._runs = runs
 
     def __len__(self) -> int:
@@ -237,10 +237,8 @@ class _Policies(Sequence[Policy]):
         return (self[run] for run in range(len(self)))
 
 
-class CaviRuns(_Runs):
-    """Runs of tabular RLVR."""
-
-    length = "iterations"
+class _PolicyRuns(_Runs):
+    """Runs that reach policies."""
 
     @property
     def reward(self) -> NDArray[np.float64]:
@@ -263,14 +261,11 @@ class CaviRuns(_Runs):
         return self._column("entropy")
 
     @property
-    def residual(self) -> NDArray[np.float64]:
-        """How far each run's last policy is from its fixed point."""
-        return self._column("residual")
-
-    @property
     def trace(self) -> NDArray[np.float64]:
-        """J before every ``record_every``-th iteration: (runs, draws). NaN after a run converged."""
-        traces = self._traces()
+        """J before every ``record_every``-th step of the runs: (runs, draws). NaN after a run converged."""
+        return self._padded(self._traces())
+
+    def _padded(self, traces: list[list[Any]]) -> NDArray[np.float64]:
         longest = max(map(len, traces))
         table = np.full((self.runs, longest), np.nan)
         for run, trace in enumerate(traces):
@@ -288,18 +283,9 @@ class CaviRuns(_Runs):
 
     @property
     def policy_trajectory(self) -> NDArray[np.float64]:
-        """The tables after every ``record_every``-th iteration, with keep_policy=True:
+        """The tables after every ``record_every``-th step, with keep_policy=True:
         (runs, draws, cells, q)."""
         return self._trajectory("policy")
-
-    def resume(
-        self, iterations: int = 0, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
-    ) -> CaviRuns:
-        """The same runs, so many iterations longer than they were planned to be: the same streams, the
-        same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
-        as it is."""
-        every = int(self._given.get("record_every", 1))
-        return _more(self, iterations, [*self._kept], every, progress, on_interrupt)
 
     def to_xarray(self) -> xarray.Dataset:
         """What the runs came to, over ``run``; the trace, where there is one, over ``draw``."""
@@ -317,11 +303,57 @@ class CaviRuns(_Runs):
             coordinates["draw"] = np.arange(self.trace.shape[1]) * every
         return xarray.Dataset(data, coords=coordinates, attrs=plain_attributes(self._about()))
 
+
+class CaviRuns(_PolicyRuns):
+    """Runs of tabular RLVR."""
+
+    length = "iterations"
+
+    @property
+    def residual(self) -> NDArray[np.float64]:
+        """How far each run's last policy is from its fixed point."""
+        return self._column("residual")
+
+    def resume(
+        self, iterations: int = 0, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
+    ) -> CaviRuns:
+        """The same runs, so many iterations longer than they were planned to be: the same streams, the
+        same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
+        as it is."""
+        every = int(self._given.get("record_every", 1))
+        return _more(self, iterations, [*self._kept], every, progress, on_interrupt)
+
     def __repr__(self) -> str:
         return (
             f"CaviRuns({self.runs} runs of {self.done} iterations on {self.space!r}: "
             f"greedy J {self.greedy_reward.mean():.4f} on average, "
             f"{sum(e == 1 for e in self.greedy_exact)} at 1)"
+        )
+
+
+class ReinforceRuns(_PolicyRuns):
+    """Runs of sampled training."""
+
+    length = "updates"
+
+    @property
+    def greedy_trace(self) -> NDArray[np.float64]:
+        """The reward of the greedy code before every ``record_every``-th update: (runs, draws)."""
+        return self._padded(self._traces("greedy_trace"))
+
+    def resume(
+        self, updates: int = 0, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
+    ) -> ReinforceRuns:
+        """The same runs, so many updates longer than they were planned to be: the same streams, the
+        same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
+        as it is."""
+        every = int(self._given.get("record_every", 1))
+        return _more(self, updates, [*self._kept], every, progress, on_interrupt)
+
+    def __repr__(self) -> str:
+        return (
+            f"ReinforceRuns({self.runs} runs of {self.done} updates on {self.space!r}: "
+            f"J {self.reward.mean():.4f} on average, {sum(e == 1 for e in self.greedy_exact)} greedy codes at 1)"
         )
 
 
@@ -342,6 +374,7 @@ def cavi(
     init: str | None = None,
     quench: Mapping[str, float] | str | None = None,
     resets: Mapping[str, float] | str | None = None,
+    objective: str | None = None,
     convention: str | None = None,
     prior: Policy | ArrayLike | None = None,
     start: Policy | Code | ArrayLike | None = None,
@@ -361,7 +394,8 @@ def cavi(
       stream ``first`` of ``seed``;
     - ``rule="cavi"``: cells move by ``damping`` (0.3) towards their targets, a ``share`` (0.3) of them
       each time; ``rule="gradient"``: the exact gradient by the logits, with its ``step``
-      (``rule="gradient:X"`` is the same with ``step=X``);
+      (``rule="gradient:X"`` is the same with ``step=X``), of J or of an ``objective`` of the success of each
+      input: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"``;
     - ``init``: the law of the first policies, ``"u_norm"`` (the default), ``"dirichlet:A"`` or
       ``"logit_normal:S"``; ``start``: one policy for all runs instead;
     - ``quench="N,TAU"``: N more iterations at another temperature; ``resets="SHARE,EVERY,TIMES"``:
@@ -391,6 +425,7 @@ def cavi(
         "init": init,
         "quench": quench,
         "resets": resets,
+        "objective": objective,
         "convention": convention,
         "stop_at_convergence": stop_at_convergence,
         "record_every": record_every,
@@ -400,6 +435,79 @@ def cavi(
     if stop_at_convergence is not None:
         settings["keep_policy"] = True
     made = CaviRuns(space, "cavi", _given(settings), runs=runs, seed=seed, first=first, threads=threads)
+    kept = ["policy"] if keep_policy else []
+    return _finish(made, kept, int(record_every or 1), progress, on_interrupt)
+
+
+def reinforce(
+    space: Class,
+    estimator: str,
+    batch: int = 512,
+    updates: int = 2000,
+    learning_rate: float | None = None,
+    runs: int = 1,
+    *,
+    seed: int = 0,
+    first: int = 0,
+    optimizer: Literal["sgd", "adam"] | None = None,
+    epochs: int | None = None,
+    clip: float | None = None,
+    tau: float | None = None,
+    convention: str | None = None,
+    prior: Policy | ArrayLike | None = None,
+    init: str | None = None,
+    start: Policy | Code | ArrayLike | None = None,
+    curriculum: bool = False,
+    gate_every: int | None = None,
+    gate_above: float | None = None,
+    record_every: int | None = None,
+    keep_policy: bool = False,
+    threads: int | None = None,
+    progress: ProgressLike = True,
+    on_interrupt: OnInterrupt = "raise",
+) -> ReinforceRuns:
+    """Trains tables by sampled policy gradients, as trainers of models do, and scores them exactly.
+
+    Settings have the names, values and defaults of ``foldglass reinforce`` and of studies:
+
+    - ``estimator``: ``"reinforce"``, ``"batch-mean"``, ``"rloo:G"``, ``"grpo:G"`` or ``"dr-grpo:G"``, with G rollouts
+      on each of the ``batch`` inputs of an update; ``updates`` of them with a ``learning_rate``;
+    - ``optimizer``: ``"sgd"`` (the default) or ``"adam"``; ``epochs`` steps on each batch, with PPO's ``clip``;
+    - ``tau``: the coefficient of entropies in a ``convention``, ``"uniform"`` (the sum over cells, the default) or
+      ``"occupancy"`` (the mean over emitted tokens); ``prior``: a policy from which divergences count instead;
+    - ``init`` and ``start`` as for :func:`cavi`; ``curriculum``: the lengths of the class one after another, the next
+      when the greedy code is right on more than ``gate_above`` (0.9) of a fresh batch, asked every ``gate_every``
+      (20) updates;
+    - ``record_every``: record the exact J, and that of the greedy code, before every N-th update;
+      ``keep_policy``: and keep the policies after them.
+
+    >>> from foldglass import Task
+    >>> space = Class(Task("parity", 2))
+    >>> found = reinforce(space, "rloo:4", batch=64, updates=300, learning_rate=5.0, runs=3, progress=False)
+    >>> found.greedy_exact
+    [Fraction(1, 1), Fraction(1, 1), Fraction(1, 1)]
+    """
+    settings: dict[str, Any] = {
+        "estimator": estimator,
+        "batch": whole("batch", batch, 1),
+        "updates": whole("updates", updates),
+        "learning_rate": learning_rate,
+        "optimizer": optimizer,
+        "epochs": epochs,
+        "clip": clip,
+        "tau": tau,
+        "convention": convention,
+        "init": init,
+        "curriculum": True if curriculum else None,
+        "gate_every": gate_every,
+        "gate_above": gate_above,
+        "record_every": record_every,
+        "prior": _rows(space, prior),
+        "start": _rows(space, start),
+    }
+    made = ReinforceRuns(
+        space, "reinforce", _given(settings), runs=runs, seed=seed, first=first, threads=threads
+    )
     kept = ["policy"] if keep_policy else []
     return _finish(made, kept, int(record_every or 1), progress, on_interrupt)
 
@@ -579,6 +687,7 @@ def chain(
     anneal: str | None = None,
     ladder: Sequence[float] | None = None,
     start: Code | ArrayLike | None = None,
+    prior: Policy | ArrayLike | None = None,
     stop_when_stationary: int | None = None,
     stop_at_optimum: bool = False,
     checkpoints: Sequence[int] | None = None,
@@ -598,7 +707,8 @@ def chain(
       tempering, the coldest first, of which the coldest is reported;
     - ``kernel``: ``"metropolis"`` or ``"heat-bath"``; ``order`` of a sweep: ``"step"`` (random steps, each as
       a block), ``"forward"`` or ``"cell"`` (a permutation of the cells), by default the one that is exact;
-    - ``start``: one code for all chains in place of random ones;
+    - ``start``: one code for all chains in place of random ones; ``prior``: a policy by whose probability of a
+      code its weight is multiplied;
     - ``stop_when_stationary``: stop once J has not changed for N sweeps; ``stop_at_optimum``: once it is 1;
     - ``record_every``: record J after every N-th sweep, and with ``keep_code`` the codes;
       ``keep_marginals``: how often each cell had each action over the second half;
@@ -624,6 +734,7 @@ def chain(
         "keep_marginals": True if keep_marginals else None,
         "keep_code": True,
         "start": None,
+        "prior": _rows(space, prior),
     }
     if start is not None:
         code = start if isinstance(start, Code) else Code(space, start)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from ._class import Class
+from ._class import Class, _stated
 from ._frames import Framed
 from ._given import plain
 from ._progress import Interrupted, Listener, ProgressLike, listener
@@ -304,7 +304,7 @@ def _words(one: Class | Mapping[str, Any]) -> Mapping[str, Any]:
         if "markov" not in inputs:
             raise ValueError('a product law of a study stands in a file: inputs="product:FILE"')
         words["inputs"] = f"markov:{inputs['markov']}"
-    return words
+    return {**words, **_stated(spec)}
 
 
 def _table(keys: Mapping[str, Any]) -> list[str]:

@@ -55,8 +55,7 @@ class Class:
 
     def __init__(self, form: Dict[str, Any]) -> None:
         keys = {"square", "lengths", "window", "tied", "memory", "inputs"}
-        readable(isinstance(form, dict) and keys <= set(form), "the class lacks a key")
-        readable(set(form) <= keys | {"length_weights"}, "the class has an unknown key")
+        readable(keys <= set(form) <= keys | {"length_weights", "reward"}, "a key of the class")
         self.table: List[List[int]] = form["square"]
         self.q = q = len(self.table)
         rows = all(len(row) == q and all(type(s) is int and 0 <= s < q for s in row) for row in self.table)
@@ -69,17 +68,18 @@ class Class:
         readable(type(self.tied) is bool and self.memory > 0 <= min(self.past, self.future), "the class")
         weights = [Fraction(w) for w in form.get("length_weights", [1] * len(lengths))]
         readable(len(weights) == len(lengths) and min(weights) > 0, "the weights of the lengths")
+        rule = form.get("reward", "final")
+        listed = rule["process"] if isinstance(rule, dict) else [1] * lengths[0] if rule == "process" else []
+        steps = [Fraction(w) for w in listed]
+        readable(lengths == [len(steps)] and min(steps) > 0 if steps else rule == "final", "the reward")
+        self.steps = [w / sum(steps) for w in steps]
         readable(sum(q**n for n in lengths) <= MOST_INPUTS, f"more than {MOST_INPUTS} inputs")
-        probable: List[Tuple[Tuple[int, ...], Fraction]] = []
-        for length, weight in zip(lengths, weights):
-            for x in itertools.product(range(q), repeat=length):
-                p = weight / sum(weights) * self.probability(law, x)
-                if p > 0:
-                    probable.append((x, p))
+        inputs = ((x, w) for n, w in zip(lengths, weights) for x in itertools.product(range(q), repeat=n))
+        probable = [(x, p) for x, w in inputs if (p := w / sum(weights) * self.probability(law, x)) > 0]
         readable(sum(p for _, p in probable) == 1, "the probabilities do not sum to 1")
-        self.whole = lcm(*(p.denominator for _, p in probable))
-        self.inputs = [(x, int(p * self.whole), self.fold(x)) for x, p in probable]
-        keys_seen = {self.seen(x, t)[0] for x, _, _ in self.inputs for t in range(1, len(x) + 1)}
+        self.whole = lcm(*(p.denominator for _, p in probable)) * lcm(*(w.denominator for w in self.steps))
+        self.inputs = [(x, self.rewarded(x, p)) for x, p in probable]
+        keys_seen = {self.seen(x, t)[0] for x, _ in self.inputs for t in range(1, len(x) + 1)}
         cells = ((key, y) for key in sorted(keys_seen) for y in itertools.product(range(q), repeat=key[1]))
         self.number = {cell: number for number, cell in enumerate(cells)}
 
@@ -95,11 +95,11 @@ class Class:
         readable(min(Fraction(p) for row in value for p in row) >= 0, "a negative probability")
         return prod((Fraction(value[t][s]) for t, s in enumerate(x)), start=Fraction(1))
 
-    def fold(self, x: Tuple[int, ...]) -> int:
-        state = x[0]
-        for symbol in x[1:]:
-            state = self.table[state][symbol]
-        return state
+    def rewarded(self, x: Tuple[int, ...], p: Fraction) -> List[Tuple[int, int, int]]:
+        """The rewarded steps of an input: which, the state, and what a token that is the state earns."""
+        states = itertools.accumulate(x, lambda state, symbol: self.table[state][symbol])
+        steps = enumerate(zip(states, self.steps or [Fraction(t == len(x)) for t in range(1, len(x) + 1)]))
+        return [(t, state, int(p * w * self.whole)) for t, (state, w) in steps if w]
 
     def seen(self, x: Tuple[int, ...], t: int) -> Tuple[Any, int]:
         """What a cell of step t shows of an input, and how many tokens it remembers."""
@@ -115,7 +115,7 @@ class Table:
         sound = all(type(a) is int and 0 <= a < space.q for a in actions)
         readable(sound and len(actions) == len(space.number), "the actions of a code")
         self.space, self.actions = space, list(actions)
-        self.seen = [[space.seen(x, t) for t in range(1, len(x) + 1)] for x, _, _ in space.inputs]
+        self.seen = [[space.seen(x, t) for t in range(1, len(x) + 1)] for x, _ in space.inputs]
         self.users: List[Set[int]] = [set() for _ in actions]
         self.paths: List[List[int]] = [[] for _ in space.inputs]
         self.reward = sum(self.roll(n) for n in range(len(space.inputs)))
@@ -134,8 +134,8 @@ class Table:
         return self.earned(n)
 
     def earned(self, n: int) -> int:
-        _, weight, answer = self.space.inputs[n]
-        return weight if self.actions[self.paths[n][-1]] == answer else 0
+        rewarded, path = self.space.inputs[n][1], self.paths[n]
+        return sum(earned for t, state, earned in rewarded if self.actions[path[t]] == state)
 
     def set(self, cell: int, action: int) -> None:
         touched = list(self.users[cell])

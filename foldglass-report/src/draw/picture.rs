@@ -9,7 +9,7 @@ use kuva::render::render::{PathData, Primitive, Scene, TextAnchor};
 use serde::Serialize;
 
 use super::ways::Ways;
-use super::{DrawnCode, Walk};
+use super::{DrawnCode, DrawnRollout};
 use crate::figure::{self, BLACK, BLUE, LOOKS, PLAIN, Style, TEXT, VERMILION, WIDTH, text};
 
 /// Edges of all inputs, and cells that none reaches.
@@ -40,28 +40,28 @@ const LINE: f64 = 21.0;
 const GAP: f64 = 26.0;
 
 /// A code on the inputs of one length.
-pub struct Panel<'a> {
+pub struct CodePanel<'a> {
     drawn: &'a DrawnCode,
     length: usize,
     ways: Ways,
     /// The chosen inputs of this length, with the colours they have in all panels.
-    walks: Vec<(&'static str, &'a Walk)>,
+    walks: Vec<(&'static str, &'a DrawnRollout)>,
     /// The rows between which its cells lie, and how far they are apart.
     rows: [f64; 2],
     spacing: f64,
 }
 
-impl Panel<'_> {
+impl CodePanel<'_> {
     /// A panel for each length.
-    pub fn of(drawn: &DrawnCode) -> Vec<Panel<'_>> {
+    pub fn of(drawn: &DrawnCode) -> Vec<CodePanel<'_>> {
         let class = drawn.code.class();
         let lengths = class.task().lengths().iter().enumerate();
         lengths
-            .map(|(which, &length)| Panel::new(drawn, which, length))
+            .map(|(which, &length)| CodePanel::new(drawn, which, length))
             .collect()
     }
 
-    fn new(drawn: &DrawnCode, which: usize, length: usize) -> Panel<'_> {
+    fn new(drawn: &DrawnCode, which: usize, length: usize) -> CodePanel<'_> {
         let class = drawn.code.class();
         let all = cells(class, which).into_iter().flatten();
         let rows = all.map(|cell| row(class, &class.key(cell)));
@@ -76,7 +76,7 @@ impl Panel<'_> {
                 .filter(|colour| ![BLUE, VERMILION].contains(colour)),
         );
         let walks = colours.zip(&drawn.inputs);
-        Panel {
+        CodePanel {
             ways: Ways::of(&drawn.code, which),
             walks: walks.filter(|(_, walk)| walk.x.len() == length).collect(),
             drawn,
@@ -145,12 +145,12 @@ fn label(key: &CellKey) -> String {
 
 /// Panels beside each other, as many as fit, in as many lines as it takes.
 pub struct Picture<'a> {
-    panels: Vec<Panel<'a>>,
+    panels: Vec<CodePanel<'a>>,
 }
 
 impl<'a> Picture<'a> {
     /// Of these.
-    pub fn new(panels: Vec<Panel<'a>>) -> Picture<'a> {
+    pub fn new(panels: Vec<CodePanel<'a>>) -> Picture<'a> {
         Picture { panels }
     }
 
@@ -161,14 +161,15 @@ impl<'a> Picture<'a> {
 
     /// The picture, and where the cells are in it.
     pub fn sketch(&self) -> Sketch {
-        let widest = self.panels.iter().map(Panel::width).fold(0.0, f64::max);
+        let widest = self.panels.iter().map(CodePanel::width).fold(0.0, f64::max);
         let in_line = (((WIDTH + GAP) / (widest + GAP)) as usize).clamp(1, self.panels.len());
         let explained = self.explanation();
         let words = explained.iter().map(|line| line.chars().count()).max();
         let words = 6.0 * words.unwrap_or(0) as f64 + 2.0 * GAP;
         let width = in_line as f64 * (widest + GAP) + GAP;
         let lines = self.panels.chunks(in_line);
-        let tallest = |line: &[Panel<'_>]| line.iter().map(Panel::height).fold(0.0, f64::max);
+        let tallest =
+            |line: &[CodePanel<'_>]| line.iter().map(CodePanel::height).fold(0.0, f64::max);
         let heights: Vec<f64> = lines.clone().map(tallest).collect();
         let bottom = 16.0 * explained.len() as f64 + 22.0;
         let height = heights.iter().sum::<f64>() + GAP * heights.len() as f64 + bottom;
@@ -264,7 +265,7 @@ fn below(n: usize) -> String {
 
 /// A panel at its place.
 struct Placed<'a> {
-    panel: &'a Panel<'a>,
+    panel: &'a CodePanel<'a>,
     at: [f64; 2],
 }
 
@@ -364,7 +365,7 @@ impl Placed<'_> {
     fn write_walks(&self, scene: &mut Scene) {
         let mut shared: BTreeMap<(usize, usize, usize), Vec<usize>> = BTreeMap::new();
         let walks = &self.panel.walks;
-        let ends = |walk: &Walk, step: usize| match walk.cells.get(step + 1) {
+        let ends = |walk: &DrawnRollout, step: usize| match walk.cells.get(step + 1) {
             Some(&to) => (step, walk.cells[step], to),
             None => (step, walk.cells[step], usize::from(walk.answer)),
         };
@@ -625,7 +626,7 @@ fn verdict(scene: &mut Scene, [x, y]: [f64; 2], right: bool, colour: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::{ClassSpec, LatinSquare, Shape, Window};
+    use foldglass::{ClassSpec, Operation, Shape, Window};
 
     #[test]
     fn cells_of_a_step_have_rows_of_their_own() {
@@ -637,7 +638,7 @@ mod tests {
                         memory,
                         tied,
                     };
-                    let square = LatinSquare::cyclic(q).unwrap();
+                    let square = Operation::cyclic(q).unwrap();
                     let spec = ClassSpec::uniform(square, &[2, 4], shape);
                     let class = spec.lay_out().unwrap();
                     for which in 0..2 {

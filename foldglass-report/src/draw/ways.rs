@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foldglass::model::quasigroup::number;
+use foldglass::model::operation::number;
 use foldglass::{Code, Symbol};
 
 /// The ways of the rollouts of one length.
@@ -74,8 +74,8 @@ fn next(code: &Code, cell: usize, from: usize, to: usize) -> impl Iterator<Item 
 mod tests {
     use super::*;
     use foldglass::dynamics::chain::random_code;
-    use foldglass::model::quasigroup::digits;
-    use foldglass::{ClassSpec, InputLaw, LatinSquare, Shape, Stream, support::exact};
+    use foldglass::model::operation::digits;
+    use foldglass::{ClassSpec, InputLaw, Operation, Shape, Stream, support::exact};
 
     /// Every input, one by one.
     #[test]
@@ -102,7 +102,7 @@ mod tests {
                     };
                     let spec = ClassSpec {
                         inputs: law.clone(),
-                        ..ClassSpec::uniform(LatinSquare::cyclic(q).unwrap(), &[2, 4], shape)
+                        ..ClassSpec::uniform(Operation::cyclic(q).unwrap(), &[2, 4], shape)
                     };
                     let class = spec.lay_out().unwrap();
                     let code = random_code(&class, &mut Stream::new(1, 0));

@@ -6,7 +6,7 @@ use kuva::render::render::TextAnchor;
 
 use crate::INTERVAL_LEVEL;
 use crate::figure::panel::{Axis, Frame, Panel, svg};
-use crate::figure::{LOOKS, PLAIN, Point, WIDTH, curve_named, legend, tau, text};
+use crate::figure::{LOOKS, PLAIN, PlotPoint, WIDTH, curve_named, legend, tau, text};
 use crate::words::number;
 
 /// The points of one class and method along the axis.
@@ -28,7 +28,7 @@ impl Curve {
 
 /// What to draw.
 #[derive(Debug)]
-pub struct Picture<'a> {
+pub struct PlotPicture<'a> {
     title: &'a str,
     quantity: &'a str,
     against: &'a str,
@@ -48,14 +48,14 @@ const FRAME: Frame = Frame {
     margins: [90.0, 335.0, 60.0, 65.0],
 };
 
-impl<'a> Picture<'a> {
+impl<'a> PlotPicture<'a> {
     /// Of curves; refused where there are more than looks.
     pub fn new(
         title: &'a str,
         quantity: &'a str,
         against: &'a str,
         curves: &'a [Curve],
-    ) -> Result<Picture<'a>, String> {
+    ) -> Result<PlotPicture<'a>, String> {
         if curves.len() > LOOKS.len() {
             return Err(format!(
                 "there are {} curves, and looks for {}: choose some by --class, or another parameter by \
@@ -78,7 +78,7 @@ impl<'a> Picture<'a> {
         let alone = places().all(|x| x == least) && least.fract() != 0.0;
         let wide = places().all(|x| x >= 0.0) && most >= WIDE_RANGE * least;
         let logarithmic = wide || alone;
-        Ok(Picture {
+        Ok(PlotPicture {
             title,
             quantity,
             against,
@@ -88,12 +88,12 @@ impl<'a> Picture<'a> {
     }
 
     /// The points that the axis has a place for.
-    fn points(&self, curve: &Curve) -> Vec<Point> {
+    fn points(&self, curve: &Curve) -> Vec<PlotPoint> {
         let shown = curve
             .points
             .iter()
             .filter(|(x, _)| !self.logarithmic || *x > 0.0);
-        let point = |(x, found): &(f64, PointSummary)| Point {
+        let point = |(x, found): &(f64, PointSummary)| PlotPoint {
             x: if self.logarithmic { x.log10() } else { *x },
             y: found.mean,
             interval: found
@@ -140,11 +140,12 @@ impl<'a> Picture<'a> {
 
     /// The drawing as SVG.
     pub fn draw(&self) -> String {
-        let curves: Vec<Vec<Point>> = self.curves.iter().map(|curve| self.points(curve)).collect();
+        let curves: Vec<Vec<PlotPoint>> =
+            self.curves.iter().map(|curve| self.points(curve)).collect();
         let mixed = (self.curves.iter()).any(|curve| curve.quantity() != self.quantity);
         let mut plots = Vec::new();
         for ((points, curve), look) in curves.iter().zip(self.curves).zip(LOOKS) {
-            let named = |point: &Point| {
+            let named = |point: &PlotPoint| {
                 let place = if self.logarithmic {
                     tau(point.x)
                 } else {
@@ -206,7 +207,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-fn height(point: &Point) -> [f64; 2] {
+fn height(point: &PlotPoint) -> [f64; 2] {
     match point.interval {
         Some(Interval { low, high }) => [low.min(point.y), high.max(point.y)],
         None => [point.y, point.y],
@@ -280,7 +281,7 @@ mod tests {
 
     fn axes(quantity: &str, places: &[f64]) -> ([[f64; 2]; 2], String) {
         let curves = [curve(quantity, places)];
-        let picture = Picture::new("title", quantity, "tau", &curves).unwrap();
+        let picture = PlotPicture::new("title", quantity, "tau", &curves).unwrap();
         (picture.axes(), picture.draw())
     }
 

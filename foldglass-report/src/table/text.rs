@@ -9,16 +9,16 @@ use crate::tone::Tone;
 
 /// Columns of known widths, so that the rows of a long list can be written as they come.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct StreamedTable {
     columns: Vec<(Column, usize)>,
     colour: bool,
     /// Whether longer entries are cut to the widths.
     cuts: bool,
 }
 
-impl Lines {
+impl StreamedTable {
     /// Adds a column for entries of up to `width` characters.
-    pub fn column(mut self, column: Column, width: usize) -> Lines {
+    pub fn column(mut self, column: Column, width: usize) -> StreamedTable {
         let width = width.max(column.heading().chars().count());
         self.columns.push((column, width));
         self
@@ -101,7 +101,7 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result<(
     });
     let widths: Vec<usize> = widths.collect();
     let fitting = fit(table.columns(), &widths, screen.width);
-    let mut lines = Lines {
+    let mut lines = StreamedTable {
         colour: screen.colour,
         cuts: true,
         columns: Vec::new(),
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn numbers_go_right_and_text_goes_left() {
-        let lines = Lines::default()
+        let lines = StreamedTable::default()
             .column(Column::numbers("cells"), 1)
             .column(Column::words("x"), 3)
             .column(Column::words("y"), 3);

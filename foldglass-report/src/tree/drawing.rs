@@ -58,18 +58,18 @@ impl Places {
 }
 
 /// A drawing that is more than looked at.
-pub struct Sketch {
+pub struct TreeSketch {
     /// As SVG.
     pub svg: String,
     /// Its width and height.
     pub size: [f64; 2],
     /// Its leaves.
-    pub leaves: Vec<Spot>,
+    pub leaves: Vec<LeafSpot>,
 }
 
 /// The upper end of a leaf's line.
 #[derive(Debug, Clone, Copy)]
-pub struct Spot {
+pub struct LeafSpot {
     /// The leaf's number.
     pub leaf: usize,
     /// From the left.
@@ -91,7 +91,7 @@ impl Drawing<'_> {
     }
 
     /// The drawing, and where the leaves are in it.
-    pub fn sketch(&self) -> Sketch {
+    pub fn sketch(&self) -> TreeSketch {
         let places = self.places();
         let axis = self.axis(&places);
         let mut scene = Scene::new(WIDTH, HEIGHT);
@@ -102,10 +102,10 @@ impl Drawing<'_> {
         let spot = |leaf: usize| {
             let x = self.x(&places, leaf);
             let y = axis.place(self.reward(leaf));
-            Spot { leaf, x, y }
+            LeafSpot { leaf, x, y }
         };
         let leaves = (0..self.tree.leaves.len()).filter(|&leaf| places.drawn[leaf]);
-        Sketch {
+        TreeSketch {
             svg: SvgBackend.render_scene(&scene),
             size: [WIDTH, HEIGHT],
             leaves: leaves.map(spot).collect(),

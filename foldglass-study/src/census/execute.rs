@@ -10,7 +10,7 @@ use foldglass::{Allowance, Class, Reward};
 
 use super::PartRecord;
 use super::store::{CensusManifest, Parts, Store, sum};
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::parallel::fitting;
 use crate::plan::Shard;
 
@@ -57,7 +57,7 @@ impl CensusPlan {
         class: &Class,
         tolerance: &Reward,
         options: &CensusOptions,
-    ) -> Result<CensusPlan, Error> {
+    ) -> Result<CensusPlan, StudyError> {
         let survey = Survey::within(class, tolerance, options.allowance)?;
         let each = survey
             .bytes()
@@ -89,7 +89,7 @@ impl CensusPlan {
     }
 
     /// Cuts the census as the records of a directory have it, if it has some.
-    fn like(self, out: Option<&Path>) -> Result<CensusPlan, Error> {
+    fn like(self, out: Option<&Path>) -> Result<CensusPlan, StudyError> {
         let Some(out) = out.filter(|out| CensusManifest::is_in(out)) else {
             return Ok(self);
         };
@@ -123,7 +123,7 @@ pub fn count(
     plan: CensusPlan,
     options: &CensusOptions,
     observer: &dyn Observer,
-) -> Result<Counted, Error> {
+) -> Result<Counted, StudyError> {
     let (threads, tolerance) = (plan.threads, plan.tolerance.clone());
     let plan = plan.like(options.out.as_deref())?;
     let Some(census) = plan.merged(observer) else {
@@ -179,10 +179,15 @@ struct Taking {
 
 impl Taking {
     /// Counts parts on all threads, and keeps them as they come; those that were stopped stay out.
-    fn take(&mut self, census: &Census, list: &[usize], tally: &Tally<'_>) -> Result<(), Error> {
+    fn take(
+        &mut self,
+        census: &Census,
+        list: &[usize],
+        tally: &Tally<'_>,
+    ) -> Result<(), StudyError> {
         let worker = |()| {
             let mut visitor = census.visitor(tally);
-            move |n: usize| -> Result<_, Error> {
+            move |n: usize| -> Result<_, StudyError> {
                 if tally.add(0).is_break() {
                     return Ok(None);
                 }

@@ -8,7 +8,7 @@ use foldglass::support::exact::gcd;
 use foldglass::support::watch::{Observer, Progress, Tally};
 
 use super::execute::CensusPlan;
-use crate::estimate::{Estimate, FEW};
+use crate::estimate::{FEW, TimeEstimate};
 use crate::plan::Shard;
 
 /// Seconds for which parts are tried, and the most that a few of each layer may take.
@@ -95,7 +95,7 @@ impl Observer for Clock<'_> {
 /// part computed is remembered for the others.
 struct Trial {
     layers: Vec<Range<usize>>,
-    estimate: Estimate,
+    estimate: TimeEstimate,
     longest: f64,
     /// Whether the time was over in the middle of a part, which counts as tried, or before one of each layer.
     unfinished: bool,
@@ -109,7 +109,7 @@ impl Trial {
         // A layer without a tried part adds nothing: the forecast is then a lower bound.
         let groups = layers.iter().map(|layer| (layer.len() as f64, 0.0));
         let mut trial = Trial {
-            estimate: Estimate::falling(groups),
+            estimate: TimeEstimate::falling(groups),
             layers,
             longest: 0.0,
             unfinished: false,
@@ -199,15 +199,14 @@ mod tests {
     use super::*;
     use crate::census::CensusOptions;
     use foldglass::{
-        Allowance, Class, ClassSpec, InputLaw, LatinSquare, Reward, Shape, Unwatched,
-        support::exact,
+        Allowance, Class, ClassSpec, InputLaw, Operation, Reward, Shape, Unwatched, support::exact,
     };
 
     fn correlated_parity(length: usize) -> Class {
         let spec = ClassSpec {
             inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
             ..ClassSpec::uniform(
-                LatinSquare::cyclic(2).unwrap(),
+                Operation::cyclic(2).unwrap(),
                 &[length],
                 Shape::untied(0, 0),
             )

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use foldglass::landscape::census::{Census, Count, Trap};
+use foldglass::landscape::census::{Census, Count, LeastCost, Trap};
 use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Tally};
 use foldglass::{Code, Reward};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::StudyError;
 
 /// What a census found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(into = "CensusObject")]
-pub struct Found {
+pub struct CensusFindings {
     /// Cells of the class.
     pub cells: usize,
     /// Codes of the class.
@@ -37,6 +37,10 @@ pub struct Traps {
     pub shelves: usize,
     /// A code of each, up to the names of tokens.
     pub codes: Vec<Code>,
+    /// By code: the number of its shelf.
+    pub shelf_of: Vec<usize>,
+    /// By code: its kind, with the number of codes that it stands for.
+    pub kind_of: Vec<TrapKind>,
 }
 
 /// Traps of one reward, barrier and largest loss.
@@ -67,7 +71,7 @@ mod decimal {
     }
 }
 
-impl Found {
+impl CensusFindings {
     /// Measures the barriers on several threads, visiting up to `cap` codes for each, and puts all
     /// together. None when it was stopped.
     pub fn new(
@@ -77,7 +81,7 @@ impl Found {
         threads: usize,
         cap: usize,
         observer: &dyn Observer,
-    ) -> Result<Option<Found>, Error> {
+    ) -> Result<Option<CensusFindings>, StudyError> {
         let class = census.class();
         let traps = if tolerance.is_zero() {
             match Traps::new(census, count.traps, threads, cap, observer)? {
@@ -88,7 +92,7 @@ impl Found {
             None
         };
         let codes = foldglass::support::exact::UBig::from(class.q()).pow(class.cells());
-        Ok(Some(Found {
+        Ok(Some(CensusFindings {
             cells: class.cells(),
             codes: codes.to_string(),
             optimal: count.optimal,
@@ -115,20 +119,24 @@ impl Traps {
         threads: usize,
         cap: usize,
         observer: &dyn Observer,
-    ) -> Result<Option<Traps>, Error> {
+    ) -> Result<Option<Traps>, StudyError> {
         list.sort();
         let on_shelf = |trap: &Trap| ((trap.reward, trap.shelf), trap.weight);
         let shelves = grouped(list.iter().map(on_shelf));
         let tally = Tally::new(observer, "barriers", Some(shelves.len() as u64));
-        let measure = |n: usize| -> Result<_, Error> {
+        let measure = |n: usize| -> Result<_, StudyError> {
             let ((reward, shelf), weight) = shelves[n];
             let barrier = census.barrier(shelf, cap, &tally);
             let loss = census.largest_loss(shelf, cap, &tally);
+            let (Ok(barrier), Ok(loss)) = (barrier, loss) else {
+                return Ok(None);
+            };
             if tally.add(1).is_break() {
                 return Ok(None);
             }
             let exact = |value: u128| census.reward(value);
-            let key = (exact(reward), barrier.map(exact), loss.map(exact));
+            let known = |cost: LeastCost| cost.known().map(exact);
+            let key = (exact(reward), known(barrier), known(loss));
             Ok(Some((key, weight)))
         };
         let mut measured = Vec::new();
@@ -150,10 +158,22 @@ impl Traps {
             loss,
             count,
         };
+        let numbers = shelves
+            .iter()
+            .zip(0..)
+            .map(|(&(key, _), number)| (key, number));
+        let number_of: BTreeMap<(u128, u128), usize> = numbers.collect();
+        let shelf_of = list
+            .iter()
+            .map(|trap| number_of[&(trap.reward, trap.shelf)]);
+        let shelf_of: Vec<usize> = shelf_of.collect();
+        let own = |(trap, &shelf): (&Trap, &usize)| kind((measured[shelf].0.clone(), trap.weight));
         Ok(Some(Traps {
+            kind_of: list.iter().zip(&shelf_of).map(own).collect(),
             kinds: grouped(measured).into_iter().map(kind).collect(),
             shelves: shelves.len(),
             codes: list.iter().map(|trap| census.code(trap.code)).collect(),
+            shelf_of,
         }))
     }
 
@@ -209,8 +229,8 @@ struct TrapsObject {
     kinds: Vec<TrapKind>,
 }
 
-impl From<Found> for CensusObject {
-    fn from(found: Found) -> CensusObject {
+impl From<CensusFindings> for CensusObject {
+    fn from(found: CensusFindings) -> CensusObject {
         CensusObject {
             cells: found.cells,
             codes: found.codes,

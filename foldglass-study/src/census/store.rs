@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use foldglass::landscape::census::{Census, Count, Survey};
 use foldglass::model::class::ClassSpec;
 use foldglass::support::watch::{Observer, Tally, Unwatched};
-use foldglass::{Allowance, Reward};
+use foldglass::{Allowance, Context, Reward};
 use serde::{Deserialize, Serialize};
 
 use super::PartRecord;
 use crate::disk::replace;
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::journal::{self, Journal};
 use crate::manifest::unsealed;
 use crate::plan::Shard;
@@ -61,31 +61,31 @@ impl CensusManifest {
     }
 
     /// Reads that of a directory.
-    pub fn read(directory: &Path) -> Result<CensusManifest, Error> {
+    pub fn read(directory: &Path) -> Result<CensusManifest, StudyError> {
         let path = directory.join(FILE);
-        let text = fs::read(&path).map_err(|source| Error::read(&path, source))?;
+        let text = fs::read(&path).map_err(|source| StudyError::read(&path, source))?;
         let Some(content) = unseal(text.trim_ascii_end()) else {
-            return Err(Error::study(directory, unsealed(&text, FILE)));
+            return Err(StudyError::study(directory, unsealed(&text, FILE)));
         };
         serde_json::from_slice(&content).map_err(|error| {
             let problem = format!("it is not what `foldglass enumerate --out` writes: {error}");
-            Error::study(path, problem)
+            StudyError::study(path, problem)
         })
     }
 
     /// Writes it, or refuses a directory of another census.
-    fn claim(&self, directory: &Path, label: &str) -> Result<(), Error> {
-        fs::create_dir_all(directory).map_err(|source| Error::keep(directory, source))?;
+    fn claim(&self, directory: &Path, label: &str) -> Result<(), StudyError> {
+        fs::create_dir_all(directory).map_err(|source| StudyError::keep(directory, source))?;
         if CensusManifest::is_in(directory) {
             return self.check(directory);
         }
         let mut text = seal(self);
         text.push(b'\n');
         let path = directory.join(FILE);
-        replace(&path, label, &text).map_err(|source| Error::keep(&path, source))
+        replace(&path, label, &text).map_err(|source| StudyError::keep(&path, source))
     }
 
-    fn check(&self, directory: &Path) -> Result<(), Error> {
+    fn check(&self, directory: &Path) -> Result<(), StudyError> {
         let there = CensusManifest::read(directory)?;
         if there == *self {
             return Ok(());
@@ -104,11 +104,11 @@ impl CensusManifest {
                 there.merged, self.merged
             )
         };
-        Err(Error::study(directory, problem))
+        Err(StudyError::study(directory, problem))
     }
 
     /// The census that it describes, to measure barriers: its own parts are not needed for that.
-    fn census(&self, allowance: Allowance) -> Result<Census, Error> {
+    fn census(&self, allowance: Allowance) -> Result<Census, StudyError> {
         let class = self.class.lay_out_within(allowance)?;
         let survey = Survey::within(&class, &self.tolerance, allowance)?;
         let tally = Tally::new(&Unwatched, "parts", None);
@@ -132,7 +132,7 @@ impl Store {
         manifest: &CensusManifest,
         shard: Shard,
         observer: &dyn Observer,
-    ) -> Result<(Store, Parts), Error> {
+    ) -> Result<(Store, Parts), StudyError> {
         manifest.claim(directory, &shard.label())?;
         let (journal, _) = Journal::open(&directory.join(shard.file("parts")), observer)?;
         let mut parts = Parts::new();
@@ -141,7 +141,7 @@ impl Store {
     }
 
     /// Records parts; they are on disk when it returns.
-    pub fn keep(&mut self, parts: &[PartRecord]) -> Result<(), Error> {
+    pub fn keep(&mut self, parts: &[PartRecord]) -> Result<(), StudyError> {
         self.journal.append(parts)
     }
 }
@@ -153,17 +153,17 @@ fn read(
     manifest: &CensusManifest,
     parts: &mut Parts,
     observer: &dyn Observer,
-) -> Result<(), Error> {
+) -> Result<(), StudyError> {
     let mut damaged = 0;
     for path in journal::files(directory, "parts")? {
         damaged += journal::read(&path, |_, record: PartRecord| {
             let known = record.part < manifest.parts;
             let Some(part) = record.count().filter(|_| known) else {
                 let problem = format!("a line of {} is of no part of this census", path.display());
-                return Err(Error::Failed(problem));
+                return Err(StudyError::Failed(problem));
             };
             if parts.get(&record.part).is_some_and(|there| *there != part) {
-                return Err(Error::Failed(format!(
+                return Err(StudyError::Failed(format!(
                     "two records of part {} differ, one of them in {}: keep one",
                     record.part,
                     path.display()
@@ -186,22 +186,21 @@ fn read(
 /// Puts the parts in several directories of one census together.
 pub fn collect(
     directories: &[PathBuf],
-    allowance: Allowance,
-    observer: &dyn Observer,
-) -> Result<(Census, Reward, Count), Error> {
+    context: Context<'_>,
+) -> Result<(Census, Reward, Count), StudyError> {
     let manifest = CensusManifest::read(&directories[0])?;
-    let census = manifest.census(allowance)?;
+    let census = manifest.census(context.memory)?;
     let mut parts = Parts::new();
     for directory in directories {
         if CensusManifest::read(directory)? != manifest {
             let first = directories[0].display();
             let problem = format!("it holds another census than {first}");
-            return Err(Error::study(directory, problem));
+            return Err(StudyError::study(directory, problem));
         }
-        read(directory, &manifest, &mut parts, observer)?;
+        read(directory, &manifest, &mut parts, context.observer)?;
     }
     if parts.len() < manifest.parts {
-        return Err(Error::Failed(format!(
+        return Err(StudyError::Failed(format!(
             "{} of {} parts are counted: the same `foldglass enumerate --out` goes on, and each \
              shard with its --shard",
             parts.len(),

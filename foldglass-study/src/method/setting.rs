@@ -216,19 +216,19 @@ impl SettingError {
 }
 
 /// The settings of a method for one point, checked.
-pub struct Settings<'a> {
+pub struct MethodSettings<'a> {
     table: &'static [Setting],
     fields: &'a Fields,
     base: &'a Path,
 }
 
-impl<'a> Settings<'a> {
+impl<'a> MethodSettings<'a> {
     /// Those of a method, in any spelling; files they name are found from `base`.
     pub fn new(
         method: &dyn Method,
         fields: &'a Fields,
         base: &'a Path,
-    ) -> Result<Settings<'a>, SettingError> {
+    ) -> Result<MethodSettings<'a>, SettingError> {
         let table = method.settings();
         for (key, value) in fields {
             let setting = find(table, key).ok_or_else(|| {
@@ -251,7 +251,7 @@ impl<'a> Settings<'a> {
                 return Err(SettingError::needs(key, shown(value), needed));
             }
         }
-        Ok(Settings {
+        Ok(MethodSettings {
             table,
             fields,
             base,

@@ -5,16 +5,18 @@ use foldglass::dynamics::cavi::{
 };
 use foldglass::dynamics::schedule::Schedule;
 use foldglass::model::policy::InitialLaw;
-use foldglass::{Allowance, Class, Code, Policy};
+use foldglass::reward::objectives::{self, Utility};
+use foldglass::reward::ways::SummedBy;
+use foldglass::{Allowance, Class, Code, Context, Policy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Worded;
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::hash::digest;
 use crate::method::{
-    Accepts, Fields, Headline, Method, Outcome, Recipe, Setting, SettingError, Settings, Streams,
-    Unit, number_name, put, put_some, shown,
+    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
+    SettingError, Streams, number_name, put, put_some, shown,
 };
 use crate::tables::{Source, Tables};
 
@@ -34,6 +36,49 @@ impl Cavi {
         Cavi { kind: "gradient" }
     }
 }
+
+// Settings that sampled training has too.
+
+/// The law of the first policies.
+pub(super) const INIT: Setting = Setting::new(
+        "init",
+        Accepts::Words,
+        "The distribution of each cell's first row: u_norm (u_a / sum u, u uniform on (0,1)), dirichlet:A \
+         or logit_normal:S (softmax of normals of sd S)",
+    )
+    .value("LAW")
+    .default("u_norm");
+
+/// The first policy.
+pub(super) const START: Setting = Setting::new(
+    "start",
+    Accepts::Words,
+    "Start every run from this policy: a policy file, FILE#N for one of several, - for stdin",
+)
+.value("FILE");
+
+/// What divergences are from.
+pub(super) const PRIOR: Setting = Setting::new(
+        "prior",
+        Accepts::Words,
+        "Divergences KL(pi || prior) from this policy count in place of entropies: a policy file, FILE#N for \
+         one of several",
+    )
+    .value("FILE");
+
+/// Whether greedy codes are kept.
+pub(super) const KEEP_CODE: Setting = Setting::new(
+    "keep_code",
+    Accepts::Switch,
+    "Keep the greedy codes, with the number of cells whose action was drawn among equals",
+);
+
+/// Whether policies are kept.
+pub(super) const KEEP_POLICY: Setting = Setting::new(
+    "keep_policy",
+    Accepts::Switch,
+    "Keep the policies at the end",
+);
 
 /// The settings of both rules.
 pub const SETTINGS: &[Setting] = &[
@@ -58,20 +103,8 @@ pub const SETTINGS: &[Setting] = &[
     )
     .default("2000")
     .short('n'),
-    Setting::new(
-        "init",
-        Accepts::Words,
-        "The distribution of each cell's first row: u_norm (u_a / sum u, u uniform on (0,1)), dirichlet:A \
-         or logit_normal:S (softmax of normals of sd S)",
-    )
-    .value("LAW")
-    .default("u_norm"),
-    Setting::new(
-        "start",
-        Accepts::Words,
-        "Start every run from this policy: a policy file, FILE#N for one of several, - for stdin",
-    )
-    .value("FILE"),
+    INIT,
+    START,
     Setting::new(
         "rule",
         Accepts::Words,
@@ -98,6 +131,13 @@ pub const SETTINGS: &[Setting] = &[
         "Rule gradient: the step along the gradient, above 0",
     ),
     Setting::new(
+        "objective",
+        Accepts::Words,
+        "Rule gradient: the mean over inputs of a function of their success p(x) in the place of J: pass@K, \
+         maxrl:K or grpo-std",
+    )
+    .value("NAME"),
+    Setting::new(
         "convention",
         Accepts::Words,
         "Which entropies count: uniform (every cell alike, as in the paper's tables) or occupancy (cells by \
@@ -105,13 +145,7 @@ pub const SETTINGS: &[Setting] = &[
     )
     .value("CONVENTION")
     .default("uniform"),
-    Setting::new(
-        "prior",
-        Accepts::Words,
-        "Divergences KL(pi || prior) from this policy count in place of entropies: a policy file, FILE#N for \
-         one of several",
-    )
-    .value("FILE"),
+    PRIOR,
     Setting::new(
         "quench",
         Accepts::Words,
@@ -135,19 +169,15 @@ pub const SETTINGS: &[Setting] = &[
         "Record J before every N-th iteration",
     )
     .earlier(&["trace_every"]),
-    Setting::new(
-        "keep_code",
-        Accepts::Switch,
-        "Keep the greedy codes, with the number of cells whose action was drawn among equals",
-    ),
-    Setting::new("keep_policy", Accepts::Switch, "Keep the policies at the end"),
+    KEEP_CODE,
+    KEEP_POLICY,
 ];
 
 /// What a run does and keeps.
 #[derive(Clone)]
 struct Plan {
     class: Class,
-    settings: cavi::Settings,
+    settings: cavi::CaviSettings,
     start: Option<Policy>,
     prior: Option<Policy>,
     /// The residual at which a run stops.
@@ -176,7 +206,7 @@ impl Method for Cavi {
     fn recipe(
         &self,
         class: &Class,
-        settings: Settings<'_>,
+        settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let settings = &settings;
         let tau = schedule(settings)?;
@@ -197,13 +227,14 @@ impl Method for Cavi {
         }
         Ok(Box::new(Plan {
             class: class.clone(),
-            settings: cavi::Settings::plain(0.0, iterations)
+            settings: cavi::CaviSettings::plain(0.0, iterations)
                 .with_tau(tau)
                 .with_initial(initial)
                 .with_rule(rule)
                 .with_convention(settings.need::<Convention>("convention")?)
                 .with_quench(quench)
-                .with_resets(resets),
+                .with_resets(resets)
+                .with_objective(objective(class, settings)?),
             start: policy(class, settings, "start")?,
             prior: prior(class, settings)?,
             stop_at_convergence: settings.get("stop_at_convergence")?,
@@ -214,7 +245,7 @@ impl Method for Cavi {
     }
 }
 
-fn rule(kind: &str, settings: &Settings<'_>) -> Result<Rule, SettingError> {
+fn rule(kind: &str, settings: &MethodSettings<'_>) -> Result<Rule, SettingError> {
     if settings.is_given("rule") {
         let problem = "rule: a dynamics has one rule; write another [[dynamics]] for another";
         return Err(SettingError::of("rule", problem));
@@ -223,7 +254,7 @@ fn rule(kind: &str, settings: &Settings<'_>) -> Result<Rule, SettingError> {
     let foreign: &[&str] = if gradient {
         &["damping", "share"]
     } else {
-        &["step"]
+        &["step", "objective"]
     };
     if let Some(name) = foreign.iter().find(|name| settings.is_given(name)) {
         let problem = match gradient {
@@ -231,6 +262,11 @@ fn rule(kind: &str, settings: &Settings<'_>) -> Result<Rule, SettingError> {
                 "`{name}` with rule gradient: the gradient moves every cell by its step; `{name}` is \
                  accepted with rule cavi"
             ),
+            false if *name == "objective" => {
+                "`objective` with rule cavi: its update assumes that the objective is linear in the row of each \
+                 cell, which J alone is; write rule gradient"
+                    .to_owned()
+            }
             false => format!(
                 "`{name}` with rule cavi: cells move by damping and share; `{name}` is accepted with \
                  rule gradient"
@@ -248,8 +284,38 @@ fn rule(kind: &str, settings: &Settings<'_>) -> Result<Rule, SettingError> {
     })
 }
 
+/// The objective, where it is not J.
+fn objective(
+    class: &Class,
+    settings: &MethodSettings<'_>,
+) -> Result<Option<Utility>, SettingError> {
+    let Some(utility) = settings.get::<Utility>("objective")? else {
+        return Ok(None);
+    };
+    let refuse = |problem: String| Err(SettingError::of("objective", problem));
+    if !class.task().reward().is_final() {
+        return refuse(format!(
+            "objective = {utility}: it is about the last token of each input, and the reward is {}",
+            class.task().reward()
+        ));
+    }
+    if settings.need::<Convention>("convention")? != Convention::Uniform {
+        return refuse(
+            "`objective` with convention occupancy: soft values are those of J; write convention uniform"
+                .to_owned(),
+        );
+    }
+    if objectives::way(class, utility, Context::default()) == SummedBy::Sampled {
+        return refuse(format!(
+            "objective = {utility}: its exact gradient takes every input, and this class has too many; shorter \
+             inputs are accepted"
+        ));
+    }
+    Ok(Some(utility))
+}
+
 /// The temperature of every iteration: one of tau and anneal.
-fn schedule(settings: &Settings<'_>) -> Result<Schedule, SettingError> {
+fn schedule(settings: &MethodSettings<'_>) -> Result<Schedule, SettingError> {
     let anneal: Option<Schedule> = settings.get("anneal")?;
     let tau: Option<f64> = settings.get("tau")?;
     match (anneal, tau) {
@@ -275,25 +341,20 @@ fn schedule(settings: &Settings<'_>) -> Result<Schedule, SettingError> {
 }
 
 /// The prior, which forbids no action.
-fn prior(class: &Class, settings: &Settings<'_>) -> Result<Option<Policy>, SettingError> {
+pub(super) fn prior(
+    class: &Class,
+    settings: &MethodSettings<'_>,
+) -> Result<Option<Policy>, SettingError> {
     let prior = policy(class, settings, "prior")?;
-    let Some(policy) = &prior else {
-        return Ok(None);
-    };
-    let forbidden = (0..class.cells()).find_map(|cell| {
-        let action = policy.row(cell).iter().position(|p| *p == 0.0)?;
-        Some(PriorError::Forbids { cell, action })
-    });
-    match forbidden {
-        None => Ok(prior),
-        Some(error) => Err(SettingError::of("prior", error.to_string())),
-    }
+    let met = prior.as_ref().map_or(Ok(()), PriorError::check);
+    met.map_err(|error| SettingError::of("prior", error.to_string()))?;
+    Ok(prior)
 }
 
 /// A policy of a key: a table in place, or a file.
-fn policy(
+pub(super) fn policy(
     class: &Class,
-    settings: &Settings<'_>,
+    settings: &MethodSettings<'_>,
     key: &'static str,
 ) -> Result<Option<Policy>, SettingError> {
     #[derive(Deserialize)]
@@ -318,7 +379,7 @@ fn policy(
 }
 
 /// The one policy of a file, of this class.
-fn one(source: &Source, class: &Class) -> Result<Policy, Error> {
+fn one(source: &Source, class: &Class) -> Result<Policy, StudyError> {
     let tables = Tables::policies(source)?;
     tables.check_single()?;
     tables.check_class(class)?;
@@ -327,7 +388,7 @@ fn one(source: &Source, class: &Class) -> Result<Policy, Error> {
 
 /// Refuses what is not a temperature.
 pub(super) fn check_temperature(
-    settings: &Settings<'_>,
+    settings: &MethodSettings<'_>,
     key: &str,
     tau: f64,
 ) -> Result<(), SettingError> {
@@ -337,7 +398,7 @@ pub(super) fn check_temperature(
 
 /// Refuses a part of a setting that is not accepted.
 fn check(
-    settings: &Settings<'_>,
+    settings: &MethodSettings<'_>,
     accepts: Accepts,
     key: &str,
     value: impl Into<Value>,
@@ -349,7 +410,7 @@ fn check(
 impl Recipe for Plan {
     fn settings(&self) -> Fields {
         let mut fields = Fields::new();
-        let cavi::Settings {
+        let cavi::CaviSettings {
             initial,
             rule,
             convention,
@@ -357,6 +418,7 @@ impl Recipe for Plan {
             iterations,
             quench,
             resets,
+            objective,
             ..
         } = &self.settings;
         match tau {
@@ -381,6 +443,7 @@ impl Recipe for Plan {
             put(&mut fields, "convention", convention);
         }
         put_some(&mut fields, "prior", self.prior.as_ref().map(digest_of));
+        put_some(&mut fields, "objective", *objective);
         fields
     }
 
@@ -405,7 +468,11 @@ impl Recipe for Plan {
         u128::from(trace) + code + policy
     }
 
-    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+    fn begin(
+        &self,
+        streams: Streams,
+        allowance: Allowance,
+    ) -> Result<Box<dyn RunningUnit>, String> {
         let count = (streams.numbers.end - streams.numbers.start) as usize;
         let runs = self.builder(streams, allowance);
         let runs = match &self.start {
@@ -426,8 +493,8 @@ impl Recipe for Plan {
         streams: Streams,
         state: &[u8],
         allowance: Allowance,
-    ) -> Result<Box<dyn Unit>, String> {
-        let (state, kept): (cavi::State, Vec<Kept>) =
+    ) -> Result<Box<dyn RunningUnit>, String> {
+        let (state, kept): (cavi::CaviState, Vec<Kept>) =
             postcard::from_bytes(state).map_err(|error| error.to_string())?;
         let runs = self.builder(streams, allowance).resume(&state);
         Ok(Box::new(InProgress {
@@ -463,7 +530,8 @@ impl Plan {
     }
 }
 
-fn digest_of(policy: &Policy) -> String {
+/// What records have in place of a policy.
+pub(super) fn digest_of(policy: &Policy) -> String {
     let rows = policy.rows().iter();
     let bytes: Vec<u8> = rows.flat_map(|p| p.to_le_bytes()).collect();
     digest(&bytes)
@@ -489,6 +557,7 @@ struct End {
     regulator: f64,
     residual: f64,
     policy: Option<Vec<Vec<f64>>>,
+    objective: Option<f64>,
 }
 
 /// Runs look whether they have converged this often.
@@ -528,6 +597,7 @@ impl InProgress {
             entropy,
             regulator,
             residual,
+            objective,
             ..
         } = self.runs.outcome(run);
         let policy = || {
@@ -545,6 +615,7 @@ impl InProgress {
             regulator,
             residual,
             policy: self.plan.keep_policy.then(policy),
+            objective,
         }
     }
 
@@ -565,7 +636,7 @@ impl InProgress {
     }
 }
 
-impl Unit for InProgress {
+impl RunningUnit for InProgress {
     fn done(&self) -> u64 {
         self.runs.done() as u64
     }
@@ -590,7 +661,7 @@ impl Unit for InProgress {
         Ok(postcard::to_stdvec(&(self.runs.state(), &self.kept)).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
         self.runs.measure();
         let count = self.kept.len();
         let one = |run: usize| {
@@ -628,7 +699,7 @@ impl Unit for InProgress {
     }
 }
 
-fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
+fn outcome(plan: &Plan, end: End, trace: &[f64]) -> RunOutcome {
     let mut fields = Fields::new();
     put(&mut fields, "greedy_reward", end.greedy_exact.to_f64());
     put(&mut fields, "greedy_exact", &end.greedy_exact);
@@ -637,6 +708,7 @@ fn outcome(plan: &Plan, end: End, trace: &[f64]) -> Outcome {
     if plan.is_regulated_otherwise() {
         put(&mut fields, "regulator", end.regulator);
     }
+    put_some(&mut fields, "objective", end.objective);
     put(&mut fields, "residual", end.residual);
     if plan.stop_at_convergence.is_some() {
         put(&mut fields, "iterations_done", end.iterations);

@@ -5,16 +5,16 @@ use foldglass::dynamics::chain::{
     self, Chains, ChainsBuilder, Kernel, Order, Tempering, TemperingBuilder, TemperingState,
 };
 use foldglass::dynamics::schedule::Schedule;
-use foldglass::{Allowance, Class, Code};
+use foldglass::{Allowance, Class, Code, Policy};
 use serde::{Deserialize, Serialize};
 
-use super::cavi::check_temperature;
+use super::cavi::{check_temperature, digest_of, prior};
 use super::walk::Walk;
-use crate::error::Error;
+use crate::error::StudyError;
 use crate::hash::digest;
 use crate::method::{
-    Accepts, Fields, Headline, Method, Outcome, Recipe, Setting, SettingError, Settings, Streams,
-    Unit, put, put_some,
+    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
+    SettingError, Streams, put, put_some,
 };
 use crate::tables::{Source, Tables};
 
@@ -70,6 +70,13 @@ pub const SETTINGS: &[Setting] = &[
         "start",
         Accepts::Words,
         "Start from this code in place of random ones: a code file, FILE#N for one of several, - for stdin",
+    )
+    .value("FILE"),
+    Setting::new(
+        "prior",
+        Accepts::Words,
+        "A code weighs exp(J / tau) times its probability under this policy: a policy file, FILE#N for one of \
+         several",
     )
     .value("FILE"),
     Setting::new(
@@ -139,9 +146,10 @@ enum Heat {
 #[derive(Clone)]
 struct Plan {
     class: Class,
-    settings: chain::Settings,
+    settings: chain::ChainSettings,
     heat: Heat,
     start: Option<Code>,
+    prior: Option<Policy>,
     keeping: Keeping,
 }
 
@@ -164,16 +172,17 @@ impl Method for Chain {
     fn recipe(
         &self,
         class: &Class,
-        settings: Settings<'_>,
+        settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let settings = &settings;
         let kernel: Kernel = settings.need("kernel")?;
         let order: Option<Order> = settings.get("order")?;
         let plan = Plan {
             class: class.clone(),
-            settings: chain::Settings::new(kernel, order.unwrap_or_else(|| Order::of(class))),
+            settings: chain::ChainSettings::new(kernel, order.unwrap_or_else(|| Order::of(class))),
             heat: heat(settings)?,
             start: start(class, settings)?,
+            prior: prior(class, settings)?,
             keeping: keeping(settings)?,
         };
         check_order(class, plan.settings, order)?;
@@ -188,7 +197,7 @@ impl Method for Chain {
 /// Refuses what chains would refuse, before any run is done.
 fn check_order(
     class: &Class,
-    settings: chain::Settings,
+    settings: chain::ChainSettings,
     given: Option<Order>,
 ) -> Result<(), SettingError> {
     // Elsewhere every order is exact.
@@ -211,7 +220,7 @@ fn check_order(
 }
 
 /// Exactly one of tau, anneal and ladder says how hot the chains are.
-fn heat(settings: &Settings<'_>) -> Result<Heat, SettingError> {
+fn heat(settings: &MethodSettings<'_>) -> Result<Heat, SettingError> {
     let anneal: Option<Schedule> = settings.get("anneal")?;
     let ladder: Option<Vec<f64>> = settings.get("ladder")?;
     let tau: Option<f64> = settings.get("tau")?;
@@ -239,7 +248,7 @@ fn heat(settings: &Settings<'_>) -> Result<Heat, SettingError> {
 }
 
 /// The code that chains start from: actions in place, or a file.
-fn start(class: &Class, settings: &Settings<'_>) -> Result<Option<Code>, SettingError> {
+fn start(class: &Class, settings: &MethodSettings<'_>) -> Result<Option<Code>, SettingError> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Given {
@@ -262,14 +271,14 @@ fn start(class: &Class, settings: &Settings<'_>) -> Result<Option<Code>, Setting
 }
 
 /// The one code of a file, of this class.
-fn one(source: &Source, class: &Class) -> Result<Code, Error> {
+fn one(source: &Source, class: &Class) -> Result<Code, StudyError> {
     let tables = Tables::codes(source)?;
     tables.check_single()?;
     tables.check_class(class)?;
     Ok(tables.as_codes(class)?.swap_remove(0))
 }
 
-fn keeping(settings: &Settings<'_>) -> Result<Keeping, SettingError> {
+fn keeping(settings: &MethodSettings<'_>) -> Result<Keeping, SettingError> {
     let keeping = Keeping {
         sweeps: settings.need("sweeps")?,
         checkpoints: settings.or("checkpoints", Vec::new())?,
@@ -318,6 +327,7 @@ impl Recipe for Plan {
             digest(&bytes.collect::<Vec<u8>>())
         });
         put_some(&mut fields, "start", start);
+        put_some(&mut fields, "prior", self.prior.as_ref().map(digest_of));
         fields
     }
 
@@ -351,15 +361,19 @@ impl Recipe for Plan {
         u128::from(trace) + code + marginals
     }
 
-    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+    fn begin(
+        &self,
+        streams: Streams,
+        allowance: Allowance,
+    ) -> Result<Box<dyn RunningUnit>, String> {
         let count = (streams.numbers.end - streams.numbers.start) as usize;
         let walkers = match (&self.heat, &self.start) {
             (Heat::Ladder(ladder), _) => {
-                let ladder = self.tempering(ladder, &streams, allowance).start();
+                let ladder = self.tempering(ladder, &streams, allowance)?.start();
                 Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
             }
             (Heat::Schedule(_), start) => {
-                let chains = self.chains(&streams, allowance);
+                let chains = self.chains(&streams, allowance)?;
                 let chains = match start {
                     None => chains.start(),
                     Some(code) => chains.start_at(vec![code.clone(); count]),
@@ -388,16 +402,16 @@ impl Recipe for Plan {
         streams: Streams,
         state: &[u8],
         allowance: Allowance,
-    ) -> Result<Box<dyn Unit>, String> {
+    ) -> Result<Box<dyn RunningUnit>, String> {
         let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
         let walkers = match (&self.heat, saved.state) {
             (Heat::Ladder(ladder), State::Ladder(state)) => {
-                let ladder = self.tempering(ladder, &streams, allowance);
+                let ladder = self.tempering(ladder, &streams, allowance)?;
                 let ladder = ladder.resume(&state);
                 Walkers::Ladder(Box::new(ladder.map_err(|error| error.to_string())?))
             }
             (Heat::Schedule(_), State::Chains(state)) => {
-                let chains = self.chains(&streams, allowance).resume(&state);
+                let chains = self.chains(&streams, allowance)?.resume(&state);
                 Walkers::Chains(Box::new(chains.map_err(|error| error.to_string())?))
             }
             _ => return Err("the state is of another kind of chain".to_owned()),
@@ -424,7 +438,7 @@ enum Walkers {
 
 #[derive(Serialize, Deserialize)]
 enum State {
-    Chains(chain::State),
+    Chains(chain::ChainState),
     Ladder(TemperingState),
 }
 
@@ -437,11 +451,15 @@ struct Saved {
 }
 
 impl Plan {
-    fn chains(&self, streams: &Streams, allowance: Allowance) -> ChainsBuilder<'_> {
-        Chains::builder(&self.class, self.settings)
+    fn chains(&self, streams: &Streams, allowance: Allowance) -> Result<ChainsBuilder<'_>, String> {
+        let chains = Chains::builder(&self.class, self.settings)
             .seed(streams.seed)
             .numbers(streams.numbers.clone())
-            .within(allowance)
+            .within(allowance);
+        match &self.prior {
+            None => Ok(chains),
+            Some(prior) => chains.prior(prior).map_err(|error| error.to_string()),
+        }
     }
 
     fn tempering<'a>(
@@ -449,11 +467,15 @@ impl Plan {
         ladder: &'a [f64],
         streams: &Streams,
         allowance: Allowance,
-    ) -> TemperingBuilder<'a> {
-        Tempering::builder(&self.class, self.settings, ladder)
+    ) -> Result<TemperingBuilder<'a>, String> {
+        let tempering = Tempering::builder(&self.class, self.settings, ladder)
             .seed(streams.seed)
             .number(streams.numbers.start)
-            .within(allowance)
+            .within(allowance);
+        match &self.prior {
+            None => Ok(tempering),
+            Some(prior) => tempering.prior(prior).map_err(|error| error.to_string()),
+        }
     }
 }
 
@@ -520,7 +542,7 @@ impl InProgress {
         }
     }
 
-    fn outcome(&self, walk: &Walk) -> Outcome {
+    fn outcome(&self, walk: &Walk) -> RunOutcome {
         let (keeping, denominator) = (&self.plan.keeping, self.walkers.denominator());
         let reward = walk.reward(denominator);
         let mut fields = Fields::new();
@@ -560,7 +582,7 @@ impl InProgress {
     }
 }
 
-impl Unit for InProgress {
+impl RunningUnit for InProgress {
     fn done(&self) -> u64 {
         self.done
     }
@@ -596,7 +618,7 @@ impl Unit for InProgress {
         Ok(postcard::to_stdvec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
         let walks = match self.walkers {
             Walkers::Chains(_) => &self.walks[..],
             Walkers::Ladder(_) => &self.walks[..1],

@@ -9,11 +9,11 @@ mod recipe;
 use foldglass::dynamics::cavi::{self, Rule, Runs};
 use foldglass::dynamics::chain::{self, Chains};
 use foldglass::gibbs::fixed_points::{Likeness, likeness, residuals};
-use foldglass::gibbs::marginals::{PureState, Rules, Standing, Trajectories};
+use foldglass::gibbs::marginals::{PureState, Rules, Trajectories, TrapStanding};
 use foldglass::{Allowance, Code, Evaluator, Policy, Stream};
 use serde::{Deserialize, Serialize};
 
-use crate::method::{Fields, Outcome, Streams, Unit, put};
+use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put};
 use recipe::Plan;
 pub use recipe::PureStates;
 
@@ -30,9 +30,9 @@ const UNSTABLE: f64 = 1e-9;
 /// What a unit needs to go on later.
 #[derive(Serialize, Deserialize)]
 struct Saved {
-    chains: Vec<chain::State>,
+    chains: Vec<chain::ChainState>,
     trajectories: Trajectories,
-    cavi: Option<cavi::State>,
+    cavi: Option<cavi::CaviState>,
 }
 
 /// A run in progress.
@@ -127,7 +127,7 @@ impl InProgress {
     }
 
     /// Reads the state off the replicas once all sweeps are done, and begins CAVI or takes it up.
-    fn read_off(&mut self, cavi: Option<&cavi::State>) {
+    fn read_off(&mut self, cavi: Option<&cavi::CaviState>) {
         if (self.trajectories.sweeps() as u64) < self.plan.sweeps {
             return;
         }
@@ -135,14 +135,14 @@ impl InProgress {
         let mut stream = Stream::new(self.streams.seed, PARTITION_STREAMS + number);
         let state = PureState::of(&self.trajectories, &Rules::PAPER, &mut stream);
         let seed = state.draws.policy(&self.plan.class);
-        let is_trap = state.standing == Standing::Trap;
+        let is_trap = state.standing == TrapStanding::Trap;
         let runs = is_trap.then(|| self.begin_cavi(&seed, cavi));
         self.found = Some(Found { state, seed, runs });
     }
 
-    fn begin_cavi(&self, policy: &Policy, state: Option<&cavi::State>) -> Runs {
+    fn begin_cavi(&self, policy: &Policy, state: Option<&cavi::CaviState>) -> Runs {
         let settings =
-            cavi::Settings::plain(self.plan.tau, self.plan.iterations).with_rule(Rule::PAPER);
+            cavi::CaviSettings::plain(self.plan.tau, self.plan.iterations).with_rule(Rule::PAPER);
         let number = CAVI_STREAMS + self.streams.numbers.start;
         let (numbers, seed) = (number..number + 1, self.streams.seed);
         let runs = Runs::builder(&self.plan.class, settings)
@@ -156,7 +156,7 @@ impl InProgress {
         begun.expect("the unit's memory was checked before it began")
     }
 
-    fn outcome(&mut self) -> Outcome {
+    fn outcome(&mut self) -> RunOutcome {
         let found = self.found.as_mut().expect("it is finished");
         let state = &found.state;
         let mut fields = Fields::new();
@@ -264,7 +264,7 @@ impl Found {
     }
 }
 
-impl Unit for InProgress {
+impl RunningUnit for InProgress {
     fn done(&self) -> u64 {
         let runs = self.found.as_ref().and_then(|found| found.runs.as_ref());
         self.trajectories.sweeps() as u64 + runs.map_or(0, |runs| runs.done() as u64)
@@ -308,7 +308,7 @@ impl Unit for InProgress {
         Ok(postcard::to_stdvec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
         Ok(vec![self.outcome()])
     }
 }

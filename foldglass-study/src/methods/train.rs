@@ -13,7 +13,7 @@ use foldglass_nn::machine::{Machine, Maker};
 use foldglass_nn::settings::ModelSettings;
 use serde::{Deserialize, Serialize};
 
-use crate::method::{Fields, Outcome, Streams, Unit, put, put_some};
+use crate::method::{Fields, RunOutcome, RunningUnit, Streams, put, put_some};
 use recipe::Plan;
 pub use recipe::Train;
 pub use settings::SETTINGS;
@@ -118,7 +118,7 @@ impl InProgress {
         }
     }
 
-    fn outcome(&self, model: usize, last: &Look, best: Option<&Look>) -> Outcome {
+    fn outcome(&self, model: usize, last: &Look, best: Option<&Look>) -> RunOutcome {
         let lengths = self.plan.class.task().lengths();
         let greedy = last.greedy(model);
         let of_class = lengths.iter().map(|&length| greedy[length - 1]);
@@ -222,7 +222,7 @@ impl Curve {
     }
 }
 
-impl Unit for InProgress {
+impl RunningUnit for InProgress {
     fn done(&self) -> u64 {
         self.fleet.step()
     }
@@ -259,7 +259,7 @@ impl Unit for InProgress {
         Ok(postcard::to_stdvec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
         let last = Look::at(&mut self.fleet, &self.plan)?;
         let best = match self.fleet.best() {
             [] => None,

@@ -159,7 +159,7 @@ pub(super) struct Checkpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foldglass::{ClassSpec, LatinSquare, Shape};
+    use foldglass::{ClassSpec, Operation, Shape};
 
     fn keeping(sweeps: u64) -> Keeping {
         Keeping {
@@ -171,7 +171,7 @@ mod tests {
 
     /// What a path of numerators over 10 comes to, its first the one before all sweeps.
     fn walk(keeping: &Keeping, path: &[u128]) -> Walk {
-        let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
+        let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
         let class = spec.lay_out().unwrap();
         let code = Code::from_fn(&class, |_| 0);
         let mut walk = Walk::new(keeping, path[0], 10);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::lines::{Lines, Table, position};
-use super::{Axis, Dynamics, MOST_POINTS, Study, StudyClass, spaced, text_of};
+use super::{Dynamics, MOST_POINTS, ParameterAxis, Study, StudyClass, spaced, text_of};
 use crate::files::plain as plain_error;
 use crate::method::setting::kind_of;
 use crate::method::{Fields, SettingError, shown};
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The axes of the table `grid`, in the order of the file.
-    fn grid(&mut self) -> Result<Vec<Axis>, String> {
+    fn grid(&mut self) -> Result<Vec<ParameterAxis>, String> {
         let Some(entry) = self.take("grid") else {
             return Ok(Vec::new());
         };
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         };
         let axis = |(name, value): (String, Value)| {
             let values = values(&name, &value).map_err(|error| format!("{line}: grid.{error}"))?;
-            Ok(Axis { name, values })
+            Ok(ParameterAxis { name, values })
         };
         fields.into_iter().map(axis).collect()
     }
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
                 value => Ok(vec![value.clone()]),
             };
             let values = values.map_err(|error| format!("{line}: {error}"))?;
-            axes.push(Axis {
+            axes.push(ParameterAxis {
                 name: "tau".to_owned(),
                 values,
             });
@@ -343,11 +343,19 @@ fn values(name: &str, value: &Value) -> Result<Vec<Value>, String> {
 
 /// Reads a class in its words.
 fn words(fields: &Fields) -> Result<ClassWords, SettingError> {
-    const KEYS: &str = "id, task, lengths, window, tied, memory, inputs, k, grid";
+    const KEYS: &str =
+        "id, task, lengths, length_weights, reward, window, tied, memory, inputs, k, grid";
     let mut words = ClassWords::new("", &[]);
-    let wrong = |key: &str, value: &Value, error: &serde_json::Error| SettingError {
+    let refused = |key: &str, value: &Value, problem: &str| SettingError {
         key: key.to_owned(),
-        problem: format!("{key} = {}: {}", shown(value), plain_error(error)),
+        problem: format!("{key} = {}: {problem}", shown(value)),
+    };
+    let wrong = |key: &str, value: &Value, error: &serde_json::Error| {
+        refused(key, value, &plain_error(error))
+    };
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => shown(other),
     };
     macro_rules! field {
         ($key:literal, $value:expr) => {
@@ -366,16 +374,25 @@ fn words(fields: &Fields) -> Result<ClassWords, SettingError> {
                     _ => field!("lengths", value),
                 }
             }
+            "length_weights" => {
+                let list = match value {
+                    Value::Array(list) => list.iter().map(text).collect::<Vec<_>>().join(","),
+                    other => text(other),
+                };
+                let read = crate::words::length_weights(&list);
+                words.length_weights = Some(read.map_err(|error| refused(key, value, &error))?);
+            }
+            "reward" => {
+                let rule: String = field!("reward", value);
+                let rule = rule.parse();
+                words.reward = rule.map_err(|error: String| refused(key, value, &error))?;
+            }
             "window" => words.window = field!("window", value),
             "tied" => words.tied = field!("tied", value),
             "memory" => words.memory = field!("memory", value),
             "inputs" => words.inputs = field!("inputs", value),
             "k" => {
-                let k = match value {
-                    Value::String(text) => text.clone(),
-                    other => shown(other),
-                };
-                words.inputs = format!("markov:{k}");
+                words.inputs = format!("markov:{}", text(value));
             }
             _ => {
                 return Err(SettingError {

@@ -14,20 +14,30 @@ use crate::method::Fields;
 use crate::record::Record;
 
 /// A column of the table.
-pub struct Column {
+pub struct RecordColumn {
+    /// Its name.
     pub name: String,
+    /// Its entries.
     pub values: Values,
 }
 
 /// The entries of a column.
 pub enum Values {
+    /// Texts.
     Text(Vec<Option<String>>),
+    /// Whole numbers.
     Whole(Vec<Option<i64>>),
+    /// Seeds.
     Seed(Vec<Option<u64>>),
+    /// Real numbers.
     Number(Vec<Option<f64>>),
+    /// Yes or no.
     Flag(Vec<Option<bool>>),
+    /// Lists of whole numbers.
     Wholes(Vec<Option<Items<i64>>>),
+    /// Lists of real numbers.
     Numbers(Vec<Option<Items<f64>>>),
+    /// Lists of lists of real numbers.
     Rows(Vec<Option<Items<Items<f64>>>>),
 }
 
@@ -35,7 +45,7 @@ pub enum Values {
 pub type Items<T> = Vec<Option<T>>;
 
 impl Values {
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Values::Text(list) => list.len(),
             Values::Whole(list) => list.len(),
@@ -51,13 +61,15 @@ impl Values {
 
 const SEED: &str = "seed";
 
-/// What stands in every table, in this order.
-const FIRST: [&str; 17] = [
+/// What stands in every table, in this order; weights of lengths and a reward where some class states them.
+const FIRST: [&str; 19] = [
     "study",
     "id",
     "class",
     "task",
     "lengths",
+    "length_weights",
+    "reward_rule",
     "window_past",
     "window_future",
     "tied",
@@ -73,7 +85,7 @@ const FIRST: [&str; 17] = [
 ];
 
 /// The columns of records: those of every table, then settings, then results, by name.
-pub fn columns(records: &[Record]) -> Vec<Column> {
+pub fn columns(records: &[Record]) -> Vec<RecordColumn> {
     let rows: Vec<[BTreeMap<String, Value>; 3]> = records.iter().map(row).collect();
     let mut list = Vec::new();
     for name in FIRST {
@@ -139,6 +151,18 @@ fn row(record: &Record) -> [BTreeMap<String, Value>; 3] {
         ("run", Value::from(record.run)),
         ("recipe", Value::from(&record.recipe[..])),
     ];
+    let weights = spec.length_weights.as_ref();
+    let stated = [
+        ("length_weights", weights.map(ToString::to_string)),
+        (
+            "reward_rule",
+            (!spec.reward.is_final()).then(|| spec.reward.to_string()),
+        ),
+    ];
+    let stated = stated
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, Value::from(text?))));
+    let every = every.into_iter().chain(stated);
     let every = every.map(|(name, value)| (name.to_owned(), value));
     let (mut settings, mut results) = (BTreeMap::new(), BTreeMap::new());
     flatten(&record.settings, "", &mut settings);
@@ -146,7 +170,7 @@ fn row(record: &Record) -> [BTreeMap<String, Value>; 3] {
     if let Some(trace) = rewards(&results) {
         results.insert("trace".to_owned(), trace);
     }
-    [BTreeMap::from(every), settings, results]
+    [every.collect(), settings, results]
 }
 
 /// A trace of numerators as rewards.
@@ -180,7 +204,7 @@ fn flatten(fields: &Fields, prefix: &str, into: &mut BTreeMap<String, Value>) {
 }
 
 /// A column of the type that all its entries have.
-fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
+fn column(name: &str, entries: Vec<Option<Value>>) -> Option<RecordColumn> {
     let present: Vec<&Value> = entries.iter().flatten().filter(|v| !v.is_null()).collect();
     let whole = |value: &Value| value.as_i64().is_some();
     let items = || {
@@ -217,7 +241,7 @@ fn column(name: &str, entries: Vec<Option<Value>>) -> Option<Column> {
             other => Some(other.to_string()),
         }))
     };
-    Some(Column {
+    Some(RecordColumn {
         name: name.to_owned(),
         values,
     })

@@ -1,6 +1,7 @@
 //! Writes columns as Parquet, compressed by snappy, with what they are in the file's metadata.
 
 use std::fmt::Write as _;
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::Compression;
@@ -11,41 +12,67 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::columns::{Column, Items, Values};
+use super::columns::{Items, RecordColumn, Values};
 
-type Group<'a, 'b> = SerializedRowGroupWriter<'a, &'b mut Vec<u8>>;
+type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
 
 /// The bytes of a file with these columns and metadata.
 pub fn write(
-    columns: &[Column],
+    columns: &[RecordColumn],
     metadata: &[(&'static str, String)],
 ) -> Result<Vec<u8>, ParquetError> {
-    let schema = columns.iter().fold(String::new(), |mut text, column| {
-        let _ = writeln!(text, "{};", kind(&column.values, &column.name));
-        text
-    });
-    // A list is a group, which ends without a semicolon.
-    let schema = schema.replace("};\n", "}\n");
-    let schema = Arc::new(parse_message_type(&format!("message runs {{\n{schema}}}"))?);
-    let entry = |(key, value): &(&str, String)| KeyValue::new((*key).to_owned(), value.clone());
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(metadata.iter().map(entry).collect()))
-        .build();
     let mut content = Vec::new();
-    let mut file = SerializedFileWriter::new(&mut content, schema, Arc::new(properties))?;
+    let mut writer = ParquetWriter::new(&mut content, "runs", columns, metadata)?;
     if columns
         .first()
         .is_some_and(|column| column.values.len() > 0)
     {
-        let mut group = file.next_row_group()?;
+        writer.append(columns)?;
+    }
+    writer.close()?;
+    Ok(content)
+}
+
+/// A file that is written in parts.
+pub struct ParquetWriter<W: Write + Send>(SerializedFileWriter<W>);
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Begins a file of rows called so, with the names and types of these columns.
+    pub fn new(
+        out: W,
+        rows: &str,
+        columns: &[RecordColumn],
+        metadata: &[(&'static str, String)],
+    ) -> Result<ParquetWriter<W>, ParquetError> {
+        let schema = columns.iter().fold(String::new(), |mut text, column| {
+            let _ = writeln!(text, "{};", kind(&column.values, &column.name));
+            text
+        });
+        // A list is a group, which ends without a semicolon.
+        let schema = schema.replace("};\n", "}\n");
+        let schema = parse_message_type(&format!("message {rows} {{\n{schema}}}"))?;
+        let entry = |(key, value): &(&str, String)| KeyValue::new((*key).to_owned(), value.clone());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(metadata.iter().map(entry).collect()))
+            .build();
+        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
+        Ok(ParquetWriter(file))
+    }
+
+    /// Appends the rows of these columns.
+    pub fn append(&mut self, columns: &[RecordColumn]) -> Result<(), ParquetError> {
+        let mut group = self.0.next_row_group()?;
         for column in columns {
             put(&mut group, &column.values)?;
         }
-        group.close()?;
+        group.close().map(drop)
     }
-    file.close()?;
-    Ok(content)
+
+    /// Ends the file.
+    pub fn close(self) -> Result<(), ParquetError> {
+        self.0.close().map(drop)
+    }
 }
 
 /// The type of a column in the words of a Parquet schema.
@@ -70,7 +97,7 @@ fn kind(values: &Values, name: &str) -> String {
     }
 }
 
-fn put(group: &mut Group<'_, '_>, values: &Values) -> Result<(), ParquetError> {
+fn put<W: Write + Send>(group: &mut Group<'_, W>, values: &Values) -> Result<(), ParquetError> {
     match values {
         Values::Text(list) => {
             let bytes = |text: &Option<String>| {
@@ -95,7 +122,7 @@ fn put(group: &mut Group<'_, '_>, values: &Values) -> Result<(), ParquetError> {
 }
 
 fn scalars<T: DataType>(
-    group: &mut Group<'_, '_>,
+    group: &mut Group<'_, impl Write + Send>,
     list: &[Option<T::T>],
 ) -> Result<(), ParquetError> {
     let present: Vec<i16> = list.iter().map(|value| value.is_some().into()).collect();
@@ -105,7 +132,7 @@ fn scalars<T: DataType>(
 
 /// Of a list, level 0 is none at all, 1 an empty one, 2 one without a value here, 3 one with.
 fn lists<T: DataType>(
-    group: &mut Group<'_, '_>,
+    group: &mut Group<'_, impl Write + Send>,
     list: &[Option<Items<T::T>>],
 ) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
@@ -126,7 +153,10 @@ fn lists<T: DataType>(
 
 /// Of a list of lists, level 0 is none at all, 1 an empty one, 2 one without a row here, 3 an empty row, 4 a
 /// row without a value here, 5 one with.
-fn rows(group: &mut Group<'_, '_>, list: &[Option<Items<Items<f64>>>]) -> Result<(), ParquetError> {
+fn rows(
+    group: &mut Group<'_, impl Write + Send>,
+    list: &[Option<Items<Items<f64>>>],
+) -> Result<(), ParquetError> {
     let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
     for table in list {
         let table_rows = table.as_deref().unwrap_or_default();
@@ -150,8 +180,9 @@ fn rows(group: &mut Group<'_, '_>, list: &[Option<Items<Items<f64>>>]) -> Result
     batch::<DoubleType>(group, &values, &defined, Some(&repeated))
 }
 
-fn batch<T: DataType>(
-    group: &mut Group<'_, '_>,
+/// Writes the next column of a group.
+pub(crate) fn batch<T: DataType>(
+    group: &mut Group<'_, impl Write + Send>,
     values: &[T::T],
     defined: &[i16],
     repeated: Option<&[i16]>,

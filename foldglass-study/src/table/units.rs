@@ -17,11 +17,11 @@ pub fn unit(column: &str) -> Option<&'static str> {
     };
     Some(match quantity {
         "reward" | "mean_reward" | "mean_rewards" | "expected_reward" | "greedy_reward"
-        | "code_reward" | "start_reward" | "cavi_reward" | "trace" | "sampled"
+        | "code_reward" | "start_reward" | "cavi_reward" | "trace" | "greedy_trace" | "sampled"
         | "curve_sampled" => REWARD,
         "tau" | "quench_tau" | "ladder" | "c" => "reward per nat",
         "entropy" | "regulator" | "cavi_entropy" | "curve_entropy" => "nats",
-        "residual" | "cavi_residual" | "rows" => "probability",
+        "residual" | "cavi_residual" | "rows" | "barrier" | "largest_loss" => "probability",
         "share" | "damping" | "resets_share" | "swap_rates" => "share of 1",
         "sweeps"
         | "sweeps_done"

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use foldglass::model::class::{Class, Shape};
 use foldglass::model::inputs::InputLaw;
-use foldglass::model::quasigroup::LatinSquare;
+use foldglass::model::operation::Operation;
 use foldglass::model::task::Task;
 use foldglass::support::exact::{Reward, parse};
-use foldglass::{Allowance, Unwatched};
+use foldglass::{Allowance, Context, Unwatched};
 use foldglass_study::census::{self, BARRIER_CAP, CensusOptions, CensusPlan, Counted};
 use foldglass_study::{Options, Registry, Shard, Study, execute, gather};
 
@@ -76,7 +76,7 @@ fn a_flipped_bit_in_records_gives_no_other_table() {
 fn a_flipped_bit_in_parts_gives_no_other_count() {
     let out = directory("damaged-parts");
     let inputs = InputLaw::Markov(parse("9/10").unwrap());
-    let task = Task::new(LatinSquare::named("parity").unwrap(), &inputs, &[4]).unwrap();
+    let task = Task::new(Operation::named("parity").unwrap(), &inputs, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(0, 0)).unwrap();
     let options = CensusOptions {
         out: Some(out.clone()),
@@ -91,8 +91,7 @@ fn a_flipped_bit_in_parts_gives_no_other_count() {
     };
     for file in ["parts.jsonl", "census.json"] {
         flip(&out.join(file), || {
-            let found =
-                census::collect(std::slice::from_ref(&out), Allowance::default(), &Unwatched);
+            let found = census::collect(std::slice::from_ref(&out), Context::default());
             found.is_err()
         });
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use foldglass::{Allowance, Class, Code, Progress, Reward, Stream, Unwatched, reward::count};
 use foldglass_study::method::{
-    Accepts, Headline, Recipe, Setting, SettingError, Settings, Streams, Unit, put,
+    Accepts, Headline, MethodSettings, Recipe, RunningUnit, Setting, SettingError, Streams, put,
 };
 use foldglass_study::{
-    End, Fields, Form, Method, Options, Outcome, Registry, Shard, Study, execute, gather,
+    End, Fields, Form, Method, Options, Registry, RunOutcome, Shard, Study, execute, gather,
     summarize, write_table,
 };
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ impl Method for RandomWalk {
     fn recipe(
         &self,
         class: &Class,
-        settings: Settings<'_>,
+        settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let steps = settings.need("steps")?;
         let restart = settings.need("restart")?;
@@ -97,7 +97,7 @@ impl Recipe for Walk {
         Some(4 * self.class.cells() as u128)
     }
 
-    fn begin(&self, streams: Streams, _: Allowance) -> Result<Box<dyn Unit>, String> {
+    fn begin(&self, streams: Streams, _: Allowance) -> Result<Box<dyn RunningUnit>, String> {
         let mut stream = Stream::new(streams.seed, streams.numbers.start);
         let code = random(&self.class, &mut stream);
         let best = count::reward(&code);
@@ -115,7 +115,7 @@ impl Recipe for Walk {
         streams: Streams,
         state: &[u8],
         _: Allowance,
-    ) -> Result<Box<dyn Unit>, String> {
+    ) -> Result<Box<dyn RunningUnit>, String> {
         let saved: Saved = serde_json::from_slice(state).map_err(|error| error.to_string())?;
         let stream = Stream::new(streams.seed, streams.numbers.start);
         Ok(Box::new(Walking {
@@ -148,7 +148,7 @@ struct Saved {
     done: u64,
 }
 
-impl Unit for Walking {
+impl RunningUnit for Walking {
     fn done(&self) -> u64 {
         self.done
     }
@@ -183,7 +183,7 @@ impl Unit for Walking {
         Ok(serde_json::to_vec(&saved).expect("plain data"))
     }
 
-    fn outcomes(&mut self) -> Result<Vec<Outcome>, String> {
+    fn outcomes(&mut self) -> Result<Vec<RunOutcome>, String> {
         let mut fields = Fields::new();
         put(&mut fields, "best", self.best.to_f64());
         put(&mut fields, "best_exact", &self.best);
@@ -348,9 +348,9 @@ fn what_its_settings_cannot_mean_is_refused_with_the_line() {
             "\"walk\"",
             "\"stroll\"",
             if cfg!(feature = "networks") {
-                "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"train\", \"walk\""
+                "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"reinforce\", \"train\", \"walk\""
             } else {
-                "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"walk\""
+                "one of \"cavi\", \"gradient\", \"chain\", \"pure-state\", \"reinforce\", \"walk\""
             },
         ),
     ] {

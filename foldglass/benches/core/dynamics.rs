@@ -19,7 +19,7 @@ const EXPONENTIAL: f64 = 20.0;
 /// One CAVI iteration and one sweep in step blocks on the same class, in turns.
 pub fn cavi_and_chain() {
     let class = class("quasigroup", &[7], Shape::untied(0, 3));
-    let settings = cavi::Settings::plain(TAU, usize::MAX);
+    let settings = cavi::CaviSettings::plain(TAU, usize::MAX);
     let mut runs = Runs::builder(&class, settings).seed(1).start().unwrap();
     runs.advance(WARM_UP);
     let mut chain = warm_chains(&class, Order::Step, 1);
@@ -72,7 +72,7 @@ pub fn parity_updates() {
 }
 
 fn warm_chains(class: &Class, order: Order, count: usize) -> Chains {
-    let settings = chain::Settings::new(Kernel::Metropolis, order);
+    let settings = chain::ChainSettings::new(Kernel::Metropolis, order);
     let numbers = 0..count as u64;
     let mut chains = Chains::builder(class, settings)
         .seed(1)

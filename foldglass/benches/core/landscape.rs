@@ -1,10 +1,10 @@
 //! Times complete censuses of correlated parity: every code, every trap, the barriers of all shelves.
 
 use crate::{Held, median_time};
-use foldglass::landscape::census::{Count, Survey};
+use foldglass::landscape::census::{Count, LeastCost, Survey};
 use foldglass::support::watch::Tally;
 use foldglass::{
-    Allowance, Class, InputLaw, LatinSquare, Reward, Shape, Task, Unwatched, support::exact,
+    Allowance, Class, InputLaw, Operation, Reward, Shape, Task, Unwatched, support::exact,
 };
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -85,7 +85,7 @@ fn print_census(length: usize, target: &str) -> f64 {
 
 fn correlated_parity(length: usize) -> Class {
     let law = InputLaw::Markov(exact::parse("9/10").unwrap());
-    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &[length]).unwrap();
+    let task = Task::new(Operation::cyclic(2).unwrap(), &law, &[length]).unwrap();
     Class::new(task, Shape::untied(0, 0)).unwrap()
 }
 
@@ -117,7 +117,9 @@ fn take(class: &Class, threads: usize) -> Count {
         |(), shelf| census.barrier(shelves[shelf], usize::MAX, &tally),
     );
     assert!(
-        barriers.iter().all(|barrier| barrier > &Some(0)),
+        barriers
+            .iter()
+            .all(|barrier| matches!(barrier, Ok(LeastCost::Of(1..)))),
         "a trap has a barrier"
     );
     let named = class.task().lengths()[0] - 1;

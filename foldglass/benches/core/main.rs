@@ -5,22 +5,19 @@
 //! only when its whole name is given.
 
 mod dynamics;
+mod estimators;
 mod landscape;
 mod peak;
+mod sampled;
 
-use foldglass::{Class, Evaluator, InputLaw, LatinSquare, Policy, Shape, Task};
+use foldglass::{Class, Evaluator, InputLaw, Operation, Policy, Shape, Task};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 const BUDGET: Duration = Duration::from_millis(400);
 
 fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(
-        LatinSquare::named(name).unwrap(),
-        &InputLaw::Uniform,
-        lengths,
-    )
-    .unwrap();
+    let task = Task::new(Operation::named(name).unwrap(), &InputLaw::Uniform, lengths).unwrap();
     Class::new(task, shape).unwrap()
 }
 
@@ -251,7 +248,7 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with('-'))
         .collect();
-    let cases: [Case; 9] = [
+    let cases: [Case; 13] = [
         (&["evaluate_untied_0_3_T7"], evaluation_against_peers),
         (
             &["tables_read_untied_0_3_T7", "tables_write_untied_0_3_T7"],
@@ -267,6 +264,21 @@ fn main() {
         (
             &["actions_0_0_T8", "actions_tied_0_3_T7"],
             dynamics::actions,
+        ),
+        (&["reinforce_untied_0_0_T8"], sampled::update),
+        (&["rollouts_0_0_T8", "rollouts_0_3_T7"], sampled::rollouts),
+        (
+            &["successes_0_0_T8", "successes_floor_0_0_T8"],
+            estimators::successes,
+        ),
+        (
+            &[
+                "variance_reinforce_0_0_T8",
+                "variance_batch_mean_0_0_T8",
+                "variance_reinforce_0_3_T7",
+                "variance_batch_mean_0_3_T7",
+            ],
+            estimators::variances,
         ),
         (&["census_T6"], landscape::against_peers),
         (

@@ -30,8 +30,9 @@ use regulator::Regulator;
 
 pub use builder::RunsBuilder;
 pub use outcome::Outcome;
+pub(super) use outcome::{likeliest, one_of};
 pub use regulator::{Convention, PriorError};
-pub use settings::{Quench, Resets, Rule, Settings, UnknownSetting};
+pub use settings::{CaviSettings, Quench, Resets, Rule, UnknownSetting};
 
 /// Values this close count as equal at tau = 0.
 pub const VALUE_TIE: f64 = 1e-13;
@@ -45,7 +46,7 @@ pub const HOTTEST: f64 = 1e300;
 /// All that runs need to go on later, with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct State {
+pub struct CaviState {
     /// Iterations done.
     pub done: usize,
     /// The policies, run by run, cell by cell.
@@ -60,15 +61,15 @@ pub struct State {
 ///
 /// ```
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let settings = cavi::Settings::plain(1e-13, 500);
+/// let settings = cavi::CaviSettings::plain(1e-13, 500);
 /// let mut runs = Runs::builder(&class, settings).seed(7).numbers(0..3).start().unwrap();
 /// runs.advance(500);
 /// assert_eq!(runs.outcomes().len(), 3);
 /// ```
 pub struct Runs {
-    settings: Settings,
+    settings: CaviSettings,
     /// What a prior may take.
     memory: Allowance,
     passes: Passes,
@@ -77,6 +78,8 @@ pub struct Runs {
     regulator: Regulator,
     /// J of each run's policy at its last gradient.
     rewards: Vec<f64>,
+    /// The objective of each run's policy likewise, where it is not J.
+    objectives: Vec<f64>,
     /// Logits, kept for the gradient rule alone.
     logits: Vec<f64>,
     streams: Vec<Stream>,
@@ -127,7 +130,7 @@ impl Runs {
     }
 
     /// What `resume` needs.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> CaviState {
         let layout = &self.table.layout;
         let rows = |entries: &[f64], replica: usize| -> Vec<f64> {
             let mut rows = vec![0.0; layout.class.cells() * layout.class.q()];
@@ -135,7 +138,7 @@ impl Runs {
             rows
         };
         let all = |entries: &[f64]| (0..self.streams.len()).map(|r| rows(entries, r)).collect();
-        State {
+        CaviState {
             done: self.done,
             rows: all(&self.table.entries),
             logits: (!self.logits.is_empty()).then(|| all(&self.logits)),
@@ -151,6 +154,12 @@ impl Runs {
             numbers,
             memory,
         } = builder;
+        assert!(
+            settings.objective.is_none()
+                || (matches!(settings.rule, Rule::Gradient { .. })
+                    && settings.convention == Convention::Uniform),
+            "an objective other than J has the gradient rule and the uniform convention"
+        );
         let replicas = Runs::side_by_side(class);
         let streams: Vec<Stream> = numbers.map(|number| Stream::new(seed, number)).collect();
         assert!(
@@ -180,6 +189,7 @@ impl Runs {
             kernels: Kernels::best(),
             regulator: Regulator::new(class, &settings, layout.sizes),
             rewards: vec![0.0; streams.len()],
+            objectives: vec![0.0; settings.objective.map_or(0, |_| streams.len())],
             mask: vec![0; layout.sizes.cells],
             bytes: vec![0; streams.len() * class.cells() + 1],
             logits,

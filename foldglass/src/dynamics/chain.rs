@@ -5,6 +5,10 @@
 //! fresh random order or from first to last, all cells of a step as one block (exact for untied
 //! classes, where J is additive over the cells of a step), or single cells in a random permutation.
 //! Single cells can be resampled for any other weight of the reward too: see [`Target`].
+//!
+//! With a prior policy p a code sigma weighs exp(J / tau) times the product of p_c(sigma(c)) over all cells: the measure
+//! whose factorised approximation is [`cavi`](super::cavi) with the same prior. A gain is then the change of
+//! J + tau sum_c ln p_c(sigma(c)). At tau = 0 the prior has no part.
 
 mod blocks;
 mod builder;
@@ -13,8 +17,8 @@ mod target;
 mod tempering;
 
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::reward::count::{self, CountError};
 use crate::reward::evaluate::Passes;
 use crate::reward::layout;
@@ -107,39 +111,39 @@ impl Order {
 /// What a chain does in each sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct ChainSettings {
     /// How a cell is resampled.
     pub kernel: Kernel,
     /// In which order.
     pub order: Order,
 }
 
-impl Settings {
+impl ChainSettings {
     /// This kernel in this order.
-    pub const fn new(kernel: Kernel, order: Order) -> Settings {
-        Settings { kernel, order }
+    pub const fn new(kernel: Kernel, order: Order) -> ChainSettings {
+        ChainSettings { kernel, order }
     }
 
     /// Heat bath in the order that suits a class.
-    pub fn of(class: &Class) -> Settings {
-        Settings::new(Kernel::HeatBath, Order::of(class))
+    pub fn of(class: &Class) -> ChainSettings {
+        ChainSettings::new(Kernel::HeatBath, Order::of(class))
     }
 
     /// The same with another kernel.
-    pub fn with_kernel(self, kernel: Kernel) -> Settings {
-        Settings { kernel, ..self }
+    pub fn with_kernel(self, kernel: Kernel) -> ChainSettings {
+        ChainSettings { kernel, ..self }
     }
 
     /// The same in another order.
-    pub fn with_order(self, order: Order) -> Settings {
-        Settings { order, ..self }
+    pub fn with_order(self, order: Order) -> ChainSettings {
+        ChainSettings { order, ..self }
     }
 }
 
 /// All that chains need to go on later, with the settings and numbers they were started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct State {
+pub struct ChainState {
     /// The actions of each chain's code.
     pub actions: Vec<Vec<Symbol>>,
     /// How far each chain's stream has come.
@@ -156,9 +160,9 @@ pub struct State {
 ///
 /// ```
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let settings = chain::Settings::of(&class);
+/// let settings = chain::ChainSettings::of(&class);
 /// let mut chains = Chains::builder(&class, settings).seed(1).numbers(0..4).start().unwrap();
 /// for _ in 0..200 {
 ///     chains.sweep(&[1e-6; 4]);
@@ -175,6 +179,9 @@ enum Engine {
     Blocks(Box<Blocks>),
     Cells(Vec<CellChain>),
 }
+
+/// Where there is a prior, hotter scales of gains count as this one, so that products with logarithms are finite.
+const HOTTEST_SCALE: f64 = 1e290;
 
 /// Streams of groups are numbered from here, far from those of chains.
 const GROUP_STREAMS: u64 = 1 << 63;
@@ -197,8 +204,8 @@ impl Chains {
     }
 
     /// What `resume` needs.
-    pub fn state(&self) -> State {
-        State {
+    pub fn state(&self) -> ChainState {
+        ChainState {
             actions: (0..self.streams.len())
                 .map(|c| self.code(c).actions().to_vec())
                 .collect(),
@@ -218,6 +225,7 @@ impl Chains {
             seed,
             numbers,
             memory,
+            log_prior,
         } = builder;
         let together = Chains::side_by_side(class) as u64;
         assert!(
@@ -231,11 +239,15 @@ impl Chains {
         );
         let engine = match settings.order {
             Order::Cell => {
-                let cells = |code| CellChain::within(settings.kernel, code, memory);
+                let cells = |code| {
+                    let chain = CellChain::within(settings.kernel, code, memory)?;
+                    Ok::<_, ChainError>(chain.with_log_prior(log_prior.clone()))
+                };
                 Engine::Cells(codes.into_iter().map(cells).collect::<Result<_, _>>()?)
             }
             Order::Step | Order::Forward => {
-                Engine::Blocks(Box::new(Blocks::new(class, settings, codes, memory)?))
+                let blocks = Blocks::new(class, settings, codes, memory)?;
+                Engine::Blocks(Box::new(blocks.with_log_prior(log_prior)))
             }
         };
         let order = Stream::new(seed, GROUP_STREAMS + numbers.start / together);

@@ -20,7 +20,7 @@ pub struct Bands {
 
 /// What holds at one temperature.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct BandsPoint {
     /// beta = 1 / tau.
     pub beta: f64,
     /// ln Z.
@@ -64,7 +64,7 @@ impl Bands {
     /// assert!((point.mean_reward - 0.5).abs() < 1e-15);
     /// assert!((point.variance - 0.25).abs() < 1e-15);
     /// ```
-    pub fn at(&self, beta: f64) -> Point {
+    pub fn at(&self, beta: f64) -> BandsPoint {
         let heaviest = self.heaviest(beta);
         let (centre, log_count) = (self.offsets[heaviest], self.log_counts[heaviest]);
         let mut sums = [Sum::default(); 4];
@@ -82,7 +82,7 @@ impl Bands {
         // ln Z = beta (reward of the heaviest band) + rest.
         let (reward, rest) = (self.origin + centre, log_count + whole.ln());
         let variance = (m2 - m1 * m1).max(0.0);
-        Point {
+        BandsPoint {
             beta,
             log_z: beta * reward + rest,
             mean_reward: reward + m1,

@@ -12,7 +12,7 @@ mod table;
 
 use super::bands::{Bands, log};
 use crate::model::class::Class;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::CellFlow;
 use crate::reward::count::steps::Steps;
 use crate::reward::count::weight::{Whole, at_width};
@@ -122,7 +122,7 @@ impl DensityOfStates {
 
 /// What a density of states will take.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Forecast {
+pub struct DensityForecast {
     /// The prefix classes after each step but the last.
     pub prefix_classes: Vec<f64>,
     /// So many of them, from the first on, are counted; the rest is estimated by their growth.
@@ -134,33 +134,33 @@ pub struct Forecast {
 /// The first steps done, the others forecast.
 ///
 /// ```
-/// use foldglass::gibbs::density::Plan;
+/// use foldglass::gibbs::density::DensityPlan;
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[3], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(3).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let density = Plan::new(&class).unwrap().count(Context::default()).unwrap();
+/// let density = DensityPlan::new(&class).unwrap().count(Context::default()).unwrap();
 /// assert_eq!(density.optimal(), 36u32.into());
 /// use foldglass::support::exact::UBig;
 /// let codes: UBig = density.bands().iter().map(|band| &band.count).sum();
 /// assert_eq!(codes, UBig::from(3u8).pow(class.cells()));
 /// ```
-pub struct Plan {
+pub struct DensityPlan {
     class: Class,
-    forecast: Forecast,
+    forecast: DensityForecast,
     rest: Box<dyn Rest>,
 }
 
 /// Up to this many partial summaries are looked at for the forecast.
 const LOOKED_AT: f64 = 524_288.0;
 
-impl Plan {
+impl DensityPlan {
     /// Takes the first steps, says what the others will need, and refuses what is not allowed.
-    pub fn new(class: &Class) -> Result<Plan, DensityError> {
-        Plan::within(class, Allowance::default())
+    pub fn new(class: &Class) -> Result<DensityPlan, DensityError> {
+        DensityPlan::within(class, Allowance::default())
     }
 
     /// The same within this memory, which the count keeps to.
-    pub fn within(class: &Class, memory: Allowance) -> Result<Plan, DensityError> {
+    pub fn within(class: &Class, memory: Allowance) -> Result<DensityPlan, DensityError> {
         if class.shape().tied {
             return Err(DensityError::Tied);
         }
@@ -173,7 +173,7 @@ impl Plan {
         let most = forecast.prefix_classes.iter().copied().fold(1.0, f64::max);
         let what = format!("the density of states, with about {most:.3e} prefix classes,");
         memory.check(&what, Some(forecast.bytes))?;
-        Ok(Plan {
+        Ok(DensityPlan {
             class: class.clone(),
             forecast,
             rest,
@@ -181,7 +181,7 @@ impl Plan {
     }
 
     /// What it will take.
-    pub fn forecast(&self) -> &Forecast {
+    pub fn forecast(&self) -> &DensityForecast {
         &self.forecast
     }
 
@@ -220,7 +220,7 @@ struct Begun<W, C> {
 fn begin<W: Whole>(
     class: &Class,
     memory: Allowance,
-) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
+) -> Result<(Box<dyn Rest>, DensityForecast), DensityError> {
     let codes = UBig::from(class.q()).pow(class.cells());
     match codes.bit_len() {
         0..=63 => Begun::<W, u64>::first_steps(class, memory),
@@ -234,7 +234,7 @@ impl<W: Whole, C: Tally> Begun<W, C> {
     fn first_steps(
         class: &Class,
         memory: Allowance,
-    ) -> Result<(Box<dyn Rest>, Forecast), DensityError> {
+    ) -> Result<(Box<dyn Rest>, DensityForecast), DensityError> {
         let layout = SummaryLayout::<W>::new(class);
         let first = layout.first();
         let mut level = Level::<W, C>::new(first.len());
@@ -289,7 +289,7 @@ fn forecast<W: Whole, C: Tally>(
     layout: &SummaryLayout<W>,
     counted: Vec<f64>,
     children: f64,
-) -> Forecast {
+) -> DensityForecast {
     let steps = layout.steps.len() - 1;
     let mut classes = counted.clone();
     let known = counted.len();
@@ -314,7 +314,7 @@ fn forecast<W: Whole, C: Tally>(
     let bytes = (0..steps)
         .map(|t| level(t) + after(t))
         .fold(rewards, f64::max);
-    Forecast {
+    DensityForecast {
         prefix_classes: classes,
         counted: known,
         bytes: bytes as u128,

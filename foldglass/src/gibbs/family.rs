@@ -15,10 +15,10 @@ mod exact;
 mod walk;
 
 pub use exact::{Averages, Limit, MOST_CODES, complete_reward};
-pub use walk::{Settings, Walk};
+pub use walk::{FamilySettings, FamilyWalk};
 
 use crate::model::class::{CellKey, Shape};
-use crate::model::quasigroup::{Symbol, digits};
+use crate::model::operation::{Symbol, digits};
 use crate::model::task::Task;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
@@ -32,6 +32,11 @@ pub enum FamilyError {
     /// Several lengths: a history of one is no history of another.
     #[error("{0} lengths: a complete code is one of a single length")]
     SeveralLengths(usize),
+    /// A process reward.
+    #[error(
+        "a complete code is rewarded for its last token: --reward process is not supported here"
+    )]
+    ProcessReward,
     /// A denominator beyond 52 bits.
     #[error("the rewards' denominator {0} is beyond 2^52")]
     TooFine(UBig),
@@ -101,8 +106,8 @@ impl Family {
     ///
     /// ```
     /// use foldglass::gibbs::family::Family;
-    /// use foldglass::{InputLaw, LatinSquare, Shape, Task};
-    /// let parity = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
+    /// use foldglass::{InputLaw, Operation, Shape, Task};
+    /// let parity = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
     /// let family = Family::new(parity, Shape::untied(0, 0)).unwrap();
     /// assert_eq!((family.histories(), family.cells()), (12, 6));
     /// ```
@@ -115,6 +120,9 @@ impl Family {
         let &[length] = task.lengths() else {
             return Err(FamilyError::SeveralLengths(task.lengths().len()));
         };
+        if !task.reward().is_final() {
+            return Err(FamilyError::ProcessReward);
+        }
         let q = task.q();
         Family::check(q, length, memory)?;
         let inputs = power(q, length);

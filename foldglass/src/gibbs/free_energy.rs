@@ -25,7 +25,7 @@ use thiserror::Error;
 /// How long to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct FreeEnergySettings {
     /// The seed of everything random.
     pub seed: u64,
     /// Independent replicas; at least 4.
@@ -36,10 +36,10 @@ pub struct Settings {
     pub sweeps: u64,
 }
 
-impl Default for Settings {
+impl Default for FreeEnergySettings {
     /// Eight replicas of 50,000 and 100,000 sweeps.
-    fn default() -> Settings {
-        Settings {
+    fn default() -> FreeEnergySettings {
+        FreeEnergySettings {
             seed: 0,
             replicas: 8,
             learning: 50_000,
@@ -48,25 +48,25 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl FreeEnergySettings {
     /// The same of this seed.
-    pub fn with_seed(self, seed: u64) -> Settings {
-        Settings { seed, ..self }
+    pub fn with_seed(self, seed: u64) -> FreeEnergySettings {
+        FreeEnergySettings { seed, ..self }
     }
 
     /// The same by so many replicas.
-    pub fn with_replicas(self, replicas: usize) -> Settings {
-        Settings { replicas, ..self }
+    pub fn with_replicas(self, replicas: usize) -> FreeEnergySettings {
+        FreeEnergySettings { replicas, ..self }
     }
 
     /// The same with so many sweeps of learning.
-    pub fn with_learning(self, learning: u64) -> Settings {
-        Settings { learning, ..self }
+    pub fn with_learning(self, learning: u64) -> FreeEnergySettings {
+        FreeEnergySettings { learning, ..self }
     }
 
     /// The same with so many sweeps of sampling.
-    pub fn with_sweeps(self, sweeps: u64) -> Settings {
-        Settings { sweeps, ..self }
+    pub fn with_sweeps(self, sweeps: u64) -> FreeEnergySettings {
+        FreeEnergySettings { sweeps, ..self }
     }
 }
 
@@ -82,7 +82,7 @@ pub enum Start {
 /// Why an estimate is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum FreeEnergyRefusal {
     /// A replica hardly went from one end to the other.
     #[error(
         "a replica went only {trips} times from chance to the rewards that matter here and back, and \
@@ -141,15 +141,15 @@ const LEVEL: f64 = 0.95;
 /// the one of the batches within them. The replicas alone are too few to know their own spread, and
 /// the batches alone do not know what a whole replica missed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct ReplicaEstimate {
     /// The mean over the replicas.
     pub value: f64,
     /// Half the width of the interval.
     pub error: f64,
 }
 
-impl Estimate {
-    fn of(found: &[Within], shift: f64) -> Estimate {
+impl ReplicaEstimate {
+    fn of(found: &[Within], shift: f64) -> ReplicaEstimate {
         let values: Vec<f64> = found.iter().map(|found| found.value).collect();
         let summary = Summary::of(&values).expect("there are replicas");
         let interval = summary.interval(LEVEL).expect("there are several replicas");
@@ -157,7 +157,7 @@ impl Estimate {
         let variance: f64 = found.iter().map(|found| found.variance).sum();
         let freedom = (found.len() * (BATCHES - 1)) as f64;
         let within = student_quantile(miss(LEVEL), freedom) * variance.sqrt() / found.len() as f64;
-        Estimate {
+        ReplicaEstimate {
             value: summary.mean + shift,
             error: between.max(within),
         }
@@ -173,20 +173,20 @@ impl Estimate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Held {
     /// ln Z over all codes.
-    pub log_z: Estimate,
+    pub log_z: ReplicaEstimate,
     /// The mean of J.
-    pub mean_reward: Estimate,
+    pub mean_reward: ReplicaEstimate,
 }
 
 /// One temperature.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
+pub struct FreeEnergyPoint {
     /// tau.
     pub tau: f64,
     /// The fewest round trips of a replica between chance and the rewards that matter here.
     pub trips: u64,
     /// The numbers, or why there are none.
-    pub outcome: Result<Held, Refusal>,
+    pub outcome: Result<Held, FreeEnergyRefusal>,
 }
 
 /// An estimate that was not made.
@@ -209,9 +209,9 @@ pub enum EstimateError {
 pub fn estimate(
     class: &Class,
     taus: &[f64],
-    settings: &Settings,
+    settings: &FreeEnergySettings,
     context: Context<'_>,
-) -> Result<Vec<Point>, EstimateError> {
+) -> Result<Vec<FreeEnergyPoint>, EstimateError> {
     assert!(
         settings.replicas >= 4 && settings.sweeps > 0,
         "{settings:?} is refused: at least 4 replicas and 1 sweep are needed"
@@ -235,7 +235,7 @@ pub fn estimate(
 fn replicas(
     class: &Class,
     betas: &[f64],
-    settings: &Settings,
+    settings: &FreeEnergySettings,
     context: Context<'_>,
 ) -> Result<Vec<Found>, EstimateError> {
     let cold = Code::fold(class);
@@ -270,18 +270,18 @@ fn replicas(
 }
 
 /// Joins what the replicas found at one temperature.
-fn point(class: &Class, found: &[Found], i: usize, tau: f64) -> Point {
+fn point(class: &Class, found: &[Found], i: usize, tau: f64) -> FreeEnergyPoint {
     let codes = class.cells() as f64 * (class.q() as f64).ln();
     let trips = found.iter().map(|found| found.trips[found.needed[i]]);
     let trips = trips.min().expect("there are replicas");
     let log_z: Vec<Within> = found.iter().map(|found| found.log_z[i]).collect();
     let mean: Vec<Within> = found.iter().map(|found| found.mean_reward[i]).collect();
     let held = Held {
-        log_z: Estimate::of(&log_z, codes),
-        mean_reward: Estimate::of(&mean, 0.0),
+        log_z: ReplicaEstimate::of(&log_z, codes),
+        mean_reward: ReplicaEstimate::of(&mean, 0.0),
     };
     let refusal = refusal(class, found, i, tau, trips, codes);
-    Point {
+    FreeEnergyPoint {
         tau,
         trips,
         outcome: refusal.map_or(Ok(held), Err),
@@ -295,7 +295,7 @@ fn refusal(
     tau: f64,
     trips: u64,
     codes: f64,
-) -> Option<Refusal> {
+) -> Option<FreeEnergyRefusal> {
     let of = |start: Start| -> Vec<f64> {
         let found = found.iter().filter(|found| found.start == start);
         found.map(|found| found.log_z[i].value + codes).collect()
@@ -306,15 +306,15 @@ fn refusal(
     let p = welch(&moments(&warm), &moments(&cold));
     if p < ENDS_DIFFER && (warm.mean - cold.mean).abs() > 1e-9 {
         let (warm, cold) = (warm.mean, cold.mean);
-        return Some(Refusal::EndsDisagree { warm, cold, p });
+        return Some(FreeEnergyRefusal::EndsDisagree { warm, cold, p });
     }
     let all: Vec<f64> = found.iter().map(|found| found.log_z[i].value).collect();
     let sd = summary(&all).sd.expect("there are several replicas");
     if sd > MOST_SPREAD {
-        return Some(Refusal::ReplicasDisagree { sd });
+        return Some(FreeEnergyRefusal::ReplicasDisagree { sd });
     }
     if trips < MIN_TRIPS {
-        return Some(Refusal::FewTrips { trips });
+        return Some(FreeEnergyRefusal::FewTrips { trips });
     }
     let denominator = crate::support::exact::Reward::new(class.task().denominator(), 1u8).to_f64();
     // All unseen codes at reward 1 would add exp(beta) times their share to Z / q^cells.
@@ -326,7 +326,7 @@ fn refusal(
         .filter(|found| (found.highest as f64) < denominator && !harmless(found))
         .map(|found| found.highest)
         .min()?;
-    Some(Refusal::NotReached {
+    Some(FreeEnergyRefusal::NotReached {
         highest: unseen as f64 / denominator,
     })
 }

@@ -160,7 +160,7 @@ impl Rules {
 
 /// Whether replicas are a finite-temperature trap, and why not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrapStanding {
     /// They are.
     Trap,
     /// All of them escaped.
@@ -173,7 +173,7 @@ pub enum Standing {
     Disagree,
 }
 
-crate::named_enum!(Standing {
+crate::named_enum!(TrapStanding {
     "trap" => Trap,
     "escaped" => Escaped,
     "alone" => Alone,
@@ -183,7 +183,7 @@ crate::named_enum!(Standing {
 
 /// How alike the marginals of replicas are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Agreement {
+pub struct ReplicaAgreement {
     /// The overlap coefficient between two halves of the replicas, averaged over moving cells.
     pub replicas: f64,
     /// The same between random halves of the draws.
@@ -194,7 +194,7 @@ pub struct Agreement {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PureState {
     /// Whether it is a finite-temperature trap.
-    pub standing: Standing,
+    pub standing: TrapStanding,
     /// By replica: its mean reward in equilibrium.
     pub rewards: Vec<f64>,
     /// The replicas that are kept.
@@ -210,7 +210,7 @@ pub struct PureState {
     /// One in so many sweeps is a draw.
     pub thinning: usize,
     /// How alike the replicas are; none where there is one.
-    pub agreement: Option<Agreement>,
+    pub agreement: Option<ReplicaAgreement>,
     /// The draws.
     pub draws: Draws,
     /// Random partitions of them.
@@ -239,11 +239,11 @@ impl PureState {
         let agreement = (described.len() > 1).then(|| agreement(&draws, &halves, &memory.moving));
         let held = trajectories.sweeps() - time >= rules.hold * time;
         let standing = match agreement {
-            _ if kept.is_empty() => Standing::Escaped,
-            None if all.len() > 1 => Standing::Alone,
-            _ if !held => Standing::Unsettled,
-            Some(found) if found.replicas < found.random - rules.slack => Standing::Disagree,
-            _ => Standing::Trap,
+            _ if kept.is_empty() => TrapStanding::Escaped,
+            None if all.len() > 1 => TrapStanding::Alone,
+            _ if !held => TrapStanding::Unsettled,
+            Some(found) if found.replicas < found.random - rules.slack => TrapStanding::Disagree,
+            _ => TrapStanding::Trap,
         };
         PureState {
             standing,
@@ -262,11 +262,11 @@ impl PureState {
 }
 
 /// The overlap of two halves of the replicas, and of random halves of the draws.
-fn agreement(draws: &Draws, halves: &[Halves], moving: &[bool]) -> Agreement {
+fn agreement(draws: &Draws, halves: &[Halves], moving: &[bool]) -> ReplicaAgreement {
     let cells: Vec<usize> = (0..moving.len()).filter(|&cell| moving[cell]).collect();
     let by_replica = Halves::by_replica(draws);
     let random = halves.iter().map(|half| draws.overlap(half, &cells));
-    Agreement {
+    ReplicaAgreement {
         replicas: draws.overlap(&by_replica, &cells),
         random: random.sum::<f64>() / halves.len().max(1) as f64,
     }

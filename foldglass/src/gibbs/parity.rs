@@ -8,7 +8,7 @@
 mod mean_field;
 mod transition;
 
-use super::bands::{Bands, Point, Sum};
+use super::bands::{Bands, BandsPoint, Sum};
 use dashu_int::UBig;
 use std::f64::consts::LN_2;
 
@@ -17,8 +17,8 @@ pub use transition::{Climb, Transition};
 
 /// The codes of one reward.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Band {
-    /// J times [`Band::denominator`].
+pub struct ParityBand {
+    /// J times [`ParityBand::denominator`].
     pub numerator: UBig,
     /// 2^T.
     pub denominator: UBig,
@@ -75,16 +75,16 @@ impl Parity {
     }
 
     /// What holds at inverse temperature `beta`; takes a time linear in T.
-    pub fn at(&self, beta: f64) -> Point {
+    pub fn at(&self, beta: f64) -> BandsPoint {
         self.bands.at(beta)
     }
 
     /// The density of states, rewards ascending, computed as it is read: at T = 10,000 the numbers
     /// have 12,000 digits. Bands without codes are left out.
-    pub fn density(&self) -> impl Iterator<Item = Band> + use<> {
+    pub fn density(&self) -> impl Iterator<Item = ParityBand> + use<> {
         let n = self.length - 1;
         let half = UBig::ONE << n;
-        let band = move |numerator: UBig, count: UBig| Band {
+        let band = move |numerator: UBig, count: UBig| ParityBand {
             numerator,
             denominator: UBig::ONE << (n + 1),
             count,

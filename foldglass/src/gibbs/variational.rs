@@ -53,7 +53,7 @@ pub enum LossError {
 /// If there are no runs.
 pub fn lowest_loss(
     class: &Class,
-    settings: cavi::Settings,
+    settings: cavi::CaviSettings,
     seed: u64,
     runs: u64,
     context: Context<'_>,
@@ -90,7 +90,7 @@ fn runs_done(done: u64, all: u64) -> Progress<'static> {
 /// where one does.
 pub fn loss_from(
     policy: &Policy,
-    settings: cavi::Settings,
+    settings: cavi::CaviSettings,
     seed: u64,
     context: Context<'_>,
 ) -> Result<Reached, LossError> {

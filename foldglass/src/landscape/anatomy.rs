@@ -11,8 +11,8 @@ mod rollouts;
 use crate::landscape::gauge::{Links, links};
 use crate::landscape::walk::{Visit, walk};
 use crate::model::class::Group;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::reward::count::{CountError, Counter};
 use crate::support::context::Context;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,8 +83,8 @@ impl StepKind {
 ///
 /// ```
 /// use foldglass::landscape::anatomy::{StepKind, steps};
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let kinds: Vec<StepKind> = steps(&copy).iter().map(|step| step.kind).collect();

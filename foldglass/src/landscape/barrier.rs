@@ -17,9 +17,9 @@ mod bound;
 use crate::landscape::shelf::Workers;
 use crate::landscape::shelf::nodes::Nodes;
 use crate::landscape::shelf::workers::{NEVER, Neighbours, WaterLevel, Wish};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Move, Node, Standing, WayOut};
+use crate::proof::claim::{Move, Standing, WayOut};
 use crate::reward::count::{CountError, Counter};
 use crate::support::context::Context;
 use crate::support::exact::Reward;
@@ -44,7 +44,7 @@ pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
 /// use foldglass::landscape::barrier::way_out;
 /// use foldglass::landscape::shelf::Workers;
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut workers = Workers::new(&class, Context::default())?;
@@ -63,15 +63,7 @@ pub fn way_out(
     context: Context<'_>,
 ) -> Result<Option<WayOut>, Stopped> {
     let observer = context.observer;
-    assert!(
-        (1..=u32::MAX as usize).contains(&cap),
-        "a cap from 1 to 2^32 - 1"
-    );
-    assert!(
-        workers.class() == start.class(),
-        "a code of the workers' class"
-    );
-    let (top, denominator) = workers.reward(start);
+    let (top, denominator) = workers.begin(start, cap);
     if top == denominator {
         return Ok(None);
     }
@@ -170,7 +162,9 @@ impl Flood {
             next = end;
             for (number, seen) in numbers.into_iter().zip(seen) {
                 if let Some((cell, action, _)) = seen.raising {
-                    return End::Found(self.changes(number as usize, (cell, action)));
+                    let mut way = self.nodes.way(number as usize);
+                    way.push((cell, action));
+                    return End::Found(way);
                 }
                 if !self.take(number, &seen) {
                     return End::Stopped;
@@ -191,40 +185,12 @@ impl Flood {
     /// Takes in what was seen at a code; false when the cap does not allow it.
     fn take(&mut self, number: u32, seen: &Neighbours) -> bool {
         self.spills[number as usize] = seen.next;
-        let changes = self.nodes.changes(number as usize);
-        for &(cell, action) in &seen.kept {
-            let node = Node {
-                parent: number,
-                cell,
-                action,
-            };
-            let before = self.nodes.len();
-            if before == self.cap {
-                if !self.nodes.contains(node, &changes) {
-                    return false;
-                }
-                continue;
-            }
-            self.nodes.insert(node, &changes);
-            if self.nodes.len() > before {
-                self.waiting.push(before as u32);
-                self.spills.push(NEVER);
-            }
-        }
-        true
-    }
-
-    /// The changes that lead from the start to a code, and one more.
-    fn changes(&self, number: usize, exit: Change) -> Vec<Change> {
-        let mut changes = vec![exit];
-        let mut next = number;
-        while next != 0 {
-            let node = self.nodes.list()[next - 1];
-            changes.push((node.cell as usize, node.action));
-            next = node.parent as usize;
-        }
-        changes.reverse();
-        changes
+        let before = self.nodes.len();
+        let beyond = self.nodes.insert_all(number, &seen.kept, self.cap);
+        let new = before..self.nodes.len();
+        self.spills.resize(new.end, NEVER);
+        self.waiting.extend(new.map(|number| number as u32));
+        beyond.is_none()
     }
 
     fn progress(&self) -> Progress<'static> {

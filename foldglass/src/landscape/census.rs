@@ -1,6 +1,6 @@
 //! Counts every code of an untied class: optima, local maxima, traps, barriers (paper, App. G.6).
 //!
-//! **Relabelling.** The tokens of a step that no length ends at can be renamed without changing any
+//! **Relabelling.** The tokens of a step at which none is rewarded can be renamed without changing any
 //! reward (App. D). Codes are visited in one order of the names only, tokens named as the cells of
 //! their step first emit them; each stands for as many codes as its used tokens have other names.
 //!
@@ -19,8 +19,8 @@
 //!
 //! **Forgetting.** When the actions of a step r do not depend on the token before it, no change
 //! before r has any effect. All codes of one ending, from the last such step on, are on one shelf,
-//! so whether they are traps is asked once for an ending. This needs a memory of one token and a
-//! single length; elsewhere no code is taken to forget.
+//! so whether they are traps is asked once for an ending. This needs a memory of one token and one
+//! rewarded step, the last; elsewhere no code is taken to forget.
 
 mod beginnings;
 mod descent;
@@ -34,8 +34,8 @@ mod walker;
 
 use super::packed::Packing;
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::{Whole, at_width};
 use crate::support::context::Context;
@@ -117,6 +117,27 @@ impl AddAssign for Count {
     }
 }
 
+/// What the cheapest way from a shelf to a higher reward costs, as the numerator of a reward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeastCost {
+    /// This much.
+    Of(u128),
+    /// It is not known: more codes had to be visited than the cap allows.
+    BeyondCap,
+    /// There is no such way: no code of the class has a higher reward.
+    Highest,
+}
+
+impl LeastCost {
+    /// The cost, where it is known.
+    pub fn known(self) -> Option<u128> {
+        match self {
+            LeastCost::Of(cost) => Some(cost),
+            LeastCost::BeyondCap | LeastCost::Highest => None,
+        }
+    }
+}
+
 /// What all visits of the codes of a class share.
 struct Frame {
     class: Class,
@@ -167,7 +188,7 @@ trait AnyMerged: Send + Sync {
         cap: usize,
         tally: &Tally<'_>,
         by: Cost,
-    ) -> Option<u128>;
+    ) -> Result<LeastCost, Stopped>;
 }
 
 /// A visit of parts in integers of any width.
@@ -191,7 +212,7 @@ impl Survey {
     /// use foldglass::support::exact;
     /// let spec = ClassSpec {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
-    ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
+    ///     ..ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
     /// };
     /// let class = spec.lay_out().unwrap();
     /// let survey = Survey::new(&class, &Reward::ZERO).unwrap();
@@ -229,7 +250,7 @@ impl Survey {
             packing,
             tolerance,
             tracker: Code::fold(class).actions().to_vec(),
-            splits: shape.memory == 1 && class.task().lengths().len() == 1,
+            splits: shape.memory == 1 && class.task().rewards_one_step(),
         };
         Ok(Survey {
             frame,
@@ -339,7 +360,7 @@ impl<W: Whole> AnyMerged for Merged<W> {
         cap: usize,
         tally: &Tally<'_>,
         by: Cost,
-    ) -> Option<u128> {
+    ) -> Result<LeastCost, Stopped> {
         Walker::new(frame, &self.flows, tally).escape(shelf, cap, by)
     }
 }
@@ -380,16 +401,25 @@ impl Census {
     }
 
     /// The escape barrier of a shelf: the least, over all paths to a higher reward, of the largest
-    /// drop below its own. None if more than `cap` codes had to be visited to know it, or if it was
-    /// to stop.
-    pub fn barrier(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
+    /// drop below its own. At most `cap` codes are visited.
+    pub fn barrier(
+        &self,
+        shelf: u128,
+        cap: usize,
+        tally: &Tally<'_>,
+    ) -> Result<LeastCost, Stopped> {
         let merged = &self.merged;
         merged.escape(&self.frame, shelf, cap, tally, Cost::Depth)
     }
 
     /// The least, over all paths from a shelf to a higher reward, of the largest loss by a single
-    /// change. None as for [`Census::barrier`].
-    pub fn largest_loss(&self, shelf: u128, cap: usize, tally: &Tally<'_>) -> Option<u128> {
+    /// change. At most `cap` codes are visited.
+    pub fn largest_loss(
+        &self,
+        shelf: u128,
+        cap: usize,
+        tally: &Tally<'_>,
+    ) -> Result<LeastCost, Stopped> {
         let merged = &self.merged;
         merged.escape(&self.frame, shelf, cap, tally, Cost::LargestLoss)
     }

@@ -2,7 +2,10 @@
 //! App. E), and any policy to a code (App. B, cor. 4.2 and 4.3).
 //!
 //! The theorem holds for untied classes of any window that remember one token, for any table, on
-//! inputs whose symbols are independent, whatever their laws. Inputs have one length, or several if
+//! inputs whose symbols are independent, whatever their laws, where the last token alone is rewarded.
+//! (A process reward that weighs every step at least as much as all later ones together needs only an
+//! untied class: the page *Process rewards*.)
+//! Inputs have one length, or several, with any weights, if
 //! the window sees at least one symbol ahead, so that the cells that answer see the end of the
 //! input. The paper proves it for the window (0, 0); the page *Theorems* of the documentation has
 //! the proof for the others. There
@@ -33,15 +36,20 @@ mod walk;
 
 use crate::model::class::{Class, Window};
 use crate::model::policy::Code;
-use crate::proof::claim::Path;
+use crate::model::rewarded::RewardRule;
+use crate::model::task::Task;
+use crate::proof::claim::{Move, MoveKind, Path};
+use crate::reward::count::{CountError, Counter};
 use crate::support::context::Context;
+use crate::support::exact::Reward;
 use crate::support::memory::TooLarge;
+use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use thiserror::Error;
 use walk::Walk;
 
-pub use collapse::{Ascent, Collapse, Segment, Standing, collapse};
-pub use search::{Outcome, Search, check_cap, search};
+pub use collapse::{Ascent, Collapse, PolicyStanding, Segment, collapse};
+pub use search::{EscapeSearch, SearchOutcome, check_cap, search};
 
 /// A hypothesis of the theorem that a class does not meet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -76,6 +84,15 @@ pub enum EscapeError {
          uniform or product inputs"
     )]
     Correlated,
+    /// A process reward that pays later steps more.
+    #[error(
+        "the theorem needs the reward of the last token alone, or a process reward in which every step weighs \
+         at least as much as all later ones together: here it is --reward {0}. It holds with --reward final"
+    )]
+    ProcessReward(RewardRule),
+    /// A reward that cannot be counted.
+    #[error(transparent)]
+    Count(#[from] CountError),
     /// More memory than allowed.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
@@ -87,6 +104,12 @@ pub fn assumptions(class: &Class) -> Result<(), EscapeError> {
     let (lengths, Window { past, future }) = (task.lengths().len(), shape.window);
     if shape.tied {
         return Err(EscapeError::Tied);
+    }
+    if !task.reward().is_final() {
+        return match falls(task) {
+            true => Ok(()),
+            false => Err(EscapeError::ProcessReward(task.reward().clone())),
+        };
     }
     if shape.memory != 1 {
         return Err(EscapeError::Memory(shape.memory));
@@ -100,6 +123,55 @@ pub fn assumptions(class: &Class) -> Result<(), EscapeError> {
     Ok(())
 }
 
+/// Whether every step of a process reward weighs at least as much as all later ones together.
+fn falls(task: &Task) -> bool {
+    let weights: Vec<UBig> = (1..=task.longest())
+        .map(|t| task.step_weight(0, t))
+        .collect();
+    let mut later = UBig::ZERO;
+    weights.iter().rev().all(|weight| {
+        let falls = *weight >= later;
+        later += weight;
+        falls
+    })
+}
+
+/// Puts the cells right step by step, where a process reward falls. When all tokens before step t are right, the
+/// inputs that consult a cell of step t are in one state: its change gains what the step weighs, and loses at most
+/// what all later ones do.
+fn put_right(code: &Code, context: Context<'_>) -> Result<Path, EscapeError> {
+    let right = Code::fold(code.class());
+    let mut counter = Counter::within(code.clone(), context.memory)?;
+    let denominator = counter.denominator();
+    let reward = |counter: &Counter| Reward::new(counter.reward(), denominator);
+    let (start_reward, mut moves) = (reward(&counter), Vec::new());
+    // Cells come in the order of their steps.
+    for cell in 0..code.class().cells() {
+        let (from, to, before) = (code.action(cell), right.action(cell), counter.reward());
+        if from == to {
+            continue;
+        }
+        counter.set(cell, to);
+        moves.push(Move {
+            cell,
+            from,
+            to,
+            kind: Some(if counter.reward() > before {
+                MoveKind::Raise
+            } else {
+                MoveKind::Neutral
+            }),
+            reward: reward(&counter),
+        });
+    }
+    Ok(Path {
+        start: code.clone(),
+        start_reward,
+        reward: reward(&counter),
+        moves,
+    })
+}
+
 /// The most moves that a path of the theorem makes: three for each cell.
 ///
 /// In the round of its own step a cell is consolidated at most once and rerouted at most once (or
@@ -107,8 +179,8 @@ pub fn assumptions(class: &Class) -> Result<(), EscapeError> {
 ///
 /// ```
 /// use foldglass::landscape::escape::most_moves;
-/// use foldglass::{ClassSpec, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[8], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::paper(), &[8], Shape::untied(0, 0));
 /// assert_eq!(most_moves(&spec.lay_out().unwrap()), 540);
 /// ```
 pub fn most_moves(class: &Class) -> u128 {
@@ -119,8 +191,8 @@ pub fn most_moves(class: &Class) -> u128 {
 ///
 /// ```
 /// use foldglass::landscape::escape::escape;
-/// use foldglass::{ClassSpec, Code, Context, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Context, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let path = escape(&zero, Context::default()).unwrap();
@@ -136,5 +208,8 @@ pub fn escape(code: &Code, context: Context<'_>) -> Result<Path, EscapeError> {
         &format!("a path of up to {} moves", most_moves(class)),
         numbers.checked_mul(number),
     )?;
+    if !class.task().reward().is_final() {
+        return put_right(code, context);
+    }
     Ok(Walk::new(code).lead_to_one())
 }

@@ -3,7 +3,8 @@
 //! A relabelling g gives each step t a permutation g_t of the q tokens. The code sigma becomes
 //! sigma'(t, window, g_{t-n}(y_{t-n}) .. g_{t-1}(y_{t-1})) = g_t(sigma(t, window, y_{t-n} .. y_{t-1})):
 //! what is remembered is renamed as it was emitted.
-//! - Where a length ends, the verifier reads the token: g_t is the identity there.
+//! - Where a length ends, the verifier reads the token (with a process reward at every step): g_t is
+//!   the identity there.
 //! - Steps that share cells share their permutations. If a tied class reads the same cell at steps t
 //!   and u, then g_t = g_u and g_{t-k} = g_{u-k} for every token remembered. With window (0, 0) this
 //!   leaves the identity alone; with a window into the future the last steps have cells of their own
@@ -20,8 +21,8 @@ mod holonomy;
 mod overlap;
 
 use crate::model::class::{Class, Group};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::stream::Stream;
 use dashu_int::UBig;
 use thiserror::Error;
@@ -106,10 +107,11 @@ impl Freedom {
                 }
             }
         }
-        let ends = |class: usize| class_of[class];
-        let ends: Vec<usize> = class.task().lengths().iter().map(|t| ends(t - 1)).collect();
+        let task = class.task();
+        let read = (1..=task.longest()).filter(|&t| task.rewards_step(t));
+        let read: Vec<usize> = read.map(|t| class_of[t - 1]).collect();
         Freedom {
-            fixed: class_of.iter().map(|class| ends.contains(class)).collect(),
+            fixed: class_of.iter().map(|class| read.contains(class)).collect(),
             class_of,
         }
     }
@@ -217,8 +219,8 @@ impl Relabelling {
     /// ```
     /// use foldglass::reward::count::reward;
     /// use foldglass::landscape::gauge::Relabelling;
-    /// use foldglass::{ClassSpec, Code, LatinSquare, Shape, Stream};
-    /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
+    /// use foldglass::{ClassSpec, Code, Operation, Shape, Stream};
+    /// let spec = ClassSpec::uniform(Operation::paper(), &[4], Shape::untied(0, 0));
     /// let class = spec.lay_out().unwrap();
     /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
     /// let g = Relabelling::random(&class, &mut Stream::new(1, 0));

@@ -9,8 +9,8 @@
 use crate::landscape::walk::{Event, events};
 use crate::model::class::Class;
 use crate::model::inputs::Inputs;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use std::collections::HashMap;
 
 /// Where the rollouts on two inputs that differ in one position at most are.
@@ -40,8 +40,8 @@ type Pairs = HashMap<Pair, Vec<u64>>;
 ///
 /// ```
 /// use foldglass::landscape::ignored::ignored;
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// assert_eq!(ignored(&copy, 3), [1, 2]);

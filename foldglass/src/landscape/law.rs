@@ -15,14 +15,17 @@
 //! lengths wrongly on every input and the others rightly, such that from every length on the right
 //! ones weigh more than the wrong ones. Its reward is the weight of the right ones. Each step at which
 //! no length ends doubles the codes by names of tokens. Equal weights: read from the longest down,
-//! without the longest, the lengths are a ballot word.
+//! without the longest, the lengths are a ballot word. A process reward with weights w of the steps is
+//! the same landscape as the lengths 1 to T with these weights.
 
 pub mod words;
 
 use crate::model::class::{Class, ClassSpec, Shape};
 use crate::model::inputs::InputLaw;
+use crate::model::operation::{Operation, Symbol};
 use crate::model::policy::Code;
-use crate::model::quasigroup::{LatinSquare, Symbol};
+use crate::model::rewarded::{ExactWeights, RewardRule};
+use crate::model::task::{TaskError, sorted};
 use crate::support::exact::Reward;
 use dashu_int::ops::UnsignedAbs;
 use dashu_int::{IBig, UBig};
@@ -36,17 +39,9 @@ pub enum LawError {
     /// The first symbol tells the others.
     #[error("the law needs a repeat probability above 0 and below 1: here it is {0}")]
     NotRandom(String),
-    /// A weight of zero or less.
-    #[error("the weight {0} of a length is refused: weights are above 0")]
-    Weight(String),
-    /// As many weights as lengths are needed.
-    #[error("there are {weights} weights for {lengths} lengths: one for each is needed")]
-    Weights {
-        /// Weights given.
-        weights: usize,
-        /// Lengths given.
-        lengths: usize,
-    },
+    /// Lengths and weights that are not those of a task.
+    #[error(transparent)]
+    Task(#[from] TaskError),
     /// Different sums of weights beyond what is counted.
     #[error(
         "the weights of {0} lengths have more than {MOST_SUMS} different sums: equal weights have a \
@@ -191,7 +186,7 @@ impl Correlated {
 }
 
 fn parity(lengths: &[usize]) -> ClassSpec {
-    let square = LatinSquare::cyclic(2).expect("parity is a group");
+    let square = Operation::cyclic(2).expect("parity is a group");
     ClassSpec::uniform(square, lengths, Shape::untied(0, 0))
 }
 
@@ -214,8 +209,7 @@ fn add_up(class: &Class, step: impl Fn(usize) -> (bool, Symbol)) -> Code {
 pub struct Lengths {
     /// Ascending.
     lengths: Vec<usize>,
-    /// Whole numbers in the ratios of the weights.
-    weights: Vec<UBig>,
+    weights: ExactWeights,
 }
 
 impl Lengths {
@@ -226,28 +220,8 @@ impl Lengths {
     /// let law = Lengths::new(&[2, 3, 4], None).unwrap();
     /// assert_eq!(law.traps().unwrap(), 2u32.into());
     /// ```
-    pub fn new(lengths: &[usize], weights: Option<&[RBig]>) -> Result<Lengths, LawError> {
-        let ones = vec![RBig::ONE; lengths.len()];
-        let weights = weights.unwrap_or(&ones);
-        if weights.len() != lengths.len() {
-            let (weights, lengths) = (weights.len(), lengths.len());
-            return Err(LawError::Weights { weights, lengths });
-        }
-        if let Some(bad) = weights.iter().find(|weight| **weight <= RBig::ZERO) {
-            return Err(LawError::Weight(bad.to_string()));
-        }
-        let common = weights
-            .iter()
-            .fold(UBig::ONE, |den, w| den * w.denominator());
-        let mut both: Vec<(usize, UBig)> = (lengths.iter().copied())
-            .zip(
-                weights
-                    .iter()
-                    .map(|w| w.numerator().unsigned_abs() * (&common / w.denominator())),
-            )
-            .collect();
-        both.sort();
-        let (lengths, weights) = both.into_iter().unzip();
+    pub fn new(lengths: &[usize], weights: Option<&ExactWeights>) -> Result<Lengths, LawError> {
+        let (lengths, weights) = sorted(lengths, weights)?;
         Ok(Lengths { lengths, weights })
     }
 
@@ -260,13 +234,9 @@ impl Lengths {
         count << (self.longest() - self.lengths.len())
     }
 
-    fn is_even(&self) -> bool {
-        self.weights.iter().all(|weight| *weight == self.weights[0])
-    }
-
     /// How many codes are traps.
     pub fn traps(&self) -> Result<UBig, LawError> {
-        if self.is_even() {
+        if self.weights.is_equal() {
             return Ok(self.names(all_ballots(self.lengths.len() - 1)));
         }
         let sums = self.sums()?;
@@ -276,7 +246,7 @@ impl Lengths {
     /// Traps by reward, the largest reward first.
     pub fn rewards(&self) -> Result<Vec<TrapReward>, LawError> {
         let count = self.lengths.len();
-        if self.is_even() {
+        if self.weights.is_equal() {
             let of = |(m, words): (usize, UBig)| TrapReward {
                 reward: Reward::new(count - m, count),
                 count: self.names(words),
@@ -284,7 +254,7 @@ impl Lengths {
             };
             return Ok(ballots(count - 1).map(of).collect());
         }
-        let all: UBig = self.weights.iter().sum();
+        let all = self.weights.total();
         let of = |((excess, ignored), count): ((IBig, usize), UBig)| {
             let right = UBig::try_from(excess).expect("it is positive") + &all;
             TrapReward {
@@ -300,7 +270,7 @@ impl Lengths {
     /// wrong ones and the number of the wrong ones, such that it is positive from every length on.
     fn sums(&self) -> Result<BTreeMap<(IBig, usize), UBig>, LawError> {
         let mut sums = BTreeMap::from([((IBig::ZERO, 0), UBig::ONE)]);
-        for weight in self.weights.iter().rev() {
+        for weight in self.weights.parts().iter().rev() {
             let mut next = BTreeMap::new();
             for ((excess, wrong), count) in sums {
                 let (up, down) = (
@@ -325,8 +295,9 @@ impl Lengths {
     /// A length that weighs less than all longer ones together, the shortest: a code that is wrong
     /// there alone is a trap. None where every length weighs at least as much: then there is no trap.
     pub fn weak_length(&self) -> Option<usize> {
-        let longer = |i: usize| self.weights[i + 1..].iter().sum::<UBig>();
-        let weak = (0..self.lengths.len()).find(|&i| self.weights[i] < longer(i));
+        let weights = self.weights.parts();
+        let longer = |i: usize| weights[i + 1..].iter().sum::<UBig>();
+        let weak = (0..self.lengths.len()).find(|&i| weights[i] < longer(i));
         weak.map(|i| self.lengths[i])
     }
 
@@ -343,19 +314,22 @@ impl Lengths {
         }))
     }
 
-    /// The class that the law is about, where the weights are equal.
+    /// The class that the law is about.
     pub fn spec(&self) -> ClassSpec {
-        parity(&self.lengths)
+        ClassSpec {
+            length_weights: Some(self.weights.clone()).filter(|weights| !weights.is_equal()),
+            ..parity(&self.lengths)
+        }
     }
 }
 
 /// What the theorems say of a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Which theorem: A, B or C.
-    pub theorem: &'static str,
-    /// How many codes are traps.
-    pub traps: UBig,
+    /// Which theorem: A, B or C; none for a process reward that falls (the page *Process rewards*).
+    pub theorem: Option<&'static str>,
+    /// How many codes are traps; none where the weights of lengths have too many sums to count them.
+    pub traps: Option<UBig>,
     /// A trap, where there is one.
     pub code: Option<Code>,
 }
@@ -364,19 +338,26 @@ pub struct Known {
 ///
 /// ```
 /// use foldglass::landscape::law::known;
-/// use foldglass::{ClassSpec, LatinSquare, Shape};
-/// let wide = ClassSpec::uniform(LatinSquare::paper(), &[7], Shape::untied(0, 3));
+/// use foldglass::{ClassSpec, Operation, Shape};
+/// let wide = ClassSpec::uniform(Operation::paper(), &[7], Shape::untied(0, 3));
 /// let found = known(&wide.lay_out().unwrap()).unwrap();
-/// assert_eq!((found.theorem, found.code), ("C", None));
+/// assert_eq!((found.theorem, found.code), (Some("C"), None));
 /// ```
 pub fn known(class: &Class) -> Option<Known> {
-    if super::escape::assumptions(class).is_ok() {
-        return Some(Known {
-            theorem: "C",
-            traps: UBig::ZERO,
-            code: None,
-        });
+    let (task, escapes) = (class.task(), super::escape::assumptions(class).is_ok());
+    let free = |theorem| Known {
+        theorem,
+        traps: Some(UBig::ZERO),
+        code: None,
+    };
+    if escapes && task.reward().is_final() {
+        return Some(free(Some("C")));
     }
+    by_parity(class).or_else(|| escapes.then(|| free(None)))
+}
+
+/// What the laws of parity say of a class.
+fn by_parity(class: &Class) -> Option<Known> {
     let task = class.task();
     let table = task.square();
     let is_parity = class.q() == 2
@@ -386,20 +367,31 @@ pub fn known(class: &Class) -> Option<Known> {
     if !is_parity || class.shape() != Shape::untied(0, 0) {
         return None;
     }
-    if let ([length], InputLaw::Markov(repeat)) = (task.lengths(), task.inputs().law()) {
+    if let ([length], RewardRule::Final, InputLaw::Markov(repeat)) =
+        (task.lengths(), task.reward(), task.inputs().law())
+    {
         let law = Correlated::new(*length, repeat).ok()?;
         let turns = Symbol::from(law.correlation() < RBig::ZERO);
         let step = |t: usize| (t + 1 < *length, if t == *length { turns } else { 0 });
         return Some(Known {
-            theorem: "A",
-            traps: law.traps(),
+            theorem: Some("A"),
+            traps: Some(law.traps()),
             code: (law.letters() >= 2).then(|| add_up(class, step)),
         });
     }
-    let law = Lengths::new(task.lengths(), None).ok()?;
-    task.inputs().is_uniform().then(|| Known {
-        theorem: "B",
-        traps: law.traps().expect("equal weights have a closed form"),
+    if !task.inputs().is_uniform() {
+        return None;
+    }
+    // A process reward is the landscape of the lengths 1 to T with the weights of the steps.
+    let steps: Vec<usize> = (1..=task.longest()).collect();
+    let law = match task.reward() {
+        RewardRule::Final => Lengths::new(task.lengths(), Some(task.length_weights())),
+        RewardRule::Process(weights) => Lengths::new(&steps, weights.as_ref()),
+    };
+    let law = law.ok()?;
+    Some(Known {
+        theorem: Some("B"),
+        traps: law.traps().ok(),
         code: law.example_of(class),
     })
 }

@@ -1,6 +1,6 @@
 //! Packs codes into 128 bits, and relabels their tokens into a standard order (paper, App. D).
 
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 
@@ -46,7 +46,7 @@ impl Packing {
 }
 
 /// Relabels the tokens of every step, where that is a symmetry, in the order in which its cells
-/// first emit them; tokens that no cell emits follow in their own order. `old` is room for a code.
+/// first emit them; tokens that no cell emits follow in their own order. `old` is a buffer.
 pub(super) fn relabel<W: Whole>(
     flows: &FlowTable<W>,
     memory: usize,
@@ -99,7 +99,7 @@ pub(super) fn name_in_order(actions: &mut [Symbol], names: &mut [Symbol]) -> boo
 }
 
 /// Moves the actions of a step to the histories in which a token has its new name. `unit` is what
-/// the token counts in a history, `old` room for the actions.
+/// the token counts in a history, `old` a buffer.
 pub(super) fn read_renamed(
     actions: &mut [Symbol],
     histories: usize,

@@ -15,9 +15,9 @@
 pub(super) mod nodes;
 pub(super) mod workers;
 
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Finding, Kind, Move, Node, Verdict};
+use crate::proof::claim::{CodeNode, Finding, Move, MoveKind, Verdict};
 use crate::reward::count::CountError;
 use crate::support::context::Context;
 use crate::support::exact::Reward;
@@ -47,7 +47,7 @@ pub struct Shelf {
 /// use foldglass::proof::claim::Finding;
 /// use foldglass::landscape::shelf::{Search, Workers};
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut workers = Workers::new(&class, Context::default())?;
@@ -65,7 +65,7 @@ pub struct Search {
     denominator: u128,
     neutral_moves: usize,
     /// The first code of the shelf found beyond the cap.
-    beyond: Option<Node>,
+    beyond: Option<CodeNode>,
     exit: Option<Exit>,
 }
 
@@ -92,15 +92,7 @@ impl Search {
     /// # Panics
     /// If the code belongs to another class than the workers, or `cap` is 0 or above 2^32 - 1.
     pub fn new(workers: &mut Workers, start: Code, cap: usize) -> Search {
-        assert!(
-            (1..=u32::MAX as usize).contains(&cap),
-            "a cap from 1 to 2^32 - 1"
-        );
-        assert!(
-            workers.class() == start.class(),
-            "a code of the workers' class"
-        );
-        let (reward, denominator) = workers.reward(&start);
+        let (reward, denominator) = workers.begin(&start, cap);
         Search {
             nodes: Nodes::new(start),
             cap,
@@ -179,22 +171,9 @@ impl Search {
             });
             return;
         }
-        let parent = self.explored as u32;
-        let changes = self.nodes.changes(self.explored);
-        for &(cell, action) in &seen.kept {
-            if self.beyond.is_some() {
-                break;
-            }
-            let node = Node {
-                parent,
-                cell,
-                action,
-            };
-            if self.nodes.len() < self.cap {
-                self.nodes.insert(node, &changes);
-            } else if !self.nodes.contains(node, &changes) {
-                self.beyond = Some(node);
-            }
+        if self.beyond.is_none() {
+            let parent = self.explored as u32;
+            self.beyond = self.nodes.insert_all(parent, &seen.kept, self.cap);
         }
         self.explored += 1;
     }
@@ -209,12 +188,7 @@ impl Search {
         let reward = Reward::new(self.reward, self.denominator);
         let moves = self.exit.map(|exit| self.moves(exit, &reward));
         if moves.is_none() && !self.is_optimal() {
-            self.beyond = self
-                .nodes
-                .list()
-                .get(self.explored - 1)
-                .copied()
-                .or(self.beyond);
+            self.beyond = self.nodes.get(self.explored).or(self.beyond);
             self.nodes.truncate(self.explored);
         }
         let (size, depth) = (self.nodes.len(), self.nodes.depth());
@@ -251,7 +225,7 @@ impl Search {
             cell: exit.cell,
             from: self.nodes.code(exit.node).action(exit.cell),
             to: exit.to,
-            kind: Some(Kind::Raise),
+            kind: Some(MoveKind::Raise),
             reward: Reward::new(exit.reward, self.denominator),
         });
         moves

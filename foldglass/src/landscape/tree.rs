@@ -155,7 +155,7 @@ impl Tree {
     /// use foldglass::support::exact;
     /// let spec = ClassSpec {
     ///     inputs: InputLaw::Markov(exact::parse("9/10").unwrap()),
-    ///     ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
+    ///     ..ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[4], Shape::untied(0, 0))
     /// };
     /// let class = spec.lay_out().unwrap();
     /// let tree = Tree::new(&class, Nodes::Orbits, Context::default()).unwrap();

@@ -6,8 +6,8 @@
 //! there is one.
 
 use crate::model::class::{Class, Group};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use dashu_int::UBig;
 
 /// What happens to rollouts of one length, in this order.

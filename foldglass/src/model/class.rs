@@ -19,9 +19,10 @@
 mod spec;
 mod steps;
 
-use crate::model::quasigroup::{Symbol, digits, number};
+use crate::model::operation::{Symbol, digits, number};
 use crate::model::task::Task;
 use crate::support::memory::{Allowance, TooLarge};
+use dashu_int::UBig;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -160,8 +161,17 @@ pub struct Node {
     pub parent: Option<usize>,
     /// Whether a length ends here (always the length t).
     pub ends: bool,
-    /// How many lengths pass here.
-    pub lengths: usize,
+    /// What a right token counts here, over [`Task::total_weight`]; 0 where it is not compared with the state.
+    pub reward: UBig,
+    /// What the lengths that pass here weigh, over the same.
+    pub passing: UBig,
+}
+
+impl Node {
+    /// Whether its token is compared with the state.
+    pub fn is_rewarded(&self) -> bool {
+        self.reward != UBig::ZERO
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -183,8 +193,8 @@ impl Class {
     /// Numbers the reachable cells, or says how much memory a table of them would need.
     ///
     /// ```
-    /// use foldglass::{Class, InputLaw, LatinSquare, Shape, Task};
-    /// let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
+    /// use foldglass::{Class, InputLaw, Operation, Shape, Task};
+    /// let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[7]).unwrap();
     /// let class = Class::new(task, Shape::tied(0, 3)).unwrap();
     /// assert_eq!(class.cells(), 4525);
     /// ```
@@ -266,6 +276,13 @@ impl Class {
         &self.0.last_nodes
     }
 
+    /// What a right token at a node counts: the numerator, over the task's denominator, for a weight of 1 of the
+    /// symbols that the node and those before it have drawn. None where the token is not compared with the state.
+    pub fn lift(&self, node: &Node) -> Option<UBig> {
+        node.is_rewarded()
+            .then(|| self.task().lift(node.t + node.after) * &node.reward)
+    }
+
     /// The nodes a rollout of length `task().lengths()[which]` passes, t = 1 first.
     pub fn path(&self, which: usize) -> Vec<usize> {
         self.0.steps.path(which).to_vec()
@@ -295,7 +312,7 @@ impl Class {
     ///
     /// ```
     /// use foldglass::prelude::*;
-    /// let class = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0)).lay_out()?;
+    /// let class = ClassSpec::uniform(Operation::paper(), &[4], Shape::untied(0, 0)).lay_out()?;
     /// let at_start = class.keys().filter(|key| key.t == Some(1));
     /// assert_eq!(at_start.count(), 5);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -335,7 +352,7 @@ fn nodes_and_patterns(task: &Task, shape: Shape) -> (Vec<Node>, BTreeMap<Pattern
     let mut number: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut patterns: BTreeMap<Pattern, Vec<usize>> = BTreeMap::new();
     // The longest first: its nodes are shared by the others, so parents precede children.
-    for &length in task.lengths().iter().rev() {
+    for (which, &length) in task.lengths().iter().enumerate().rev() {
         let mut parent = None;
         for t in 1..=length {
             let after = shape.window.future.min(length - t);
@@ -355,12 +372,14 @@ fn nodes_and_patterns(task: &Task, shape: Shape) -> (Vec<Node>, BTreeMap<Pattern
                     group: 0,
                     parent,
                     ends: false,
-                    lengths: 0,
+                    reward: UBig::ZERO,
+                    passing: UBig::ZERO,
                 });
                 nodes.len() - 1
             });
-            nodes[n].lengths += 1;
             nodes[n].ends |= t == length;
+            nodes[n].reward += task.step_weight(which, t);
+            nodes[n].passing += task.length_weight(which);
             parent = Some(n);
         }
     }
@@ -433,12 +452,12 @@ fn window_occurs(task: &Task, node: &Node, w: usize) -> bool {
 mod tests {
     use super::*;
     use crate::model::inputs::InputLaw;
-    use crate::model::quasigroup::LatinSquare;
+    use crate::model::operation::Operation;
     use crate::support::exact::parse;
     use std::collections::{BTreeSet, HashSet};
 
     fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-        let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
+        let task = Task::new(Operation::named(name).unwrap(), law, lengths).unwrap();
         Class::new(task, shape).unwrap()
     }
 
@@ -573,7 +592,7 @@ mod tests {
 
     #[test]
     fn a_class_too_large_is_refused_with_the_size_it_needs() {
-        let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[70]).unwrap();
+        let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[70]).unwrap();
         let error = |shape| {
             Class::within(task.clone(), shape, Allowance(1 << 30))
                 .unwrap_err()

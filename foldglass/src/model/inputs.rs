@@ -3,7 +3,7 @@
 //! The weight of x_1 .. x_n is a product of one integer per position; dividing it by the product
 //! of the positions' denominators gives its probability.
 
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::support::exact::lowest_terms;
 use crate::support::stream::Stream;
 use dashu_int::UBig;
@@ -226,18 +226,24 @@ impl Inputs {
         let mut input = Vec::with_capacity(length);
         let mut before = 0;
         for t in 1..=length {
-            let mut rest = below(self.denominator(t), stream);
-            let weights = (0..self.q as Symbol).map(|x| self.weight(t, before, x));
-            // The weights sum to the denominator, so that one of them holds the number.
-            let drawn = weights.take_while(|&weight| {
-                let passed = rest >= weight;
-                rest -= if passed { weight } else { 0 };
-                passed
-            });
-            before = drawn.count() as Symbol;
+            before = self.draw_next(t, before, stream);
             input.push(before);
         }
         input
+    }
+
+    /// Draws the symbol at position `t` (from 1) after `before` (ignored at t = 1).
+    #[inline]
+    pub fn draw_next(&self, t: usize, before: Symbol, stream: &mut Stream) -> Symbol {
+        let mut rest = below(self.denominator(t), stream);
+        let weights = (0..self.q as Symbol).map(|x| self.weight(t, before, x));
+        // The weights sum to the denominator, so that one of them holds the number.
+        let drawn = weights.take_while(|&weight| {
+            let passed = rest >= weight;
+            rest -= if passed { weight } else { 0 };
+            passed
+        });
+        drawn.count() as Symbol
     }
 
     /// Whether `x` can stand at position `t` at all.
@@ -248,7 +254,7 @@ impl Inputs {
 }
 
 /// A whole number uniform on 0..n, without bias.
-fn below(n: u64, stream: &mut Stream) -> u64 {
+pub(crate) fn below(n: u64, stream: &mut Stream) -> u64 {
     if let Ok(narrow) = u32::try_from(n) {
         return stream.below(narrow).into();
     }
@@ -353,7 +359,7 @@ mod form;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::quasigroup::{digits, number};
+    use crate::model::operation::{digits, number};
     use crate::support::exact::parse;
     use crate::support::stats::chi_square_tail;
 

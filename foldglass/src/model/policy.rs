@@ -7,7 +7,7 @@ mod form;
 mod initial;
 
 use crate::model::class::Class;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::support::stream::Stream;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -67,12 +67,14 @@ pub enum TableError {
         value: f64,
     },
     /// A row that does not sum to one.
-    #[error("the row of cell {cell} sums to {sum}: it must sum to 1 within {ROW_TOLERANCE:e}")]
+    #[error("the row of cell {cell} sums to {sum}: it must sum to 1 within {tolerance:e}")]
     RowSum {
         /// The cell.
         cell: usize,
         /// What it sums to.
         sum: f64,
+        /// How far from 1 it may sum.
+        tolerance: f64,
     },
 }
 
@@ -151,7 +153,7 @@ impl Code {
     ///
     /// ```
     /// use foldglass::prelude::*;
-    /// let class = ClassSpec::uniform(LatinSquare::paper(), &[2], Shape::untied(0, 0)).lay_out()?;
+    /// let class = ClassSpec::uniform(Operation::paper(), &[2], Shape::untied(0, 0)).lay_out()?;
     /// let fold = Code::fold(&class);
     /// let mut counter = Counter::new(fold.clone())?;
     /// let mut rewards = [0; 5];
@@ -266,7 +268,7 @@ impl Policy {
             });
         }
         for (cell, row) in rows.iter().enumerate() {
-            check_row(class.q(), cell, row.as_ref())?;
+            check_row(class.q(), cell, row.as_ref(), ROW_TOLERANCE)?;
         }
         let rows: Vec<&[f64]> = rows.iter().map(R::as_ref).collect();
         Ok(Policy::new(class, &rows.concat()))
@@ -274,32 +276,7 @@ impl Policy {
 
     /// Checks rows laid one behind the other, q probabilities a cell, and makes a policy of them.
     pub fn from_flat(class: &Class, rows: &[f64]) -> Result<Policy, TableError> {
-        let (q, cells) = (class.q(), class.cells());
-        if !rows.len().is_multiple_of(q) {
-            return Err(TableError::WrongRow {
-                cell: rows.len() / q,
-                got: rows.len() % q,
-                q,
-            });
-        }
-        if rows.len() != cells * q {
-            return Err(TableError::WrongSize {
-                got: rows.len() / q,
-                want: cells,
-            });
-        }
-        let are_good = match q {
-            2 => are_distributions::<2>(rows),
-            3 => are_distributions::<3>(rows),
-            4 => are_distributions::<4>(rows),
-            5 => are_distributions::<5>(rows),
-            _ => false,
-        };
-        if !are_good {
-            for (cell, row) in rows.chunks_exact(q).enumerate() {
-                check_row(q, cell, row)?;
-            }
-        }
+        check_flat(class, rows, ROW_TOLERANCE)?;
         Ok(Policy::new(class, rows))
     }
 
@@ -317,7 +294,7 @@ impl Policy {
     /// If there is no such cell.
     pub fn set_row(&mut self, cell: usize, row: &[f64]) -> Result<(), TableError> {
         let q = self.class.q();
-        check_row(q, cell, row)?;
+        check_row(q, cell, row, ROW_TOLERANCE)?;
         let rows = Arc::make_mut(&mut self.rows);
         for (to, &p) in rows[cell * q..][..q].iter_mut().zip(row) {
             *to = flushed(p);
@@ -380,20 +357,51 @@ fn flushed(p: f64) -> f64 {
     if p < LEAST_PROBABILITY { 0.0 } else { p }
 }
 
+/// Checks rows laid one behind the other, q probabilities per cell, each of which sums to 1 within `tolerance`.
+pub(crate) fn check_flat(class: &Class, rows: &[f64], tolerance: f64) -> Result<(), TableError> {
+    let (q, cells) = (class.q(), class.cells());
+    if !rows.len().is_multiple_of(q) {
+        return Err(TableError::WrongRow {
+            cell: rows.len() / q,
+            got: rows.len() % q,
+            q,
+        });
+    }
+    if rows.len() != cells * q {
+        return Err(TableError::WrongSize {
+            got: rows.len() / q,
+            want: cells,
+        });
+    }
+    let are_good = match q {
+        2 => are_distributions::<2>(rows, tolerance),
+        3 => are_distributions::<3>(rows, tolerance),
+        4 => are_distributions::<4>(rows, tolerance),
+        5 => are_distributions::<5>(rows, tolerance),
+        _ => false,
+    };
+    if !are_good {
+        for (cell, row) in rows.chunks_exact(q).enumerate() {
+            check_row(q, cell, row, tolerance)?;
+        }
+    }
+    Ok(())
+}
+
 /// What `check_row` asks of all rows of Q entries, without a branch. A probability above 1 makes the sum
 /// exceed 1 and NaN makes it NaN, so the test of the sum finds both.
-fn are_distributions<const Q: usize>(rows: &[f64]) -> bool {
+fn are_distributions<const Q: usize>(rows: &[f64], tolerance: f64) -> bool {
     let (rows, _) = rows.as_chunks::<Q>();
     rows.iter().fold(true, |good, row| {
         let least = row
             .iter()
             .fold(0.0, |least, &p| if p < least { p } else { least });
         let sum = row.iter().sum::<f64>();
-        good & (least >= 0.0) & ((sum - 1.0).abs() <= ROW_TOLERANCE)
+        good & (least >= 0.0) & ((sum - 1.0).abs() <= tolerance)
     })
 }
 
-fn check_row(q: usize, cell: usize, row: &[f64]) -> Result<(), TableError> {
+fn check_row(q: usize, cell: usize, row: &[f64], tolerance: f64) -> Result<(), TableError> {
     if row.len() != q {
         return Err(TableError::WrongRow {
             cell,
@@ -403,7 +411,7 @@ fn check_row(q: usize, cell: usize, row: &[f64]) -> Result<(), TableError> {
     }
     if let Some(action) = row
         .iter()
-        .position(|p| !(0.0..=1.0 + ROW_TOLERANCE).contains(p))
+        .position(|p| !(0.0..=1.0 + tolerance).contains(p))
     {
         return Err(TableError::NoProbability {
             cell,
@@ -412,8 +420,12 @@ fn check_row(q: usize, cell: usize, row: &[f64]) -> Result<(), TableError> {
         });
     }
     let sum: f64 = row.iter().sum();
-    if (sum - 1.0).abs() > ROW_TOLERANCE {
-        return Err(TableError::RowSum { cell, sum });
+    if (sum - 1.0).abs() > tolerance {
+        return Err(TableError::RowSum {
+            cell,
+            sum,
+            tolerance,
+        });
     }
     Ok(())
 }
@@ -423,7 +435,7 @@ mod tests {
     use super::*;
     use crate::model::class::{ClassSpec, Shape};
     use crate::model::inputs::InputLaw;
-    use crate::model::quasigroup::LatinSquare;
+    use crate::model::operation::Operation;
     use crate::support::exact::parse;
 
     use std::collections::HashSet;
@@ -431,7 +443,7 @@ mod tests {
     fn class(law: InputLaw, shape: Shape) -> Class {
         let spec = ClassSpec {
             inputs: law,
-            ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], shape)
+            ..ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[1], shape)
         };
         spec.lay_out().unwrap()
     }

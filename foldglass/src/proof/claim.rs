@@ -8,8 +8,8 @@
 mod form;
 mod way_out;
 
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
 
 #[cfg(feature = "serde")]
@@ -21,7 +21,7 @@ pub use way_out::{Standing, WayOut};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(into = "Triple", from = "Triple"))]
-pub struct Node {
+pub struct CodeNode {
     /// The number of the other code, which is smaller.
     pub parent: u32,
     /// The cell that differs.
@@ -35,16 +35,16 @@ pub struct Node {
 type Triple = (u32, u32, Symbol);
 
 #[cfg(feature = "serde")]
-impl From<Node> for Triple {
-    fn from(node: Node) -> Triple {
+impl From<CodeNode> for Triple {
+    fn from(node: CodeNode) -> Triple {
         (node.parent, node.cell, node.action)
     }
 }
 
 #[cfg(feature = "serde")]
-impl From<Triple> for Node {
-    fn from((parent, cell, action): Triple) -> Node {
-        Node {
+impl From<Triple> for CodeNode {
+    fn from((parent, cell, action): Triple) -> CodeNode {
+        CodeNode {
             parent,
             cell,
             action,
@@ -54,7 +54,7 @@ impl From<Triple> for Node {
 
 /// Why a path makes a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum MoveKind {
     /// A cell takes the token that is best for the state it leads to (App. E, step 1).
     Consolidate,
     /// A cell that no input consults is set for a state that will be led there (App. E, step 2).
@@ -69,7 +69,7 @@ pub enum Kind {
     Raise,
 }
 
-crate::named_enum!(Kind {
+crate::named_enum!(MoveKind {
     "consolidate" => Consolidate,
     "prepare" => Prepare,
     "reroute" => Reroute,
@@ -79,7 +79,7 @@ crate::named_enum!(Kind {
 });
 
 #[cfg(feature = "serde")]
-crate::serde_as_text!(Kind);
+crate::serde_as_text!(MoveKind);
 
 /// One change of one cell on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ pub struct Move {
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
-    pub kind: Option<Kind>,
+    pub kind: Option<MoveKind>,
     /// J after it.
     #[cfg_attr(feature = "serde", serde(rename = "reward_exact"))]
     pub reward: Reward,
@@ -137,16 +137,16 @@ pub enum Finding {
     /// These and the start are the whole shelf, and it has no exit.
     Certified {
         /// Code i is `nodes[i - 1]`.
-        nodes: Vec<Node>,
+        nodes: Vec<CodeNode>,
     },
     /// These and the start are on the shelf and have no exit, but the shelf is larger.
     Bounded {
         /// Their number, the start included.
         cap: usize,
         /// Code i is `nodes[i - 1]`.
-        nodes: Vec<Node>,
+        nodes: Vec<CodeNode>,
         /// One more code of the shelf.
-        beyond: Node,
+        beyond: CodeNode,
     },
     /// There is a path to a higher reward that never lowers J.
     Escapes {
@@ -167,7 +167,7 @@ impl Finding {
     }
 
     /// The codes of the shelf that it lists, but for the start.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[CodeNode] {
         match self {
             Finding::Certified { nodes } | Finding::Bounded { nodes, .. } => nodes,
             Finding::Optimal | Finding::Escapes { .. } => &[],

@@ -18,8 +18,8 @@ pub(crate) mod steps;
 pub(crate) mod weight;
 
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
@@ -33,8 +33,8 @@ use weight::{Whole, at_width};
 ///
 /// ```
 /// use foldglass::reward::count::reward;
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// assert_eq!(reward(&copy).to_string(), "1/2");
@@ -103,8 +103,8 @@ trait Engine: Send {
 ///
 /// ```
 /// use foldglass::reward::count::Counter;
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut counter = Counter::new(copy).unwrap();

@@ -21,183 +21,105 @@
 //!   C = E[u_{k+2}^2 + v_k^2 - 2 u_{k+1} v_{k+1}] over G - 2.
 //!
 //! An update averages B independent groups. `reinforce` and `batch-mean` have one rollout per input, and need one
-//! evaluation of the policy. The others need sums over all inputs ([`per_input`]).
+//! evaluation of the policy. The others need sums over all inputs of polynomials of p times g, N1, N0 and g^2
+//! ([`super::ways`]).
+//!
+//! In a tied class a rollout may consult a cell more than once, so that N1 and g^2 do not follow from sums over inputs of
+//! dQ. They are computed input by input, for all inputs or for drawn ones.
 
-use super::per_input::{self, LeafWeights, Wanted};
+mod kinds;
+mod sampled;
+
+use super::per_input::{self, LeafWeights, SingleInput};
+use super::replicas::Replicas;
+use super::ways::{self, SummedBy};
 use crate::model::policy::Policy;
 use crate::reward::evaluate::Evaluator;
 use crate::support::context::Context;
 use crate::support::memory::TooLarge;
-use std::fmt;
-use std::str::FromStr;
+use crate::support::watch::Stopped;
+pub use kinds::Estimator;
+pub(crate) use kinds::GRPO_EPSILON;
+use kinds::GroupWeights;
+use sampled::Blocks;
+pub use sampled::{SampledMoments, SampledNumber};
 use thiserror::Error;
-
-/// The largest group that is accepted.
-const LARGEST_GROUP: u32 = 512;
-
-/// What GRPO adds to a group's standard deviation.
-const GRPO_EPSILON: f64 = 1e-4;
-
-/// How rollouts are turned into a gradient.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimator {
-    /// The reward is the advantage.
-    Reinforce,
-    /// The reward minus the mean over the batch, the sample itself included.
-    BatchMean,
-    /// The reward minus the mean of the other rollouts on the same input; the size of a group.
-    Rloo(u32),
-    /// The reward minus the group's mean, divided by the group's standard deviation (G - 1 in its denominator) plus
-    /// 1e-4; a group of equal rewards has the advantage 0.
-    Grpo(u32),
-    /// The reward minus the group's mean.
-    DrGrpo(u32),
-}
-
-impl Estimator {
-    /// Rollouts per input.
-    pub fn group(self) -> u32 {
-        match self {
-            Estimator::Reinforce | Estimator::BatchMean => 1,
-            Estimator::Rloo(group) | Estimator::Grpo(group) | Estimator::DrGrpo(group) => group,
-        }
-    }
-
-    /// The advantages of successes and of failures, by the number of successes in a group, from 0 to G.
-    fn advantages(self) -> (Vec<f64>, Vec<f64>) {
-        let group = self.group();
-        let g = f64::from(group);
-        let pair = |successes: u32| {
-            let k = f64::from(successes);
-            let mean = k / g;
-            match self {
-                Estimator::Reinforce => (1.0, 0.0),
-                Estimator::BatchMean | Estimator::DrGrpo(_) => (1.0 - mean, -mean),
-                Estimator::Rloo(_) => ((g - k) / (g - 1.0), -k / (g - 1.0)),
-                Estimator::Grpo(_) if successes == 0 || successes == group => (0.0, 0.0),
-                Estimator::Grpo(_) => {
-                    let deviation = (k * (g - k) / (g * (g - 1.0))).sqrt() + GRPO_EPSILON;
-                    ((1.0 - mean) / deviation, -mean / deviation)
-                }
-            }
-        };
-        (0..=group).map(pair).unzip()
-    }
-}
-
-impl fmt::Display for Estimator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Estimator::Reinforce => f.write_str("reinforce"),
-            Estimator::BatchMean => f.write_str("batch-mean"),
-            Estimator::Rloo(group) => write!(f, "rloo:{group}"),
-            Estimator::Grpo(group) => write!(f, "grpo:{group}"),
-            Estimator::DrGrpo(group) => write!(f, "dr-grpo:{group}"),
-        }
-    }
-}
-
-impl FromStr for Estimator {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Estimator, String> {
-        let accepted = "reinforce, batch-mean, rloo:G, grpo:G or dr-grpo:G, G rollouts per input";
-        let (name, group) = match text.split_once(':') {
-            None => (text, None),
-            Some((name, group)) => (name, Some(group)),
-        };
-        let kind = match (name, group) {
-            ("reinforce", None) => return Ok(Estimator::Reinforce),
-            ("batch-mean", None) => return Ok(Estimator::BatchMean),
-            ("rloo", Some(_)) => Estimator::Rloo,
-            ("grpo", Some(_)) => Estimator::Grpo,
-            ("dr-grpo", Some(_)) => Estimator::DrGrpo,
-            _ => return Err(format!("{text:?} is not an estimator: {accepted}")),
-        };
-        match group.and_then(|group| group.parse().ok()) {
-            Some(group @ 2..=LARGEST_GROUP) => Ok(kind(group)),
-            Some(1) => Err(format!(
-                "{text} is refused: the advantage of a group of one rollout is always 0; write {name}:2 or more"
-            )),
-            _ => Err(format!(
-                "{text:?} is not an estimator: the size of a group is from 2 to {LARGEST_GROUP}"
-            )),
-        }
-    }
-}
 
 /// Why an estimator's moments are not computed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EstimatorError {
-    /// A tied class.
+    /// A process reward.
     #[error(
-        "the variance of an estimator is computed for untied classes only: in a tied class a rollout consults a cell \
-         more than once, and products of its scores do not follow from d and dQ"
+        "the moments of an estimator are derived for rewards of 0 or 1, that of the last token alone: \
+         --reward process is not supported here"
     )]
-    Tied,
+    ProcessReward,
     /// An empty batch.
     #[error("a batch of 0 inputs is refused: it needs at least 1")]
     NoBatch,
-    /// More inputs than are summed one by one.
-    #[error(
-        "the moments of {estimator} are sums over all inputs, and this class has {inputs}: at most {most} are summed \
-         (reinforce and batch-mean need none of them)"
-    )]
-    TooManyInputs {
-        /// The estimator.
-        estimator: String,
-        /// The inputs of the class.
-        inputs: String,
-        /// The most that are summed.
-        most: u64,
-    },
     /// More memory than allowed.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+    /// Told to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
-/// The exact mean and variance of an estimator, by component.
+/// The mean and the variance of an estimator on a batch, by component.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moments {
+#[non_exhaustive]
+pub struct GradientMoments {
     /// The exact gradient of J in the logits, q numbers for each cell.
     pub gradient: Vec<f64>,
     /// The estimator's expectation.
     pub mean: Vec<f64>,
     /// The estimator's variance.
     pub variance: Vec<f64>,
+    /// How the expectation was computed; the gradient is always exact.
+    pub mean_by: SummedBy,
+    /// How the variance was computed.
+    pub variance_by: SummedBy,
+    /// Estimates with their intervals, where inputs were drawn.
+    pub sampled: Option<SampledMoments>,
 }
 
 /// Below this a squared norm of a gradient in f64 is rounding.
 pub const RESOLVED: f64 = 1e-30;
 
-impl Moments {
+impl GradientMoments {
     /// The squared norm of the expectation.
     pub fn signal(&self) -> f64 {
-        square(&self.mean)
+        let sampled = self.sampled.as_ref().and_then(|s| s.signal);
+        sampled.map_or_else(|| square(&self.mean), |s| s.value)
     }
 
     /// The squared norm of the difference between the expectation and the gradient of J.
     pub fn bias(&self) -> f64 {
-        let differences = self.mean.iter().zip(&self.gradient).map(|(m, g)| m - g);
-        differences.map(|d| d * d).sum()
+        let sampled = self.sampled.as_ref().and_then(|s| s.bias);
+        sampled.map_or_else(
+            || {
+                let differences = self.mean.iter().zip(&self.gradient).map(|(m, g)| m - g);
+                differences.map(|d| d * d).sum()
+            },
+            |s| s.value,
+        )
     }
 
     /// The cosine of the angle between the expectation and the gradient of J; none where one of them is 0.
     pub fn cosine(&self) -> Option<f64> {
-        let product: f64 = self
-            .mean
-            .iter()
-            .zip(&self.gradient)
-            .map(|(m, g)| m * g)
-            .sum();
+        if self.mean_by == SummedBy::Sampled {
+            return self.sampled.as_ref()?.cosine.map(|s| s.value);
+        }
+        let product = product(&self.mean, &self.gradient);
         let norm = (self.signal() * square(&self.gradient)).sqrt();
         (norm > 0.0).then(|| (product / norm).clamp(-1.0, 1.0))
     }
 
     /// The trace of the covariance.
     pub fn trace(&self) -> f64 {
-        self.variance.iter().sum()
+        let sampled = self.sampled.as_ref().map(|s| s.variance);
+        sampled.map_or_else(|| self.variance.iter().sum(), |s| s.value)
     }
 
     /// Signal over variance; none where the variance is 0.
@@ -208,20 +130,39 @@ impl Moments {
 }
 
 fn square(vector: &[f64]) -> f64 {
-    vector.iter().map(|v| v * v).sum()
+    product(vector, vector)
 }
 
-/// The most inputs that are summed one by one.
-pub const MOST_INPUTS: u64 = 10_000_000;
+fn product(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
 
-/// The exact moments of an estimator on a batch of this many inputs.
+/// What an estimator's moments are made of, for every size of the batch.
+#[derive(Debug, Clone)]
+pub struct EstimatorSums {
+    estimator: Estimator,
+    reward: f64,
+    gradient: Vec<f64>,
+    /// The mean of one group; the gradient for `batch-mean`.
+    mean: Vec<f64>,
+    /// The mean square of one group; N1 for `batch-mean`.
+    squares: Vec<f64>,
+    /// N, for `batch-mean`.
+    all: Vec<f64>,
+    mean_by: SummedBy,
+    variance_by: SummedBy,
+    blocks: Option<Blocks>,
+}
+
+/// The moments of an estimator on a batch of this many inputs. Where sums over inputs are beyond reach, inputs are drawn
+/// by this seed, and the result says so.
 ///
 /// ```
 /// use foldglass::reward::estimators::{Estimator, moments};
-/// use foldglass::{ClassSpec, Context, LatinSquare, Policy, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2)?, &[1], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Context, Operation, Policy, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2)?, &[1], Shape::untied(0, 0));
 /// let class = spec.lay_out()?;
-/// let found = moments(&Policy::uniform(&class), Estimator::Reinforce, 1, Context::default())?;
+/// let found = moments(&Policy::uniform(&class), Estimator::Reinforce, 1, 0, Context::default())?;
 /// // Each of the four components has the gradient 1/8 or -1/8 and the variance 3/64.
 /// assert_eq!((found.signal(), found.trace()), (1.0 / 16.0, 3.0 / 16.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -230,158 +171,302 @@ pub fn moments(
     policy: &Policy,
     estimator: Estimator,
     batch: u32,
+    seed: u64,
     context: Context<'_>,
-) -> Result<Moments, EstimatorError> {
-    let class = policy.class();
-    if class.shape().tied {
-        return Err(EstimatorError::Tied);
-    }
+) -> Result<GradientMoments, EstimatorError> {
     if batch == 0 {
         return Err(EstimatorError::NoBatch);
     }
-    let mut evaluator = Evaluator::within(class, context.memory)?;
-    let reward = context.install(|| evaluator.evaluate(policy));
-    let rows = Rows::of(policy);
-    let mut values = vec![0.0; rows.entries.len()];
-    let mut visits = vec![0.0; class.cells()];
-    evaluator.values_into(&mut values);
-    evaluator.visits_into(&mut visits);
-    let gradient = rows.gradient(&values);
-    match estimator {
-        Estimator::Reinforce => {
-            let squares = rows.squares_of_successes(&values);
-            Ok(by_batch(gradient.clone(), gradient, &squares, batch))
+    EstimatorSums::of(policy, estimator, seed, context)?.moments(batch)
+}
+
+impl EstimatorSums {
+    /// Computes them.
+    pub fn of(
+        policy: &Policy,
+        estimator: Estimator,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<EstimatorSums, EstimatorError> {
+        let mut evaluator = Evaluator::within(policy.class(), context.memory)?;
+        EstimatorSums::with(&mut evaluator, policy, estimator, seed, context)
+    }
+
+    /// Computes them with an evaluator of the class, which another policy may have used.
+    ///
+    /// # Panics
+    /// If the evaluator is of another class.
+    pub fn with(
+        evaluator: &mut Evaluator,
+        policy: &Policy,
+        estimator: Estimator,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<EstimatorSums, EstimatorError> {
+        let class = policy.class();
+        if !class.task().reward().is_final() {
+            return Err(EstimatorError::ProcessReward);
         }
-        Estimator::BatchMean => {
-            let successes = rows.squares_of_successes(&values);
-            let all = rows.squares(&visits);
-            Ok(batch_mean(gradient, &successes, &all, reward, batch))
+        let weights = estimator.weights();
+        let by = match (class.shape().tied, estimator.group()) {
+            (true, _) => ways::one_by_one(class),
+            (false, 1) => SummedBy::Evaluation,
+            _ => ways::choose(class, Some(&passes(&weights)), (2, true), context),
+        };
+        EstimatorSums::by(evaluator, policy, estimator, by, seed, context)
+    }
+
+    /// Computes them in this way.
+    fn by(
+        evaluator: &mut Evaluator,
+        policy: &Policy,
+        estimator: Estimator,
+        by: SummedBy,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<EstimatorSums, EstimatorError> {
+        let class = policy.class();
+        let reward = match evaluator.uses_threads() {
+            true => context.install(|| evaluator.evaluate(policy)),
+            false => evaluator.evaluate(policy),
+        };
+        let rows = Rows::of(policy);
+        let mut values = vec![0.0; rows.entries.len()];
+        evaluator.values_into(&mut values);
+        let gradient = rows.gradient(&values);
+        let weights = estimator.weights();
+        // Most means are the gradient times a number.
+        let scale = weights.mean.value(0);
+        let mut sums = EstimatorSums {
+            estimator,
+            reward,
+            mean: gradient.iter().map(|g| scale * g).collect(),
+            gradient,
+            squares: Vec::new(),
+            all: match estimator {
+                Estimator::BatchMean => {
+                    let mut visits = vec![0.0; class.cells()];
+                    evaluator.visits_into(&mut visits);
+                    rows.squares(&visits)
+                }
+                _ => Vec::new(),
+            },
+            mean_by: SummedBy::Evaluation,
+            variance_by: by,
+            blocks: None,
+        };
+        match by {
+            SummedBy::Evaluation => sums.squares = rows.squares_of_successes(&values),
+            _ => sums.add_groups(policy, &rows, &weights, seed, context)?,
         }
-        _ => {
-            let inputs = per_input::inputs(class);
-            if inputs.is_none_or(|inputs| inputs > MOST_INPUTS) {
-                return Err(EstimatorError::TooManyInputs {
-                    estimator: estimator.to_string(),
-                    inputs: inputs.map_or("2^64 or more".to_owned(), |n| n.to_string()),
-                    most: MOST_INPUTS,
-                });
+        Ok(sums)
+    }
+
+    /// The mean and the mean square of one group, from sums over inputs.
+    fn add_groups(
+        &mut self,
+        policy: &Policy,
+        rows: &Rows<'_>,
+        weights: &GroupWeights,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<(), EstimatorError> {
+        let class = policy.class();
+        let g = f64::from(self.estimator.group());
+        let has_mean = weights.mean.degree() == 0;
+        let by = self.variance_by;
+        if !has_mean {
+            let (tied, alone) = (class.shape().tied, [mean_pass(weights)]);
+            self.mean_by = match by {
+                SummedBy::Sampled if !tied && ways::affords(class, &alone, context) => {
+                    SummedBy::Replicas
+                }
+                by => by,
+            };
+        }
+        if self.mean_by == SummedBy::Replicas {
+            let end = |tagged: usize, k: usize| tagged as f64 * weights.mean.value(k);
+            let passed = mean_pass(weights).pass(policy, &end, context.observer)?;
+            self.mean = rows.gradient(&passed.values);
+        }
+        match by {
+            SummedBy::Replicas => {
+                let end = |tagged: usize, k: usize| match tagged {
+                    0 => weights.failures.value(k),
+                    _ => weights.successes.value(k),
+                };
+                let all = passes(weights);
+                let [.., own, pairs] = all[..] else {
+                    unreachable!("two passes at least")
+                };
+                let own = own.pass(policy, &end, context.observer)?;
+                let end = |tagged: usize, k: usize| match tagged {
+                    2 => weights.pairs.value(k),
+                    _ => 0.0,
+                };
+                let pairs = pairs.pass(policy, &end, context.observer)?.values;
+                let own = rows.squares_of_successes(&own.values);
+                self.squares = own
+                    .iter()
+                    .zip(&pairs)
+                    .map(|(own, pair)| own / g + (1.0 - 1.0 / g) * pair)
+                    .collect();
             }
-            let (mean, squares) = of_groups(policy, &rows, estimator, context);
-            Ok(by_batch(gradient, mean, &squares, batch))
+            SummedBy::Sampled => {
+                let blocks = Blocks::draw(policy, weights, g, self.mean_by == by, seed, context)?;
+                if self.mean_by == by {
+                    self.mean = blocks.mean();
+                }
+                self.squares = blocks.squares();
+                self.blocks = Some(blocks);
+            }
+            SummedBy::Inputs => {
+                let mut mean = vec![0.0; rows.entries.len()];
+                self.squares = vec![0.0; rows.entries.len()];
+                let mut input = SingleInput::new(policy);
+                let lengths = class.task().lengths();
+                per_input::for_each(policy, |x, probability, _| {
+                    let which = lengths.iter().position(|&n| n == x.len());
+                    let success = input.follow(which.expect("a length of the task"), x);
+                    let terms = GroupTerms::of(weights, g, success);
+                    input.scores(|scores| {
+                        mean[scores.entry] += probability * terms.mean * scores.gradient;
+                        self.squares[scores.entry] += probability * terms.square(&scores);
+                    });
+                });
+                if !has_mean {
+                    self.mean = mean;
+                }
+            }
+            SummedBy::Evaluation | SummedBy::Tree => {
+                let weigh = |p: f64| LeafWeights {
+                    value: 0.0,
+                    successes: [weights.mean.at(p), weights.successes.at(p)],
+                    failures: [0.0, weights.failures.at(p)],
+                    squares: Some(weights.pairs.at(p)),
+                };
+                let sums = per_input::sums(policy, true, &weigh, context)?;
+                let [mean, own] = &sums.adjoints;
+                if !has_mean {
+                    self.mean = rows.gradient(mean);
+                }
+                let own = rows.squares_of_successes(own);
+                self.squares = own
+                    .iter()
+                    .zip(&sums.squares)
+                    .map(|(own, pair)| own / g + (1.0 - 1.0 / g) * pair)
+                    .collect();
+            }
         }
+        Ok(())
     }
-}
 
-/// The moments of the mean of independent groups, from the mean and the mean square of one.
-fn by_batch(gradient: Vec<f64>, mean: Vec<f64>, squares: &[f64], batch: u32) -> Moments {
-    let one = |(square, mean): (&f64, &f64)| (square - mean * mean).max(0.0) / f64::from(batch);
-    let variance = squares.iter().zip(&mean).map(one).collect();
-    Moments {
-        gradient,
-        mean,
-        variance,
-    }
-}
-
-/// The mean of all rewards as the baseline: the whole batch is one group, whose rollouts have inputs of their own.
-fn batch_mean(
-    gradient: Vec<f64>,
-    successes: &[f64],
-    all: &[f64],
-    reward: f64,
-    batch: u32,
-) -> Moments {
-    let b = f64::from(batch);
-    let shrink = 1.0 - 1.0 / b;
-    let mean: Vec<f64> = gradient.iter().map(|g| shrink * g).collect();
-    let variance = gradient.iter().zip(successes).zip(all).map(|((g, n1), n)| {
-        if batch == 1 {
-            return 0.0;
+    /// The moments of a batch of this many inputs.
+    pub fn moments(&self, batch: u32) -> Result<GradientMoments, EstimatorError> {
+        if batch == 0 {
+            return Err(EstimatorError::NoBatch);
         }
-        let failures = n - n1;
-        let own = n1 * (1.0 - reward).powi(2)
-            + failures * reward.powi(2)
-            + n * reward * (1.0 - reward) / (b - 1.0);
-        let pairs = shrink * (1.0 + 1.0 / (b - 1.0).powi(2)) * g * g;
-        (shrink * shrink * (own / b + pairs - g * g)).max(0.0)
-    });
-    Moments {
-        variance: variance.collect(),
-        mean,
-        gradient,
-    }
-}
-
-/// The mean and the mean square of one group, from sums over all inputs.
-fn of_groups(
-    policy: &Policy,
-    rows: &Rows<'_>,
-    estimator: Estimator,
-    context: Context<'_>,
-) -> (Vec<f64>, Vec<f64>) {
-    let group = estimator.group();
-    let (u, v) = estimator.advantages();
-    let one_less = Binomial::new(group - 1);
-    let two_less = Binomial::new(group - 2);
-    let weigh = |p: f64| {
-        let (mut w, mut successes, mut failures, mut pairs) = (0.0, 0.0, 0.0, 0.0);
-        one_less.each(p, |k, chance| {
-            w += chance * (u[k + 1] - v[k]);
-            successes += chance * u[k + 1] * u[k + 1];
-            failures += chance * v[k] * v[k];
+        let shrink = match self.estimator {
+            Estimator::BatchMean => 1.0 - 1.0 / f64::from(batch),
+            _ => 1.0,
+        };
+        let mean: Vec<f64> = self.mean.iter().map(|g| shrink * g).collect();
+        let components = self.squares.iter().zip(&self.mean);
+        let variance: Vec<f64> = match self.estimator {
+            Estimator::BatchMean => components
+                .zip(&self.all)
+                .map(|((&squares, mean), &all)| self.variance(squares, mean * mean, all, batch))
+                .map(|variance| variance.max(0.0))
+                .collect(),
+            _ => components
+                .map(|(squares, mean)| (squares - mean * mean).max(0.0) / f64::from(batch))
+                .collect(),
+        };
+        let sampled = self.blocks.as_ref().map(|blocks| {
+            let all = self.all.iter().sum();
+            let variance = |squares: f64, signal: f64| self.variance(squares, signal, all, batch);
+            let exact = (self.mean_by != SummedBy::Sampled).then(|| square(&self.mean));
+            blocks.moments(&self.gradient, exact, shrink, &variance)
         });
-        two_less.each(p, |k, chance| {
-            let both = u[k + 2] * u[k + 2] + v[k] * v[k] - 2.0 * u[k + 1] * v[k + 1];
-            pairs += chance * both;
-        });
-        LeafWeights {
-            value: 0.0,
-            adjoints: [w, successes, failures],
-            visits: failures,
-            squares: pairs,
-        }
-    };
-    let wanted = Wanted {
-        visits: true,
-        squares: true,
-    };
-    let sums = per_input::sums(policy, wanted, &weigh, context);
-    let [w, u, v] = &sums.adjoints;
-    let mean = rows.gradient(w);
-    let successes = rows.squares_of_successes(u);
-    let failures = rows.squares_of_successes(v);
-    let all = rows.squares(&sums.visits);
-    let g = f64::from(group);
-    let squares = (0..mean.len()).map(|i| {
-        let own = successes[i] + (all[i] - failures[i]).max(0.0);
-        own / g + (1.0 - 1.0 / g) * sums.squares[i]
-    });
-    (mean, squares.collect())
-}
-
-/// The binomial law of a number of trials.
-struct Binomial {
-    coefficients: Vec<f64>,
-}
-
-impl Binomial {
-    fn new(trials: u32) -> Binomial {
-        let mut coefficients = vec![1.0];
-        for k in 0..trials {
-            let last = coefficients[k as usize];
-            coefficients.push(last * f64::from(trials - k) / f64::from(k + 1));
-        }
-        Binomial { coefficients }
+        Ok(GradientMoments {
+            variance,
+            gradient: self.gradient.clone(),
+            mean,
+            mean_by: self.mean_by,
+            variance_by: self.variance_by,
+            sampled,
+        })
     }
 
-    /// Calls `each` with every number of successes and its probability.
-    fn each(&self, p: f64, mut each: impl FnMut(usize, f64)) {
-        let trials = self.coefficients.len() - 1;
-        // Powers underflow to 0 where the probability is below what sums of f64 keep.
-        for (k, coefficient) in self.coefficients.iter().enumerate() {
-            let chance = p.powi(k as i32) * (1.0 - p).powi((trials - k) as i32);
-            each(k, coefficient * chance);
+    /// The variance on a batch from the mean square of one group and the square of its mean, of one component or of
+    /// their sum. With `batch-mean` the whole batch is one group, whose rollouts have inputs of their own; then from N1,
+    /// the squared gradient and N.
+    fn variance(&self, squares: f64, mean: f64, all: f64, batch: u32) -> f64 {
+        let b = f64::from(batch);
+        match self.estimator {
+            Estimator::BatchMean if batch == 1 => 0.0,
+            Estimator::BatchMean => {
+                let (j, shrink) = (self.reward, 1.0 - 1.0 / b);
+                let own = squares * (1.0 - j).powi(2)
+                    + (all - squares) * j.powi(2)
+                    + all * j * (1.0 - j) / (b - 1.0);
+                let pairs = shrink * (1.0 + 1.0 / (b - 1.0).powi(2)) * mean;
+                shrink * shrink * (own / b + pairs - mean)
+            }
+            _ => (squares - mean) / b,
         }
+    }
+}
+
+/// The replicas of the mean, of the squares of single rollouts and of products of two. The first is left out where the
+/// mean is known.
+fn passes(weights: &GroupWeights) -> Vec<Replicas> {
+    let own = Replicas {
+        tagged: 1,
+        others: weights.successes.degree(),
+    };
+    let pairs = Replicas {
+        tagged: 2,
+        others: weights.pairs.degree(),
+    };
+    match weights.mean.degree() {
+        0 => vec![own, pairs],
+        _ => vec![mean_pass(weights), own, pairs],
+    }
+}
+
+fn mean_pass(weights: &GroupWeights) -> Replicas {
+    Replicas {
+        tagged: 1,
+        others: weights.mean.degree(),
+    }
+}
+
+/// The polynomials of a group at the success of one input.
+struct GroupTerms {
+    rollouts: f64,
+    mean: f64,
+    successes: f64,
+    failures: f64,
+    pairs: f64,
+}
+
+impl GroupTerms {
+    fn of(weights: &GroupWeights, rollouts: f64, p: f64) -> GroupTerms {
+        GroupTerms {
+            rollouts,
+            mean: weights.mean.at(p),
+            successes: weights.successes.at(p),
+            failures: weights.failures.at(p),
+            pairs: weights.pairs.at(p),
+        }
+    }
+
+    /// The mean square of one group.
+    fn square(&self, scores: &per_input::Scores) -> f64 {
+        let own = scores.successes * self.successes + scores.failures * self.failures;
+        let share = 1.0 / self.rollouts;
+        share * own + (1.0 - share) * self.pairs * scores.gradient * scores.gradient
     }
 }
 
@@ -401,13 +486,16 @@ impl Rows<'_> {
 
     /// A number for each entry, from its probability, its value and the mean value of its cell.
     fn each(&self, values: &[f64], of: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
-        let cells = self.entries.chunks(self.q).zip(values.chunks(self.q));
-        let cell = |(row, values): (&[f64], &[f64])| {
+        let mut found = Vec::with_capacity(values.len());
+        for (row, values) in self
+            .entries
+            .chunks_exact(self.q)
+            .zip(values.chunks_exact(self.q))
+        {
             let mean: f64 = row.iter().zip(values).map(|(p, v)| p * v).sum();
-            let entries = row.iter().zip(values).map(|(&p, &v)| of(p, v, mean));
-            entries.collect::<Vec<f64>>()
-        };
-        cells.flat_map(cell).collect()
+            found.extend(row.iter().zip(values).map(|(&p, &v)| of(p, v, mean)));
+        }
+        found
     }
 
     /// g from dQ.
@@ -424,13 +512,13 @@ impl Rows<'_> {
 
     /// N from d.
     fn squares(&self, visits: &[f64]) -> Vec<f64> {
-        let cells = self.entries.chunks(self.q).zip(visits);
-        let cell = |(row, d): (&[f64], &f64)| {
-            let d = *d;
-            row.iter()
-                .map(move |p| d * p * (1.0 - p))
-                .collect::<Vec<f64>>()
-        };
-        cells.flat_map(cell).collect()
+        let mut found = Vec::with_capacity(self.entries.len());
+        for (row, d) in self.entries.chunks_exact(self.q).zip(visits) {
+            found.extend(row.iter().map(|p| d * p * (1.0 - p)));
+        }
+        found
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

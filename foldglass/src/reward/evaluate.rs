@@ -11,7 +11,7 @@ mod table;
 mod tests;
 
 use crate::model::class::Class;
-use crate::model::policy::Policy;
+use crate::model::policy::{Policy, TableError, check_flat};
 use crate::support::memory::{Allowance, TooLarge};
 pub(crate) use passes::{Passes, Wants};
 pub(crate) use plan::Scale;
@@ -21,8 +21,8 @@ pub(crate) use table::PolicyTable;
 /// What a policy does, over all inputs.
 ///
 /// ```
-/// use foldglass::{ClassSpec, Evaluator, LatinSquare, Policy, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Evaluator, Operation, Policy, Shape};
+/// let spec = ClassSpec::uniform(Operation::paper(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let mut evaluator = Evaluator::new(&class).unwrap();
 /// let reward = evaluator.evaluate(&Policy::uniform(&class));
@@ -80,6 +80,35 @@ impl Evaluator {
         }
         self.passes.run(&self.table.entries, Wants::ALL);
         self.passes.reward(0)
+    }
+
+    /// The same for a table that is evaluated once: rows in the order of the cells, q probabilities per cell, each of
+    /// which sums to 1 within `tolerance`. No policy is made of them.
+    ///
+    /// ```
+    /// use foldglass::{ClassSpec, Evaluator, Operation, Shape};
+    /// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+    /// let class = spec.lay_out().unwrap();
+    /// let mut evaluator = Evaluator::new(&class).unwrap();
+    /// let rows = vec![0.5; 2 * class.cells()];
+    /// assert_eq!(evaluator.evaluate_rows(&rows, 1e-9), Ok(0.5));
+    /// ```
+    pub fn evaluate_rows(&mut self, rows: &[f64], tolerance: f64) -> Result<f64, TableError> {
+        check_flat(self.class(), rows, tolerance)?;
+        self.rows = None;
+        self.table.set_rows(0, rows);
+        self.table.flush();
+        self.passes.run(&self.table.entries, Wants::ALL);
+        Ok(self.passes.reward(0))
+    }
+
+    /// Writes the rows of the policy evaluated last, q probabilities per cell in the order of the cells.
+    ///
+    /// # Panics
+    /// If `rows` does not hold q numbers per cell.
+    pub fn rows_into(&self, rows: &mut [f64]) {
+        let layout = &self.passes.layout;
+        layout.gather_rows(&self.table.entries, 0, rows);
     }
 
     /// The expected number of times a rollout consults a cell, d(c).

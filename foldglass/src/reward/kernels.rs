@@ -67,7 +67,8 @@ macro_rules! panel_loops {
     ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         unsafe fn forward(work: &Sums, tile: Tile, given: Given<'_>, post: &mut [f64]) {
-            // SAFETY: the caller's, and the features are those of the vectors.
+            // SAFETY: whoever calls a loop has checked the buffers, the panel and the machine, as `Loops` asks; the
+            // features enabled here are those of the vectors.
             unsafe { work.forward_tile::<$v, $width>(Has::assume(), tile, given, post) }
         }
         $(#[target_feature(enable = $features)])?
@@ -90,7 +91,7 @@ macro_rules! loops {
     ($v:ty, $width:literal $(, $features:literal)?) => {{
         $(#[target_feature(enable = $features)])?
         unsafe fn product(work: &Product, a: *const f64, b: *const f64, c: *mut f64) {
-            // SAFETY: the caller's, and the features are those of the vectors.
+            // SAFETY: as in `panel_loops`; the product lies within its matrices.
             unsafe { work.run::<$v>(Has::assume(), a, b, c) }
         }
         $(#[target_feature(enable = $features)])?
@@ -161,6 +162,32 @@ fn has_avx512() -> bool {
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+/// Does some work with the best vectors of this machine: what is inlined into it is compiled for each kind of them.
+/// No instruction that rounds differently is among them unless the work asks for it, so the bits are the same.
+#[inline(always)]
+pub(crate) fn on_vectors<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512vl,avx2,fma")]
+        fn on_avx512<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn on_avx2<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        if has_avx512() {
+            // SAFETY: the machine has the instructions.
+            return unsafe { on_avx512(work) };
+        }
+        if has_avx2() {
+            // SAFETY: as above.
+            return unsafe { on_avx2(work) };
+        }
+    }
+    work()
 }
 
 impl Kernels {
@@ -283,7 +310,8 @@ impl Kernels {
                 add: n > 0,
             };
             let routes = coming.routes.expect("routes of what came back");
-            // SAFETY: the caller's.
+            // SAFETY: `backward` has checked the buffers, and `coming.check` the routes, for the machine's own
+            // carriers.
             unsafe { routes.bring_back(&self.carriers, tile, from, bbar) };
         }
         if let Some(reward) = coming.reward {

@@ -7,7 +7,7 @@ use foldglass::landscape::anatomy::{Cause, Share, aliasing, answers, consulted, 
 use foldglass::reward::count::reference::reward_by_rollouts;
 use foldglass::support::exact::parse;
 use foldglass::support::stats::Proportion;
-use foldglass::{Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
+use foldglass::{Class, ClassSpec, Code, InputLaw, Operation, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,10 @@ fn inputs(class: &Class, length: usize) -> Vec<Vec<Symbol>> {
 /// The probability of an input, that of its length included.
 fn probability(class: &Class, x: &[Symbol]) -> RBig {
     let law = class.task().inputs();
-    let lengths = class.task().lengths().len();
-    (0..x.len()).fold(RBig::from_parts(1.into(), lengths.into()), |p, i| {
+    let which = class.task().lengths().iter().position(|&n| n == x.len());
+    let mut shares = class.task().length_weights().shares();
+    let share = shares.nth(which.unwrap()).unwrap();
+    (0..x.len()).fold(share, |p, i| {
         let weight = law.weight(i + 1, x[i.max(1) - 1], x[i]);
         p * RBig::from_parts(weight.into(), law.denominator(i + 1).into())
     })
@@ -76,8 +78,10 @@ proptest! {
             Share::Drawn(_) => panic!("all inputs were looked at"),
         });
         prop_assert_eq!(shares.fold(RBig::ZERO, |sum, share| sum + share), weight.clone());
-        let reward = reward_by_rollouts(&code);
-        prop_assert_eq!(RBig::ONE - reward.ratio(), weight);
+        if class.task().reward().is_final() {
+            let reward = reward_by_rollouts(&code);
+            prop_assert_eq!(RBig::ONE - reward.ratio(), weight);
+        }
         for wrong in &found.listed {
             let own = wrong.probability.ratio().clone();
             prop_assert_eq!(own, probability(&class, &wrong.x));
@@ -126,7 +130,7 @@ fn drawn_inputs_are_drawn_from_their_law() {
         (InputLaw::Product(holes), vec![12]),
         (markov, vec![2, 6]),
     ] {
-        let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, &lengths).unwrap();
+        let task = Task::new(Operation::cyclic(2).unwrap(), &law, &lengths).unwrap();
         let class = Class::new(task, Shape::untied(0, 0)).unwrap();
         let mut stream = Stream::new(4, 0);
         let code = Code::from_fn(&class, |_| stream.below(2) as Symbol);
@@ -160,14 +164,14 @@ fn drawn_inputs_are_drawn_from_their_law() {
 
 #[test]
 fn the_product_formula_is_the_reward_of_every_code() {
-    let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+    let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
     let class = spec.lay_out().unwrap();
     for number in 0..1024usize {
         let code = Code::from_fn(&class, |cell| (number >> cell & 1) as Symbol);
         let (factors, reward) = product(&code).unwrap();
         assert_eq!(reward, reward_by_rollouts(&code), "{factors:?}");
     }
-    let wide = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
+    let wide = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
     let wide = wide.lay_out().unwrap();
     assert_eq!(product(&Code::from_fn(&wide, |_| 0)), None);
 }

@@ -1,6 +1,6 @@
 //! Compares the flood around a code, and the check of what it claims, with visiting every code.
 
-use crate::common::all::{All, census, class, markov, with_a_hole};
+use crate::common::all::{All, census, class, markov, reweighed, with_a_hole};
 use foldglass::Context;
 use foldglass::landscape::barrier::{check_cap, way_out};
 use foldglass::landscape::shelf::{Search, Workers};
@@ -98,6 +98,8 @@ fn a_flood_finds_the_barrier_that_visiting_every_code_finds() {
     );
     compare(&class("parity", &with_a_hole(), &[4], shape), 5);
     assert!(compare(&class("parity", &InputLaw::Uniform, &[2, 3, 4], shape), 1) > 0);
+    let process = class("parity", &InputLaw::Uniform, &[4], shape);
+    assert!(compare(&reweighed(&process, None, "process:1,1,2,3"), 1) > 0);
     compare(
         &class("parity", &InputLaw::Uniform, &[4], Shape::tied(0, 0)),
         1,
@@ -143,6 +145,7 @@ fn floods_trees_and_censuses_agree() {
         let tally = foldglass::support::watch::Tally::new(&Unwatched, "shelves", None);
         for trap in &count.traps {
             let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
+            let barrier = barrier.known().expect("no cap, and a higher reward");
             let code = census.code(trap.code);
             let way = way_out(&mut workers, &code, 1 << 20, Context::default())
                 .unwrap()

@@ -3,10 +3,11 @@
 mod measure;
 mod tempering;
 
-use foldglass::dynamics::chain::{ChainError, Chains, Kernel, Order, Settings, Tempering};
+use crate::common::all::reweighed;
+use foldglass::dynamics::chain::{ChainError, ChainSettings, Chains, Kernel, Order, Tempering};
 use foldglass::support::exact::parse;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Reward, Shape, Stream, Symbol, Task,
+    Allowance, Class, Code, InputLaw, Operation, Policy, Reward, Shape, Stream, Symbol, Task,
     reward::count,
 };
 use std::collections::HashSet;
@@ -14,10 +15,10 @@ use std::ops::Range;
 
 const KERNELS: [Kernel; 2] = [Kernel::Metropolis, Kernel::HeatBath];
 const ORDERS: [Order; 3] = [Order::Step, Order::Forward, Order::Cell];
-const HEAT_BATH: Settings = Settings::new(Kernel::HeatBath, Order::Step);
+const HEAT_BATH: ChainSettings = ChainSettings::new(Kernel::HeatBath, Order::Step);
 
 fn class(square: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::named(square).unwrap();
+    let square = Operation::named(square).unwrap();
     let task = Task::new(square, law, lengths).unwrap();
     Class::new(task, shape).unwrap()
 }
@@ -36,7 +37,7 @@ fn few() -> InputLaw {
     product(&[&["1/4", "3/4", "0"], &["0", "1", "0"]])
 }
 
-fn start(settings: Settings, codes: Vec<Code>, seed: u64, numbers: Range<u64>) -> Chains {
+fn start(settings: ChainSettings, codes: Vec<Code>, seed: u64, numbers: Range<u64>) -> Chains {
     let class = codes[0].class().clone();
     Chains::builder(&class, settings)
         .seed(seed)
@@ -45,7 +46,13 @@ fn start(settings: Settings, codes: Vec<Code>, seed: u64, numbers: Range<u64>) -
         .unwrap()
 }
 
-fn temper(class: &Class, settings: Settings, ladder: &[f64], seed: u64, number: u64) -> Tempering {
+fn temper(
+    class: &Class,
+    settings: ChainSettings,
+    ladder: &[f64],
+    seed: u64,
+    number: u64,
+) -> Tempering {
     Tempering::builder(class, settings, ladder)
         .seed(seed)
         .number(number)
@@ -85,6 +92,30 @@ fn untied() -> Vec<(&'static str, Class)> {
         ("z:3 1", class("z:3", uniform, &[1], shape)),
         ("z:3 2, few inputs", class("z:3", &few(), &[2], two_tokens)),
         ("z:3 2, product", class("z:3", &holes, &[2], shape)),
+        (
+            "parity 1,2,3, weights 1,2,4",
+            reweighed(
+                &class("parity", uniform, &[1, 2, 3], shape),
+                Some("1,2,4"),
+                "final",
+            ),
+        ),
+        (
+            "parity 3, process",
+            reweighed(
+                &class("parity", &markov("9/10"), &[3], shape),
+                None,
+                "process",
+            ),
+        ),
+        (
+            "parity 2, (0,1), process",
+            reweighed(
+                &class("parity", uniform, &[2], Shape::untied(0, 1)),
+                None,
+                "process:1,2",
+            ),
+        ),
     ]
 }
 
@@ -101,11 +132,19 @@ fn tied() -> Vec<(&'static str, Class)> {
             class("parity", law, &[3], Shape::tied(1, 0)),
         ),
         ("tied z:3 1", class("z:3", law, &[1], shape)),
+        (
+            "tied parity 3, process",
+            reweighed(
+                &class("parity", law, &[3], Shape::tied(0, 1)),
+                None,
+                "process:3,2,2",
+            ),
+        ),
     ]
 }
 
 /// Every class with every kernel and every order that is exact on it.
-fn all() -> Vec<(&'static str, Class, Settings)> {
+fn all() -> Vec<(&'static str, Class, ChainSettings)> {
     let untied = untied()
         .into_iter()
         .map(|(name, class)| (name, class, &ORDERS[..]));
@@ -115,7 +154,7 @@ fn all() -> Vec<(&'static str, Class, Settings)> {
     let mut list = Vec::new();
     for (name, class, orders) in untied.chain(tied) {
         for &order in orders {
-            let settings = KERNELS.map(|kernel| Settings::new(kernel, order));
+            let settings = KERNELS.map(|kernel| ChainSettings::new(kernel, order));
             list.extend(settings.map(|settings| (name, class.clone(), settings)));
         }
     }
@@ -211,11 +250,11 @@ fn larger() -> Vec<(&'static str, Class, Vec<Order>)> {
     ]
 }
 
-fn larger_with_settings() -> Vec<(&'static str, Class, Settings)> {
+fn larger_with_settings() -> Vec<(&'static str, Class, ChainSettings)> {
     let mut list = Vec::new();
     for (name, class, orders) in larger() {
         for order in orders {
-            let settings = KERNELS.map(|kernel| Settings::new(kernel, order));
+            let settings = KERNELS.map(|kernel| ChainSettings::new(kernel, order));
             list.extend(settings.map(|settings| (name, class.clone(), settings)));
         }
     }
@@ -287,7 +326,9 @@ fn a_chain_takes_the_same_path_alone_and_beside_others() {
 #[test]
 fn chains_of_other_numbers_or_seeds_take_other_paths() {
     let parity = class("parity", &InputLaw::Uniform, &[8], Shape::untied(0, 0));
-    for settings in [Order::Step, Order::Cell].map(|order| Settings::new(Kernel::HeatBath, order)) {
+    for settings in
+        [Order::Step, Order::Cell].map(|order| ChainSettings::new(Kernel::HeatBath, order))
+    {
         let new = |seed| {
             Chains::builder(&parity, settings)
                 .seed(seed)
@@ -333,7 +374,7 @@ fn at_temperature_zero_neutral_changes_are_still_made() {
         .into_iter()
         .flat_map(|kernel| ORDERS.map(|order| (kernel, order)))
     {
-        let settings = Settings::new(kernel, order);
+        let settings = ChainSettings::new(kernel, order);
         // Where the copy code stands, half of the changes of the first cells change nothing.
         let copy = Code::from_fn(&parity, |cell| parity.key(cell).x[0].unwrap());
         let mut chains = start(settings, vec![copy.clone()], 5, 0..1);
@@ -345,7 +386,7 @@ fn at_temperature_zero_neutral_changes_are_still_made() {
 #[test]
 fn step_blocks_are_refused_under_tying() {
     for (_, class) in tied() {
-        for settings in KERNELS.map(|kernel| Settings::new(kernel, Order::Step)) {
+        for settings in KERNELS.map(|kernel| ChainSettings::new(kernel, Order::Step)) {
             let refused = Chains::builder(&class, settings).seed(1).start().err();
             assert_eq!(refused, Some(ChainError::BlocksUnderTying));
             let refused = Tempering::builder(&class, settings, &[0.1])
@@ -365,13 +406,13 @@ fn rewards_too_fine_for_step_blocks_are_refused_there_and_sampled_cell_by_cell()
     let parity = |length| class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0));
     for kernel in KERNELS {
         for order in [Order::Step, Order::Forward] {
-            let settings = Settings::new(kernel, order);
+            let settings = ChainSettings::new(kernel, order);
             let new = |length| Chains::builder(&parity(length), settings).seed(1).start();
             assert!(new(51).is_ok());
             assert_eq!(new(60).err(), Some(ChainError::TooFine { bits: 61 }));
         }
         let (class, order) = (parity(60), Order::Cell);
-        let mut chains = Chains::builder(&class, Settings::new(kernel, order))
+        let mut chains = Chains::builder(&class, ChainSettings::new(kernel, order))
             .seed(1)
             .numbers(0..2)
             .start()

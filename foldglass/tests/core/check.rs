@@ -4,7 +4,7 @@ use crate::common::problems;
 use foldglass::proof::check::{CheckError, Rollouts, bytes};
 use foldglass::reward::count::Counter;
 use foldglass::reward::count::reference::reward_by_rollouts;
-use foldglass::{Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
+use foldglass::{Allowance, Class, Code, InputLaw, Operation, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 
 fn random_code(class: &Class, stream: &mut Stream) -> Code {
@@ -53,7 +53,7 @@ proptest! {
 
 #[test]
 fn all_neighbours_in_the_wide_tied_class_agree_with_the_counts() {
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[7]).unwrap();
     let class = Class::new(task, Shape::tied(0, 3)).unwrap();
     let code = random_code(&class, &mut Stream::new(5, 0));
     let mut rollouts = Rollouts::new(code.clone()).unwrap();
@@ -71,7 +71,7 @@ fn all_neighbours_in_the_wide_tied_class_agree_with_the_counts() {
 
 #[test]
 fn rollouts_that_do_not_fit_are_refused_before_they_are_taken() {
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[60]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[60]).unwrap();
     let class = Class::new(task, Shape::untied(0, 0)).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
     let error = Rollouts::new(code).unwrap_err();
@@ -83,7 +83,7 @@ fn rollouts_that_do_not_fit_are_refused_before_they_are_taken() {
 
 #[test]
 fn rollouts_take_the_memory_that_is_stated() {
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[2, 4]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[2, 4]).unwrap();
     let class = Class::new(task, Shape::tied(1, 1)).unwrap();
     let code = random_code(&class, &mut Stream::new(0, 0));
     let bytes = bytes(&class).unwrap();

@@ -5,7 +5,8 @@ pub mod neighbours;
 pub mod rewards;
 
 use foldglass::model::class::CellKey;
-use foldglass::{Class, InputLaw, LatinSquare, Shape, Symbol, Task, Window};
+use foldglass::{Class, ExactWeights, InputLaw, Operation, RewardRule};
+use foldglass::{Shape, Stream, Symbol, Task, Window};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -15,22 +16,106 @@ pub type Rational = dashu_ratio::RBig;
 #[derive(Debug, Clone)]
 pub struct Problem {
     pub q: usize,
-    pub square_seed: u64,
+    pub table_seed: u64,
     pub law: InputLaw,
     pub lengths: Vec<usize>,
     pub shape: Shape,
+    pub weighing: Weighing,
+}
+
+/// How lengths and steps count, by numbers of which as many are taken as there are lengths or steps.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Weighing {
+    Equal,
+    Lengths(Vec<u32>),
+    /// A process reward, if there is one length.
+    Process(Vec<u32>),
 }
 
 impl Problem {
     pub fn class(&self) -> Class {
-        let square = LatinSquare::random(self.q, self.square_seed).unwrap();
-        let task = Task::new(square, &self.law, &self.lengths).unwrap();
-        Class::new(task, self.shape).unwrap()
+        let table = random_table(self.q, self.table_seed);
+        let exact = |numbers: &[u32]| {
+            let numbers: Vec<Rational> = numbers.iter().map(|&n| n.into()).collect();
+            ExactWeights::new(&numbers).unwrap()
+        };
+        let lengths = match &self.weighing {
+            Weighing::Lengths(weights) => Some(exact(&weights[..self.lengths.len()])),
+            _ => None,
+        };
+        let reward = match self.process() {
+            Some(weights) => RewardRule::Process(Some(exact(weights))),
+            None => RewardRule::Final,
+        };
+        let task = Task::weighted(table, &self.law, &self.lengths, lengths.as_ref(), &reward);
+        Class::new(task.unwrap(), self.shape).unwrap()
+    }
+
+    /// The weights of the steps under a process reward.
+    fn process(&self) -> Option<&[u32]> {
+        match (&self.weighing, &self.lengths[..]) {
+            (Weighing::Process(weights), [length]) => Some(&weights[..*length]),
+            _ => None,
+        }
+    }
+
+    /// How likely a length is.
+    pub fn length_share(&self, which: usize) -> Rational {
+        let count = self.lengths.len();
+        match &self.weighing {
+            Weighing::Lengths(weights) => share(&weights[..count], which),
+            _ => share(&vec![1; count], which),
+        }
+    }
+
+    /// What a right token at step `t` earns on an input of a length.
+    fn step_reward(&self, length: usize, t: usize) -> f64 {
+        match self.process() {
+            Some(weights) => share(weights, t - 1).to_f64().value(),
+            None => f64::from(t == length),
+        }
+    }
+
+    /// The same with the last token rewarded alone.
+    pub fn with_final_reward(mut self) -> Problem {
+        if let Weighing::Process(_) = self.weighing {
+            self.weighing = Weighing::Equal;
+        }
+        self
     }
 }
 
-/// Random squares q = 2..5, windows up to (2,1), tied and untied, one and several lengths, uniform,
-/// product and Markov inputs, one or two remembered tokens.
+/// A random table: a Latin square if the seed is even, else one with any entries.
+pub fn random_table(q: usize, seed: u64) -> Operation {
+    if seed.is_multiple_of(2) {
+        return Operation::random(q, seed).unwrap();
+    }
+    let mut stream = Stream::new(seed, 0);
+    let mut row = |_| (0..q).map(|_| stream.below(q as u32).into()).collect();
+    let rows: Vec<Vec<i64>> = (0..q).map(&mut row).collect();
+    Operation::from_rows(&rows).unwrap()
+}
+
+fn share(weights: &[u32], which: usize) -> Rational {
+    Rational::from_parts(weights[which].into(), weights.iter().sum::<u32>().into())
+}
+
+/// Those of [`problems`] that reward the last token alone.
+pub fn final_problems() -> impl Strategy<Value = Problem> {
+    problems().prop_map(Problem::with_final_reward)
+}
+
+fn weighings() -> impl Strategy<Value = Weighing> {
+    let numbers = || proptest::collection::vec(1u32..=4, 6);
+    prop_oneof![
+        Just(Weighing::Equal),
+        numbers().prop_map(Weighing::Lengths),
+        numbers().prop_map(Weighing::Process),
+    ]
+}
+
+/// Random tables q = 2..5, Latin or not, windows up to (2,1), tied and untied, one and several lengths with and
+/// without weights, process rewards, uniform, product and Markov inputs, one or two remembered tokens.
 pub fn problems() -> impl Strategy<Value = Problem> {
     (
         2usize..=5,
@@ -41,20 +126,27 @@ pub fn problems() -> impl Strategy<Value = Problem> {
         any::<bool>(),
         0usize..3,
     )
-        .prop_flat_map(|(q, square_seed, past, future, memory, tied, law)| {
+        .prop_flat_map(|(q, table_seed, past, future, memory, tied, law)| {
             let longest = [0, 0, 6, 4, 4, 3][q];
             let lengths = proptest::sample::subsequence((1..=longest).collect::<Vec<_>>(), 1..=3);
             let numbers = proptest::collection::vec(0u32..=4, longest * q);
-            (lengths, numbers, 0u32..=10).prop_map(move |(lengths, numbers, k)| Problem {
-                q,
-                square_seed,
-                law: law_from(law, q, *lengths.iter().max().unwrap(), &numbers, k),
-                lengths,
-                shape: Shape {
-                    window: Window { past, future },
-                    memory,
-                    tied,
-                },
+            let weights = (lengths, numbers, 0u32..=10, weighings());
+            weights.prop_map(move |(mut lengths, numbers, k, weighing)| {
+                if let Weighing::Process(_) = weighing {
+                    lengths.drain(..lengths.len() - 1);
+                }
+                Problem {
+                    q,
+                    table_seed,
+                    law: law_from(law, q, *lengths.iter().max().unwrap(), &numbers, k),
+                    lengths,
+                    shape: Shape {
+                        window: Window { past, future },
+                        memory,
+                        tied,
+                    },
+                    weighing,
+                }
             })
         })
 }
@@ -106,7 +198,7 @@ pub fn brute_force(problem: &Problem, class: &Class, rows: &[Vec<f64>]) -> Slow 
             number: &number,
             rows,
             x: &x,
-            target: class.task().fold(&x),
+            states: (1..=x.len()).map(|t| class.task().fold(&x[..t])).collect(),
             slow: &mut slow,
         };
         let reward = rollout.from(&mut Vec::new(), p);
@@ -120,23 +212,26 @@ struct Rollout<'a> {
     number: &'a HashMap<CellKey, usize>,
     rows: &'a [Vec<f64>],
     x: &'a [Symbol],
-    target: Symbol,
+    states: Vec<Symbol>,
     slow: &'a mut Slow,
 }
 
 impl Rollout<'_> {
-    /// The expected reward from prefix `y` on, reached with probability `p`.
+    /// The expected reward of what follows the prefix `y`, reached with probability `p`.
     fn from(&mut self, y: &mut Vec<Symbol>, p: f64) -> f64 {
-        if y.len() == self.x.len() {
-            return f64::from(y.last() == Some(&self.target));
+        let t = y.len() + 1;
+        if t > self.x.len() {
+            return 0.0;
         }
         let cell = self.number[&key(self.problem.shape, self.x, y)];
         self.slow.visits[cell] += p;
         let mut value = 0.0;
         for a in 0..self.problem.q {
             let chance = self.rows[cell][a];
+            let right = f64::from(a as Symbol == self.states[t - 1]);
             y.push(a as Symbol);
-            let reward = self.from(y, p * chance);
+            let reward =
+                right * self.problem.step_reward(self.x.len(), t) + self.from(y, p * chance);
             y.pop();
             self.slow.values[cell][a] += p * reward;
             value += chance * reward;
@@ -181,8 +276,8 @@ pub fn exact_inputs(problem: &Problem) -> Vec<(Vec<Symbol>, Rational)> {
         }
     };
     let mut all = Vec::new();
-    for &length in &problem.lengths {
-        let share = Rational::from_parts(1.into(), (problem.lengths.len() as u32).into());
+    for (which, &length) in problem.lengths.iter().enumerate() {
+        let share = problem.length_share(which);
         let mut list: Vec<(Vec<Symbol>, Rational)> = vec![(Vec::new(), share)];
         for _ in 0..length {
             list = list

@@ -1,11 +1,11 @@
 //! Compares the counts of rewards with the definition, one rollout after the other.
 
-use crate::common::{Problem, Rational, problems};
+use crate::common::{Problem, Rational, Weighing, final_problems, problems};
 use foldglass::reward::count::reference::reward_by_rollouts;
 use foldglass::reward::count::{self, CountError, Counter, Regime, reward};
 use foldglass::support::exact::parse;
 use foldglass::{
-    Allowance, Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Symbol, Task,
+    Allowance, Class, Code, Evaluator, InputLaw, Operation, Policy, Reward, Shape, Symbol, Task,
     Window,
 };
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 const REGIMES: [Regime; 2] = [Regime::Rollouts, Regime::States];
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
+    let task = Task::new(Operation::named(name).unwrap(), law, lengths).unwrap();
     Class::new(task, shape).unwrap()
 }
 
@@ -100,7 +100,7 @@ fn fine_problems() -> impl Strategy<Value = Problem> {
         0usize..=1,
         any::<bool>(),
     )
-        .prop_map(|(q, square_seed, numbers, lengths, past, future, tied)| {
+        .prop_map(|(q, table_seed, numbers, lengths, past, future, tied)| {
             let row = |numbers: &[u64]| -> Vec<Rational> {
                 let total: u64 = numbers[..q].iter().sum();
                 numbers[..q]
@@ -117,10 +117,11 @@ fn fine_problems() -> impl Strategy<Value = Problem> {
             };
             Problem {
                 q,
-                square_seed,
+                table_seed,
                 law,
                 lengths,
                 shape,
+                weighing: Weighing::Equal,
             }
         })
 }
@@ -158,7 +159,7 @@ proptest! {
                     cells.clone().map(|c| earned[(c - cells.start) * class.q() + code.action(c) as usize]).sum()
                 };
                 let rest = counter.reward() - sum(counter.code());
-                if problem.lengths.len() == 1 {
+                if class.task().rewards_one_step() {
                     prop_assert_eq!(rest, 0);
                 }
                 let mut changed = counter.code().clone();
@@ -183,7 +184,7 @@ proptest! {
     }
 
     #[test]
-    fn relabelling_the_tokens_leaves_the_reward(problem in problems(), seed: u64) {
+    fn relabelling_the_tokens_leaves_the_reward(problem in final_problems(), seed: u64) {
         let longest = *problem.lengths.iter().max().unwrap();
         let shape = Shape { memory: 1, tied: false, ..problem.shape };
         let class = Problem { lengths: vec![longest], shape, ..problem }.class();

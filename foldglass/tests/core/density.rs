@@ -5,7 +5,7 @@ use crate::common::all::{All, class, markov, product, with_a_hole};
 use crate::common::{Problem, problems};
 use dashu_int::UBig;
 use foldglass::Context;
-use foldglass::gibbs::density::{DensityError, DensityOfStates, Plan};
+use foldglass::gibbs::density::{DensityError, DensityOfStates, DensityPlan};
 use foldglass::gibbs::parity::Parity;
 use foldglass::landscape::census::{Count, Survey};
 use foldglass::model::class::{Class, Shape, Window};
@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 fn density(class: &Class, threads: usize) -> DensityOfStates {
-    let plan = Plan::new(class).unwrap();
+    let plan = DensityPlan::new(class).unwrap();
     plan.count(Context::default().with_threads(threads))
         .unwrap()
 }
@@ -91,7 +91,7 @@ fn shorter(lengths: &[usize], longest: usize) -> Vec<usize> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Random squares, laws, windows, memories and lengths.
+    /// Random tables, laws, windows, memories and lengths.
     #[test]
     fn a_density_is_that_of_a_visit_of_every_code(
         problem in problems().prop_filter_map("too many codes", small)
@@ -119,6 +119,9 @@ fn classes_of_every_kind_agree_with_a_visit_of_every_code() {
         class("z:3", &markov("1/2"), &[2], Shape::untied(0, 0)),
         class("z:3", &InputLaw::Uniform, &[1, 2], Shape::untied(0, 0)),
         class("z:4", &InputLaw::Uniform, &[1], Shape::untied(0, 0)),
+        class("max:2", &InputLaw::Uniform, &[4], Shape::untied(0, 0)),
+        class("copy:2", &law, &[2, 3], Shape::untied(0, 0)),
+        class("flipflop", &markov("1/2"), &[2], Shape::untied(0, 0)),
     ] {
         assert_eq!(bands(&density(&class, 1)), visited(&class), "{class:?}");
     }
@@ -180,22 +183,24 @@ fn threads_change_nothing() {
 fn what_does_not_fit_is_refused_before_it_starts() {
     let untied = Shape::untied(0, 0);
     let long = class("parity", &markov("9/10"), &[16], untied);
-    let refused = Plan::within(&long, Allowance(6 << 30)).err().unwrap();
+    let refused = DensityPlan::within(&long, Allowance(6 << 30))
+        .err()
+        .unwrap();
     let DensityError::TooLarge(error) = refused else {
         panic!("{refused}")
     };
     assert!(error.to_string().contains("prefix classes"), "{error}");
     let wide = class("z:5", &InputLaw::Uniform, &[4], untied);
-    assert!(Plan::within(&wide, Allowance(6 << 30)).is_err());
+    assert!(DensityPlan::within(&wide, Allowance(6 << 30)).is_err());
     let tied = class("parity", &InputLaw::Uniform, &[3], Shape::tied(0, 0));
-    assert_eq!(Plan::new(&tied).err(), Some(DensityError::Tied));
+    assert_eq!(DensityPlan::new(&tied).err(), Some(DensityError::Tied));
 }
 
 /// The forecast beside what is then counted, step by step.
 #[test]
 fn a_forecast_is_near_the_count() {
     let class = class("parity", &markov("9/10"), &[11], Shape::untied(0, 0));
-    let plan = Plan::new(&class).unwrap();
+    let plan = DensityPlan::new(&class).unwrap();
     let forecast = plan.forecast().clone();
     assert!(forecast.counted < 10, "{forecast:?}");
     let counted = Mutex::new(BTreeMap::new());
@@ -219,7 +224,7 @@ fn a_forecast_is_near_the_count() {
 #[test]
 fn it_stops_when_told() {
     let class = class("parity", &markov("9/10"), &[10], Shape::untied(0, 0));
-    let plan = Plan::new(&class).unwrap();
+    let plan = DensityPlan::new(&class).unwrap();
     let stop = |_: foldglass::Progress<'_>| ControlFlow::Break(());
     let stopped = plan.count(Context::default().with_threads(2).with_observer(&stop));
     assert_eq!(stopped, Err(DensityError::Stopped(Stopped)));

@@ -1,21 +1,23 @@
 //! Holds the paths of the theorem to its claims: J never falls, ends at 1, within the bound.
 
+use crate::common::all::{reweighed, tables_of_two};
+use crate::common::{Problem, Weighing, problems, random_table};
 use foldglass::Context;
 use foldglass::landscape::escape::{
-    EscapeError, Outcome, Standing, assumptions, collapse, escape, most_moves, search,
+    EscapeError, PolicyStanding, SearchOutcome, assumptions, collapse, escape, most_moves, search,
 };
 use foldglass::model::policy::InitialLaw;
 use foldglass::proof::check::path::{PathError, verify};
-use foldglass::proof::claim::{Kind, Path};
+use foldglass::proof::claim::{MoveKind, Path};
 use foldglass::reward::count::{self, Counter};
 use foldglass::support::exact::parse;
 use foldglass::{
-    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Reward, Shape, Stream, Symbol, Task,
+    Class, Code, Evaluator, InputLaw, Operation, Policy, Reward, Shape, Stream, Symbol, Task,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 
-fn class(square: LatinSquare, law: &InputLaw, length: usize) -> Class {
+fn class(square: Operation, law: &InputLaw, length: usize) -> Class {
     let task = Task::new(square, law, &[length]).unwrap();
     Class::new(task, Shape::untied(0, 0)).unwrap()
 }
@@ -72,10 +74,12 @@ fn follow(class: &Class, code: &Code) -> Result<Path, TestCaseError> {
         }
     }
     prop_assert!(count::reward(&now).is_one());
-    // W_t(y, 0) + W_t(y, 1) is the same for both tokens, B being a Latin square and no context known:
+    // W_t(y, 0) + W_t(y, 1) is the same for both tokens if x_t permutes the states and no context is known:
     // what is best for one state is worst for the other, and two states never want one token.
-    if class.q() == 2 && class.shape() == Shape::untied(0, 0) {
-        let round = [Kind::Consolidate, Kind::Finish].map(Some);
+    let permutes = class.task().square().permutes_states();
+    let is_final = class.task().reward().is_final();
+    if is_final && class.q() == 2 && permutes && class.shape() == Shape::untied(0, 0) {
+        let round = [MoveKind::Consolidate, MoveKind::Finish].map(Some);
         prop_assert!(path.moves.iter().all(|m| round.contains(&m.kind)));
     }
     Ok(path)
@@ -92,7 +96,7 @@ proptest! {
     ) {
         let mut stream = Stream::new(seed, 0);
         let law = law(q, length, &mut stream);
-        let class = class(LatinSquare::random(q, seed).unwrap(), &law, length);
+        let class = class(random_table(q, seed), &law, length);
         let code = random_code(&class, &mut stream);
         let path = follow(&class, &code)?;
         if (q as u64).pow(length as u32) <= 50_000 {
@@ -101,14 +105,39 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    /// Docs, process.md: any untied class, whose process reward weighs every step at least as much as all later ones.
+    #[test]
+    fn every_code_has_a_path_to_reward_one_where_a_process_reward_falls(
+        problem in problems(),
+        more in prop::collection::vec(0u32..=1, 6),
+        seed in any::<u64>(),
+    ) {
+        let mut weights = vec![1];
+        for more in &more[1..] {
+            weights.insert(0, more + weights.iter().sum::<u32>());
+        }
+        let length = *problem.lengths.iter().max().unwrap();
+        let weights = weights.split_off(weights.len() - length);
+        let problem = Problem {
+            lengths: vec![length],
+            shape: Shape { tied: false, ..problem.shape },
+            weighing: Weighing::Process(weights),
+            ..problem
+        };
+        let class = problem.class();
+        let path = follow(&class, &random_code(&class, &mut Stream::new(seed, 0)))?;
+        prop_assert!(path.moves.len() <= class.cells());
+        prop_assert_eq!(verify(&path, Context::default()), Ok(()));
+    }
+}
+
 #[test]
 fn the_checker_follows_paths_of_the_largest_inputs_it_lists_and_beyond() {
-    for (q, length) in [(6, 8), (5, 12), (2, 140)] {
-        let class = class(
-            LatinSquare::random(q, 4).unwrap(),
-            &InputLaw::Uniform,
-            length,
-        );
+    for (q, length, seed) in [(6, 8, 4), (5, 12, 4), (2, 140, 4), (4, 9, 7)] {
+        let class = class(random_table(q, seed), &InputLaw::Uniform, length);
         let code = random_code(&class, &mut Stream::new(8, 0));
         let path = follow(&class, &code).unwrap();
         assert_eq!(verify(&path, Context::default()), Ok(()));
@@ -117,7 +146,7 @@ fn the_checker_follows_paths_of_the_largest_inputs_it_lists_and_beyond() {
 
 #[test]
 fn no_code_of_parity_at_length_three_needs_more_than_six_moves() {
-    let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
+    let class = class(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
     let mut longest = 0;
     for n in 0..1u32 << class.cells() {
         let code = Code::from_fn(&class, |cell| (n >> cell & 1) as Symbol);
@@ -153,7 +182,7 @@ proptest! {
         let lengths = if future == 0 { &lengths[..1] } else { &lengths[..] };
         let longest = lengths[lengths.len() - 1];
         let law = law_with_zeros(q, longest, &mut stream);
-        let task = Task::new(LatinSquare::random(q, seed).unwrap(), &law, lengths).unwrap();
+        let task = Task::new(random_table(q, seed), &law, lengths).unwrap();
         let class = Class::new(task, Shape::untied(past, future)).unwrap();
         let path = follow(&class, &random_code(&class, &mut stream))?;
         prop_assert_eq!(verify(&path, Context::default()), Ok(()));
@@ -175,15 +204,28 @@ fn every_code_of_small_wide_classes_has_a_path_within_the_bound() {
         (&zeros, &[3], Shape::untied(1, 0)),
         (&zeros, &[1, 3], Shape::untied(0, 1)),
     ] {
-        let task = Task::new(LatinSquare::cyclic(2).unwrap(), law, lengths).unwrap();
-        let class = Class::new(task, shape).unwrap();
-        let cells = class.cells();
-        // The twenty cells of lengths 2 and 3: every 61st code.
-        let stride = if cells > 12 { 61 } else { 1 };
-        for n in (0..1u32 << cells).step_by(stride) {
+        for table in [Operation::cyclic(2), Operation::maximum(2)] {
+            let task = Task::new(table.unwrap(), law, lengths).unwrap();
+            let class = Class::new(task, shape).unwrap();
+            let cells = class.cells();
+            // The twenty cells of lengths 2 and 3: every 61st code.
+            let stride = if cells > 12 { 61 } else { 1 };
+            for n in (0..1u32 << cells).step_by(stride) {
+                let code = Code::from_fn(&class, |cell| (n >> cell & 1) as Symbol);
+                let path = follow(&class, &code).unwrap();
+                assert_eq!(verify(&path, Context::default()), Ok(()));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_code_of_every_table_of_two_symbols_has_a_path_within_the_bound() {
+    for table in tables_of_two() {
+        let class = class(table, &InputLaw::Uniform, 3);
+        for n in 0..1u32 << class.cells() {
             let code = Code::from_fn(&class, |cell| (n >> cell & 1) as Symbol);
-            let path = follow(&class, &code).unwrap();
-            assert_eq!(verify(&path, Context::default()), Ok(()));
+            follow(&class, &code).unwrap();
         }
     }
 }
@@ -195,7 +237,7 @@ fn random_codes_of_the_wide_classes_of_the_paper_have_paths() {
         (&[3, 4, 5, 6], Shape::untied(1, 1)),
         (&[7], Shape::untied(0, 3)),
     ] {
-        let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, lengths).unwrap();
+        let task = Task::new(Operation::paper(), &InputLaw::Uniform, lengths).unwrap();
         let class = Class::new(task, shape).unwrap();
         for seed in 0..3 {
             follow(&class, &random_code(&class, &mut Stream::new(seed, 0))).unwrap();
@@ -205,7 +247,7 @@ fn random_codes_of_the_wide_classes_of_the_paper_have_paths() {
 
 #[test]
 fn a_solved_code_needs_no_move() {
-    let class = class(LatinSquare::paper(), &InputLaw::Uniform, 5);
+    let class = class(Operation::paper(), &InputLaw::Uniform, 5);
     let fold = Code::from_fn(&class, |cell| {
         let key = class.key(cell);
         let x = key.x[0].unwrap();
@@ -216,16 +258,16 @@ fn a_solved_code_needs_no_move() {
 
 #[test]
 fn a_path_with_one_thing_changed_is_refused() {
-    let class = class(LatinSquare::paper(), &InputLaw::Uniform, 4);
+    let class = class(Operation::paper(), &InputLaw::Uniform, 4);
     let paths = (0..).map(|seed| {
         let code = random_code(&class, &mut Stream::new(seed, 0));
         escape(&code, Context::default()).unwrap()
     });
     let kinds = [
-        Kind::Consolidate,
-        Kind::Prepare,
-        Kind::Reroute,
-        Kind::Finish,
+        MoveKind::Consolidate,
+        MoveKind::Prepare,
+        MoveKind::Reroute,
+        MoveKind::Finish,
     ];
     let has_all = |path: &Path| {
         let mut kinds = kinds.iter();
@@ -257,7 +299,7 @@ fn a_path_with_one_thing_changed_is_refused() {
         ));
         // Another cell with the same action, or another action, is found out here or later.
         let to = |path: &mut Path| path.moves[n].to = (path.moves[n].to + 1) % 5;
-        let prepared = path.moves[n].kind == Some(Kind::Prepare);
+        let prepared = path.moves[n].kind == Some(MoveKind::Prepare);
         assert!(with(&to).is_err() || prepared, "move {n}");
         assert!(
             with(&|path| _ = path.moves.remove(n)).is_err() || prepared,
@@ -303,7 +345,7 @@ fn consulted(code: &Code) -> HashSet<usize> {
 
 #[test]
 fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
-    let class = class(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
+    let class = class(Operation::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
     let mut refused = BTreeMap::new();
     for seed in 0..12 {
         let mut code = random_code(&class, &mut Stream::new(seed, 0));
@@ -312,14 +354,14 @@ fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
         for (n, m) in path.moves.iter().enumerate() {
             let is_raised = m.reward > before;
             let is_consulted = consulted(&code).contains(&m.cell);
-            let kinds = Kind::NAMES.map(|(_, kind)| Some(kind));
+            let kinds = MoveKind::NAMES.map(|(_, kind)| Some(kind));
             for kind in kinds.into_iter().chain([None]) {
                 let is_true = match kind {
-                    None | Some(Kind::Consolidate | Kind::Reroute) => true,
-                    Some(Kind::Finish | Kind::Raise) => is_raised,
-                    Some(Kind::Neutral) => !is_raised,
+                    None | Some(MoveKind::Consolidate | MoveKind::Reroute) => true,
+                    Some(MoveKind::Finish | MoveKind::Raise) => is_raised,
+                    Some(MoveKind::Neutral) => !is_raised,
                     // A cell that no input consults raises nothing.
-                    Some(Kind::Prepare) => !is_consulted && !is_raised,
+                    Some(MoveKind::Prepare) => !is_consulted && !is_raised,
                 };
                 let mut other = path.clone();
                 other.moves[n].kind = kind;
@@ -338,13 +380,18 @@ fn a_move_of_another_kind_is_refused_unless_that_is_true_of_it() {
             before = m.reward.clone();
         }
     }
-    let kinds = [Kind::Prepare, Kind::Finish, Kind::Neutral, Kind::Raise];
+    let kinds = [
+        MoveKind::Prepare,
+        MoveKind::Finish,
+        MoveKind::Neutral,
+        MoveKind::Raise,
+    ];
     assert!(refused.keys().eq(&kinds), "{refused:?}");
 }
 
 #[test]
 fn kinds_are_checked_where_inputs_are_too_many_to_list_too() {
-    let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 140);
+    let class = class(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, 140);
     let code = random_code(&class, &mut Stream::new(3, 0));
     let path = escape(&code, Context::default()).unwrap();
     let rewards = || {
@@ -360,8 +407,8 @@ fn kinds_are_checked_where_inputs_are_too_many_to_list_too() {
         verify(&other, Context::default()).unwrap_err()
     };
     for (kind, why) in [
-        (Kind::Prepare, "an input consults the cell"),
-        (Kind::Neutral, "J rises"),
+        (MoveKind::Prepare, "an input consults the cell"),
+        (MoveKind::Neutral, "J rises"),
     ] {
         let number = raising + 1;
         assert_eq!(refused(kind), PathError::Kind { number, kind, why });
@@ -369,8 +416,24 @@ fn kinds_are_checked_where_inputs_are_too_many_to_list_too() {
 }
 
 #[test]
+fn a_process_reward_that_does_not_fall_is_refused() {
+    let class = class(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
+    assert_eq!(
+        assumptions(&reweighed(&class, None, "process:4,2,2")),
+        Ok(())
+    );
+    let process = reweighed(&class, None, "process");
+    let error = assumptions(&process).unwrap_err();
+    assert_eq!(
+        error,
+        EscapeError::ProcessReward("process".parse().unwrap())
+    );
+    assert!(error.to_string().contains("--reward final"));
+}
+
+#[test]
 fn what_the_theorem_assumes_is_named_where_it_fails() {
-    let square = || LatinSquare::cyclic(3).unwrap();
+    let square = || Operation::cyclic(3).unwrap();
     let uniform = InputLaw::Uniform;
     let with = |law: &InputLaw, lengths: &[usize], shape: Shape| {
         let task = Task::new(square(), law, lengths).unwrap();
@@ -401,7 +464,7 @@ fn what_the_theorem_assumes_is_named_where_it_fails() {
 
 #[test]
 fn a_search_tells_what_it_found() {
-    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+    let task = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(1, 1)).unwrap();
     let start = |code: &Code| Counter::new(code.clone()).unwrap();
     let zero = Code::from_fn(&class, |_| 0);
@@ -411,14 +474,17 @@ fn a_search_tells_what_it_found() {
         &mut Stream::new(1, 0),
         Context::default(),
     );
-    assert_eq!(found.outcome, Outcome::Optimum);
+    assert_eq!(found.outcome, SearchOutcome::Optimum);
     assert_eq!(verify(&found.path, Context::default()), Ok(()));
     assert_eq!(
         found.path.moves.last().map(|m| m.kind),
-        Some(Some(Kind::Raise))
+        Some(Some(MoveKind::Raise))
     );
     let none = search(start(&zero), 0, &mut Stream::new(1, 0), Context::default());
-    assert_eq!((none.outcome, none.path.moves.len()), (Outcome::Stuck, 0));
+    assert_eq!(
+        (none.outcome, none.path.moves.len()),
+        (SearchOutcome::Stuck, 0)
+    );
     let again = search(
         start(&zero),
         1_000_000,
@@ -431,7 +497,7 @@ fn a_search_tells_what_it_found() {
 #[test]
 fn a_mixture_of_equal_codes_collapses_without_a_change_of_reward() {
     // Cells that nobody consults, mixed at random: a maximum of J, and every collapse is neutral.
-    let class = class(LatinSquare::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
+    let class = class(Operation::cyclic(3).unwrap(), &InputLaw::Uniform, 4);
     let zero = Code::from_fn(&class, |_| 0);
     let mut policy = Policy::deterministic(&zero);
     let mut evaluator = Evaluator::new(&class).unwrap();
@@ -444,7 +510,10 @@ fn a_mixture_of_equal_codes_collapses_without_a_change_of_reward() {
     let found = collapse(&policy, 1e-12, Context::default()).unwrap();
     assert_eq!(found.segments.len(), unseen.len());
     assert!(found.deviation <= 1e-15 && (found.start - reward).abs() <= 1e-15);
-    assert_eq!((found.standing, &found.code), (Standing::Level, &zero));
+    assert_eq!(
+        (found.standing, &found.code),
+        (PolicyStanding::Level, &zero)
+    );
 }
 
 #[test]
@@ -453,11 +522,11 @@ fn any_policy_climbs_to_a_code() {
         .into_iter()
         .enumerate()
     {
-        let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
+        let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[4]).unwrap();
         let class = Class::new(task, shape).unwrap();
         let policy = random_policy(&class, &mut Stream::new(seed as u64, 0));
         let found = collapse(&policy, 1e-12, Context::default()).unwrap();
-        assert!(matches!(found.standing, Standing::Ascends(ascent) if ascent.gain > 0.0));
+        assert!(matches!(found.standing, PolicyStanding::Ascends(ascent) if ascent.gain > 0.0));
         assert_eq!(found.segments.len(), class.cells());
         assert!(found.drop <= 1e-12);
         let mut evaluator = Evaluator::new(&class).unwrap();
@@ -474,7 +543,7 @@ fn any_policy_climbs_to_a_code() {
         let exact = count::reward(&found.code).to_f64();
         assert!((found.segments.last().unwrap().reward - exact).abs() < 1e-12);
     }
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[3]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[3]).unwrap();
     let class = Class::new(task, Shape::tied(0, 0)).unwrap();
     let refused = collapse(&Policy::uniform(&class), 1e-12, Context::default());
     assert_eq!(refused, Err(EscapeError::Tied));
@@ -482,12 +551,15 @@ fn any_policy_climbs_to_a_code() {
 
 #[test]
 fn a_policy_that_no_cell_raises_may_be_a_saddle() {
-    let class = class(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
+    let class = class(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, 3);
     let found = collapse(&Policy::uniform(&class), 1e-12, Context::default()).unwrap();
-    assert!(matches!(found.standing, Standing::Saddle(reward) if reward > 0.5));
+    assert!(matches!(found.standing, PolicyStanding::Saddle(reward) if reward > 0.5));
     // Two codes of equal reward that differ where it does not matter: no saddle.
     let mut policy = Policy::deterministic(&Code::from_fn(&class, |_| 0));
     policy.set_row(9, &[0.5, 0.5]).unwrap();
     let found = collapse(&policy, 1e-12, Context::default()).unwrap();
-    assert_eq!((found.standing, found.segments.len()), (Standing::Level, 1));
+    assert_eq!(
+        (found.standing, found.segments.len()),
+        (PolicyStanding::Level, 1)
+    );
 }

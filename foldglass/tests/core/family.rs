@@ -2,19 +2,20 @@
 
 use crate::common::all::All;
 use foldglass::gibbs::family::{
-    Averages, Couplings, Energy, Family, FamilyError, Limit, Settings, Walk, complete_reward,
+    Averages, Couplings, Energy, Family, FamilyError, FamilySettings, FamilyWalk, Limit,
+    complete_reward,
 };
 use foldglass::support::exact::parse;
 use foldglass::support::stats::Summary;
 use foldglass::{
-    Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, Window, reward::count,
+    Class, Code, InputLaw, Operation, Shape, Stream, Symbol, Task, Window, reward::count,
 };
 use std::collections::HashMap;
 
 fn task(q: usize, length: usize, law: &InputLaw) -> Task {
     let square = match q {
-        2 => LatinSquare::cyclic(2).unwrap(),
-        q => LatinSquare::random(q, 5).unwrap(),
+        2 => Operation::cyclic(2).unwrap(),
+        q => Operation::random(q, 5).unwrap(),
     };
     Task::new(square, law, &[length]).unwrap()
 }
@@ -133,7 +134,7 @@ fn energies_are_those_of_the_definitions() {
 #[test]
 fn a_walk_keeps_its_energies_and_moves_every_history() {
     for family in families() {
-        let mut walk = Walk::new(&family, Stream::new(3, 1));
+        let mut walk = FamilyWalk::new(&family, Stream::new(3, 1));
         let before = walk.code().to_vec();
         let couplings = Couplings {
             window: 0.3,
@@ -141,7 +142,7 @@ fn a_walk_keeps_its_energies_and_moves_every_history() {
         };
         let mut moved = vec![false; before.len()];
         for _ in 0..60 {
-            walk.sweep(&Settings {
+            walk.sweep(&FamilySettings {
                 couplings,
                 tau: 0.5,
             });
@@ -225,9 +226,9 @@ fn rewards_are_those_of_the_class_that_sees_everything() {
 }
 
 /// Whether the means of walks are those of the Gibbs measure, by Student's t.
-fn assert_samples(family: &Family, settings: &Settings, exact: &Averages, sweeps: u64) {
+fn assert_samples(family: &Family, settings: &FamilySettings, exact: &Averages, sweeps: u64) {
     let walks: Vec<Averages> = (0..16)
-        .map(|n| Walk::new(family, Stream::new(7, n)).averages(settings, 200, sweeps))
+        .map(|n| FamilyWalk::new(family, Stream::new(7, n)).averages(settings, 200, sweeps))
         .collect();
     for of in [
         (|a| a.reward) as fn(&Averages) -> f64,
@@ -260,7 +261,7 @@ fn the_walk_samples_the_gibbs_measure() {
     for (window, tau) in [(0.0, 0.1), (0.5, 0.1), (2.0, 0.2), (20.0, 0.1)] {
         let couplings = Couplings { window, tying: 0.0 };
         let exact = Averages::of(&family, &energies, couplings, tau);
-        assert_samples(&family, &Settings { couplings, tau }, &exact, 3000);
+        assert_samples(&family, &FamilySettings { couplings, tau }, &exact, 3000);
     }
 }
 
@@ -281,7 +282,7 @@ fn with_a_strong_penalty_the_walk_samples_the_windowed_class() {
             tied: 0.0,
         };
         // The walk starts at a random code, which is in no class.
-        assert_samples(&family, &Settings { couplings, tau }, &exact, 5000);
+        assert_samples(&family, &FamilySettings { couplings, tau }, &exact, 5000);
     }
 }
 
@@ -323,7 +324,7 @@ fn the_limits_hold_the_codes_of_the_classes() {
 
 #[test]
 fn what_cannot_be_laid_out_is_refused() {
-    let two = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2, 3]).unwrap();
+    let two = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[2, 3]).unwrap();
     let refused = Family::new(two, Shape::untied(0, 0));
     assert_eq!(refused.unwrap_err(), FamilyError::SeveralLengths(2));
     let long = task(5, 40, &InputLaw::Uniform);

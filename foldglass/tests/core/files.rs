@@ -6,13 +6,13 @@ use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::model::policy::{CODE_FORMAT, CodeForm, POLICY_FORMAT, PolicyForm};
 use foldglass::proof::check::path::verify;
 use foldglass::proof::claim::{
-    Finding, Kind, Node, PATH_FORMAT, Path, PathForm, VERDICT_FORMAT, Verdict, VerdictForm,
+    CodeNode, Finding, MoveKind, PATH_FORMAT, Path, PathForm, VERDICT_FORMAT, Verdict, VerdictForm,
     VerdictsForm,
 };
 use foldglass::reward::count::Counter;
 use foldglass::{
-    Allowance, Class, ClassSpec, Code, InputLaw, LatinSquare, Policy, Reward, Shape, Stream,
-    Symbol, support::exact,
+    Allowance, Class, ClassSpec, Code, InputLaw, Operation, Policy, Reward, Shape, Stream, Symbol,
+    support::exact,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 fn class(inputs: InputLaw, lengths: &[usize], shape: Shape) -> Class {
     let spec = ClassSpec {
         inputs,
-        ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), lengths, shape)
+        ..ClassSpec::uniform(Operation::cyclic(2).unwrap(), lengths, shape)
     };
     spec.lay_out().unwrap()
 }
@@ -150,7 +150,7 @@ fn claims_have_the_documented_form() {
         };
         serde_json::to_string(&VerdictForm::from(&verdict)).unwrap()
     };
-    let node = |parent, cell, action| Node {
+    let node = |parent, cell, action| CodeNode {
         parent,
         cell,
         action,
@@ -206,7 +206,7 @@ fn a_file_that_is_no_path_is_refused_with_its_place() {
         ),
         ("/format", None, "`format`"),
         ("/note", Some(json!("x")), "unknown field `note`"),
-        ("/class/square/0/0", Some(json!(1)), "row 0"),
+        ("/class/square/0/0", Some(json!(2)), "row 0"),
         ("/class/lengths", Some(json!([4])), "10 entries"),
         ("/class/lengths", Some(json!([3, 3])), "its class: "),
         ("/class/window", Some(json!([0, 5000])), "5000"),
@@ -380,7 +380,7 @@ fn a_file_that_is_no_code_or_policy_is_refused_with_its_place() {
             "1 entries: this class has 6 cells",
         ),
         ("/actions/5", Some(json!(2)), "cell 5 has the action 2"),
-        ("/class/square/1/1", Some(json!(1)), "row 1"),
+        ("/class/square/1/1", Some(json!(2)), "row 1"),
         (
             "/class/inputs",
             Some(json!({"markov": "3/2"})),
@@ -423,13 +423,13 @@ fn a_file_that_is_no_code_or_policy_is_refused_with_its_place() {
 
 #[test]
 fn kinds_are_read_back_as_they_are_written() {
-    for (name, kind) in Kind::NAMES {
+    for (name, kind) in MoveKind::NAMES {
         assert_eq!(
             (kind.to_string(), name.parse()),
             (name.to_owned(), Ok(kind))
         );
     }
-    let error = "jump".parse::<Kind>().unwrap_err().to_string();
+    let error = "jump".parse::<MoveKind>().unwrap_err().to_string();
     assert!(
         error.starts_with("`jump` is not accepted: consolidate, "),
         "{error}"

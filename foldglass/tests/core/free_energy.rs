@@ -4,8 +4,10 @@ use crate::common::all::{All, class, markov};
 use foldglass::dynamics::cavi;
 use foldglass::dynamics::chain::{CellChain, Chains, Gibbs, Kernel, Order, random_code};
 use foldglass::gibbs::bands::Bands;
-use foldglass::gibbs::density::Plan;
-use foldglass::gibbs::free_energy::{EstimateError, MIN_TRIPS, Point, Refusal, Settings, estimate};
+use foldglass::gibbs::density::DensityPlan;
+use foldglass::gibbs::free_energy::{
+    EstimateError, FreeEnergyPoint, FreeEnergyRefusal, FreeEnergySettings, MIN_TRIPS, estimate,
+};
 use foldglass::gibbs::parity::Parity;
 use foldglass::gibbs::variational::{
     Annealed, LossError, Reached, annealed, loss_from, lowest_loss,
@@ -27,7 +29,12 @@ fn parity(length: usize) -> Class {
     class("parity", &InputLaw::Uniform, &[length], Shape::untied(0, 0))
 }
 
-fn points(class: &Class, taus: &[f64], settings: &Settings, threads: usize) -> Vec<Point> {
+fn points(
+    class: &Class,
+    taus: &[f64],
+    settings: &FreeEnergySettings,
+    threads: usize,
+) -> Vec<FreeEnergyPoint> {
     let points = estimate(
         class,
         taus,
@@ -67,7 +74,7 @@ fn coverage(
     class: &Class,
     exact: impl Fn(f64) -> (f64, f64),
     taus: &[f64],
-    short: Settings,
+    short: FreeEnergySettings,
 ) -> [f64; 2] {
     let (mut held, mut tried) = ([0.0; 2], 0.0);
     for seed in 0..SEEDS {
@@ -89,7 +96,9 @@ fn bars_hold_at_parity_on_both_sides_of_the_transition() {
     let exact = Parity::new(4);
     let beta_c = exact.transition().crossing;
     let taus = [0.6, 0.9, 1.0, 1.1, 1.5].map(|ratio| 1.0 / (ratio * beta_c));
-    let short = Settings::default().with_learning(1000).with_sweeps(2000);
+    let short = FreeEnergySettings::default()
+        .with_learning(1000)
+        .with_sweeps(2000);
     let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
     let held = coverage(&parity(4), truth, &taus, short);
     assert!(
@@ -98,9 +107,25 @@ fn bars_hold_at_parity_on_both_sides_of_the_transition() {
     );
 }
 
+/// The states of `max:2` are not equally likely: the reward of a code drawn at random is not 1/q.
+#[test]
+fn bars_hold_over_a_table_that_is_not_a_latin_square() {
+    let class = class("max:2", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
+    let exact = brute_force(&class);
+    let short = FreeEnergySettings::default()
+        .with_learning(1000)
+        .with_sweeps(2000);
+    let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
+    let held = coverage(&class, truth, &[0.03, 0.1, 0.5], short);
+    assert!(
+        held.iter().all(|&held| held >= least_coverage()),
+        "{held:?}"
+    );
+}
+
 #[test]
 fn threads_change_nothing_and_a_seed_everything() {
-    let short = Settings::default()
+    let short = FreeEnergySettings::default()
         .with_replicas(5)
         .with_learning(300)
         .with_sweeps(1000);
@@ -114,14 +139,16 @@ fn threads_change_nothing_and_a_seed_everything() {
 /// At T = 12 a few sweeps find no optimal code, and the cold end hardly melts.
 #[test]
 fn what_the_replicas_did_not_see_is_refused() {
-    let short = Settings::default().with_learning(200).with_sweeps(300);
+    let short = FreeEnergySettings::default()
+        .with_learning(200)
+        .with_sweeps(300);
     let beta_c = Parity::new(12).transition().crossing;
     for point in points(&parity(12), &[0.8 / beta_c, 1.0 / beta_c], &short, 2) {
         let refusal = point.outcome.unwrap_err();
-        let few = matches!(refusal, Refusal::FewTrips { trips } if trips < MIN_TRIPS);
+        let few = matches!(refusal, FreeEnergyRefusal::FewTrips { trips } if trips < MIN_TRIPS);
         let apart = matches!(
             refusal,
-            Refusal::EndsDisagree { .. } | Refusal::ReplicasDisagree { .. }
+            FreeEnergyRefusal::EndsDisagree { .. } | FreeEnergyRefusal::ReplicasDisagree { .. }
         );
         assert!(few || apart, "{refusal}");
     }
@@ -130,7 +157,7 @@ fn what_the_replicas_did_not_see_is_refused() {
 #[test]
 fn it_stops_when_told() {
     let stop = |_: foldglass::Progress<'_>| ControlFlow::Break(());
-    let settings = Settings::default();
+    let settings = FreeEnergySettings::default();
     let stopped = estimate(
         &parity(4),
         &[0.1],
@@ -145,7 +172,7 @@ fn it_stops_when_told() {
 fn a_gibbs_target_is_the_chain_at_a_temperature() {
     let class = class("quasigroup", &InputLaw::Uniform, &[3], Shape::tied(0, 1));
     for kernel in [Kernel::Metropolis, Kernel::HeatBath] {
-        let settings = foldglass::dynamics::chain::Settings::new(kernel, Order::Cell);
+        let settings = foldglass::dynamics::chain::ChainSettings::new(kernel, Order::Cell);
         let allowance = Allowance::default();
         let mut chains = Chains::builder(&class, settings)
             .seed(9)
@@ -167,13 +194,13 @@ fn a_gibbs_target_is_the_chain_at_a_temperature() {
 }
 
 fn reached(class: &Class, tau: f64, iterations: usize) -> Reached {
-    let settings = cavi::Settings::plain(tau, iterations);
+    let settings = cavi::CaviSettings::plain(tau, iterations);
     let reached = lowest_loss(class, settings, 3, 16, Context::default());
     reached.unwrap()
 }
 
 fn density(class: &Class) -> Bands {
-    let plan = Plan::new(class).unwrap();
+    let plan = DensityPlan::new(class).unwrap();
     let density = plan.count(Context::default().with_threads(2)).unwrap();
     density.thermodynamics()
 }
@@ -185,6 +212,7 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
         parity(6),
         class("parity", &markov("9/10"), &[5], Shape::untied(0, 0)),
         class("z:3", &InputLaw::Uniform, &[3], Shape::untied(0, 0)),
+        class("max:2", &InputLaw::Uniform, &[4], Shape::untied(0, 0)),
         class("parity", &InputLaw::Uniform, &[2, 3], Shape::untied(0, 1)),
     ] {
         let exact = density(&class);
@@ -193,7 +221,7 @@ fn no_fixed_point_of_an_untied_class_is_below_the_free_energy() {
             let reached = reached(&class, tau, 1500);
             assert_eq!(reached.losses.len(), 16);
             let fold = Policy::deterministic(&Code::fold(&class));
-            let settings = cavi::Settings::plain(tau, 1500);
+            let settings = cavi::CaviSettings::plain(tau, 1500);
             let seeded = loss_from(&fold, settings, 3, Context::default()).unwrap();
             for loss in reached.losses.into_iter().chain(seeded.losses) {
                 assert!(
@@ -217,7 +245,8 @@ fn a_run_by_the_gradient_rule_starts_at_the_policy_given() {
         .collect();
     let policy = Policy::from_rows(&class, &rows).unwrap();
     // One step so short that the run ends where it began.
-    let settings = cavi::Settings::plain(1e-3, 1).with_rule(cavi::Rule::Gradient { step: 1e-9 });
+    let settings =
+        cavi::CaviSettings::plain(1e-3, 1).with_rule(cavi::Rule::Gradient { step: 1e-9 });
     let end = loss_from(&policy, settings, 3, Context::default());
     let end = end.unwrap();
     for (cell, row) in rows.iter().enumerate() {
@@ -304,7 +333,7 @@ fn stop_after(
 #[test]
 fn stopped_it_begins_no_other_replica_and_ends_no_run() {
     let class = parity(3);
-    let settings = Settings::default()
+    let settings = FreeEnergySettings::default()
         .with_replicas(10_000_000)
         .with_learning(10)
         .with_sweeps(100);
@@ -320,7 +349,7 @@ fn stopped_it_begins_no_other_replica_and_ends_no_run() {
     let heard = heard.load(Ordering::Relaxed);
     assert!(heard <= 42, "{heard}");
     // Runs of CAVI that would take days.
-    let forever = cavi::Settings::plain(0.01, usize::MAX);
+    let forever = cavi::CaviSettings::plain(0.01, usize::MAX);
     let allowance = Allowance::default();
     let (stop, _) = stop_after(3);
     assert_eq!(
@@ -418,7 +447,9 @@ mod full {
     fn bars_hold_in_a_tied_class() {
         let class = class("z:3", &markov("1/2"), &[3], Shape::tied(0, 0));
         let exact = brute_force(&class);
-        let short = Settings::default().with_learning(5000).with_sweeps(8000);
+        let short = FreeEnergySettings::default()
+            .with_learning(5000)
+            .with_sweeps(8000);
         let truth = |beta: f64| (exact.at(beta).log_z, exact.at(beta).mean_reward);
         let held = coverage(&class, truth, &[0.02, 0.05, 0.1, 0.5], short);
         assert!(

@@ -5,7 +5,7 @@ use foldglass::landscape::gauge::{
     Freedom, GaugeError, Relabelling, agreement, canonical, links, relabelling_between,
 };
 use foldglass::{
-    Allowance, Class, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task, reward::count,
+    Class, Code, Context, InputLaw, Operation, Shape, Stream, Symbol, Task, reward::count,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 type Rational = crate::common::Rational;
 
 fn class(q: usize, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::random(q, 1).unwrap();
+    let square = Operation::random(q, 1).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, lengths).unwrap();
     Class::new(task, shape).unwrap()
 }
@@ -105,7 +105,7 @@ proptest! {
         let [g, h] = [(); 2].map(|()| Relabelling::random(&class, &mut stream));
         let other = g.apply(&code);
         prop_assert_eq!(count::reward(&other), count::reward(&code));
-        let found = agreement(&code, &other, Allowance::default()).unwrap();
+        let found = agreement(&code, &other, Context::default()).unwrap();
         prop_assert_eq!(found.overall, Rational::ONE);
         prop_assert_eq!(h.after(&g).apply(&code), h.apply(&other));
         prop_assert_eq!(g.inverse().apply(&other), code.clone());
@@ -123,7 +123,7 @@ proptest! {
         let mut stream = Stream::new(seed, 0);
         let codes = [(); 2].map(|()| random_code(&class, &mut stream));
         let [a, b] = &codes;
-        let found = agreement(a, b, Allowance::default()).unwrap();
+        let found = agreement(a, b, Context::default()).unwrap();
         let answer = |code: &Code, x: &[Symbol]| {
             let mut y = Vec::new();
             for t in 1..=x.len() {
@@ -133,15 +133,16 @@ proptest! {
         };
         let lengths = class.task().lengths();
         let mut same = vec![Rational::ZERO; lengths.len()];
+        let mut overall = Rational::ZERO;
         for (x, p) in exact_inputs(&problem) {
             if answer(a, &x) == answer(b, &x) {
                 let which = lengths.iter().position(|&length| length == x.len()).unwrap();
-                same[which] += p * Rational::from(lengths.len());
+                same[which] += &p / problem.length_share(which);
+                overall += p;
             }
         }
         prop_assert_eq!(&found.by_length, &same);
-        let sum = same.iter().fold(Rational::ZERO, |sum, p| sum + p);
-        prop_assert_eq!(found.overall, sum / Rational::from(lengths.len()));
+        prop_assert_eq!(found.overall, overall);
         if let Some(g) = relabelling_between(a, b).unwrap() {
             prop_assert_eq!(&g.apply(a), b);
         }
@@ -268,7 +269,7 @@ fn where_windows_overlap_more_relabellings_change_no_answer() {
         };
         other.set(partner, code.action(cell) ^ flip(t, x));
     }
-    let found = agreement(&code, &other, Allowance::default()).unwrap();
+    let found = agreement(&code, &other, Context::default()).unwrap();
     assert_eq!(found.overall, Rational::ONE);
     assert_eq!(relabelling_between(&code, &other), Ok(None));
 }
@@ -279,7 +280,7 @@ fn codes_of_different_classes_have_no_agreement() {
     let [a, b] = [Shape::untied(0, 0), Shape::tied(0, 0)].map(|shape| class(2, &[1], shape));
     let [a, b] = [&a, &b].map(|class| Code::from_fn(class, |_| 0));
     assert_eq!(a.actions(), b.actions());
-    _ = agreement(&a, &b, Allowance::default());
+    _ = agreement(&a, &b, Context::default());
 }
 
 #[test]

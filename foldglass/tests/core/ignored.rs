@@ -3,7 +3,7 @@
 use crate::common::problems;
 use foldglass::landscape::ignored::{ignored, pairs};
 use foldglass::support::exact::parse;
-use foldglass::{Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, Stream, Symbol, Task};
+use foldglass::{Class, ClassSpec, Code, InputLaw, Operation, Shape, Stream, Symbol, Task};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ fn careless(class: &Class, seed: u64) -> Code {
     let reads: Vec<bool> = (0..class.task().longest())
         .map(|_| stream.below(2) == 1)
         .collect();
-    let square = LatinSquare::random(class.q(), seed).unwrap();
+    let square = Operation::random(class.q(), seed).unwrap();
     let wrong = stream.below(4) == 0;
     let strays: Vec<u32> = (0..class.cells()).map(|_| stream.below(q)).collect();
     Code::from_fn(class, |cell| {
@@ -98,7 +98,7 @@ fn changes_to_inputs_that_never_occur_do_not_count() {
         ("1", 4, Shape::untied(0, 1)),
     ] {
         let law = InputLaw::Markov(parse(k).unwrap());
-        let task = Task::new(LatinSquare::cyclic(3).unwrap(), &law, &[length]).unwrap();
+        let task = Task::new(Operation::cyclic(3).unwrap(), &law, &[length]).unwrap();
         let class = Class::new(task, shape).unwrap();
         let mut sizes = BTreeSet::new();
         for seed in 0..40 {
@@ -118,7 +118,7 @@ fn a_long_input_is_followed_once_for_all_positions() {
         memory: 2,
         ..Shape::untied(1, 0)
     };
-    let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[150], shape);
+    let spec = ClassSpec::uniform(Operation::cyclic(3).unwrap(), &[150], shape);
     let class = spec.lay_out().unwrap();
     // Reads every third symbol, and forgets all that came before step 100.
     let code = Code::from_fn(&class, |cell| {
@@ -141,7 +141,7 @@ fn a_long_input_is_followed_once_for_all_positions() {
 #[should_panic(expected = "5 is none of the lengths [2, 3]")]
 fn a_length_of_another_task_is_refused() {
     let shape = foldglass::Shape::untied(0, 0);
-    let square = LatinSquare::cyclic(2).unwrap();
+    let square = Operation::cyclic(2).unwrap();
     let spec = foldglass::ClassSpec::uniform(square, &[2, 3], shape);
     let class = spec.lay_out().unwrap();
     ignored(&Code::from_fn(&class, |_| 0), 5);

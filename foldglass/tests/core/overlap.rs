@@ -1,12 +1,12 @@
 //! Holds overlaps of codes to their definition, input by input and code by code.
 
 use crate::common::all::class;
-use crate::common::{Problem, Rational, exact_inputs, problems};
+use crate::common::{Problem, Rational, Weighing, exact_inputs, problems};
 use foldglass::dynamics::chain::random_code;
 use foldglass::gibbs::overlap::{BINS, EveryCode, ExactError, Sampling, sample};
 use foldglass::landscape::gauge::{Freedom, Overlap, Overlaps, Part, Relabelling, agreement};
 use foldglass::{
-    Allowance, Class, Code, Context, InputLaw, Progress, Shape, Stream, Symbol, reward::count,
+    Class, Code, Context, InputLaw, Progress, Shape, Stream, Symbol, reward::count,
     support::watch::Stopped,
 };
 use proptest::prelude::*;
@@ -85,7 +85,7 @@ proptest! {
         let found = overlaps.of(&a, &b);
         let fast: Vec<Rational> = found.steps.iter().map(|&part| rational(part)).collect();
         prop_assert_eq!(fast, slow(&problem, &a, &b));
-        let answers = agreement(&a, &b, Allowance::default()).unwrap().overall;
+        let answers = agreement(&a, &b, Context::default()).unwrap().overall;
         prop_assert_eq!(rational(found.answers), answers);
     }
 
@@ -106,10 +106,11 @@ proptest! {
 fn problem(q: usize, lengths: &[usize], shape: Shape, law: InputLaw) -> Problem {
     Problem {
         q,
-        square_seed: 1,
+        table_seed: 1,
         law,
         lengths: lengths.to_vec(),
         shape,
+        weighing: Weighing::Equal,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::all::{All, class};
 use dashu_int::UBig;
-use foldglass::dynamics::cavi::{Rule, Runs, Settings, State};
+use foldglass::dynamics::cavi::{CaviSettings, CaviState, Rule, Runs};
 use foldglass::gibbs::bands::{Bands, log};
 use foldglass::gibbs::parity::Parity;
 use foldglass::model::class::{Class, Shape};
@@ -192,7 +192,7 @@ fn least_loss(class: &Class, beta: f64) -> f64 {
         "logit_normal:2".parse().unwrap(),
         "logit_normal:6".parse().unwrap(),
     ] {
-        let settings = Settings::plain(tau, 4000)
+        let settings = CaviSettings::plain(tau, 4000)
             .with_initial(initial)
             .with_rule(Rule::Cavi {
                 damping: 0.5,
@@ -209,7 +209,7 @@ fn least_loss(class: &Class, beta: f64) -> f64 {
             );
         }
         let shares = [0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8];
-        let state = State {
+        let state = CaviState {
             done: 0,
             rows: shares.map(|share| near_the_tracker(class, share)).to_vec(),
             logits: None,

@@ -1,19 +1,17 @@
 //! Pure states against their definitions: memory, equilibration, agreement, marginals, correlations.
 
-use foldglass::dynamics::cavi::{Runs, Settings as CaviSettings};
-use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings, random_code};
+use foldglass::dynamics::cavi::{CaviSettings, Runs};
+use foldglass::dynamics::chain::{ChainSettings, Chains, Kernel, Order, random_code};
 use foldglass::gibbs::fixed_points::{Activity, active, likeness, residuals};
 use foldglass::gibbs::marginals::{
-    PureState, Rules, Standing, Trajectories, equilibration, one_hot_time,
+    PureState, Rules, Trajectories, TrapStanding, equilibration, one_hot_time,
 };
 use foldglass::support::exact::parse;
 use foldglass::support::stats::{Autocorrelation, integrated_time};
-use foldglass::{
-    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
-};
+use foldglass::{Class, Code, Evaluator, InputLaw, Operation, Policy, Shape, Stream, Symbol, Task};
 
 fn parity(length: usize, law: &InputLaw) -> Class {
-    let task = Task::new(LatinSquare::cyclic(2).unwrap(), law, &[length]).unwrap();
+    let task = Task::new(Operation::cyclic(2).unwrap(), law, &[length]).unwrap();
     Class::new(task, Shape::untied(0, 0)).unwrap()
 }
 
@@ -131,7 +129,7 @@ fn independent_draws_are_a_state_of_uniform_marginals() {
     let state = made_up(&class, 4, 1000, |_, _| {
         (0.5, random_code(&class, &mut stream))
     });
-    assert_eq!(state.standing, Standing::Trap);
+    assert_eq!(state.standing, TrapStanding::Trap);
     assert!(state.thinning <= 2 && state.unresolved == 0);
     assert!(state.moving.iter().all(|moving| *moving));
     let policy = state.draws.policy(&class);
@@ -165,10 +163,13 @@ fn replicas_that_escape_are_discarded() {
         });
         (state.standing, state.kept)
     };
-    assert_eq!(standing([0.5, 0.6, 0.7]), (Standing::Trap, vec![0, 1, 2]));
-    assert_eq!(standing([0.5, 0.99, 0.7]), (Standing::Trap, vec![0, 2]));
-    assert_eq!(standing([1.0, 1.0, 0.98]), (Standing::Alone, vec![2]));
-    assert_eq!(standing([1.0, 1.0, 0.99]), (Standing::Escaped, vec![]));
+    assert_eq!(
+        standing([0.5, 0.6, 0.7]),
+        (TrapStanding::Trap, vec![0, 1, 2])
+    );
+    assert_eq!(standing([0.5, 0.99, 0.7]), (TrapStanding::Trap, vec![0, 2]));
+    assert_eq!(standing([1.0, 1.0, 0.98]), (TrapStanding::Alone, vec![2]));
+    assert_eq!(standing([1.0, 1.0, 0.99]), (TrapStanding::Escaped, vec![]));
 }
 
 #[test]
@@ -189,11 +190,11 @@ fn replicas_in_two_states_disagree() {
     };
     assert_eq!(
         made_up(&class, 4, 20_000, |r, _| code(r, false)).standing,
-        Standing::Trap
+        TrapStanding::Trap
     );
     assert_eq!(
         made_up(&class, 4, 20_000, |r, _| code(r, true)).standing,
-        Standing::Disagree
+        TrapStanding::Disagree
     );
 }
 
@@ -207,8 +208,8 @@ fn a_reward_that_is_not_held_is_no_trap() {
         })
     };
     // 3 t_eq further sweeps: t_eq may be 100 of 400.
-    assert_eq!(state(100).standing, Standing::Trap);
-    assert_eq!(state(101).standing, Standing::Unsettled);
+    assert_eq!(state(100).standing, TrapStanding::Trap);
+    assert_eq!(state(101).standing, TrapStanding::Unsettled);
 }
 
 #[test]
@@ -240,7 +241,7 @@ fn cells_that_determine_each_other_have_correlation_one() {
 #[test]
 fn chains_from_a_code_have_the_exact_mean_reward() {
     let class = parity(6, &correlated());
-    let settings = Settings::new(Kernel::Metropolis, Order::Step);
+    let settings = ChainSettings::new(Kernel::Metropolis, Order::Step);
     let codes = vec![Code::from_fn(&class, |_| 0); 8];
     let mut chains = Chains::builder(&class, settings)
         .seed(3)
@@ -256,7 +257,7 @@ fn chains_from_a_code_have_the_exact_mean_reward() {
         }
     }
     let state = PureState::of(&trajectories, &Rules::PAPER, &mut Stream::new(3, 99));
-    assert_eq!(state.standing, Standing::Trap);
+    assert_eq!(state.standing, TrapStanding::Trap);
     let mean = state.rewards.iter().sum::<f64>() / 8.0;
     assert!((mean - 0.6146).abs() < 0.003, "{mean}");
 }

@@ -1,7 +1,7 @@
 //! Holds the regulators of RLVR to their objective, summed input by input and token by token.
 
-use crate::common::{Problem, brute_force, problems, rows_from};
-use foldglass::dynamics::cavi::{Convention, PriorError, Quench, Rule, Runs, Settings};
+use crate::common::{Problem, Weighing, brute_force, problems, rows_from};
+use foldglass::dynamics::cavi::{CaviSettings, Convention, PriorError, Quench, Rule, Runs};
 use foldglass::dynamics::schedule::Schedule;
 use foldglass::{Allowance, Class, InputLaw, Policy, Shape};
 use proptest::prelude::*;
@@ -22,7 +22,10 @@ impl Objective<'_> {
         let slow = brute_force(self.problem, self.class, rows);
         let tokens: f64 = slow.visits.iter().sum();
         let lengths = &self.problem.lengths;
-        let mean = lengths.iter().sum::<usize>() as f64 / lengths.len() as f64;
+        let share = |which: usize| self.problem.length_share(which).to_f64().value();
+        let mean: f64 = (0..lengths.len())
+            .map(|which| share(which) * lengths[which] as f64)
+            .sum();
         assert!((tokens - mean).abs() < 1e-9, "a token a step");
         let term = |cell: usize| -> f64 {
             let terms = rows[cell].iter().enumerate().filter(|(_, p)| **p > 0.0);
@@ -36,8 +39,8 @@ impl Objective<'_> {
         slow.reward + self.tau * (0..rows.len()).map(term).sum::<f64>()
     }
 
-    fn settings(&self, rule: Rule) -> Settings {
-        Settings::plain(self.tau, 1_000_000)
+    fn settings(&self, rule: Rule) -> CaviSettings {
+        CaviSettings::plain(self.tau, 1_000_000)
             .with_rule(rule)
             .with_convention(self.convention)
     }
@@ -167,10 +170,11 @@ proptest! {
 fn parity(length: usize) -> Problem {
     Problem {
         q: 2,
-        square_seed: 0,
+        table_seed: 0,
         law: InputLaw::Uniform,
         lengths: vec![length],
         shape: Shape::untied(0, 0),
+        weighing: Weighing::Equal,
     }
 }
 
@@ -292,7 +296,7 @@ fn search(objective: &Objective<'_>, mut rows: Rows) -> f64 {
 }
 
 fn states(
-    settings: Settings,
+    settings: CaviSettings,
     class: &Class,
     prior: Option<&Policy>,
     iterations: usize,
@@ -310,11 +314,11 @@ fn states(
 fn at_zero_temperature_nothing_is_regulated() {
     let class = parity(4).class();
     let prior = Policy::from_rows(&class, &interior(&class, 9)).unwrap();
-    let plain = states(Settings::plain(0.0, 60), &class, None, 60);
-    let occupancy = Settings::plain(0.0, 60).with_convention(Convention::Occupancy);
+    let plain = states(CaviSettings::plain(0.0, 60), &class, None, 60);
+    let occupancy = CaviSettings::plain(0.0, 60).with_convention(Convention::Occupancy);
     assert_eq!(states(occupancy, &class, None, 60), plain);
     assert_eq!(
-        states(Settings::plain(0.0, 60), &class, Some(&prior), 60),
+        states(CaviSettings::plain(0.0, 60), &class, Some(&prior), 60),
         plain
     );
 }
@@ -323,7 +327,7 @@ fn at_zero_temperature_nothing_is_regulated() {
 fn a_uniform_prior_is_the_entropy() {
     let class = parity(4).class();
     for convention in CONVENTIONS {
-        let settings = Settings::plain(0.03, 200).with_convention(convention);
+        let settings = CaviSettings::plain(0.03, 200).with_convention(convention);
         let uniform = Policy::uniform(&class);
         let with = states(settings, &class, Some(&uniform), 200);
         let without = states(settings, &class, None, 200);
@@ -338,7 +342,7 @@ fn a_hot_policy_is_its_prior() {
     let rows = interior(&class, 2);
     let prior = Policy::from_rows(&class, &rows).unwrap();
     for convention in CONVENTIONS {
-        let settings = Settings::plain(1e8, 300).with_convention(convention);
+        let settings = CaviSettings::plain(1e8, 300).with_convention(convention);
         let found = states(settings, &class, Some(&prior), 300);
         let apart = found.iter().zip(rows.concat()).map(|(a, b)| (a - b).abs());
         assert!(apart.fold(0.0, f64::max) < 1e-6, "{convention}");
@@ -351,7 +355,7 @@ fn a_prior_that_forbids_an_action_is_refused() {
     let mut rows = interior(&class, 2);
     rows[3] = vec![1.0, 0.0];
     let prior = Policy::from_rows(&class, &rows).unwrap();
-    let runs = Runs::builder(&class, Settings::plain(0.1, 5))
+    let runs = Runs::builder(&class, CaviSettings::plain(0.1, 5))
         .seed(3)
         .start()
         .unwrap();
@@ -370,12 +374,12 @@ fn a_schedule_gives_each_iteration_its_temperature() {
             iterations: 5,
             tau: 0.0,
         });
-        let annealed = Settings::plain(0.0, 30)
+        let annealed = CaviSettings::plain(0.0, 30)
             .with_tau(schedule)
             .with_convention(convention)
             .with_quench(quench);
         let whole = states(annealed, &class, None, 100);
-        let at = |tau: f64| Settings::plain(tau, 1000).with_convention(convention);
+        let at = |tau: f64| CaviSettings::plain(tau, 1000).with_convention(convention);
         let allowance = Allowance::default();
         let mut runs = Runs::builder(&class, at(0.5))
             .seed(3)
@@ -405,7 +409,7 @@ fn a_schedule_gives_each_iteration_its_temperature() {
 fn regulated_runs_depend_neither_on_neighbours_nor_on_interruptions() {
     let class = parity(4).class();
     let prior = Policy::from_rows(&class, &interior(&class, 4)).unwrap();
-    let settings = Settings::plain(0.05, 50).with_convention(Convention::Occupancy);
+    let settings = CaviSettings::plain(0.05, 50).with_convention(Convention::Occupancy);
     let allowance = Allowance::default();
     let with_prior = |runs: Runs| runs.with_prior(&prior).unwrap();
     let new = |numbers| {

@@ -1,19 +1,20 @@
 //! Compares the search of shelves with one over whole codes, rewarded by the definition.
 
+use crate::common::all::reweighed;
 use crate::common::neighbours::neighbours;
 use crate::common::rewards::Rewards;
 use foldglass::Context;
 use foldglass::landscape::shelf::{Search, Shelf, Workers};
-use foldglass::proof::claim::{Finding, Kind, Move, Node};
+use foldglass::proof::claim::{CodeNode, Finding, Move, MoveKind};
 use foldglass::reward::count::Counter;
 use foldglass::support::exact::parse;
-use foldglass::{Class, Code, InputLaw, LatinSquare, Progress, Shape, Stream, Symbol, Task};
+use foldglass::{Class, Code, InputLaw, Operation, Progress, Shape, Stream, Symbol, Task};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 fn class(name: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(LatinSquare::named(name).unwrap(), law, lengths).unwrap();
+    let task = Task::new(Operation::named(name).unwrap(), law, lengths).unwrap();
     Class::new(task, shape).unwrap()
 }
 
@@ -64,7 +65,7 @@ impl Rewards<'_> {
 }
 
 /// The codes that the nodes stand for.
-fn whole_codes(start: &Code, nodes: &[Node]) -> Vec<Code> {
+fn whole_codes(start: &Code, nodes: &[CodeNode]) -> Vec<Code> {
     let mut codes = vec![start.clone()];
     for node in nodes {
         let mut code = codes[node.parent as usize].clone();
@@ -132,7 +133,11 @@ fn compare(
                 code.set(cell, to);
                 let (now, last) = (rewards.of(&code), i + 1 == moves.len());
                 assert_eq!(now > level, last);
-                let kind = if last { Kind::Raise } else { Kind::Neutral };
+                let kind = if last {
+                    MoveKind::Raise
+                } else {
+                    MoveKind::Neutral
+                };
                 assert_eq!((m.kind, &m.reward), (Some(kind), &now));
             }
             // Of the codes found, none is further than a change of the one with the exit.
@@ -165,6 +170,16 @@ fn verdicts_are_those_of_a_search_over_whole_codes() {
         class("parity", &uniform, &[5], Shape::tied(0, 1)),
         class("parity", &uniform, &[2, 4], Shape::tied(1, 0)),
         class("z:3", &uniform, &[2], Shape::untied(0, 0)),
+        reweighed(
+            &class("parity", &uniform, &[3], Shape::untied(0, 1)),
+            None,
+            "process",
+        ),
+        reweighed(
+            &class("parity", &uniform, &[2, 4], Shape::tied(1, 0)),
+            Some("1,3"),
+            "final",
+        ),
     ] {
         let mut workers = workers(&class, 1);
         let mut rewards = Rewards::new(&class);

@@ -1,6 +1,8 @@
 //! Compares the barrier tree with what visiting every code of small classes says.
 
-use crate::common::all::{All, census, class, markov, product, with_a_hole};
+use crate::common::all::{All, census, class, class_of, markov, product};
+use crate::common::all::{reweighed, tables_of_two, with_a_hole};
+use crate::common::random_table;
 use foldglass::Context;
 use foldglass::landscape::tree::{Levels, Nodes, Tree, TreeError};
 use foldglass::support::exact::parse;
@@ -217,6 +219,25 @@ fn a_tree_of_parity_is_that_of_visiting_every_code() {
 }
 
 #[test]
+fn a_tree_of_any_table_is_that_of_visiting_every_code() {
+    for table in tables_of_two() {
+        for law in [InputLaw::Uniform, markov("9/10"), markov("1/3")] {
+            compare(&class_of(table.clone(), &law, &[3], Shape::untied(0, 0)));
+            compare(&class_of(table.clone(), &law, &[4], Shape::tied(0, 0)));
+        }
+    }
+    for seed in [1, 3] {
+        let shape = Shape::untied(0, 0);
+        compare(&class_of(
+            random_table(3, seed),
+            &markov("3/4"),
+            &[2],
+            shape,
+        ));
+    }
+}
+
+#[test]
 fn a_tree_of_three_symbols_is_that_of_visiting_every_code() {
     let rows: [&[&str]; 2] = [&["1/2", "1/2", "0"], &["1/7", "0", "6/7"]];
     let shape = Shape::untied(0, 0);
@@ -241,6 +262,12 @@ fn tied_classes_windows_memory_and_several_lengths_are_flooded_too() {
         ..Shape::untied(0, 0)
     };
     compare(&class("parity", &law, &[3], long));
+    for shape in [Shape::untied(0, 0), Shape::untied(0, 1), Shape::tied(0, 0)] {
+        let class = class("parity", &law, &[3], shape);
+        compare(&reweighed(&class, None, "process:1,2,4"));
+    }
+    let several = class("parity", &law, &[1, 3], Shape::untied(0, 0));
+    compare(&reweighed(&several, Some("1,2"), "final"));
 }
 
 /// SPEC, section 1: confirmed there by brute force.
@@ -283,6 +310,7 @@ fn the_barriers_are_those_of_a_census() {
     let mut expected = BTreeMap::new();
     for trap in count.traps {
         let barrier = census.barrier(trap.shelf, usize::MAX, &tally).unwrap();
+        let barrier = barrier.known().expect("no cap, and a higher reward");
         let kind = (trap.reward as u64, Some(barrier as u64));
         *expected.entry(kind).or_insert(0) += trap.weight;
     }

@@ -16,13 +16,13 @@ const CORE: &str = "foldglass";
 
 type Graph = BTreeMap<String, BTreeMap<String, PathBuf>>;
 
-fn workspace() -> PathBuf {
+pub fn workspace() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().expect("a member of the workspace").to_owned()
 }
 
 /// The members that Cargo.toml lists.
-fn members(root: &Path) -> Vec<String> {
+pub fn members(root: &Path) -> Vec<String> {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the workspace's manifest");
     let (_, list) = manifest.split_once("\nmembers = [").expect("members");
     let (list, _) = list.split_once(']').expect("the end of the members");
@@ -30,10 +30,12 @@ fn members(root: &Path) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// A source without comments and without its test module, which stands last.
-fn code(path: &Path) -> String {
+/// A source without comments and without its test module, which stands last where it is not a file of its own.
+pub fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a source file");
-    let (text, _) = text.split_once("#[cfg(test)]\nmod ").unwrap_or((&text, ""));
+    let (text, _) = text
+        .split_once("#[cfg(test)]\nmod tests {")
+        .unwrap_or((&text, ""));
     let kept = text.lines().map(|line| match line.find("//") {
         Some(start) => &line[..start],
         None => line,
@@ -42,7 +44,7 @@ fn code(path: &Path) -> String {
 }
 
 /// The sources of a folder, at any depth, but for files of tests.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use foldglass::support::watch::{Observer, Progress};
 use foldglass_nn::backend::BackendError;
-use foldglass_nn::barrier::{Line, Lines, Trail};
+use foldglass_nn::barrier::{LineReward, LineScan, Trail};
 use foldglass_nn::fleet::FleetError;
 
-use super::super::kept::Kept;
-use super::networks::Recorded;
-use super::report::Stretch;
+use super::super::kept::RunDirectory;
+use super::networks::BarrierRecord;
+use super::report::StretchReport;
 use crate::error::Error;
 use crate::flags::distill::pupils_named;
 use crate::progress::Terminal;
@@ -19,21 +19,21 @@ const PLACES: [&str; 3] = ["first", "middle", "last"];
 
 /// Lines that are being measured.
 pub struct Measuring {
-    pub lines: Lines,
+    pub lines: LineScan,
     /// The update after which the networks are.
     pub step: u64,
-    pub directory: Option<Kept>,
+    pub directory: Option<RunDirectory>,
 }
 
 /// What was measured.
-pub struct Measured {
-    pub stretches: Vec<Stretch>,
+pub struct MeasuredLines {
+    pub stretches: Vec<StretchReport>,
     pub stopped: bool,
 }
 
 impl Measuring {
     /// Measures every line of a trail that is not recorded yet.
-    pub fn all(&mut self, trail: &Trail, observer: &Terminal) -> Result<Measured, Error> {
+    pub fn all(&mut self, trail: &Trail, observer: &Terminal) -> Result<MeasuredLines, Error> {
         let known = self.known()?;
         let pairs = |kept: &Vec<Vec<f32>>| kept.len().saturating_sub(1) as u64;
         let all: u64 = trail.weights.iter().map(pairs).sum();
@@ -65,24 +65,24 @@ impl Measuring {
                 });
                 stopped = told.is_break() && done < all;
             }
-            stretches.push(Stretch {
+            stretches.push(StretchReport {
                 place,
                 networks: kept.len(),
                 updates: trail.steps[stretch].clone(),
                 lines: measured,
             });
         }
-        Ok(Measured { stretches, stopped })
+        Ok(MeasuredLines { stretches, stopped })
     }
 
     /// The lines that an earlier call measured, by stretch and number.
-    fn known(&mut self) -> Result<HashMap<(usize, usize), Line>, Error> {
+    fn known(&mut self) -> Result<HashMap<(usize, usize), LineReward>, Error> {
         let Some(directory) = &mut self.directory else {
             return Ok(HashMap::new());
         };
         let line = |recorded| match recorded {
-            Recorded::Network { .. } => None,
-            Recorded::Line {
+            BarrierRecord::Network { .. } => None,
+            BarrierRecord::Line {
                 stretch,
                 number,
                 line,
@@ -98,13 +98,13 @@ impl Measuring {
         stretch: usize,
         number: usize,
         pair: &[Vec<f32>],
-    ) -> Result<Option<Line>, Error> {
+    ) -> Result<Option<LineReward>, Error> {
         let line = match self.lines.line(&pair[0], &pair[1]) {
             Err(FleetError::Backend(BackendError::Stopped)) => return Ok(None),
             line => line.map_err(pupils_named)?,
         };
         if let Some(directory) = &mut self.directory {
-            directory.append(&[Recorded::Line {
+            directory.append(&[BarrierRecord::Line {
                 step: self.step,
                 stretch,
                 number,

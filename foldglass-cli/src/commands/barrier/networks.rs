@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use foldglass::support::watch::Progress;
-use foldglass::{Class, LatinSquare};
-use foldglass_nn::barrier::{Following, Line};
+use foldglass::{Class, Operation};
+use foldglass_nn::barrier::{Following, LineReward};
 use foldglass_nn::distill::Distillation;
 use foldglass_nn::fleet::FleetError;
 use foldglass_nn::lesson::Lesson;
@@ -12,7 +12,7 @@ use foldglass_study::VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::super::kept::{Kept, Names, Trains, begin_in};
+use super::super::kept::{Names, RunDirectory, Trains, begin_in};
 use crate::error::Error;
 use crate::flags::distill::pupils_named;
 use crate::flags::fleet::{Machine, Maker};
@@ -27,10 +27,10 @@ const NAMES: Names = Names {
 const FORMAT: &str = "foldglass-barrier/1";
 
 /// The codes to be followed, and how.
-pub struct Route {
+pub struct CodeRoute {
     pub distillation: Distillation,
     pub lessons: Vec<Vec<Lesson>>,
-    pub square: LatinSquare,
+    pub square: Operation,
     pub seed: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct UnderWay {
 /// What is recorded as it comes.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Recorded {
+pub enum BarrierRecord {
     /// A network that is exact.
     Network {
         step: u64,
@@ -59,11 +59,11 @@ pub enum Recorded {
         stretch: usize,
         number: usize,
         #[serde(flatten)]
-        line: Line,
+        line: LineReward,
     },
 }
 
-impl Route {
+impl CodeRoute {
     pub fn begin(&self, maker: &Maker) -> Result<UnderWay, Error> {
         let make = |settings: &_, models: &_| maker.make(settings, models);
         let (distillation, lessons) = (self.distillation.clone(), self.lessons.clone());
@@ -84,7 +84,7 @@ impl Route {
         out: &Path,
         maker: &Maker,
         observer: &Terminal,
-    ) -> Result<(UnderWay, Kept), Error> {
+    ) -> Result<(UnderWay, RunDirectory), Error> {
         let codes: Vec<Vec<&[u8]>> = (self.lessons.iter())
             .map(|part| part.iter().map(Lesson::actions).collect())
             .collect();
@@ -103,7 +103,7 @@ impl Route {
 }
 
 impl Trains for UnderWay {
-    type Line = Recorded;
+    type Line = BarrierRecord;
 
     fn step(&self) -> u64 {
         self.following.step()
@@ -117,7 +117,7 @@ impl Trains for UnderWay {
         self.following.is_finished()
     }
 
-    fn advance(&mut self, steps: u64) -> Result<Vec<Recorded>, Error> {
+    fn advance(&mut self, steps: u64) -> Result<Vec<BarrierRecord>, Error> {
         let before: Vec<usize> = self.following.trail().steps.iter().map(Vec::len).collect();
         let asked = self.following.advance_by(steps);
         asked.map_err(pupils_named)?;
@@ -125,7 +125,7 @@ impl Trains for UnderWay {
         let kept = self.following.trail().steps.iter().zip(before).enumerate();
         let new = kept.flat_map(|(stretch, (updates, before))| {
             let new = updates.iter().enumerate().skip(before);
-            new.map(move |(number, &updates)| Recorded::Network {
+            new.map(move |(number, &updates)| BarrierRecord::Network {
                 step,
                 stretch,
                 number,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use foldglass::ClassSpec;
-use foldglass_nn::barrier::Line;
+use foldglass_nn::barrier::LineReward;
 use foldglass_nn::distill::Distillation;
 use foldglass_study::Fields;
 use foldglass_study::method::{fields, put};
@@ -15,19 +15,19 @@ use crate::report::{Cell, Column, Format, Table};
 
 /// Consecutive codes, and what was measured between their networks.
 #[derive(Serialize)]
-pub struct Stretch {
+pub struct StretchReport {
     pub place: &'static str,
     /// Networks that reproduce their code on every input.
     pub networks: usize,
     /// The updates that each took.
     pub updates: Vec<u64>,
     /// The inputs answered rightly at every point, and the barrier in inputs: quanta of q^-T.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineReward>,
 }
 
 /// What was measured.
 #[derive(Serialize)]
-pub struct Barriers {
+pub struct BarrierReport {
     #[serde(skip)]
     pub(super) class: ClassSpec,
     pub(super) cells: usize,
@@ -42,12 +42,12 @@ pub struct Barriers {
     pub(super) back_end: Machine,
     #[serde(skip)]
     pub(super) distillation: Distillation,
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) stretches: Vec<StretchReport>,
     #[serde(skip)]
     pub(super) stopped: bool,
 }
 
-impl Barriers {
+impl BarrierReport {
     fn table(&self) -> Table {
         let columns = [
             Column::words("stretch"),
@@ -58,7 +58,7 @@ impl Barriers {
             Column::numbers("as reward"),
             Column::numbers("updates of a network").key("updates"),
         ];
-        let row = |stretch: &Stretch| {
+        let row = |stretch: &StretchReport| {
             let barriers = || stretch.lines.iter().map(|line| line.barrier);
             let largest = barriers().max();
             let updates = &stretch.updates;
@@ -81,7 +81,7 @@ impl Barriers {
     }
 }
 
-impl Report for Barriers {
+impl Report for BarrierReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.class.clone())
     }

@@ -13,7 +13,7 @@ use foldglass_study::Record;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::series::Series;
+use super::super::series::FinishedSeries;
 use crate::output::number;
 
 /// The most values of J that are kept for it, over all chains.
@@ -47,7 +47,7 @@ pub struct Convergence {
 
 /// How long a chain remembers.
 #[derive(Clone, Copy, Serialize)]
-pub struct Memory {
+pub struct ChainMemory {
     /// The integrated autocorrelation time in sweeps: 1/2 where all draws are independent.
     #[serde(rename = "autocorrelation_time")]
     pub time: Option<f64>,
@@ -59,7 +59,7 @@ pub struct Memory {
 impl Convergence {
     /// Of chains at one temperature whose J was kept every so many sweeps; none where it was not, or
     /// where temperatures change. With what each chain remembers.
-    pub fn of(series: &Series, every: u64) -> Option<(Convergence, Vec<Memory>)> {
+    pub fn of(series: &FinishedSeries, every: u64) -> Option<(Convergence, Vec<ChainMemory>)> {
         if series.settings.contains_key("anneal") {
             return None;
         }
@@ -77,7 +77,7 @@ impl Convergence {
                 Autocorrelation::Frozen | Autocorrelation::TooShort { .. } => None,
             };
             let size = found.effective_size(chain.len());
-            Memory { time, size }
+            ChainMemory { time, size }
         };
         let convergence = || Convergence {
             every,

@@ -15,7 +15,7 @@ use crate::error::Error;
 
 /// What was gone through for a verdict.
 #[derive(Serialize)]
-pub struct Line {
+pub struct VerdictLine {
     verdict: &'static str,
     /// Codes whose rewards were counted.
     codes: usize,
@@ -40,7 +40,7 @@ pub fn check(
     list: &[Verdict],
     file: &str,
     means: &Means<'_>,
-) -> Result<Result<Vec<Line>, String>, Error> {
+) -> Result<Result<Vec<VerdictLine>, String>, Error> {
     let class = list[0].start.class();
     let what = "checking a verdict";
     let asked = threads(means.threads, usize::MAX);
@@ -64,7 +64,7 @@ pub fn check(
                 looked_at,
                 flooded,
             }) => {
-                lines.push(Line {
+                lines.push(VerdictLine {
                     verdict: verdict.finding.name(),
                     codes: counted,
                     looked_at,
@@ -93,7 +93,7 @@ pub fn check(
 /// Names the file: the class that is too large is described in it.
 fn too_large(file: &str, error: TooLarge) -> Error {
     let problem = Error::from(error).to_string();
-    let error = foldglass_study::Error::Content {
+    let error = foldglass_study::StudyError::Content {
         path: file.to_owned(),
         expected: "a verdict file that can be checked in this memory",
         problem,
@@ -110,7 +110,7 @@ struct Sums {
 }
 
 /// How many verdicts of each kind hold, and how much of bounded shelves was looked at.
-pub fn text(lines: &[Line]) -> String {
+pub fn text(lines: &[VerdictLine]) -> String {
     let mut kinds: BTreeMap<&str, Sums> = BTreeMap::new();
     for line in lines {
         let sums = kinds.entry(line.verdict).or_default();
@@ -150,7 +150,7 @@ pub fn text(lines: &[Line]) -> String {
 }
 
 /// How many barriers hold, and how.
-fn barriers(lines: &[Line]) -> Option<String> {
+fn barriers(lines: &[VerdictLine]) -> Option<String> {
     let known = |word| {
         let own = lines.iter().filter(|line| line.barrier_is == Some(word));
         own.count()

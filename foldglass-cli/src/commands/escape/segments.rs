@@ -3,21 +3,21 @@
 use std::io::{self, Write};
 
 use foldglass::Symbol;
-use foldglass::landscape::escape::{Collapse, Segment, Standing};
+use foldglass::landscape::escape::{Collapse, PolicyStanding, Segment};
 use serde::Serialize;
 
 use crate::output::number;
 
 /// A policy's way to a code.
 #[derive(Serialize)]
-pub struct Collapsed {
+pub struct CollapseReport {
     start_reward: f64,
     standing: &'static str,
     ascent: Option<Rise>,
     deviation: f64,
     segments: Vec<Line>,
     #[serde(skip)]
-    found: Standing,
+    found: PolicyStanding,
 }
 
 /// Where J rises most.
@@ -50,14 +50,14 @@ impl From<Segment> for Line {
     }
 }
 
-impl From<Collapse> for Collapsed {
-    fn from(found: Collapse) -> Collapsed {
+impl From<Collapse> for CollapseReport {
+    fn from(found: Collapse) -> CollapseReport {
         let (standing, ascent) = match found.standing {
-            Standing::Ascends(ascent) => ("ascends", Some(ascent)),
-            Standing::Saddle(_) => ("saddle", None),
-            Standing::Level => ("level", None),
+            PolicyStanding::Ascends(ascent) => ("ascends", Some(ascent)),
+            PolicyStanding::Saddle(_) => ("saddle", None),
+            PolicyStanding::Level => ("level", None),
         };
-        Collapsed {
+        CollapseReport {
             start_reward: found.start,
             standing,
             ascent: ascent.map(|ascent| Rise {
@@ -72,20 +72,22 @@ impl From<Collapse> for Collapsed {
     }
 }
 
-impl Collapsed {
+impl CollapseReport {
     /// Says whether the policy was a local maximum, and what its collapse did to J.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let start = self.start_reward;
         let end = self.segments.last().map_or(start, |line| line.reward);
         writeln!(out, "policy    J {}", number(start))?;
         match &self.found {
-            Standing::Level => writeln!(out, "          level: so are the codes drawn from it")?,
-            Standing::Saddle(reward) => writeln!(
+            PolicyStanding::Level => {
+                writeln!(out, "          level: so are the codes drawn from it")?
+            }
+            PolicyStanding::Saddle(reward) => writeln!(
                 out,
                 "          a saddle: no cell alone raises it, but it mixes a code of {}",
                 number(*reward)
             )?,
-            Standing::Ascends(ascent) => writeln!(
+            PolicyStanding::Ascends(ascent) => writeln!(
                 out,
                 "          no local maximum: cell {} gains {} on action {}",
                 ascent.cell,

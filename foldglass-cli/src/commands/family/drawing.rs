@@ -136,7 +136,7 @@ impl Along {
         let mut seen: Vec<f64> = shown.limits.iter().map(|(_, y)| *y).collect();
         for (&other, &look) in others.iter().zip(LOOKS.iter().cycle()) {
             let points = crossover.points.iter().filter(|p| self.other(p) == other);
-            let mut places: Vec<figure::Point> = points.map(|p| self.place(p, shown)).collect();
+            let mut places: Vec<figure::PlotPoint> = points.map(|p| self.place(p, shown)).collect();
             places.sort_by(|a, b| a.x.total_cmp(&b.x));
             seen.extend(
                 places
@@ -169,9 +169,9 @@ impl Along {
         scene
     }
 
-    fn place(&self, point: &Point, shown: &Shown) -> figure::Point {
+    fn place(&self, point: &Point, shown: &Shown) -> figure::PlotPoint {
         let Estimate { mean, error } = (shown.of)(point);
-        figure::Point {
+        figure::PlotPoint {
             x: self.x(point),
             y: mean,
             interval: error.map(|error| Interval {

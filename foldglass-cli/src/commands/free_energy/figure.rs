@@ -7,7 +7,7 @@ use kuva::prelude::TickFormat;
 
 use super::PointFields;
 use crate::report::figure::panel::{Axis, Frame, Panel, svg};
-use crate::report::figure::{LOOKS, Look, Point, WIDTH, curve_named, legend, tau};
+use crate::report::figure::{LOOKS, Look, PlotPoint, WIDTH, curve_named, legend, tau};
 
 const FRAME: Frame = Frame {
     size: [WIDTH, 520.0],
@@ -18,13 +18,13 @@ const FRAME: Frame = Frame {
 struct Curve {
     label: &'static str,
     look: Look,
-    points: Vec<Point>,
+    points: Vec<PlotPoint>,
 }
 
 /// The figure as SVG.
 pub fn draw(points: &[PointFields]) -> String {
     let curves = curves(points);
-    let range = |of: fn(&Point) -> [f64; 2]| {
+    let range = |of: fn(&PlotPoint) -> [f64; 2]| {
         let all = curves.iter().flat_map(|curve| &curve.points).map(of);
         let [low, high] = all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, ends| {
             [range[0].min(ends[0]), range[1].max(ends[1])]
@@ -57,10 +57,10 @@ pub fn draw(points: &[PointFields]) -> String {
 }
 
 fn curves(points: &[PointFields]) -> Vec<Curve> {
-    let list = |of: &dyn Fn(&PointFields) -> Option<(f64, f64)>| -> Vec<Point> {
+    let list = |of: &dyn Fn(&PointFields) -> Option<(f64, f64)>| -> Vec<PlotPoint> {
         let point = |point: &PointFields| {
             let (y, error) = of(point)?;
-            Some(Point {
+            Some(PlotPoint {
                 x: point.tau.log10(),
                 y,
                 interval: (error > 0.0).then_some(Interval {
@@ -69,7 +69,7 @@ fn curves(points: &[PointFields]) -> Vec<Curve> {
                 }),
             })
         };
-        let mut list: Vec<Point> = points.iter().filter_map(point).collect();
+        let mut list: Vec<PlotPoint> = points.iter().filter_map(point).collect();
         list.sort_by(|a, b| a.x.total_cmp(&b.x));
         list
     };

@@ -4,7 +4,7 @@ use foldglass::gibbs::overlap::BINS;
 use kuva::prelude::SvgBackend;
 use kuva::render::render::{Primitive, Scene, TextAnchor};
 
-use super::{Bin, Found, Histogram, Point};
+use super::{Bin, Histogram, OverlapReport, Point};
 use crate::output::number;
 use crate::report::figure::{
     BLACK, BLUE, BOLD, GREY, LABEL, PLAIN, Style, VERMILION, line, round_step, text,
@@ -19,8 +19,8 @@ const TOP: f64 = 74.0;
 const BELOW: f64 = 46.0;
 
 /// What to draw.
-pub struct Picture<'a> {
-    pub found: &'a Found,
+pub struct OverlapPicture<'a> {
+    pub found: &'a OverlapReport,
 }
 
 /// One pair of axes.
@@ -116,7 +116,7 @@ impl Axes {
     }
 }
 
-impl Picture<'_> {
+impl OverlapPicture<'_> {
     /// The drawing as SVG.
     pub fn draw(&self) -> String {
         let points = &self.found.points;

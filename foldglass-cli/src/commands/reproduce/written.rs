@@ -10,22 +10,23 @@ use crate::progress::span;
 use crate::report::{Cell, Column, Digits, Format, INTERVAL_LEVEL, Table};
 use crate::reproduce::tables::{self, Rows};
 use crate::reproduce::{
-    Compared, Comparison, Counts, LEVEL, Planned, Request, Row, Scale, Verdict, Why,
+    Compared, Comparison, ComparisonVerdict, JudgementCounts, LEVEL, Planned, Request, Row, Scale,
+    Why,
 };
 
 /// What `reproduce` did.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Done {
+pub enum ReproduceReport {
     /// It compared.
     Compared(Box<Reproduced>),
     /// It only looked at what would be run.
-    Planned(Plan),
+    Planned(ReproducePlan),
 }
 
 /// What would be run.
 #[derive(Serialize)]
-pub struct Plan {
+pub struct ReproducePlan {
     scale: Scale,
     out: PathBuf,
     runs: u64,
@@ -49,7 +50,7 @@ pub struct Reproduced {
     /// Comparisons with the paper that have a verdict.
     comparisons: usize,
     #[serde(flatten)]
-    counts: Counts,
+    counts: JudgementCounts,
     /// Those of `cannot_tell` that rest on fewer than half of the paper's runs.
     not_enough_seeds: usize,
     items: Vec<Compared>,
@@ -63,9 +64,9 @@ pub struct Reproduced {
     rows: Rows,
 }
 
-impl Done {
+impl ReproduceReport {
     /// What would be run.
-    pub fn planned(request: &Request, planned: &[Planned]) -> Done {
+    pub fn planned(request: &Request, planned: &[Planned]) -> ReproduceReport {
         let columns = [
             Column::words("study"),
             Column::numbers("runs"),
@@ -82,7 +83,7 @@ impl Done {
             ]
         };
         let forecasts = || planned.iter().map(|planned| &planned.forecast);
-        Done::Planned(Plan {
+        ReproduceReport::Planned(ReproducePlan {
             scale: request.scale,
             out: request.out.clone(),
             runs: forecasts().map(|forecast| forecast.runs).sum(),
@@ -93,30 +94,30 @@ impl Done {
     }
 }
 
-impl Report for Done {
+impl Report for ReproduceReport {
     fn seed(&self) -> Option<u64> {
         match self {
-            Done::Compared(reproduced) => Some(reproduced.seed),
-            Done::Planned(_) => None,
+            ReproduceReport::Compared(reproduced) => Some(reproduced.seed),
+            ReproduceReport::Planned(_) => None,
         }
     }
 
     fn tables(&self, format: Format) -> Vec<Table> {
         match self {
-            Done::Compared(reproduced) => reproduced.tables(format),
-            Done::Planned(plan) => vec![plan.table.clone()],
+            ReproduceReport::Compared(reproduced) => reproduced.tables(format),
+            ReproduceReport::Planned(plan) => vec![plan.table.clone()],
         }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
-            Done::Compared(reproduced) => reproduced.write_text(out),
-            Done::Planned(plan) => plan.write_text(out),
+            ReproduceReport::Compared(reproduced) => reproduced.write_text(out),
+            ReproduceReport::Planned(plan) => plan.write_text(out),
         }
     }
 }
 
-impl Plan {
+impl ReproducePlan {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.table.write_text(out)?;
         writeln!(
@@ -137,7 +138,7 @@ impl Reproduced {
         let differences = tables::differences(&comparison);
         let Comparison { scale, seed, items } = comparison;
         let all = || items.iter().flat_map(|item| &item.rows);
-        let counts = Counts::of(all());
+        let counts = JudgementCounts::of(all());
         let few = |row: &&Row| row.why == Some(Why::FewRuns) && row.same_as.is_none();
         Reproduced {
             scale,
@@ -239,7 +240,7 @@ impl Reproduced {
     }
 
     fn write_rule(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Counts {
+        let JudgementCounts {
             agree,
             differ,
             cannot_tell,
@@ -254,7 +255,11 @@ impl Reproduced {
         )?;
         let rows = self.items.iter().flat_map(|item| &item.rows);
         let judged = |row: &&Row| {
-            row.same_as.is_none() && matches!(row.verdict, Verdict::Agrees | Verdict::Differs)
+            row.same_as.is_none()
+                && matches!(
+                    row.verdict,
+                    ComparisonVerdict::Agrees | ComparisonVerdict::Differs
+                )
         };
         let tested = rows.filter(judged).filter(|row| row.p.is_some()).count();
         let chance = tested as f64 * LEVEL;

@@ -7,18 +7,18 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use foldglass::Allowance;
 use foldglass_study::{
-    Error as StudyError, Forecast, Options, Registry, SeriesForecast, Shard, Study, forecast,
+    Forecast, Options, Registry, SeriesForecast, Shard, Study, StudyError, forecast,
 };
 
 use super::script::plain_path;
-use crate::cli::{Settings, one_line};
+use crate::cli::{GlobalArgs, one_line};
 use crate::commands::enumerate::EnumerateArgs;
 use crate::error::{Error, stopped_trial};
 use crate::output::counted;
 use crate::progress::Terminal;
 
 /// What there is to share.
-pub struct Work {
+pub struct SharedWork {
     /// Its name.
     pub name: String,
     /// The seed that makes it.
@@ -43,7 +43,7 @@ enum Kind {
 
 /// Within what it is done.
 #[derive(Clone, Copy)]
-pub struct Limits {
+pub struct JobLimits {
     /// Processors of a task.
     pub cpus: usize,
     /// Memory of a task.
@@ -55,7 +55,7 @@ pub struct Limits {
 #[command(name = "foldglass")]
 struct Typed {
     #[command(flatten)]
-    settings: Settings,
+    settings: GlobalArgs,
     #[command(subcommand)]
     command: Typable,
 }
@@ -65,14 +65,14 @@ enum Typable {
     Enumerate(Box<EnumerateArgs>),
 }
 
-impl Work {
+impl SharedWork {
     /// The runs of a study.
     pub fn of_study(
         path: &Path,
         out: Option<&Path>,
         seed: u64,
-        limits: Limits,
-    ) -> Result<Work, Error> {
+        limits: JobLimits,
+    ) -> Result<SharedWork, Error> {
         let study = Study::read(path, seed)?;
         let out = out.map_or_else(|| PathBuf::from(&study.name), Path::to_owned);
         let options = Options {
@@ -86,7 +86,7 @@ impl Work {
         let found = forecast(&study, &Registry::default(), &options, &Terminal::new());
         let found = found.map_err(too_large)?.ok_or_else(stopped_trial)?;
         let path = plain_path("the study", path).map_err(Error::Usage)?;
-        Ok(Work {
+        Ok(SharedWork {
             name: study.name,
             seed: study.seed,
             command: seeded(vec!["run".to_owned(), path.to_owned()], seed),
@@ -101,8 +101,8 @@ impl Work {
         words: &[String],
         out: Option<&Path>,
         seed: u64,
-        limits: Limits,
-    ) -> Result<Work, Error> {
+        limits: JobLimits,
+    ) -> Result<SharedWork, Error> {
         let usage = |problem: &str| Error::Usage(problem.to_owned());
         if let Some(word) = words.iter().find(|word| is_own(word)) {
             return Err(Error::Usage(format!(
@@ -129,7 +129,7 @@ impl Work {
             Error::Study(error) => too_large(*error),
             other => other,
         })?;
-        Ok(Work {
+        Ok(SharedWork {
             name: out.file_name().and_then(|name| name.to_str()).map_or_else(
                 || "enumerate".to_owned(),
                 |name| name.replace(|c: char| !c.is_ascii_alphanumeric(), "-"),
@@ -190,7 +190,7 @@ impl Work {
     }
 
     /// What the largest of so many shares takes.
-    pub fn share_seconds(&self, tasks: usize, limits: Limits) -> Result<f64, Error> {
+    pub fn share_seconds(&self, tasks: usize, limits: JobLimits) -> Result<f64, Error> {
         match &self.kind {
             Kind::Study(found) => Ok(share_seconds(&found.series, tasks, limits.cpus)),
             Kind::Enumeration { args, .. } => {

@@ -3,16 +3,12 @@
 use std::path::Path;
 
 use clap::Args;
-use dashu_int::ops::{Gcd, UnsignedAbs};
-use foldglass::support::exact;
-use foldglass::support::exact::RBig;
-use foldglass::support::exact::UBig;
 use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
-    Lengths, Method, Relabelling, Settings,
+    Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, Evaluation, FleetSettings, Gate,
+    GateLengths, Keep, LengthDraw, TokenRelabelling, TrainingMethod,
 };
-use foldglass_nn::shape::Shape;
+use foldglass_nn::shape::NetworkShape;
 use foldglass_study::words;
 
 use super::TrainArgs;
@@ -34,12 +30,12 @@ pub const QUICK: Quick = Quick {
 };
 
 /// The settings of `--quick`.
-fn quick() -> Settings {
-    Settings {
-        shape: Shape {
+fn quick() -> FleetSettings {
+    FleetSettings {
+        shape: NetworkShape {
             width: 64,
             mlp: 128,
-            ..Shape::default()
+            ..NetworkShape::default()
         },
         batch: 128,
         steps: 1500,
@@ -52,34 +48,34 @@ fn quick() -> Settings {
             length: 2,
             inputs: 500,
         },
-        ..Settings::default()
+        ..FleetSettings::default()
     }
 }
 
 /// A list of numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct List(pub Vec<f64>);
+pub struct NumberList(pub Vec<f64>);
 
 /// Reads entropy coefficients.
-pub fn coefficients(text: &str) -> Result<List, String> {
+pub fn coefficients(text: &str) -> Result<NumberList, String> {
     text.split(',')
         .map(not_negative)
         .collect::<Result<_, _>>()
-        .map(List)
+        .map(NumberList)
 }
 
 /// Reads learning rates.
-pub fn rates(text: &str) -> Result<List, String> {
+pub fn rates(text: &str) -> Result<NumberList, String> {
     text.split(',')
         .map(above_zero)
         .collect::<Result<_, _>>()
-        .map(List)
+        .map(NumberList)
 }
 
 /// The flags of training itself.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Training")]
-pub struct MethodArgs {
+pub struct TrainingArgs {
     #[arg(short, long, value_name = "B", value_parser = positive, allow_negative_numbers = true)]
     batch: Option<usize>,
     #[arg(short = 'n', long, value_name = "N", value_parser = natural, allow_negative_numbers = true)]
@@ -105,8 +101,8 @@ pub struct MethodArgs {
     #[arg(long, alias = "start", value_name = "T", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     start_length: Option<usize>,
-    #[arg(long, value_name = "WHAT", value_parser = word::<Drawn>)]
-    drawn: Option<Drawn>,
+    #[arg(long, value_name = "WHAT", value_parser = word::<LengthDraw>)]
+    drawn: Option<LengthDraw>,
     #[arg(long, value_name = "DECODING", value_parser = word::<Decoding>)]
     gate: Option<Decoding>,
     #[arg(long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
@@ -119,12 +115,12 @@ pub struct MethodArgs {
     gate_lengths: Option<GateLengths>,
     #[arg(long, value_name = "CONVENTION", value_parser = word::<EntropyForm>)]
     convention: Option<EntropyForm>,
-    #[arg(long, value_name = "METHOD", value_parser = str::parse::<Method>)]
-    method: Option<Method>,
+    #[arg(long, value_name = "METHOD", value_parser = str::parse::<TrainingMethod>)]
+    method: Option<TrainingMethod>,
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     epsilon: Option<f64>,
-    #[arg(long, value_name = "NOISE", value_parser = str::parse::<Relabelling>)]
-    noise: Option<Relabelling>,
+    #[arg(long, value_name = "NOISE", value_parser = str::parse::<TokenRelabelling>)]
+    noise: Option<TokenRelabelling>,
     #[arg(long, value_name = "RIGHT,MOST", value_parser = str::parse::<Adaptive>, allow_hyphen_values = true)]
     adaptive: Option<Adaptive>,
     #[arg(long, value_name = "B1,B2,EPS", value_parser = str::parse::<Adam>, allow_hyphen_values = true)]
@@ -173,55 +169,42 @@ fn lengths(text: &str) -> Result<LengthList, String> {
 struct LengthWeights(Vec<u64>);
 
 fn length_weights(text: &str) -> Result<LengthWeights, String> {
-    let one = |part: &str| {
-        let weight = exact::parse(part.trim()).map_err(|error| error.to_string())?;
-        match weight > RBig::ZERO {
-            true => Ok(weight),
-            false => Err(format!("'{part}': a weight is above 0")),
-        }
-    };
-    let weights: Vec<RBig> = text.split(',').map(one).collect::<Result<_, String>>()?;
-    let product = |all: UBig, weight: &RBig| all * weight.denominator();
-    let common = RBig::from(weights.iter().fold(UBig::ONE, product));
-    let whole: Vec<UBig> = (weights.iter())
-        .map(|weight| (weight * &common).numerator().unsigned_abs())
-        .collect();
-    let divisor = whole.iter().fold(whole[0].clone(), |all, n| all.gcd(n));
-    let narrow = |n: &UBig| u64::try_from(n / &divisor).ok();
-    let narrow: Option<Vec<u64>> = whole.iter().map(narrow).collect();
-    (narrow.map(LengthWeights)).ok_or(format!("'{text}': as whole numbers they pass 64 bits"))
+    let weights = words::length_weights(text)?;
+    let parts = weights.parts().iter().map(u64::try_from);
+    let parts: Result<_, _> = parts.collect();
+    (parts.map(LengthWeights)).map_err(|_| format!("'{text}': as whole numbers they pass 64 bits"))
 }
 
 impl TrainArgs {
     /// The settings that the flags state.
-    pub fn fleet_settings(&self) -> Result<Settings, Error> {
+    pub fn fleet_settings(&self) -> Result<FleetSettings, Error> {
         let base = if self.quick {
             quick()
         } else {
-            Settings::default()
+            FleetSettings::default()
         };
         let own = &self.method;
         let listed = own.lengths.as_ref().and_then(|l| l.0.iter().max()).copied();
         let cap = own.longest.or(listed).unwrap_or(base.cap);
         let drawn = own.drawn.unwrap_or_default();
         let lengths = match &own.lengths {
-            Some(LengthList(lengths)) => Lengths::Fixed {
+            Some(LengthList(lengths)) => BatchLengths::Fixed {
                 lengths: lengths.clone(),
                 weights: (own.length_weights.clone()).map_or(Vec::new(), |weights| weights.0),
                 drawn,
             },
-            None => Lengths::Curriculum {
+            None => BatchLengths::Curriculum {
                 start: own.start_length.unwrap_or(1),
                 drawn,
             },
         };
         let test = base.evaluation;
         let longest_test = if own.longest.is_some() || listed.is_some() {
-            Settings::default().evaluation.length
+            FleetSettings::default().evaluation.length
         } else {
             test.length
         };
-        Ok(Settings {
+        Ok(FleetSettings {
             shape: self.network.shape(base.shape),
             initial: self.initial.law(base.initial),
             layout: self.network.layout(base.layout),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use foldglass_nn::backend::StepRecord;
 use foldglass_nn::fleet::Best;
-use foldglass_nn::settings::Settings;
+use foldglass_nn::settings::FleetSettings;
 use foldglass_study::Fields;
 use foldglass_study::method::{fields, put};
 use serde::Serialize;
@@ -118,7 +118,7 @@ fn held(greedy: &[f64]) -> usize {
 
 /// What a fleet came to.
 #[derive(Serialize)]
-pub struct Trained {
+pub struct FleetReport {
     /// Where it was computed.
     pub back_end: Machine,
     /// The same for a reader.
@@ -126,7 +126,7 @@ pub struct Trained {
     pub device: String,
     /// What all models share.
     #[serde(skip)]
-    pub settings: Settings,
+    pub settings: FleetSettings,
     /// The models.
     pub models: Vec<Model>,
     /// Whether the last step was made.
@@ -137,7 +137,7 @@ pub struct Trained {
 /// Lengths that a table has room for.
 const COLUMNS: usize = 8;
 
-impl Trained {
+impl FleetReport {
     /// Whether the models were tested: else it was stopped before.
     pub fn is_tested(&self) -> bool {
         self.models.iter().all(|model| model.greedy.is_some())
@@ -221,7 +221,7 @@ fn name_of(value: &impl Serialize) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-impl Report for Trained {
+impl Report for FleetReport {
     fn settings(&self) -> Option<Fields> {
         let mut fields = fields(&self.settings);
         put(&mut fields, "models", self.models.len());
@@ -237,7 +237,7 @@ impl Report for Trained {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let step = self.models.first().map_or(0, |model| model.step);
-        let Settings {
+        let FleetSettings {
             batch,
             layout,
             initial,

@@ -7,7 +7,7 @@ use foldglass::landscape::ignored::ignored;
 use foldglass::support::exact::RBig;
 use foldglass::support::exact::{lowest_terms, parse};
 use foldglass::{Class, InputLaw, Reward, Shape, Window};
-use foldglass_study::census::{Found, Traps};
+use foldglass_study::census::{CensusFindings, Traps};
 use serde::{Deserialize, Serialize};
 
 use super::class;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::reproduce::certified::Resources;
 use crate::reproduce::landscape::census;
 
-fn take(bench: &Bench, class: &Class) -> Result<Found, Error> {
+fn take(bench: &Bench, class: &Class) -> Result<CensusFindings, Error> {
     let means = Resources {
         threads: bench.threads,
         allowance: bench.allowance,
@@ -24,7 +24,7 @@ fn take(bench: &Bench, class: &Class) -> Result<Found, Error> {
     census(class, &Reward::ZERO, None, means, &bench.observer)
 }
 
-fn traps(found: &Found) -> &Traps {
+fn traps(found: &CensusFindings) -> &Traps {
     found.traps.as_ref().expect("they are sought")
 }
 
@@ -33,13 +33,13 @@ fn traps(found: &Found) -> &Traps {
 #[serde(deny_unknown_fields)]
 pub struct Censuses {
     /// Class by class.
-    pub classes: Vec<Census>,
+    pub classes: Vec<ClassCensus>,
 }
 
 /// All codes of a class.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Census {
+pub struct ClassCensus {
     /// The class, in words.
     pub class: String,
     /// The symbols that a cell sees before and after its own.
@@ -56,11 +56,11 @@ pub struct Census {
     pub rewards: Vec<String>,
 }
 
-impl Census {
-    fn new(name: String, shape: &Shape, found: &Found) -> Census {
+impl ClassCensus {
+    fn new(name: String, shape: &Shape, found: &CensusFindings) -> ClassCensus {
         let rewards = traps(found).by(|kind| kind.reward.clone());
         let rewards = rewards.into_iter().map(|(reward, _)| reward.to_string());
-        Census {
+        ClassCensus {
             class: name,
             window: [shape.window.past, shape.window.future],
             memory: shape.memory,
@@ -119,7 +119,7 @@ pub fn windows(bench: &Bench) -> Result<Option<Censuses>, Error> {
         let class = class(task, &InputLaw::Uniform, &[length], shape);
         let Window { past, future } = shape.window;
         let name = format!("{task} ({past},{future}) n_y={} T={length}", shape.memory);
-        lines.push(Census::new(name, &shape, &take(bench, &class)?));
+        lines.push(ClassCensus::new(name, &shape, &take(bench, &class)?));
     }
     Ok(Some(Censuses { classes: lines }))
 }
@@ -148,7 +148,7 @@ pub fn lengths(bench: &Bench) -> Result<Option<Censuses>, Error> {
         let Window { past, future } = shape.window;
         let words: Vec<String> = lengths.iter().map(usize::to_string).collect();
         let name = format!("parity ({past},{future}) T={}", words.join(","));
-        lines.push(Census::new(name, &shape, &take(bench, &class)?));
+        lines.push(ClassCensus::new(name, &shape, &take(bench, &class)?));
     }
     Ok(Some(Censuses { classes: lines }))
 }
@@ -156,7 +156,7 @@ pub fn lengths(bench: &Bench) -> Result<Option<Censuses>, Error> {
 /// What [`correlated`] finds.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Correlated {
+pub struct CorrelatedCensus {
     /// By T and k.
     pub classes: Vec<TrapCensus>,
 }
@@ -196,7 +196,7 @@ pub struct TrapCensus {
 /// Correlated parity by T and k: traps, the positions they ignore, their rewards and losses by formula. It catches
 /// a census that loses or doubles traps, rewards in floating point, and a wrong reading of which positions a
 /// code ignores: counts, rewards and positions are found apart and have to fit.
-pub fn correlated(bench: &Bench) -> Result<Option<Correlated>, Error> {
+pub fn correlated(bench: &Bench) -> Result<Option<CorrelatedCensus>, Error> {
     let lengths = bench.scaled(4..=8, 4..=6);
     let repeats: &[&str] = bench.scaled(&["3/5", "3/4", "9/10", "19/20"], &["3/4", "9/10"]);
     let mut lines = Vec::new();
@@ -208,10 +208,10 @@ pub fn correlated(bench: &Bench) -> Result<Option<Correlated>, Error> {
             lines.push(trap_line(length, k, &found));
         }
     }
-    Ok(Some(Correlated { classes: lines }))
+    Ok(Some(CorrelatedCensus { classes: lines }))
 }
 
-fn trap_line(length: usize, k: &str, found: &Found) -> TrapCensus {
+fn trap_line(length: usize, k: &str, found: &CensusFindings) -> TrapCensus {
     let traps = traps(found);
     let mut sizes = BTreeMap::new();
     // The reward by the summed gaps of the ignored positions, and by their number.

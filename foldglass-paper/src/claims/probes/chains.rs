@@ -2,7 +2,7 @@
 //! quenches of correlated parity (paper, section 4.1, App. G.1, G.3 and G.6).
 
 use foldglass::dynamics::cavi;
-use foldglass::dynamics::chain::{Chains, Kernel, Order, Settings};
+use foldglass::dynamics::chain::{ChainSettings, Chains, Kernel, Order};
 use foldglass::support::exact::parse;
 use foldglass::support::memory::TooLarge;
 use foldglass::support::parallel::in_order;
@@ -74,7 +74,7 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
         let length = bench.scaled(7, 5);
         let class = class("quasigroup", &InputLaw::Uniform, &[length], shape);
         let (chains, sweeps) = bench.scaled((4, 500), (1, 20));
-        let settings = Settings::new(Kernel::Metropolis, order);
+        let settings = ChainSettings::new(Kernel::Metropolis, order);
         // The end of a chain, and the sweeps that lowered J.
         let end = |chain: u64, tau: f64| -> Result<(Code, u64), Error> {
             let numbers = chain..chain + 1;
@@ -123,7 +123,7 @@ pub fn cold(bench: &Bench) -> Result<Option<Cold>, Error> {
 }
 
 /// Whether a chain that starts at the folding code ever has a reward below 1.
-fn leaves_optimum(bench: &Bench, class: &Class, settings: Settings) -> Result<bool, Error> {
+fn leaves_optimum(bench: &Bench, class: &Class, settings: ChainSettings) -> Result<bool, Error> {
     let mut chains = Chains::builder(class, settings)
         .seed(bench.seed)
         .within(bench.allowance)
@@ -166,7 +166,7 @@ pub fn decade(bench: &Bench) -> Result<Option<Decade>, Error> {
     let job = |pair: usize| -> Result<_, Error> {
         let number = pair as u64;
         let reward = |tau: f64| -> Result<f64, TooLarge> {
-            let settings = cavi::Settings::plain(tau, iterations);
+            let settings = cavi::CaviSettings::plain(tau, iterations);
             let numbers = number..number + 1;
             let mut runs = cavi::Runs::builder(&class, settings)
                 .seed(bench.seed)
@@ -214,7 +214,7 @@ pub fn orders(bench: &Bench) -> Result<Option<Orders>, Error> {
     let marks = [10, 20, 40];
     let count = bench.scaled(4_000u64, 64);
     let at_one = |order| -> Result<Vec<u64>, Error> {
-        let settings = Settings::new(Kernel::HeatBath, order);
+        let settings = ChainSettings::new(Kernel::HeatBath, order);
         let together = Chains::needs(&class, order).0 as u64;
         let mut ones = vec![0; marks.len()];
         for first in (0..count).step_by(together as usize) {
@@ -252,13 +252,13 @@ pub fn orders(bench: &Bench) -> Result<Option<Orders>, Error> {
 #[serde(deny_unknown_fields)]
 pub struct Quenches {
     /// By T, k and temperature.
-    pub points: Vec<Quench>,
+    pub points: Vec<QuenchGroup>,
 }
 
 /// Quenches at one T, k and temperature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Quench {
+pub struct QuenchGroup {
     /// T.
     pub length: usize,
     /// k.
@@ -271,7 +271,7 @@ pub struct Quench {
     pub runs: u64,
 }
 
-impl Quench {
+impl QuenchGroup {
     /// The share that is trapped.
     pub fn share(&self) -> Proportion {
         Proportion {
@@ -313,7 +313,7 @@ pub fn quench(bench: &Bench) -> Result<Option<Quenches>, Error> {
         |()| job,
         |(n, trapped): (usize, u64)| {
             let (length, k, tau) = points[n];
-            lines.push(Quench {
+            lines.push(QuenchGroup {
                 length,
                 repeat: k.to_owned(),
                 tau,
@@ -329,7 +329,7 @@ pub fn quench(bench: &Bench) -> Result<Option<Quenches>, Error> {
 fn trapped(bench: &Bench, length: usize, k: &str, tau: f64, runs: u64, sweeps: usize) -> u64 {
     let law = InputLaw::Markov(parse(k).expect("a number"));
     let class = class("parity", &law, &[length], Shape::untied(0, 0));
-    let settings = Settings::new(Kernel::Metropolis, Order::of(&class));
+    let settings = ChainSettings::new(Kernel::Metropolis, Order::of(&class));
     let together = Chains::side_by_side(&class) as u64;
     let mut below = 0;
     for first in (0..runs).step_by(together as usize) {

@@ -3,15 +3,14 @@
 use foldglass::Context;
 use foldglass::dynamics::chain::{self, Chains, random_code};
 use foldglass::landscape::anatomy::defence;
-use foldglass::landscape::escape::{Standing, collapse, escape, most_moves};
+use foldglass::landscape::escape::{PolicyStanding, collapse, escape, most_moves};
 use foldglass::model::policy::InitialLaw;
 use foldglass::proof::check::path::verify;
-use foldglass::proof::claim::{Kind, Path};
+use foldglass::proof::claim::{MoveKind, Path};
 use foldglass::reward::count::Counter;
 use foldglass::support::exact::parse;
 use foldglass::{
-    Class, Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
-    reward::count,
+    Class, Code, Evaluator, InputLaw, Operation, Policy, Shape, Stream, Symbol, Task, reward::count,
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,14 +84,18 @@ pub fn codes(bench: &Bench) -> Result<Option<Escapes>, Error> {
 }
 
 fn finishes(path: &Path) -> usize {
-    let is_finish = |m: &&foldglass::proof::claim::Move| m.kind == Some(Kind::Finish);
+    let is_finish = |m: &&foldglass::proof::claim::Move| m.kind == Some(MoveKind::Finish);
     path.moves.iter().filter(is_finish).count()
 }
 
 /// Whether states are rerouted to two tokens at one step.
 fn has_two_targets(class: &Class, path: &Path) -> bool {
     let mut targets: std::collections::BTreeSet<(Option<usize>, Symbol)> = Default::default();
-    for m in path.moves.iter().filter(|m| m.kind == Some(Kind::Reroute)) {
+    for m in path
+        .moves
+        .iter()
+        .filter(|m| m.kind == Some(MoveKind::Reroute))
+    {
         targets.insert((class.key(m.cell).t, m.to));
     }
     let mut steps: Vec<Option<usize>> = targets.iter().map(|&(t, _)| t).collect();
@@ -136,14 +139,14 @@ fn random_product(stream: &mut Stream, q: usize, length: usize) -> Class {
         parts.iter().map(ratio).collect()
     });
     let law = InputLaw::Product(law.collect());
-    let task = Task::new(LatinSquare::paper(), &law, &[length]).expect("a task");
+    let task = Task::new(Operation::paper(), &law, &[length]).expect("a task");
     Class::new(task, Shape::untied(0, 0)).expect("a small class")
 }
 
 /// What [`policies`] finds.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Collapsed {
+pub struct CollapsedPolicies {
     /// Random policies.
     pub policies: u64,
     /// Those that are led to 1.
@@ -179,7 +182,7 @@ pub struct Collapsed {
 /// ignores y_2, all rows of steps 1 and 2 are free. It catches an evaluation in which tokens that nobody reads
 /// change J, a collapse that leaves the support of a row, and one that lowers J; where step 3 reads y_2, the
 /// same rows do change J.
-pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
+pub fn policies(bench: &Bench) -> Result<Option<CollapsedPolicies>, Error> {
     let mut stream = Stream::new(bench.seed, 8);
     let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
     let runs = bench.scaled(60, 6);
@@ -225,7 +228,7 @@ pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
     let line = (1..=10).map(|tenths| evaluator.evaluate(&along(tenths)));
     let uniform_line = std::iter::once(reward).chain(line).collect();
     let spread = spread_maxima(bench, &mut stream, runs)?;
-    Ok(Some(Collapsed {
+    Ok(Some(CollapsedPolicies {
         policies: runs,
         arrived,
         drop,
@@ -236,13 +239,13 @@ pub fn policies(bench: &Bench) -> Result<Option<Collapsed>, Error> {
         compatible: spread.compatible,
         compatible_same: spread.compatible_same,
         read_deviation: spread.read_deviation,
-        uniform_is_saddle: matches!(found.standing, Standing::Saddle(_)),
+        uniform_is_saddle: matches!(found.standing, PolicyStanding::Saddle(_)),
         uniform_row_gain,
         uniform_line,
     }))
 }
 
-/// What [`spread_maxima`] finds; its fields are those of [`Collapsed`].
+/// What [`spread_maxima`] finds; its fields are those of [`CollapsedPolicies`].
 struct Spread {
     maxima: u64,
     mixed: u64,
@@ -282,7 +285,7 @@ fn spread_maxima(bench: &Bench, stream: &mut Stream, runs: u64) -> Result<Spread
             .filter(visited)
             .collect();
         let found = collapse(&policy, 1e-12, Context::default()).map_err(refuse)?;
-        spread.maxima += u64::from(start > 1.0 - 1e-12 && found.standing == Standing::Level);
+        spread.maxima += u64::from(start > 1.0 - 1e-12 && found.standing == PolicyStanding::Level);
         spread.mixed = spread.mixed.min(mixed.len() as u64);
         spread.deviation = spread.deviation.max(found.deviation);
         // Every cell onto a compatible action, in a random order.
@@ -387,7 +390,7 @@ pub struct Printed {
 /// Cold chains of the paper's square with window (3,0), T = 5. It catches a kernel that is stuck on shelves.
 pub fn printed_window(bench: &Bench) -> Result<Option<Printed>, Error> {
     let class = class("quasigroup", &InputLaw::Uniform, &[5], Shape::untied(3, 0));
-    let settings = chain::Settings::new(chain::Kernel::Metropolis, chain::Order::of(&class));
+    let settings = chain::ChainSettings::new(chain::Kernel::Metropolis, chain::Order::of(&class));
     let number = 12;
     let refuse = |error: chain::ChainError| Error::Failed(error.to_string());
     let (mut at_one, mut sweeps) = (0, 0);
@@ -503,7 +506,7 @@ mod tests {
             assert!(consulted.next().is_some());
             let found = collapse(&policy, 1e-12, Context::default()).unwrap();
             assert_eq!((reward - 1.0).abs() < 1e-12, level);
-            assert_eq!(found.standing == Standing::Level, level);
+            assert_eq!(found.standing == PolicyStanding::Level, level);
             assert_eq!(found.deviation < 1e-12, level);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use foldglass::dynamics::chain::random_code;
 use foldglass::landscape::gauge::{Freedom, Relabelling, agreement, links};
 use foldglass::support::exact::lowest_terms;
-use foldglass::{Allowance, Class, Code, InputLaw, Shape, Stream, Symbol, reward::count};
+use foldglass::{Class, Code, Context, InputLaw, Shape, Stream, Symbol, reward::count};
 use serde::{Deserialize, Serialize};
 
 use super::class;
@@ -31,7 +31,7 @@ pub struct Relabelled {
     /// The folding code of Z_5, T = 5, and its tokens shifted by t at step t.
     pub shifted: Shifted,
     /// The orders of groups.
-    pub orders: Vec<Order>,
+    pub orders: Vec<FoldingImages>,
     /// Holonomies of all codes whose links are permutations.
     pub holonomies: Vec<Holonomies>,
 }
@@ -51,7 +51,7 @@ pub struct Shifted {
 /// All relabellings of the folding code of a class.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Order {
+pub struct FoldingImages {
     /// q.
     pub q: usize,
     /// T.
@@ -100,7 +100,7 @@ pub fn relabelling(bench: &Bench) -> Result<Option<Relabelled>, Error> {
         let code = random_code(&class, &mut stream);
         let g = Relabelling::random(&class, &mut stream);
         let other = g.apply(&code);
-        let found = agreement(&code, &other, Allowance::default())?;
+        let found = agreement(&code, &other, Context::default())?;
         same_function += u64::from(lowest_terms(&found.overall) == "1/1");
         same_reward += u64::from(count::reward(&code) == count::reward(&other));
         least_shared = least_shared.min(shared(&code, &other) as f64 / class.cells() as f64);
@@ -147,7 +147,7 @@ fn shifted() -> Result<Shifted, Error> {
     let g = Relabelling::new(&class, &steps).map_err(|error| Error::Failed(error.to_string()))?;
     let code = Code::fold(&class);
     let other = g.apply(&code);
-    let found = agreement(&code, &other, Allowance::default())?;
+    let found = agreement(&code, &other, Context::default())?;
     Ok(Shifted {
         cells: class.cells() as u64,
         shared: shared(&code, &other),
@@ -182,14 +182,14 @@ fn relabellings(class: &Class) -> Vec<Relabelling> {
 }
 
 /// The images of the folding code, which no relabelling but the identity leaves as it is.
-fn order(task: &str, length: usize) -> Order {
+fn order(task: &str, length: usize) -> FoldingImages {
     let class = class(task, &InputLaw::Uniform, &[length], Shape::untied(0, 0));
     let code = Code::fold(&class);
     let images = relabellings(&class).into_iter().map(|g| g.apply(&code));
     let images: Vec<Code> = images.collect();
     let different: BTreeSet<&[Symbol]> = images.iter().map(Code::actions).collect();
     let optimal = images.iter().filter(|code| count::reward(code).is_one());
-    Order {
+    FoldingImages {
         q: class.q(),
         length,
         images: different.len() as u64,
@@ -263,7 +263,7 @@ fn content(code: &Code) -> Vec<Vec<Symbol>> {
 /// What [`resets`] finds.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Resets {
+pub struct ResetFindings {
     /// Random codes with a step whose links are constant.
     pub codes: u64,
     /// Those that compute the same function after all earlier steps are drawn anew.
@@ -276,7 +276,7 @@ pub struct Resets {
 ///
 /// Functions are compared, not rewards: with a dead step every reward is 1/q here, whatever is before it. The
 /// control, one link of the step a permutation, catches a comparison that cannot fail.
-pub fn resets(bench: &Bench) -> Result<Option<Resets>, Error> {
+pub fn resets(bench: &Bench) -> Result<Option<ResetFindings>, Error> {
     let mut stream = Stream::new(bench.seed, 13);
     let length = 5;
     let class = class(
@@ -320,12 +320,12 @@ pub fn resets(bench: &Bench) -> Result<Option<Resets>, Error> {
                     other.set(cell, code.action(cell));
                 }
             }
-            let found = agreement(&code, &other, Allowance::default())?;
+            let found = agreement(&code, &other, Context::default())?;
             *same += u64::from(lowest_terms(&found.overall) == "1/1");
         }
     }
     let [same_function, same_function_one_link] = same;
-    Ok(Some(Resets {
+    Ok(Some(ResetFindings {
         codes,
         same_function,
         same_function_one_link,

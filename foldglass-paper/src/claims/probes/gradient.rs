@@ -177,7 +177,7 @@ const FIXED_RUNS: u64 = 8;
 /// The residual of a damped iteration at its end: how far the undamped one would still move.
 fn fixed_residual(bench: &Bench) -> Result<f64, Error> {
     let class = class("z:3", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
-    let settings = foldglass::dynamics::cavi::Settings::plain(TAU, 2000);
+    let settings = foldglass::dynamics::cavi::CaviSettings::plain(TAU, 2000);
     let mut most = 0f64;
     for run in 0..FIXED_RUNS {
         let only = run..run + 1;

@@ -5,7 +5,7 @@ use foldglass::gibbs::family::{Averages, Couplings, Family, Limit, complete_rewa
 use foldglass::gibbs::parity::Parity;
 use foldglass::gibbs::variational::{LossError, lowest_loss};
 use foldglass::{
-    Class, Code, Context, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, Task,
+    Class, Code, Context, Evaluator, InputLaw, Operation, Policy, Shape, Stream, Symbol, Task,
     reward::count,
 };
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub struct Identity {
     /// The least that the loss of one is above the free energy.
     pub least_gap: f64,
     /// The lowest loss of runs of CAVI above the free energy, class by class and temperature by temperature.
-    pub endpoints: Vec<Endpoint>,
+    pub endpoints: Vec<LossEndpoint>,
     /// Runs of CAVI, all temperatures and classes together.
     pub endpoint_runs: u64,
     /// The most that mean energy minus tau times entropy of the Boltzmann law is off the closed form of F.
@@ -65,7 +65,7 @@ pub struct Identity {
 /// The lowest loss that CAVI reached.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Endpoint {
+pub struct LossEndpoint {
     /// The class, in words.
     pub class: String,
     /// The temperature.
@@ -88,14 +88,14 @@ pub struct Revisits {
 
 impl Identity {
     /// The least that a loss of CAVI is above the free energy.
-    pub fn least_endpoint(&self) -> &Endpoint {
+    pub fn least_endpoint(&self) -> &LossEndpoint {
         let least = self.endpoints.iter().min_by(|a, b| a.gap.total_cmp(&b.gap));
         least.expect("at least one temperature")
     }
 
     /// The endpoint of parity at T = 3 and a temperature of 0.3, where no factorised law is the Boltzmann law.
-    pub fn strict_endpoint(&self) -> &Endpoint {
-        let own = |end: &&Endpoint| end.class == UNTIED[0].0 && end.tau == 0.3;
+    pub fn strict_endpoint(&self) -> &LossEndpoint {
+        let own = |end: &&LossEndpoint| end.class == UNTIED[0].0 && end.tau == 0.3;
         let strict = self.endpoints.iter().find(own);
         strict.expect("a class and a temperature of the probe")
     }
@@ -157,7 +157,7 @@ pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
             }
         }
         for tau in TAUS {
-            let settings = foldglass::dynamics::cavi::Settings::plain(tau, 2000);
+            let settings = foldglass::dynamics::cavi::CaviSettings::plain(tau, 2000);
             let context = Context::default().with_observer(&bench.observer);
             let reached = match lowest_loss(class, settings, bench.seed, runs, context) {
                 Ok(reached) => reached,
@@ -167,7 +167,7 @@ pub fn identity(bench: &Bench) -> Result<Option<Identity>, Error> {
                     return Ok(None);
                 }
             };
-            endpoints.push(Endpoint {
+            endpoints.push(LossEndpoint {
                 class: name.to_owned(),
                 tau,
                 gap: reached.loss - free_energy(&codes, tau),
@@ -297,7 +297,7 @@ pub fn mean_field(_: &Bench) -> Result<Option<MeanFields>, Error> {
 /// What [`family`] finds: the most that mean rewards are off, and over how many codes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
+pub struct FamilyLimits {
     /// All codes of the complete parameterisation.
     pub codes: u64,
     /// Without coupling, off the complete parameterisation.
@@ -311,8 +311,8 @@ pub struct Limits {
 /// The family of penalties at no coupling and at a strong one, against the classes it should become.
 ///
 /// It catches a penalty that misses pairs of histories, or counts pairs that a window or a tie does not join.
-pub fn family(_: &Bench) -> Result<Option<Limits>, Error> {
-    let square = LatinSquare::named("parity").expect("a named task");
+pub fn family(_: &Bench) -> Result<Option<FamilyLimits>, Error> {
+    let square = Operation::named("parity").expect("a named task");
     let task = Task::new(square, &InputLaw::Uniform, &[2]).expect("a task");
     let family = Family::new(task, Shape::untied(0, 0));
     let family = family.map_err(|error| Error::Failed(error.to_string()))?;
@@ -338,7 +338,7 @@ pub fn family(_: &Bench) -> Result<Option<Limits>, Error> {
         }
     }
     let [complete, untied, tied] = worst;
-    Ok(Some(Limits {
+    Ok(Some(FamilyLimits {
         codes: energies.map_or(0, |energies| energies.len() as u64),
         complete,
         untied,

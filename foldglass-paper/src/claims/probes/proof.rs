@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use foldglass::dynamics::chain::random_code;
 use foldglass::landscape::escape::escape;
 use foldglass::model::policy::InitialLaw;
-use foldglass::proof::claim::{Kind, Path};
-use foldglass::{Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol};
+use foldglass::proof::claim::{MoveKind, Path};
+use foldglass::{Code, Evaluator, InputLaw, Operation, Policy, Shape, Stream, Symbol};
 use serde::{Deserialize, Serialize};
 
 use super::class;
@@ -188,7 +188,7 @@ impl Steps {
         let mut improving = path.reward.is_one() && path.moves.len() == wrong;
         for m in &path.moves {
             let at_last = class.key(m.cell).t == Some(length);
-            improving &= at_last && m.kind == Some(Kind::Finish) && m.reward > *before;
+            improving &= at_last && m.kind == Some(MoveKind::Finish) && m.reward > *before;
             before = &m.reward;
         }
         self.finished += 1;
@@ -224,7 +224,7 @@ impl Steps {
 
 /// The paper's square.
 fn quasigroup(length: usize, tied: bool) -> Small {
-    let square = LatinSquare::paper();
+    let square = Operation::paper();
     let product = |n: Symbol| square.multiply(n / 5, n % 5) as usize;
     Small::new(5, (0..25).map(product).collect(), length, tied)
 }

@@ -1,6 +1,6 @@
 //! Runs tabular RLVR twice from the same seeds, cold and without a regulator (paper, App. G.5).
 
-use foldglass::dynamics::cavi::{Runs, Settings};
+use foldglass::dynamics::cavi::{CaviSettings, Runs};
 use foldglass::model::policy::InitialLaw;
 use foldglass::support::stats::Summary;
 use foldglass::{InputLaw, Shape};
@@ -58,7 +58,7 @@ pub fn paired(bench: &Bench) -> Result<Option<Pairs>, Error> {
         let class = class("quasigroup", &InputLaw::Uniform, lengths, shape);
         let rewards = |tau: f64, iterations: usize| -> Result<Vec<f64>, Error> {
             let settings =
-                Settings::plain(tau, iterations).with_initial(InitialLaw::LogitNormal(0.1));
+                CaviSettings::plain(tau, iterations).with_initial(InitialLaw::LogitNormal(0.1));
             let mut rewards = Vec::new();
             for run in 0..runs {
                 bench.go_on()?;

@@ -3,7 +3,7 @@
 use foldglass::dynamics::chain::random_code;
 use foldglass::reward::count::Counter;
 use foldglass::{
-    Code, Evaluator, InputLaw, LatinSquare, Policy, Shape, Stream, Symbol, reward::count,
+    Code, Evaluator, InputLaw, Operation, Policy, Shape, Stream, Symbol, reward::count,
 };
 use serde::{Deserialize, Serialize};
 
@@ -164,7 +164,7 @@ pub fn visits(bench: &Bench) -> Result<Option<Visits>, Error> {
         ],
         steps: passes.map(|(steps, _)| steps).to_vec(),
         states: passes.map(|(_, states)| states).to_vec(),
-        columns_generate: (LatinSquare::paper().facts().column_group_order)
+        columns_generate: (Operation::paper().facts().column_group_order)
             .map_or("unknown".to_owned(), |order| order.to_string()),
     }))
 }
@@ -195,7 +195,7 @@ pub fn states(bench: &Bench) -> Result<Option<States>, Error> {
     for (task, q) in [("parity", 2usize), ("z:3", 3)] {
         for &[past, future] in windows {
             bench.go_on()?;
-            let square = LatinSquare::named(task).expect("a named task");
+            let square = Operation::named(task).expect("a named task");
             // Two steps of the kind that is counted, and one more.
             let length = past + future + 4;
             let power = |n: usize| q.pow(n as u32);

@@ -185,19 +185,19 @@ impl Small {
 /// What [`tables`] finds.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Tables {
+pub struct TableFindings {
     /// Untied classes whose table is a Latin square.
-    pub latin: Counts,
+    pub latin: CodeCounts,
     /// Untied classes whose table is not one.
-    pub other: Counts,
+    pub other: CodeCounts,
     /// Tied classes whose table is a Latin square.
-    pub tied: Counts,
+    pub tied: CodeCounts,
 }
 
 /// All codes of some classes.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Counts {
+pub struct CodeCounts {
     /// The classes.
     pub classes: u64,
     /// Their codes.
@@ -208,7 +208,7 @@ pub struct Counts {
     pub trapped: u64,
 }
 
-impl Counts {
+impl CodeCounts {
     fn add(&mut self, bench: &Bench, class: &Small) -> Result<(), Error> {
         bench.go_on()?;
         let traps = class.traps(&class.rewards()).len() as u64;
@@ -224,12 +224,12 @@ impl Counts {
 ///
 /// Catches a census that finds traps only in the tables it was written for, and a theorem that is not one: a
 /// single trap in an untied class.
-pub fn tables(bench: &Bench) -> Result<Option<Tables>, Error> {
+pub fn tables(bench: &Bench) -> Result<Option<TableFindings>, Error> {
     let (mut latin, mut other, mut tied) = Default::default();
     for length in 2..=bench.scaled(4, 3) {
         for number in 0..16usize {
             let table: Vec<usize> = (0..4).map(|place| number >> place & 1).collect();
-            let counts: &mut Counts = if is_latin(2, &table) {
+            let counts: &mut CodeCounts = if is_latin(2, &table) {
                 &mut latin
             } else {
                 &mut other
@@ -243,7 +243,7 @@ pub fn tables(bench: &Bench) -> Result<Option<Tables>, Error> {
     for table in bench.scaled(&not_latin[..], &[]) {
         other.add(bench, &Small::new(3, table.clone(), 2, false))?;
     }
-    let counts: &mut Counts = &mut tied;
+    let counts: &mut CodeCounts = &mut tied;
     for length in 2..=bench.scaled(7, 4) {
         counts.add(bench, &Small::new(2, vec![0, 1, 1, 0], length, true))?;
     }
@@ -252,7 +252,7 @@ pub fn tables(bench: &Bench) -> Result<Option<Tables>, Error> {
     for table in bench.scaled(&squares[..], &[]) {
         counts.add(bench, &Small::new(3, table.clone(), 3, true))?;
     }
-    Ok(Some(Tables { latin, other, tied }))
+    Ok(Some(TableFindings { latin, other, tied }))
 }
 
 /// Whether every row and every column of a table has every state once.

@@ -1,10 +1,11 @@
 //! States the abstract and the introduction.
 
 use super::{
-    Absent, Basis, Claim, Facts, basis, claim, exhaustive, ours, proved, sampled, undecided,
+    Absent, Basis, Claim, ReproductionFacts, basis, claim, exhaustive, ours, proved, sampled,
+    undecided,
 };
-use crate::claims::Verdict;
-use crate::claims::probes::census::{Census, Censuses};
+use crate::claims::StatementVerdict;
+use crate::claims::probes::census::{Censuses, ClassCensus};
 use crate::reproduce::classes::{LENGTHS, UNTIED};
 use crate::reproduce::items::shortfall;
 use crate::reproduce::studies::{PLAIN, SCAN};
@@ -25,7 +26,7 @@ struct Closed {
 }
 
 /// The untied classes whose plain runs end below 1, and the best temperature of each.
-fn closed(facts: &Facts) -> Result<Closed, Absent> {
+fn closed(facts: &ReproductionFacts) -> Result<Closed, Absent> {
     let (mut by, mut of, mut fewest) = (Vec::new(), 0, u64::MAX);
     for class in UNTIED {
         let plain = facts.summary(PLAIN, class, None)?;
@@ -53,17 +54,17 @@ fn closed(facts: &Facts) -> Result<Closed, Absent> {
 }
 
 /// Whether the paper's claim covers a class of several lengths: it lists those that see a symbol ahead.
-fn sees_ahead(census: &&Census) -> bool {
+fn sees_ahead(census: &&ClassCensus) -> bool {
     census.window[1] > 0
 }
 
-fn trapped<'a>(censuses: impl Iterator<Item = &'a Census>) -> Vec<String> {
+fn trapped<'a>(censuses: impl Iterator<Item = &'a ClassCensus>) -> Vec<String> {
     let trapped = censuses.filter(|census| census.traps > 0);
     let named = trapped.map(|census| format!("{}: {}", census.class, census.traps));
     named.collect()
 }
 
-fn codes<'a>(censuses: impl Iterator<Item = &'a Census>) -> u64 {
+fn codes<'a>(censuses: impl Iterator<Item = &'a ClassCensus>) -> u64 {
     censuses.map(|census| census.codes).sum()
 }
 
@@ -105,7 +106,7 @@ pub const CLAIMS: &[Claim] = &[
             let Censuses { classes: one } = facts.probes.windows()?;
             let Censuses { classes: several } = facts.probes.lengths()?;
             let one = one.iter().filter(|census| census.memory == 1);
-            let inside: Vec<&Census> = one.chain(several.iter().filter(sees_ahead)).collect();
+            let inside: Vec<&ClassCensus> = one.chain(several.iter().filter(sees_ahead)).collect();
             let found = trapped(inside.iter().copied());
             let outside = trapped(several.iter().filter(|census| !sees_ahead(census)));
             exhaustive(codes(inside.iter().copied())).holds(
@@ -130,7 +131,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The practical difficulty stems, in part, from diffusive barriers and from the \
          error of estimated gradients.",
-        "train --task z:5 --entropy 0.3 --lengths 8 --models 8",
+        "train --task z:5 --entropy 0.3 --lengths 8 --runs 8",
         |_| {
             undecided(
                 "tables are trained here by exact gradients alone, and no network has records at a \
@@ -153,9 +154,9 @@ pub const CLAIMS: &[Claim] = &[
             };
             let several = helped.classes.iter().filter(several).count();
             let verdict = match number {
-                0 => Verdict::Contradicted,
-                n if 2 * n > UNTIED.len() => Verdict::Holds,
-                _ => Verdict::InPart,
+                0 => StatementVerdict::Contradicted,
+                n if 2 * n > UNTIED.len() => StatementVerdict::Holds,
+                _ => StatementVerdict::InPart,
             };
             helped.basis.says(
                 verdict,
@@ -174,7 +175,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "A transformer trained from scratch on the last token's reward learns a chain of \
          thought for iterated multiplication in a non-abelian group.",
-        "train --task s:3 --entropy 1 --entropy-decay geometric:0.03,20000 --layout causal-fixed --models 8",
+        "train --task s:3 --entropy 1 --entropy-decay geometric:0.03,20000 --layout causal-fixed --runs 8",
         super::transformers::non_abelian,
     ),
     claim(
@@ -184,9 +185,9 @@ pub const CLAIMS: &[Claim] = &[
          codes solves.",
         "reproduce tab:shortfall",
         |facts| {
-            use shortfall::{ALL_UNTIED, BUT_PARITY, ITEM, Quantity::AtOne, Runs};
-            let chains = facts.row(&ITEM, ALL_UNTIED, AtOne(Runs::Chain))?;
-            let rlvr = facts.row(&ITEM, BUT_PARITY, AtOne(Runs::Rlvr))?;
+            use shortfall::{ALL_UNTIED, BUT_PARITY, ComparedRuns, ITEM, ShortfallQuantity::AtOne};
+            let chains = facts.row(&ITEM, ALL_UNTIED, AtOne(ComparedRuns::Chain))?;
+            let rlvr = facts.row(&ITEM, BUT_PARITY, AtOne(ComparedRuns::Rlvr))?;
             let (a, b) = (ours(chains)?, ours(rlvr)?);
             basis(&ITEM, &[chains, rlvr]).parts(
                 &[a == 1.0, b < 1.0],
@@ -235,7 +236,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The curriculum of the strongly regulated transformers circumvents \
          signal-to-noise issues.",
-        "train --task z:5 --entropy 0.3 --lengths 8 --models 8",
+        "train --task z:5 --entropy 0.3 --lengths 8 --runs 8",
         |_| {
             undecided(
                 "every network at a coefficient of 0.3 or more was trained with a curriculum: there \

@@ -43,7 +43,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The variational free energy is at least F for every law over codes, with equality \
          for the Boltzmann law.",
-        "parity --length 3 --tau 0.001,0.03,0.3,3",
+        "parity --lengths 3 --tau 0.001,0.03,0.3,3",
         |facts| {
             let found = facts.probes.identity()?;
             let (apart, least) = (found.boltzmann_apart, found.least_endpoint());

@@ -5,7 +5,7 @@ use foldglass::support::stats::Summary;
 use super::{Claim, Decided, basis, claim, exhaustive, numbers, ours, result, sampled};
 use crate::reproduce::classes::{PARITY, QG03, TIED};
 use crate::reproduce::items::equilibration::{
-    ITEM, Kernel, LOWER_SWEEPS, MIDDLE_BLOCK, Quantity, Statistic, UPPER_SWEEPS,
+    ChainMove, EquilibrationQuantity, ITEM, LOWER_SWEEPS, MIDDLE_BLOCK, Statistic, UPPER_SWEEPS,
 };
 use crate::reproduce::studies::{CHAINS_WIDE, STATIONARITY};
 use crate::reproduce::{self, Key, Row};
@@ -34,7 +34,7 @@ pub const CLAIMS: &[Claim] = &[
         "g1:equilibrium",
         SECTION,
         "The exact equilibrium reward of parity at T = 10 and 1e-13 is 1.",
-        "parity --length 10 --tau 1e-13",
+        "parity --lengths 10 --tau 1e-13",
         |facts| {
             let mean = facts.probes.parity_heat()?.t10.equilibrium;
             exhaustive(1).holds(mean == 1.0, format!("{mean:.12}"))
@@ -48,7 +48,10 @@ pub const CLAIMS: &[Claim] = &[
         "reproduce tab:equilibration",
         |facts| {
             let keys = UPPER_SWEEPS.into_iter().flat_map(|sweep| {
-                let quantities = [Quantity::RewardAt(sweep), Quantity::AtOneAt(sweep)];
+                let quantities = [
+                    EquilibrationQuantity::RewardAt(sweep),
+                    EquilibrationQuantity::AtOneAt(sweep),
+                ];
                 quantities.map(|quantity| Key::new(PARITY, quantity))
             });
             let decided = numbers(facts, &ITEM, keys)?;
@@ -85,8 +88,8 @@ pub const CLAIMS: &[Claim] = &[
             let (mut rows, mut close, mut words) = (Vec::new(), Vec::new(), Vec::new());
             for (sweep, paper) in UPPER_SWEEPS.into_iter().zip(GAPS) {
                 // The gap is 1 less the reward, so that its comparison is the reward's.
-                let row = facts.row(&ITEM, PARITY, Quantity::RewardAt(sweep))?;
-                close.push(row.verdict == reproduce::Verdict::Agrees);
+                let row = facts.row(&ITEM, PARITY, EquilibrationQuantity::RewardAt(sweep))?;
+                close.push(row.verdict == reproduce::ComparisonVerdict::Agrees);
                 words.push(format!("{:.3} at {sweep} ({paper})", 1.0 - ours(row)?));
                 rows.push(row);
             }
@@ -101,7 +104,8 @@ pub const CLAIMS: &[Claim] = &[
          sweep 100.",
         "reproduce tab:equilibration",
         |facts| {
-            let keys = [20, 100].map(|sweep| Key::new(PARITY, Quantity::AtOneAt(sweep)));
+            let keys =
+                [20, 100].map(|sweep| Key::new(PARITY, EquilibrationQuantity::AtOneAt(sweep)));
             numbers(facts, &ITEM, keys)
         },
     ),
@@ -113,8 +117,9 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let mut keys = Vec::new();
             for class in MIDDLE_BLOCK {
-                for kernel in Kernel::ALL {
-                    let quantities = Statistic::ALL.map(|of| Quantity::Stationarity(of, kernel));
+                for kernel in ChainMove::ALL {
+                    let quantities =
+                        Statistic::ALL.map(|of| EquilibrationQuantity::Stationarity(of, kernel));
                     keys.extend(quantities.map(|quantity| Key::new(class, quantity)));
                 }
             }
@@ -132,10 +137,10 @@ pub const CLAIMS: &[Claim] = &[
             let (mut slower, mut same, mut by_holding) = (true, true, true);
             for class in MIDDLE_BLOCK {
                 let median = |kernel| {
-                    let quantity = Quantity::Stationarity(Statistic::Median, kernel);
+                    let quantity = EquilibrationQuantity::Stationarity(Statistic::Median, kernel);
                     facts.row(&ITEM, class, quantity)
                 };
-                let rows = [median(Kernel::HeatBath)?, median(Kernel::Metropolis)?];
+                let rows = [median(ChainMove::HeatBath)?, median(ChainMove::Metropolis)?];
                 let (bath, metropolis) = (ours(rows[0])?, ours(rows[1])?);
                 used.extend(rows);
                 slower &= bath < metropolis;
@@ -169,10 +174,13 @@ pub const CLAIMS: &[Claim] = &[
          block.",
         "reproduce tab:equilibration",
         |facts| {
-            let mut keys = vec![Key::new(QG03, Quantity::AtOneAtEnd)];
+            let mut keys = vec![Key::new(QG03, EquilibrationQuantity::AtOneAtEnd)];
             for class in [QG03, TIED] {
-                keys.extend(LOWER_SWEEPS.map(|sweep| Key::new(class, Quantity::RewardAt(sweep))));
-                keys.push(Key::new(class, Quantity::AtOneAt(20000)));
+                keys.extend(
+                    LOWER_SWEEPS
+                        .map(|sweep| Key::new(class, EquilibrationQuantity::RewardAt(sweep))),
+                );
+                keys.push(Key::new(class, EquilibrationQuantity::AtOneAt(20000)));
             }
             numbers(facts, &ITEM, keys)
         },
@@ -194,7 +202,8 @@ pub const CLAIMS: &[Claim] = &[
             };
             let (mut close, mut words) = (Vec::new(), Vec::new());
             for class in MIDDLE_BLOCK {
-                let quantity = Quantity::Stationarity(Statistic::Median, Kernel::Metropolis);
+                let quantity =
+                    EquilibrationQuantity::Stationarity(Statistic::Median, ChainMove::Metropolis);
                 let narrow = facts.value(&ITEM, class, quantity)?;
                 let ratio = wide.median / narrow;
                 // Two orders, as a number that is rounded.
@@ -218,7 +227,7 @@ pub const CLAIMS: &[Claim] = &[
         "All untied (0,3) runs arrive, the last by sweep 50,000, and stay at 1 to \
          sweep 200,000.",
         "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \
-         --tau 1e-13 --sweeps 200000 --chains 12",
+         --tau 1e-13 --sweeps 200000 --runs 12",
         |facts| {
             let runs = facts.runs(CHAINS_WIDE, QG03)?;
             let arrivals: Vec<f64> = runs

@@ -1,19 +1,20 @@
 //! States appendix E: the proof's steps, product laws, wider windows, and what breaks.
 
 use super::{
-    Absent, Claim, Facts, Matters, claim, exhaustive, exhaustive_of, proved, sampled, undecided,
+    Absent, Claim, Matters, ReproductionFacts, claim, exhaustive, exhaustive_of, proved, sampled,
+    undecided,
 };
-use crate::claims::probes::census::Census;
+use crate::claims::probes::census::ClassCensus;
 
 const SECTION: &str = "App. E";
 
 /// Classes of one length that were counted whole, and their traps in words.
 fn counted<'a>(
-    facts: &Facts<'a>,
-    which: fn(&Census) -> bool,
-) -> Result<(Vec<&'a Census>, String), Absent> {
+    facts: &ReproductionFacts<'a>,
+    which: fn(&ClassCensus) -> bool,
+) -> Result<(Vec<&'a ClassCensus>, String), Absent> {
     let classes = facts.probes.windows()?.classes.iter();
-    let classes: Vec<&Census> = classes.filter(|census| which(census)).collect();
+    let classes: Vec<&ClassCensus> = classes.filter(|census| which(census)).collect();
     let named: Vec<&str> = classes.iter().map(|census| &census.class[..]).collect();
     let traps: u64 = classes.iter().map(|census| census.traps).sum();
     let text = format!(

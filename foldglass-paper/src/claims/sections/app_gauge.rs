@@ -1,7 +1,7 @@
 //! States appendix D: relabelling, its group, what is invariant.
 
 use super::{Claim, Matters, claim, exhaustive, sampled};
-use crate::claims::probes::gauge::{Holonomies, Order};
+use crate::claims::probes::gauge::{FoldingImages, Holonomies};
 
 const SECTION: &str = "App. D";
 
@@ -33,11 +33,11 @@ pub const CLAIMS: &[Claim] = &[
         "gauge --task quasigroup --lengths 5 --code A.json",
         |facts| {
             let orders = &facts.probes.relabelling()?.orders;
-            let right = |order: &Order| {
+            let right = |order: &FoldingImages| {
                 let images = order.images.to_string();
                 images == order.stated && order.order == order.stated && order.optimal == order.images
             };
-            let word = |order: &Order| {
+            let word = |order: &FoldingImages| {
                 format!(
                     "{} at q = {}, T = {} ({} stated)",
                     order.images, order.q, order.length, order.stated

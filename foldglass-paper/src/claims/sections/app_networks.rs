@@ -4,10 +4,11 @@ use foldglass::support::stats::{Proportion, fisher};
 
 use super::transformers::{chance, of};
 use super::{
-    Absent, Claim, Decided, Facts, Matters, basis, claim, exhaustive, networks, numbers, ours,
+    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, exhaustive, networks,
+    numbers, ours,
 };
-use crate::reproduce::fleets::Pupil;
-use crate::reproduce::items::containment::{self, CLASSES, Quantity};
+use crate::reproduce::fleets::PupilRecord;
+use crate::reproduce::items::containment::{self, CLASSES, ContainmentQuantity};
 use crate::reproduce::items::escape::{self, STRETCHES};
 use crate::reproduce::{Key, LEVEL, Row};
 
@@ -20,13 +21,13 @@ const TIED: usize = 5;
 const WIDE: [usize; 3] = [TIED, 6, 7];
 
 /// The updates until the networks of a class of teachers agree with their codes: the median, or the most.
-fn updates<'a>(facts: &Facts<'a>, n: usize) -> Result<&'a Row, Absent> {
+fn updates<'a>(facts: &ReproductionFacts<'a>, n: usize) -> Result<&'a Row, Absent> {
     let teachers = &CLASSES[n];
     facts.row(&containment::ITEM, teachers.class, teachers.updates())
 }
 
 /// The networks of a class of teachers that came to agree: their updates, the fewest and the most.
-fn range(facts: &Facts, n: usize) -> Option<(u64, u64)> {
+fn range(facts: &ReproductionFacts, n: usize) -> Option<(u64, u64)> {
     let pupils = facts.records.fleets.pupils.iter();
     let own = pupils.filter(|pupil| pupil.class == CLASSES[n].class.name && pupil.reached);
     let updates: Vec<u64> = own.map(|pupil| pupil.updates).collect();
@@ -35,7 +36,7 @@ fn range(facts: &Facts, n: usize) -> Option<(u64, u64)> {
 
 /// Whether every network of a wider window takes more updates than every one of a narrower window, at T = 7.
 /// The three widest stand side by side: none of their windows contains another's.
-pub fn wider_takes_longer(facts: &Facts) -> Result<Decided, Absent> {
+pub fn wider_takes_longer(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let order = [NARROW, MIDDLE, WIDE[0], WIDE[1], WIDE[2]];
     let rows: Vec<&Row> = order
         .map(|n| updates(facts, n))
@@ -64,7 +65,7 @@ pub fn wider_takes_longer(facts: &Facts) -> Result<Decided, Absent> {
 }
 
 /// The lines whose barrier is above the paper's largest, at all points and at few, in words.
-pub fn large_barriers(facts: &Facts) -> String {
+pub fn large_barriers(facts: &ReproductionFacts) -> String {
     let stretches = &facts.records.fleets.stretches;
     let at = |points: usize| {
         let every = (escape::POINTS - 1) / (points - 1);
@@ -107,7 +108,7 @@ pub const CLAIMS: &[Claim] = &[
          parameters.",
         "train --task z:5",
         |_| {
-            let parameters = foldglass_nn::shape::Shape::default().parameters();
+            let parameters = foldglass_nn::shape::NetworkShape::default().parameters();
             exhaustive(1).holds(
                 parameters == PARAMETERS,
                 format!(
@@ -169,10 +170,10 @@ pub const CLAIMS: &[Claim] = &[
             let stopped = pupils
                 .iter()
                 .all(|pupil| pupil.reached && pupil.agreement >= AGREED);
-            let (narrow, wide): (Vec<&Pupil>, Vec<&Pupil>) = pupils
+            let (narrow, wide): (Vec<&PupilRecord>, Vec<&PupilRecord>) = pupils
                 .iter()
                 .partition(|pupil| pupil.class.starts_with("(0,0)"));
-            let least = |pupils: &[&Pupil]| {
+            let least = |pupils: &[&PupilRecord]| {
                 let agreements = pupils.iter().map(|pupil| pupil.agreement);
                 agreements.fold(1.0, f64::min)
             };
@@ -223,7 +224,7 @@ pub const CLAIMS: &[Claim] = &[
         "The eight teachers are untied.",
         "cells --task quasigroup --lengths 7 --window 0,3 --tied",
         |facts| {
-            let cells = |n: usize| facts.row(&containment::ITEM, CLASSES[n].class, Quantity::Cells);
+            let cells = |n: usize| facts.row(&containment::ITEM, CLASSES[n].class, ContainmentQuantity::Cells);
             let (tied, untied) = (cells(TIED)?, cells(TIED + 1)?);
             let stated = tied.paper_cell.text();
             exhaustive(8).holds(
@@ -267,7 +268,7 @@ pub const CLAIMS: &[Claim] = &[
         "Barriers are early and small, at most 35 quanta.",
         "reproduce tab:escape",
         |facts| {
-            let row = facts.row(&escape::ITEM, escape::ALL, escape::Quantity::LargestBarrier)?;
+            let row = facts.row(&escape::ITEM, escape::ALL, escape::EscapeQuantity::LargestBarrier)?;
             basis(&escape::ITEM, &[row]).holds(
                 ours(row)? <= MOST_QUANTA as f64,
                 format!("{} (erratum 19)", large_barriers(facts)),

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use foldglass::Reward;
 
-use super::{Absent, Claim, Decided, Facts, claim, exhaustive, exhaustive_of, proved};
+use super::{Absent, Claim, Decided, ReproductionFacts, claim, exhaustive, exhaustive_of, proved};
 use crate::claims::probes::parity::{Codes, Heat};
 
 const SECTION: &str = "App. F";
 
 /// The live codes of one length with so many half-resets, by reward.
-pub type Band = (usize, BTreeMap<String, u64>);
+pub type HalfResetBand = (usize, BTreeMap<String, u64>);
 
 /// Those of every length that has some.
-pub fn by_resets(facts: &Facts, resets: usize) -> Result<Vec<Band>, Absent> {
+pub fn by_resets(facts: &ReproductionFacts, resets: usize) -> Result<Vec<HalfResetBand>, Absent> {
     let found = facts.probes.parity_codes()?;
     let own = |(length, codes): (&usize, &crate::claims::probes::parity::CodesOf)| {
         Some((*length, codes.by_resets.get(&resets)?.clone()))
@@ -22,13 +22,13 @@ pub fn by_resets(facts: &Facts, resets: usize) -> Result<Vec<Band>, Absent> {
 }
 
 /// The codes of bands.
-pub fn codes(bands: &[Band]) -> u64 {
+pub fn codes(bands: &[HalfResetBand]) -> u64 {
     bands.iter().flat_map(|(_, rewards)| rewards.values()).sum()
 }
 
 /// Bands in words.
-pub fn said(bands: &[Band]) -> String {
-    let band = |(length, rewards): &Band| {
+pub fn said(bands: &[HalfResetBand]) -> String {
+    let band = |(length, rewards): &HalfResetBand| {
         let counts = rewards
             .iter()
             .map(|(reward, count)| format!("{count} of reward {reward}"));
@@ -142,7 +142,7 @@ pub const CLAIMS: &[Claim] = &[
         "f:log-z",
         SECTION,
         "ln Z agrees with that of all codes at T = 3 to 5 to 7e-15.",
-        "parity --length 5 --tau 0.1",
+        "parity --lengths 5 --tau 0.1",
         |facts| {
             let apart = &facts.probes.parity_codes()?.log_z_apart;
             let worst = apart.values().copied().fold(0.0, f64::max);
@@ -158,7 +158,7 @@ pub const CLAIMS: &[Claim] = &[
         "f:beta-c",
         SECTION,
         "At large T the transition is at beta = 6 T ln 2.",
-        "parity --length 200 --tau 0.0012",
+        "parity --lengths 200 --tau 0.0012",
         |facts| {
             let heats = facts.probes.parity_heat()?.all();
             // 6T ln 2 less the middle of the jump, in units of the climb from 0.6 to 0.9, and relative.
@@ -196,7 +196,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "At every beta the codes of reward 1 or the dead codes outweigh every \
          other band.",
-        "parity --length 200 --tau 0.0012 --density",
+        "parity --lengths 200 --tau 0.0012 --density",
         |facts| {
             let found = &facts.probes.parity_heat()?.dominance;
             exhaustive(found.bands).holds(
@@ -220,7 +220,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "There are two phases only: the dead codes above the transition, the \
          solution's orbit below.",
-        "parity --length 100 --tau 0.002",
+        "parity --lengths 100 --tau 0.002",
         |facts| {
             let heats = facts.probes.parity_heat()?;
             let (hot, cold) = (heats.t100.hot, heats.t100.cold);
@@ -239,7 +239,7 @@ pub const CLAIMS: &[Claim] = &[
         "f:two-level",
         SECTION,
         "Near the transition the mean reward has a two-level form.",
-        "parity --length 40 --tau 0.006",
+        "parity --lengths 40 --tau 0.006",
         |facts| {
             let far = facts.probes.parity_heat()?.t40.two_level_apart;
             exhaustive(1).holds(
@@ -254,7 +254,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The entropy drops by (3T-1) ln 2, which is beta_c times the latent heat \
          1/2.",
-        "parity --length 100 --tau 0.002",
+        "parity --lengths 100 --tau 0.002",
         |facts| {
             let heat = &facts.probes.parity_heat()?.t100;
             let (drop, stated) = (heat.entropy_drop, heat.entropy_stated);
@@ -274,7 +274,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The mean climbs from 0.6 to 0.9 over 4 ln 4 = 5.55 in beta at every \
          depth, 5.54 measured at T = 40, 4/119 of beta_c.",
-        "parity --length 40 --tau 0.006",
+        "parity --lengths 40 --tau 0.006",
         |facts| {
             let heats = facts.probes.parity_heat()?;
             let widths = [&heats.t40, &heats.t100, &heats.t200].map(|heat| heat.climb);
@@ -303,7 +303,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "That the transition temperature vanishes at large T is an artefact of \
          how temperature is measured: reward is intensive, entropy extensive.",
-        "parity --length 200 --tau 0.0012",
+        "parity --lengths 200 --tau 0.0012",
         |facts| {
             let heats = facts.probes.parity_heat()?.all();
             let limit = 2.0 / (3.0 * std::f64::consts::LN_2);
@@ -328,7 +328,7 @@ pub const CLAIMS: &[Claim] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Verdict;
+    use crate::claims::StatementVerdict;
     use crate::claims::probes::parity::CodesOf;
 
     /// T = 4 as the paper counts it.
@@ -351,7 +351,10 @@ mod tests {
 
     #[test]
     fn the_density_of_states_is_compared_band_by_band() {
-        assert_eq!(density(&counted()).unwrap().verdict, Verdict::Holds);
+        assert_eq!(
+            density(&counted()).unwrap().verdict,
+            StatementVerdict::Holds
+        );
         let change: [fn(&mut CodesOf); 4] = [
             |codes| *codes.by_resets.get_mut(&2).unwrap().get_mut("5/8").unwrap() += 1,
             |codes| {
@@ -365,7 +368,10 @@ mod tests {
         for change in change {
             let mut found = counted();
             change(found.lengths.get_mut(&4).unwrap());
-            assert_eq!(density(&found).unwrap().verdict, Verdict::Contradicted);
+            assert_eq!(
+                density(&found).unwrap().verdict,
+                StatementVerdict::Contradicted
+            );
         }
     }
 }

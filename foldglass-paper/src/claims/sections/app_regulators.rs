@@ -2,21 +2,21 @@
 
 use super::transformers::{at_chance, chance, curricula, fresh, name, of, schedule, succeed};
 use super::{
-    Absent, Basis, Claim, Decided, Facts, Matters, all_numbers, basis, beside, claim, networks,
-    numbers, ours, sampled,
+    Absent, Basis, Claim, Decided, Matters, ReproductionFacts, all_numbers, basis, beside, claim,
+    networks, numbers, ours, sampled,
 };
 use crate::reproduce::classes::{
     ClassId, LENGTHS, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
 };
 use crate::reproduce::fleets::{Screened, Trained};
-use crate::reproduce::items::regulator::{ITEM, Quantity};
+use crate::reproduce::items::regulator::{ITEM, RegulatorQuantity};
 use crate::reproduce::items::relabelling::{
     self, BEST_NOISE, INITIAL, LONGER, NO_NOISE, NOISE, THREE, TWO,
 };
 use crate::reproduce::items::{temperature, temperature_b};
 use crate::reproduce::studies::{PLAIN, RESETS, SCAN};
 use crate::reproduce::{self, Key, LEVEL, Row};
-use foldglass::support::stats::{Moments, Summary, welch};
+use foldglass::support::stats::{SampleMoments, Summary, welch};
 
 const SECTION: &str = "App. G.5";
 
@@ -35,7 +35,7 @@ pub struct Helped {
 
 /// The untied classes on which some temperature ends clearly above the coldest: by three standard
 /// errors, since the best of many is looked at.
-pub fn helped(facts: &Facts) -> Result<Helped, Absent> {
+pub fn helped(facts: &ReproductionFacts) -> Result<Helped, Absent> {
     let (mut ids, mut classes) = (Vec::new(), Vec::new());
     let mut fewest = u64::MAX;
     for class in UNTIED {
@@ -66,7 +66,7 @@ pub fn helped(facts: &Facts) -> Result<Helped, Absent> {
 }
 
 /// The rewards of a class over its scan, the coldest first.
-pub fn scan(facts: &Facts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent> {
+pub fn scan(facts: &ReproductionFacts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent> {
     let mut taus = facts.records.temperatures(SCAN, class.id);
     taus.sort_by(f64::total_cmp);
     let point = |tau: f64| Ok((tau, facts.summary(SCAN, class, Some(tau))?));
@@ -74,7 +74,7 @@ pub fn scan(facts: &Facts, class: ClassId) -> Result<Vec<(f64, Summary)>, Absent
 }
 
 /// The standard deviation of a class at the coldest and at the best temperature of its scan, the larger.
-fn widest(facts: &Facts, class: ClassId) -> Result<f64, Absent> {
+fn widest(facts: &ReproductionFacts, class: ClassId) -> Result<f64, Absent> {
     let points = scan(facts, class)?;
     let best = points.iter().max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
     let (_, best) = best.expect("a scan has temperatures");
@@ -83,7 +83,7 @@ fn widest(facts: &Facts, class: ClassId) -> Result<f64, Absent> {
 }
 
 /// The fewest runs of classes at a temperature of their scan.
-fn fewest(facts: &Facts, classes: &[ClassId]) -> Result<u64, Absent> {
+fn fewest(facts: &ReproductionFacts, classes: &[ClassId]) -> Result<u64, Absent> {
     let mut fewest = u64::MAX;
     for &class in classes {
         for (_, summary) in scan(facts, class)? {
@@ -186,14 +186,14 @@ pub const CLAIMS: &[Claim] = &[
          and 0.9960.",
         "reproduce fig:temperature_untied",
         |facts| {
-            let row = facts.row(&temperature::ITEM, QG21_345, Quantity::RewardAt(1e-5))?;
+            let row = facts.row(&temperature::ITEM, QG21_345, RegulatorQuantity::RewardAt(1e-5))?;
             let decade = |tau: f64| (tau.log10() - tau.log10().round()).abs() < 1e-9;
             let points = scan(facts, QG21_345)?;
             let decades = points.iter().filter(|(tau, _)| decade(*tau));
             let best = decades.max_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
             let (tau, best) = *best.expect("a scan has whole decades");
             sampled(row.n, RUNS).parts(
-                &[tau == 1e-5, row.verdict == reproduce::Verdict::Agrees],
+                &[tau == 1e-5, row.verdict == reproduce::ComparisonVerdict::Agrees],
                 format!(
                     "the best of whole decades is {:.4} at {tau:e}; at 1e-5 {} ({} in the paper)",
                     best.mean,
@@ -316,12 +316,12 @@ pub const CLAIMS: &[Claim] = &[
          five and the quasigroup collapses to 0.216.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            use temperature_b::{ITEM, PARITY, QUASIGROUP, Quantity, Z5};
+            use temperature_b::{ITEM, PARITY, QUASIGROUP, TemperatureBQuantity, Z5};
             let keys = [
-                Key::new(Z5, Quantity::Accuracy(1.0)),
-                Key::new(Z5, Quantity::Above(1.0)),
-                Key::new(PARITY, Quantity::Above(1.0)),
-                Key::new(QUASIGROUP, Quantity::Accuracy(1.0)),
+                Key::new(Z5, TemperatureBQuantity::Accuracy(1.0)),
+                Key::new(Z5, TemperatureBQuantity::Above(1.0)),
+                Key::new(PARITY, TemperatureBQuantity::Above(1.0)),
+                Key::new(QUASIGROUP, TemperatureBQuantity::Accuracy(1.0)),
             ];
             let compared = numbers(facts, &ITEM, keys)?;
             let words = keys.map(|key| facts.at(&ITEM, key).map(beside));
@@ -362,7 +362,7 @@ pub const CLAIMS: &[Claim] = &[
 
 /// Whether resets bring six classes to 1, three that no temperature helps among them, and the regulator three,
 /// in the same sense: in all seeds or all but one.
-fn resets(facts: &Facts) -> Result<Decided, Absent> {
+fn resets(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let helped = helped(facts)?;
     let (mut solved, mut without, mut fewest) = (0, Vec::new(), u64::MAX);
     let mut words = Vec::new();
@@ -401,11 +401,12 @@ fn resets(facts: &Facts) -> Result<Decided, Absent> {
 }
 
 /// The accuracies at 0.3; of parity also how far its curriculum went before.
-fn working_point(facts: &Facts) -> Result<Decided, Absent> {
-    use temperature_b::{ITEM, LENGTH, PARITY, QUASIGROUP, Quantity, SUCCESS, Z5};
-    let rows = [Z5, QUASIGROUP].map(|task| facts.row(&ITEM, task, Quantity::Accuracy(0.3)));
+fn working_point(facts: &ReproductionFacts) -> Result<Decided, Absent> {
+    use temperature_b::{ITEM, LENGTH, PARITY, QUASIGROUP, SUCCESS, TemperatureBQuantity, Z5};
+    let rows =
+        [Z5, QUASIGROUP].map(|task| facts.row(&ITEM, task, TemperatureBQuantity::Accuracy(0.3)));
     let rows: Vec<&Row> = rows.into_iter().collect::<Result<_, _>>()?;
-    let agrees = |row: &Row| row.verdict == reproduce::Verdict::Agrees;
+    let agrees = |row: &Row| row.verdict == reproduce::ComparisonVerdict::Agrees;
     let parity: Vec<&Trained> = temperature_b::of(facts.records, PARITY, |c| c == 0.3).collect();
     let at_chance = parity.iter().filter(|model| at_chance(model)).count();
     // The same seeds, trained again and kept where they were best.
@@ -451,7 +452,7 @@ const LOST_PARITY: &str = "lost-parity";
 
 /// Whether no coefficient brings half of the networks or more of all three tasks above 0.95, and one does so on
 /// one task and not on another.
-fn not_shared(facts: &Facts) -> Result<Decided, Absent> {
+fn not_shared(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     use temperature_b::{COEFFICIENTS, PARITY, QUASIGROUP, TASKS, Z5};
     let (mut shared, mut apart, mut fewest) = (false, false, u64::MAX);
     let mut words = Vec::new();
@@ -488,12 +489,12 @@ fn not_shared(facts: &Facts) -> Result<Decided, Absent> {
 
 /// The accuracies of a setting's networks at a length.
 fn relabelled(
-    facts: &Facts,
+    facts: &ReproductionFacts,
     class: ClassId,
     length: usize,
     noise: &str,
     initial: &str,
-) -> Result<Moments, Absent> {
+) -> Result<SampleMoments, Absent> {
     let own = relabelling::of(facts.records, class, initial, noise);
     let values: Vec<f64> = own.filter_map(|model| model.accuracy(length)).collect();
     let moments = Summary::of(&values).and_then(|summary| summary.moments());
@@ -501,9 +502,10 @@ fn relabelled(
 }
 
 /// Whether the paper's best setting is above the unperturbed run, under either initial law.
-fn relabelling(facts: &Facts) -> Result<Decided, Absent> {
-    use relabelling::Quantity::{AllSolved, Effect};
-    let row = |quantity: relabelling::Quantity| facts.row(&relabelling::ITEM, TWO, quantity);
+fn relabelling(facts: &ReproductionFacts) -> Result<Decided, Absent> {
+    use relabelling::RelabellingQuantity::{AllSolved, Effect};
+    let row =
+        |quantity: relabelling::RelabellingQuantity| facts.row(&relabelling::ITEM, TWO, quantity);
     let (mut held, mut told) = (Vec::new(), Vec::new());
     let mut rows = Vec::new();
     let mut solve = Vec::new();
@@ -515,7 +517,7 @@ fn relabelling(facts: &Facts) -> Result<Decided, Absent> {
         solve.push(solved.ours_cell.text());
         rows.push(effect);
         let without = relabelled(facts, TWO, 2, NO_NOISE, initial)?;
-        let mut best: Option<(&str, Moments)> = None;
+        let mut best: Option<(&str, SampleMoments)> = None;
         for noise in NOISE.into_iter().filter(|noise| *noise != NO_NOISE) {
             let with = relabelled(facts, TWO, 2, noise, initial)?;
             if best.is_none_or(|(_, best)| with.mean > best.mean) {
@@ -543,7 +545,7 @@ fn relabelling(facts: &Facts) -> Result<Decided, Absent> {
 }
 
 /// Whether relabelling is within the noise of seeds on three lengths, and positive.
-fn three_lengths(facts: &Facts) -> Result<Decided, Absent> {
+fn three_lengths(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let (mut within, mut positive) = (true, true);
     let (mut told, mut fewest) = (Vec::new(), u64::MAX);
     for initial in INITIAL {

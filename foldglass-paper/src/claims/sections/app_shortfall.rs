@@ -6,7 +6,9 @@ use super::{Claim, all_numbers, claim, numbers, result, sampled, undecided};
 use crate::claims::probes::chains::ColdChains;
 use crate::reproduce::Key;
 use crate::reproduce::classes::{CLASSES, PARITY};
-use crate::reproduce::items::shortfall::{ALL_UNTIED, BUT_PARITY, ITEM, Quantity::AtOne, Runs};
+use crate::reproduce::items::shortfall::{
+    ALL_UNTIED, BUT_PARITY, ComparedRuns, ITEM, ShortfallQuantity::AtOne,
+};
 use crate::reproduce::studies::PLAIN;
 
 const SECTION: &str = "App. G.3";
@@ -20,7 +22,13 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "All 268 chains on untied classes reach reward 1.",
         "reproduce tab:shortfall",
-        |facts| numbers(facts, &ITEM, [Key::new(ALL_UNTIED, AtOne(Runs::Chain))]),
+        |facts| {
+            numbers(
+                facts,
+                &ITEM,
+                [Key::new(ALL_UNTIED, AtOne(ComparedRuns::Chain))],
+            )
+        },
     ),
     claim(
         "g3:rlvr",
@@ -29,7 +37,7 @@ pub const CLAIMS: &[Claim] = &[
          100 on parity.",
         "reproduce tab:shortfall",
         |facts| {
-            let keys = [BUT_PARITY, PARITY].map(|class| Key::new(class, AtOne(Runs::Rlvr)));
+            let keys = [BUT_PARITY, PARITY].map(|class| Key::new(class, AtOne(ComparedRuns::Rlvr)));
             numbers(facts, &ITEM, keys)
         },
     ),
@@ -74,7 +82,7 @@ pub const CLAIMS: &[Claim] = &[
         "On the (0,3) classes the chain's outcome is the same at every \
          temperature from 1e-13 to 1e-7.",
         "chain --task quasigroup --lengths 7 --window 0,3 --kernel metropolis \
-         --tau 1e-7 --sweeps 1000 --chains 4 --json",
+         --tau 1e-7 --sweeps 1000 --runs 4 --json",
         |facts| {
             let found = facts.probes.cold()?;
             let (untied, tied) = (&found.untied, &found.tied);

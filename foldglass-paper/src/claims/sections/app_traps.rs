@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use foldglass::Reward;
 
 use super::{
-    Absent, Basis, Claim, Decided, Facts, Matters, claim, exhaustive_of, numbers, ours, reward_at,
-    sampled,
+    Absent, Basis, Claim, Decided, Matters, ReproductionFacts, claim, exhaustive_of, numbers, ours,
+    reward_at, sampled,
 };
-use crate::claims::probes::census::{Correlated, TrapCensus};
-use crate::claims::probes::chains::Quench;
+use crate::claims::probes::census::{CorrelatedCensus, TrapCensus};
+use crate::claims::probes::chains::QuenchGroup;
 use crate::claims::probes::tied::Choices;
-use crate::claims::{Kind, Verdict};
+use crate::claims::{BasisKind, StatementVerdict};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
-use crate::reproduce::items::trapsexist::{CORRELATED, ITEM, Quantity, UNCORRELATED_8};
+use crate::reproduce::items::trapsexist::{CORRELATED, ITEM, TrapsExistQuantity, UNCORRELATED_8};
 use crate::reproduce::landscape::Endpoint;
 use crate::reproduce::studies::CHAINS_TIED;
 
@@ -26,14 +26,15 @@ const ENOUGH: u64 = 256;
 /// The share of quenches that end in a trap at the T and k that the paper quenched: one in eight where both
 /// intervals contain it. Other T and k are a remark. It catches a kernel or a law of inputs that changes the
 /// share by a third.
-pub fn one_in_eight(facts: &Facts) -> Result<Decided, Absent> {
+pub fn one_in_eight(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let points = &facts.probes.quench()?.points;
-    let is_paper_s = |point: &&Quench| point.repeat == "9/10" && [6, 8].contains(&point.length);
-    let (paper, others): (Vec<&Quench>, Vec<&Quench>) = points
+    let is_paper_s =
+        |point: &&QuenchGroup| point.repeat == "9/10" && [6, 8].contains(&point.length);
+    let (paper, others): (Vec<&QuenchGroup>, Vec<&QuenchGroup>) = points
         .iter()
         .filter(|point| point.tau == 2e-3)
         .partition(is_paper_s);
-    let percent = |point: &Quench| 100.0 * point.share().rate().unwrap_or(0.0);
+    let percent = |point: &QuenchGroup| 100.0 * point.share().rate().unwrap_or(0.0);
     let (mut holds, mut words) = (Vec::new(), Vec::new());
     for point in &paper {
         let interval = point.share().interval(0.95);
@@ -50,7 +51,7 @@ pub fn one_in_eight(facts: &Facts) -> Result<Decided, Absent> {
         "share of quenches at 2e-3 that end below 0.99, k = 9/10, with 95 % intervals: {}",
         words.join(", ")
     );
-    let trapped = |point: &&&Quench| point.trapped;
+    let trapped = |point: &&&QuenchGroup| point.trapped;
     let ends = [
         others.iter().min_by_key(trapped),
         others.iter().max_by_key(trapped),
@@ -76,7 +77,7 @@ const COUNTED: [usize; 5] = [4, 5, 6, 7, 8];
 const REPEATS: u64 = 4;
 
 /// What the censuses of correlated parity rest on: all codes at all T and k of a full run.
-pub fn whole(found: &Correlated) -> Basis {
+pub fn whole(found: &CorrelatedCensus) -> Basis {
     let all = super::app_parity::all_codes(COUNTED.iter());
     let codes = found.classes.iter().map(|census| census.codes).sum();
     exhaustive_of(codes, REPEATS * all)
@@ -84,11 +85,11 @@ pub fn whole(found: &Correlated) -> Basis {
 
 /// A decision on counts of the table that leave nothing to chance: all codes of the classes that were counted.
 fn counted(decided: Decided, lengths: &[usize]) -> Decided {
-    if decided.verdict == Verdict::Undecided {
+    if decided.verdict == StatementVerdict::Undecided {
         return decided;
     }
     Decided {
-        kind: Kind::Exhaustive,
+        kind: BasisKind::Exhaustive,
         n: super::app_parity::all_codes(lengths.iter()),
         ..decided
     }
@@ -137,10 +138,10 @@ pub const CLAIMS: &[Claim] = &[
         "enumerate --task parity --lengths 8 --inputs markov:9/10",
         |facts| {
             let quantities = [
-                Quantity::Cells,
-                Quantity::Codes,
-                Quantity::LocalMaxima,
-                Quantity::Traps,
+                TrapsExistQuantity::Cells,
+                TrapsExistQuantity::Codes,
+                TrapsExistQuantity::LocalMaxima,
+                TrapsExistQuantity::Traps,
             ];
             let keys = CORRELATED
                 .into_iter()
@@ -184,7 +185,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "A chain ends in a trap about once in eight runs.",
         "chain --task parity --lengths 8 --inputs markov:9/10 --kernel metropolis \
-         --tau 2e-3 --sweeps 3000 --chains 512",
+         --tau 2e-3 --sweeps 3000 --runs 512",
         one_in_eight,
     ),
     claim(
@@ -192,7 +193,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Rare as they are, traps carry large basins.",
         "chain --task parity --lengths 8 --inputs markov:9/10 --kernel metropolis \
-         --tau 2e-3 --sweeps 3000 --chains 512",
+         --tau 2e-3 --sweeps 3000 --runs 512",
         |facts| {
             let points = &facts.probes.quench()?.points;
             let censuses = &facts.probes.correlated()?.classes;
@@ -314,7 +315,7 @@ pub const CLAIMS: &[Claim] = &[
         "Removing the correlation removes the traps.",
         "enumerate --task parity --lengths 8",
         |facts| {
-            let traps = Key::new(UNCORRELATED_8, Quantity::Traps);
+            let traps = Key::new(UNCORRELATED_8, TrapsExistQuantity::Traps);
             Ok(counted(numbers(facts, &ITEM, [traps])?, &[8]))
         },
     ),
@@ -325,7 +326,7 @@ pub const CLAIMS: &[Claim] = &[
          a spread of 0.044.",
         "reproduce tab:trapsexist",
         |facts| {
-            let keys = [Quantity::EndReward, Quantity::EndsAtOne].map(|of| Key::new(TIED, of));
+            let keys = [TrapsExistQuantity::EndReward, TrapsExistQuantity::EndsAtOne].map(|of| Key::new(TIED, of));
             numbers(facts, &ITEM, keys)
         },
     ),
@@ -382,7 +383,7 @@ pub const CLAIMS: &[Claim] = &[
             let ends = facts.endpoints()?;
             let certified = ends.iter().filter(|end| end.is_certified()).count();
             let row = |of| facts.row(&ITEM, TIED, of);
-            let (bounded, escapes) = (row(Quantity::Bounded)?, row(Quantity::Escapes)?);
+            let (bounded, escapes) = (row(TrapsExistQuantity::Bounded)?, row(TrapsExistQuantity::Escapes)?);
             // That none has a way out is what twelve seeds can tell; how many of them have a small shelf is
             // a number of its own seeds.
             sampled(ends.len() as u64, 12).parts(
@@ -465,7 +466,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Two certified endpoints are alone on their shelf.",
         "certify --code ends.json",
-        |facts| numbers(facts, &ITEM, [Key::new(TIED, Quantity::Alone)]),
+        |facts| numbers(facts, &ITEM, [Key::new(TIED, TrapsExistQuantity::Alone)]),
     ),
 ];
 

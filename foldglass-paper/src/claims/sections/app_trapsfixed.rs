@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Absent, Basis, Claim, Facts, basis, claim, numbers, result, sampled, undecided};
+use super::{
+    Absent, Basis, Claim, ReproductionFacts, basis, claim, numbers, result, sampled, undecided,
+};
 use crate::reproduce::Key;
 use crate::reproduce::classes::TIED;
-use crate::reproduce::items::trapsfixed::{BOTH, Curve, EIGHT, ITEM, Quantity, SIX};
+use crate::reproduce::items::trapsfixed::{
+    AveragedCurve, BOTH, EIGHT, ITEM, SIX, TrapsFixedQuantity,
+};
 use crate::reproduce::studies::{PURE_CORRELATED, PURE_TIED};
 
 const SECTION: &str = "App. G.2";
@@ -19,10 +23,10 @@ const TRAPS: u64 = 6;
 const WEAK: f64 = 0.1;
 
 /// The traps of both families: a number of one trap at one temperature is not one of another trap.
-pub fn traps(facts: &Facts) -> Result<Basis, Absent> {
+pub fn traps(facts: &ReproductionFacts) -> Result<Basis, Absent> {
     let rows = [
-        facts.row(&ITEM, BOTH, Quantity::Converged)?,
-        facts.row(&ITEM, TIED, Quantity::Converged)?,
+        facts.row(&ITEM, BOTH, TrapsFixedQuantity::Converged)?,
+        facts.row(&ITEM, TIED, TrapsFixedQuantity::Converged)?,
     ];
     Ok(basis(&ITEM, &rows))
 }
@@ -34,7 +38,7 @@ pub const CLAIMS: &[Claim] = &[
         "Of 128 quenches each, 13 at T = 6 and 14 at T = 8 end in a trap.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let keys = [SIX, EIGHT].map(|class| Key::new(class, Quantity::Trapped));
+            let keys = [SIX, EIGHT].map(|class| Key::new(class, TrapsFixedQuantity::Trapped));
             numbers(facts, &ITEM, keys)
         },
     ),
@@ -108,7 +112,7 @@ pub const CLAIMS: &[Claim] = &[
         "Above the melting point the tied chains are at the chance value 1/5.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let melted = Key::new(TIED, Quantity::At(Curve::Reward, 0.001));
+            let melted = Key::new(TIED, TrapsFixedQuantity::At(AveragedCurve::Reward, 0.001));
             numbers(facts, &ITEM, [melted])
         },
     ),
@@ -118,7 +122,7 @@ pub const CLAIMS: &[Claim] = &[
         "At 0.3 the correlated traps' reward of 0.59 is still above chance.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let hot = Key::new(BOTH, Quantity::At(Curve::Reward, 0.3));
+            let hot = Key::new(BOTH, TrapsFixedQuantity::At(AveragedCurve::Reward, 0.3));
             numbers(facts, &ITEM, [hot])
         },
     ),
@@ -128,8 +132,8 @@ pub const CLAIMS: &[Claim] = &[
         "Between 6 and 24,000 weakly correlated draws are left of a trap.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let most = facts.value(&ITEM, BOTH, Quantity::MostDraws)?;
-            let fewest = |class| facts.row(&ITEM, class, Quantity::FewestDraws);
+            let most = facts.value(&ITEM, BOTH, TrapsFixedQuantity::MostDraws)?;
+            let fewest = |class| facts.row(&ITEM, class, TrapsFixedQuantity::FewestDraws);
             let fewest = [fewest(BOTH)?.ours, fewest(TIED)?.ours];
             let least = fewest.into_iter().flatten().fold(f64::INFINITY, f64::min);
             // Twice 1 + 2 (rho(1) + ..) is twice as many sweeps as twice 1/2 + rho(1) + .., our time.
@@ -150,7 +154,7 @@ pub const CLAIMS: &[Claim] = &[
         "CAVI converges on all correlated traps and on nine of twelve tied ones.",
         "reproduce fig:trapsfixed",
         |facts| {
-            let keys = [BOTH, TIED].map(|class| Key::new(class, Quantity::Converged));
+            let keys = [BOTH, TIED].map(|class| Key::new(class, TrapsFixedQuantity::Converged));
             numbers(facts, &ITEM, keys)
         },
     ),
@@ -161,7 +165,8 @@ pub const CLAIMS: &[Claim] = &[
          2e-5 of the trap's.",
         "reproduce fig:trapsfixed --full",
         |facts| {
-            let keys = [Quantity::Unstable, Quantity::Far].map(|of| Key::new(TIED, of));
+            let keys = [TrapsFixedQuantity::Unstable, TrapsFixedQuantity::Far]
+                .map(|of| Key::new(TIED, of));
             numbers(facts, &ITEM, keys)
         },
     ),
@@ -184,8 +189,11 @@ pub const CLAIMS: &[Claim] = &[
                 taus.sort_by(f64::total_cmp);
                 let mut own = Vec::new();
                 for tau in taus {
-                    let curve = |curve| facts.row(&ITEM, class, Quantity::At(curve, tau));
-                    let pair = [curve(Curve::Correlation)?.ours, curve(Curve::Noise)?.ours];
+                    let curve = |curve| facts.row(&ITEM, class, TrapsFixedQuantity::At(curve, tau));
+                    let pair = [
+                        curve(AveragedCurve::Correlation)?.ours,
+                        curve(AveragedCurve::Noise)?.ours,
+                    ];
                     // Where no cell moves, or no chain stays, there is nothing to correlate.
                     if let [Some(correlation), Some(noise)] = pair {
                         own.push((tau, correlation, noise));

@@ -10,7 +10,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The spin models appear to be more tractable than the RLVR problem that they \
          come from.",
-        "parity --length 40 --tau 0.006",
+        "parity --lengths 40 --tau 0.006",
         |_| {
             undecided(
                 "no measure of tractability is given: parity is solved in closed form (exact:partition), \
@@ -37,7 +37,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The strong regulators that made learning possible here are likely damaging for \
          pretrained models.",
-        "train --task z:5 --entropy 0.3 --models 8",
+        "train --task z:5 --entropy 0.3 --runs 8",
         |_| undecided("every network was trained from scratch: no pretrained one has records here"),
     ),
     claim(

@@ -15,7 +15,7 @@ pub const CLAIMS: &[Claim] = &[
          reward 1.",
         "reproduce tab:shortfall",
         |facts| {
-            use shortfall::{ALL_UNTIED, ITEM, Quantity::AtOne, Runs::Chain};
+            use shortfall::{ALL_UNTIED, ComparedRuns::Chain, ITEM, ShortfallQuantity::AtOne};
             numbers(facts, &ITEM, [Key::new(ALL_UNTIED, AtOne(Chain))])
         },
     ),
@@ -24,7 +24,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "So it does on the untied window (3,0).",
         "chain --task quasigroup --lengths 5 --window 3,0 --kernel metropolis --tau 1e-13 \
-         --sweeps 400 --chains 12",
+         --sweeps 400 --runs 12",
         |facts| {
             let found = facts.probes.printed_window()?;
             sampled(found.chains, 12).holds(
@@ -170,7 +170,7 @@ pub const CLAIMS: &[Claim] = &[
         "density --task parity --lengths 4",
         |facts| {
             let own = super::app_parity::by_resets(facts, 0)?;
-            let right = |(length, rewards): &super::app_parity::Band| {
+            let right = |(length, rewards): &super::app_parity::HalfResetBand| {
                 let each = Some(&(1u64 << (length - 1)));
                 rewards.len() == 2 && rewards.get("1/1") == each && rewards.get("0/1") == each
             };
@@ -185,7 +185,8 @@ pub const CLAIMS: &[Claim] = &[
         "density --task parity --lengths 4",
         |facts| {
             let own = super::app_parity::by_resets(facts, 1)?;
-            let right = |(_, rewards): &super::app_parity::Band| rewards.keys().eq(["1/4", "3/4"]);
+            let right =
+                |(_, rewards): &super::app_parity::HalfResetBand| rewards.keys().eq(["1/4", "3/4"]);
             exhaustive(super::app_parity::codes(&own))
                 .holds(own.iter().all(right), super::app_parity::said(&own))
         },
@@ -195,7 +196,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The partition function of parity has the closed form that the paper \
          gives.",
-        "parity --length 5 --tau 0.1 --density",
+        "parity --lengths 5 --tau 0.1 --density",
         |facts| {
             let apart = &facts.probes.parity_codes()?.log_z_apart;
             let worst = apart.values().copied().fold(0.0, f64::max);
@@ -213,7 +214,7 @@ pub const CLAIMS: &[Claim] = &[
         "exact:mean-is-slope",
         SECTION,
         "The mean reward is the slope of ln Z in the inverse temperature.",
-        "parity --length 40 --tau 0.006",
+        "parity --lengths 40 --tau 0.006",
         |facts| {
             let heat = facts.probes.parity_heat()?;
             let all = [&heat.t10, &heat.t40, &heat.t100, &heat.t200];
@@ -233,7 +234,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "In the limit of large T the mean reward has a first-order transition from 1 to \
          1/2 at the temperature 1/(6 T ln 2).",
-        "parity --length 200 --tau 0.0012",
+        "parity --lengths 200 --tau 0.0012",
         |facts| {
             let heat = facts.probes.parity_heat()?;
             let all = [&heat.t10, &heat.t40, &heat.t100, &heat.t200];

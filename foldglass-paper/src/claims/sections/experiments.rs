@@ -1,10 +1,10 @@
 //! States section 5: the gap, resets and regulators, barriers.
 
 use super::{Claim, basis, claim, ours, sampled};
-use crate::claims::Verdict;
+use crate::claims::StatementVerdict;
 use crate::reproduce::Row;
 use crate::reproduce::classes::{QG03, TIED, UNTIED};
-use crate::reproduce::items::equilibration::{self, Kernel, MIDDLE_BLOCK, Statistic};
+use crate::reproduce::items::equilibration::{self, ChainMove, MIDDLE_BLOCK, Statistic};
 use crate::reproduce::items::shortfall;
 use crate::reproduce::items::trapsexist::{self, CORRELATED};
 use crate::reproduce::studies::{PLAIN, RESETS};
@@ -27,12 +27,12 @@ pub const CLAIMS: &[Claim] = &[
          obtains near perfect reward, on many untied tasks.",
         "reproduce tab:shortfall",
         |facts| {
-            use shortfall::{ITEM, Quantity::Reward, Runs};
+            use shortfall::{ComparedRuns, ITEM, ShortfallQuantity::Reward};
             let (mut rows, mut below, mut much) = (Vec::new(), 0, Vec::new());
             let mut lowest = f64::INFINITY;
             for class in UNTIED {
-                let chain = facts.row(&ITEM, class, Reward(Runs::Chain))?;
-                let rlvr = facts.row(&ITEM, class, Reward(Runs::Rlvr))?;
+                let chain = facts.row(&ITEM, class, Reward(ComparedRuns::Chain))?;
+                let rlvr = facts.row(&ITEM, class, Reward(ComparedRuns::Rlvr))?;
                 rows.extend([chain, rlvr]);
                 lowest = lowest.min(ours(chain)?);
                 let gap = ours(chain)? - ours(rlvr)?;
@@ -59,11 +59,13 @@ pub const CLAIMS: &[Claim] = &[
         "Diffusive barriers are mild for Monte Carlo.",
         "reproduce tab:equilibration",
         |facts| {
-            use equilibration::{ITEM, Quantity::AtOneAtEnd, Quantity::Stationarity};
+            use equilibration::{
+                EquilibrationQuantity::AtOneAtEnd, EquilibrationQuantity::Stationarity, ITEM,
+            };
             let mut rows: Vec<&Row> = Vec::new();
             let mut most = 0f64;
             for class in MIDDLE_BLOCK {
-                for kernel in Kernel::ALL {
+                for kernel in ChainMove::ALL {
                     let row = facts.row(&ITEM, class, Stationarity(Statistic::Median, kernel))?;
                     most = most.max(ours(row)?);
                     rows.push(row);
@@ -90,9 +92,9 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let helped = super::app_regulators::helped(facts)?;
             let verdict = match helped.classes.len() {
-                3 | 4 => Verdict::Holds,
-                1..=6 => Verdict::InPart,
-                _ => Verdict::Contradicted,
+                3 | 4 => StatementVerdict::Holds,
+                1..=6 => StatementVerdict::InPart,
+                _ => StatementVerdict::Contradicted,
             };
             helped.basis.says(
                 verdict,
@@ -145,8 +147,8 @@ pub const CLAIMS: &[Claim] = &[
          have true barriers.",
         "reproduce tab:trapsexist",
         |facts| {
-            use trapsexist::{ITEM, Quantity};
-            let traps = facts.row(&ITEM, CORRELATED[4], Quantity::Traps)?;
+            use trapsexist::{ITEM, TrapsExistQuantity};
+            let traps = facts.row(&ITEM, CORRELATED[4], TrapsExistQuantity::Traps)?;
             let ends = facts.endpoints()?;
             let certified = ends.iter().filter(|end| end.is_certified()).count();
             sampled(ends.len() as u64, 12).parts(
@@ -192,8 +194,8 @@ pub const CLAIMS: &[Claim] = &[
         "Tied traps catch most seeds.",
         "reproduce tab:trapsexist",
         |facts| {
-            use trapsexist::{ITEM, Quantity};
-            let ones = facts.row(&ITEM, TIED, Quantity::EndsAtOne)?;
+            use trapsexist::{ITEM, TrapsExistQuantity};
+            let ones = facts.row(&ITEM, TIED, TrapsExistQuantity::EndsAtOne)?;
             basis(&ITEM, &[ones]).holds(
                 ours(ones)? < 0.5,
                 format!("chains at reward 1: {}", ones.ours_cell.text()),
@@ -232,7 +234,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "Correlated traps catch only about 12 % of seeds.",
         "chain --task parity --lengths 8 --inputs markov:9/10 --kernel metropolis \
-         --tau 2e-3 --sweeps 3000 --chains 512",
+         --tau 2e-3 --sweeps 3000 --runs 512",
         super::app_traps::one_in_eight,
     ),
 ];

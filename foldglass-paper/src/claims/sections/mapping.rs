@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::{Claim, claim, exhaustive, proved, result};
 use crate::reproduce::classes::TIED;
 use crate::reproduce::items::Quantity;
-use crate::reproduce::items::trapsfixed::{self, Curve, EIGHT, Quantity::At, SIX};
+use crate::reproduce::items::trapsfixed::{
+    self, AveragedCurve, EIGHT, SIX, TrapsFixedQuantity::At,
+};
 use crate::reproduce::studies::{PURE_CORRELATED, PURE_TIED};
 
 const SECTION: &str = "3 Mapping";
@@ -115,7 +117,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The factorised ansatz is typically correct for these models, since every spin \
          interacts with many others.",
-        "parity --length 40 --tau 0.0053",
+        "parity --lengths 40 --tau 0.0053",
         |facts| {
             let lengths = &facts.probes.mean_field()?.lengths;
             let of = lengths.last().expect("at least one T");
@@ -147,11 +149,11 @@ pub const CLAIMS: &[Claim] = &[
             let mut near = Vec::new();
             let mut least = f64::INFINITY;
             for row in rows {
-                let Quantity::TrapsFixed(At(Curve::Overlap, tau)) = row.key.quantity else {
+                let Quantity::TrapsFixed(At(AveragedCurve::Overlap, tau)) = row.key.quantity else {
                     continue;
                 };
                 let class = row.key.class;
-                let null = facts.row(&trapsfixed::ITEM, class, At(Curve::Null, tau))?;
+                let null = facts.row(&trapsfixed::ITEM, class, At(AveragedCurve::Null, tau))?;
                 let (Some(ours), Some(null)) = (row.ours, null.ours) else {
                     continue;
                 };

@@ -103,7 +103,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "With penalties on windows and tying, no coupling is the complete \
          parameterisation and strong couplings are the untied and tied classes.",
-        "family --task parity --length 2 --gwin 0,10000 --gtie 0,10000 --tau 0.05",
+        "family --task parity --lengths 2 --gwin 0,10000 --gtie 0,10000 --tau 0.05",
         |facts| {
             let found = facts.probes.family()?;
             let far = [found.complete, found.untied, found.tied];

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use foldglass::support::stats::{Proportion, fisher};
 
 use super::{
-    Absent, Claim, Decided, Facts, Matters, basis, claim, networks, numbers, ours, undecided,
+    Absent, Claim, Decided, Matters, ReproductionFacts, basis, claim, networks, numbers, ours,
+    undecided,
 };
 use crate::reproduce::fleets::{Screened, Trained};
-use crate::reproduce::items::cures::{self, Method};
+use crate::reproduce::items::cures::{self, CureMethod};
 use crate::reproduce::items::temperature_b::{
-    self, COEFFICIENTS, LENGTH, PARITY, QUASIGROUP, Quantity, SUCCESS, TASKS, Z5,
+    self, COEFFICIENTS, LENGTH, PARITY, QUASIGROUP, SUCCESS, TASKS, TemperatureBQuantity, Z5,
 };
 use crate::reproduce::items::{containment, escape};
 use crate::reproduce::{ClassId, Key, LEVEL};
@@ -45,7 +46,7 @@ pub const CLAIMS: &[Claim] = &[
          untied tables.",
         "reproduce tab:containment",
         |facts| {
-            let reached = Key::new(containment::ALL, containment::Quantity::Reached);
+            let reached = Key::new(containment::ALL, containment::ContainmentQuantity::Reached);
             numbers(facts, &containment::ITEM, [reached])
         },
     ),
@@ -66,7 +67,7 @@ pub const CLAIMS: &[Claim] = &[
          code on every input.",
         "reproduce tab:escape",
         |facts| {
-            let exact = Key::new(escape::ALL, escape::Quantity::Exact);
+            let exact = Key::new(escape::ALL, escape::EscapeQuantity::Exact);
             numbers(facts, &escape::ITEM, [exact])
         },
     ),
@@ -80,7 +81,7 @@ pub const CLAIMS: &[Claim] = &[
         |facts| {
             let (mut rows, mut agree, mut words) = (Vec::new(), Vec::new(), Vec::new());
             for points in [escape::POINTS].into_iter().chain(escape::FEWER) {
-                let free = escape::Quantity::NoBarrier { points };
+                let free = escape::EscapeQuantity::NoBarrier { points };
                 let row = facts.row(&escape::ITEM, escape::ALL, free)?;
                 let free = Proportion {
                     successes: (ours(row)? * row.n as f64).round() as u64,
@@ -111,7 +112,11 @@ pub const CLAIMS: &[Claim] = &[
         "Where the reward drops on such a line, it does by at most 0.002.",
         "reproduce tab:escape",
         |facts| {
-            let row = facts.row(&escape::ITEM, escape::ALL, escape::Quantity::LargestBarrier)?;
+            let row = facts.row(
+                &escape::ITEM,
+                escape::ALL,
+                escape::EscapeQuantity::LargestBarrier,
+            )?;
             let largest = ours(row)? / INPUTS;
             basis(&escape::ITEM, &[row]).holds(
                 largest <= PAPER_DROP,
@@ -186,9 +191,10 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "At 0.3 five of eight seeds on Z_5 and three of eight on the quasigroup \
          pass 0.95 at length 8.",
-        "train --task z:5 --task quasigroup --entropy 0.3 --models 32",
+        "train --task z:5 --task quasigroup --entropy 0.3 --runs 32",
         |facts| {
-            let keys = [Z5, QUASIGROUP].map(|task| Key::new(task, Quantity::Above(0.3)));
+            let keys =
+                [Z5, QUASIGROUP].map(|task| Key::new(task, TemperatureBQuantity::Above(0.3)));
             numbers(facts, &temperature_b::ITEM, keys)
         },
     ),
@@ -197,11 +203,11 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "At 0.3 networks carry the curriculum to T = 18 on Z_5 and to T = 20 on \
          three seeds of the quasigroup.",
-        "train --task z:5 --task quasigroup --entropy 0.3 --models 32",
+        "train --task z:5 --task quasigroup --entropy 0.3 --runs 32",
         |facts| {
             let keys = [
-                Key::new(Z5, Quantity::Longest),
-                Key::new(QUASIGROUP, Quantity::HoldTwenty),
+                Key::new(Z5, TemperatureBQuantity::Longest),
+                Key::new(QUASIGROUP, TemperatureBQuantity::HoldTwenty),
             ];
             let compared = numbers(facts, &temperature_b::ITEM, keys)?;
             let ends = [Z5, QUASIGROUP].map(|task| {
@@ -232,7 +238,7 @@ pub const CLAIMS: &[Claim] = &[
         SECTION,
         "The curriculum prevents problems of signal to noise, which the regulator \
          alone does not.",
-        "train --task z:5 --entropy 0.3 --lengths 1,2,3,4,5,6,7,8 --models 8",
+        "train --task z:5 --entropy 0.3 --lengths 1,2,3,4,5,6,7,8 --runs 8",
         |facts| {
             let strong = strong(facts).count();
             undecided(format!(
@@ -248,7 +254,7 @@ pub const CLAIMS: &[Claim] = &[
         "Around 0.3 the policy keeps 42 % of the greatest entropy.",
         "reproduce fig:temperature_untied_b",
         |facts| {
-            let row = facts.row(&temperature_b::ITEM, Z5, Quantity::Entropy)?;
+            let row = facts.row(&temperature_b::ITEM, Z5, TemperatureBQuantity::Entropy)?;
             let compared = numbers(facts, &temperature_b::ITEM, [row.key])?;
             let seen = row
                 .detectable
@@ -287,7 +293,7 @@ pub const CLAIMS: &[Claim] = &[
 const WEAK_NETWORKS: u64 = 3 * 4 * 4;
 
 /// The networks at weak coefficients.
-fn weak<'a>(facts: &Facts<'a>) -> Vec<&'a Trained> {
+fn weak<'a>(facts: &ReproductionFacts<'a>) -> Vec<&'a Trained> {
     let tasks = TASKS.into_iter();
     tasks
         .flat_map(|task| temperature_b::of(facts.records, task, |c| c <= WEAK))
@@ -295,7 +301,7 @@ fn weak<'a>(facts: &Facts<'a>) -> Vec<&'a Trained> {
 }
 
 /// The networks at strong ones.
-fn strong<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Trained> {
+fn strong<'a>(facts: &ReproductionFacts<'a>) -> impl Iterator<Item = &'a Trained> {
     let records = facts.records;
     TASKS
         .into_iter()
@@ -328,7 +334,7 @@ fn listed(words: &[String]) -> String {
 }
 
 /// The networks of a task at a coefficient that end above 0.95 at T = 8.
-pub fn succeed(facts: &Facts, task: ClassId, c: f64) -> Proportion {
+pub fn succeed(facts: &ReproductionFacts, task: ClassId, c: f64) -> Proportion {
     let own: Vec<&Trained> = temperature_b::of(facts.records, task, |other| other == c).collect();
     let above = |model: &&&Trained| model.accuracy(LENGTH) > Some(SUCCESS);
     Proportion {
@@ -338,7 +344,7 @@ pub fn succeed(facts: &Facts, task: ClassId, c: f64) -> Proportion {
 }
 
 /// The shortest and the longest length that the curricula of a task reached at 0.3.
-pub fn curricula(facts: &Facts, task: ClassId) -> (usize, usize) {
+pub fn curricula(facts: &ReproductionFacts, task: ClassId) -> (usize, usize) {
     let own = temperature_b::of(facts.records, task, |c| c == 0.3);
     let lengths: Vec<usize> = own.map(|model| model.length).collect();
     let least = lengths.iter().min().copied().unwrap_or(0);
@@ -360,7 +366,7 @@ pub fn of(count: Proportion) -> String {
 }
 
 /// Task by task, whether half of the networks or more succeed at some strong coefficient.
-fn often(facts: &Facts) -> Result<Decided, Absent> {
+fn often(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let (mut parts, mut words, mut fewest) = (Vec::new(), Vec::new(), u64::MAX);
     for task in TASKS {
         let mut all = Vec::new();
@@ -384,9 +390,9 @@ fn often(facts: &Facts) -> Result<Decided, Absent> {
 }
 
 /// Of the networks of every method, on both tasks, how many learn, with exploration and without.
-fn other_cures(facts: &Facts) -> Result<Decided, Absent> {
+fn other_cures(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let (mut learn, mut words, mut fewest) = (0, Vec::new(), u64::MAX);
-    for method in Method::ALL {
+    for method in CureMethod::ALL {
         let [without, with] =
             [false, true].map(|exploring| cures::learn(facts.records, method, exploring));
         for found in [without, with] {
@@ -420,7 +426,7 @@ const FROM: f64 = 1.0;
 const NON_ABELIAN: &str = "s:3";
 
 /// The networks of a task, at their last step, that are above 0.95 at every length.
-pub fn solved_after_decay(facts: &Facts, records: &str, task: &str) -> Proportion {
+pub fn solved_after_decay(facts: &ReproductionFacts, records: &str, task: &str) -> Proportion {
     let own = |model: &&Screened| {
         model.records == records && model.end.task == task && model.end.c == FROM
     };
@@ -433,7 +439,7 @@ pub fn solved_after_decay(facts: &Facts, records: &str, task: &str) -> Proportio
 }
 
 /// The run of fresh seeds in words: its layout and how its coefficient falls.
-pub fn schedule(facts: &Facts) -> Option<String> {
+pub fn schedule(facts: &ReproductionFacts) -> Option<String> {
     let options = facts.records.fleets.options(FRESH)?;
     let decay = options.entropy_decay?;
     Some(format!(
@@ -443,14 +449,14 @@ pub fn schedule(facts: &Facts) -> Option<String> {
 }
 
 /// Networks on fresh seeds under that schedule that solve a task.
-pub fn fresh(facts: &Facts, task: &str) -> Proportion {
+pub fn fresh(facts: &ReproductionFacts, task: &str) -> Proportion {
     solved_after_decay(facts, FRESH, task)
 }
 
 /// Whether a group that is not abelian is learned: under a coefficient that falls, which the paper does not
 /// have, and under a constant one, which it has. Would catch a trainer that cannot hold what it learns, and
 /// one for which only abelian tables are within reach.
-pub fn non_abelian(facts: &Facts) -> Result<Decided, Absent> {
+pub fn non_abelian(facts: &ReproductionFacts) -> Result<Decided, Absent> {
     let fleets = &facts.records.fleets;
     let found = fresh(facts, NON_ABELIAN);
     let (Some(schedule), Some(options)) = (schedule(facts), fleets.options(FRESH)) else {

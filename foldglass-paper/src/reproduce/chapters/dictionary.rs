@@ -1,6 +1,6 @@
 //! Draws fig:joint_dictionary: the paper's dictionary, and its two codes at T = 5.
 
-use foldglass::{ClassSpec, Code, LatinSquare, Shape, Symbol};
+use foldglass::{ClassSpec, Code, Operation, Shape, Symbol};
 
 use crate::error::Error;
 use crate::report::draw;
@@ -68,7 +68,7 @@ const WORDS: [[&str; 4]; 8] = [
 
 /// The chapter.
 pub fn chapter() -> Result<Chapter, Error> {
-    let square = LatinSquare::cyclic(2).expect("there are two symbols");
+    let square = Operation::cyclic(2).expect("there are two symbols");
     let parity = ClassSpec::uniform(square, &[5], Shape::untied(0, 0));
     let class = parity.lay_out()?;
     let code = |actions: [i64; 4]| {

@@ -1,20 +1,20 @@
 //! Makes the first chapter, which a reviewer reads in a minute: what agrees, what differs, why it
 //! matters; and the last but one, how a number is judged.
 
-use super::super::compare::{Compared, Comparison, Counts};
-use super::super::judge::{LEVEL, Verdict, Why};
+use super::super::compare::{Compared, Comparison, JudgementCounts};
+use super::super::judge::{ComparisonVerdict, LEVEL, Why};
 use super::super::row::Row;
 use super::super::stated::Touches;
 use super::super::studies::Scale;
 use super::{about, id_of, item};
 use crate::report::INTERVAL_LEVEL;
-use crate::report::page::{Block, Chapter, Tally};
+use crate::report::page::{AgreementTally, Block, Chapter};
 use crate::report::words::link_errata;
 
 /// The chapter.
 pub fn chapter(comparison: &Comparison, items: &[&Compared], scale: Scale) -> Chapter {
     let rows = || items.iter().flat_map(|item| &item.rows);
-    let counts = Counts::of(rows());
+    let counts = JudgementCounts::of(rows());
     let mut chapter = Chapter::new("summary", "In a minute");
     if scale == Scale::Quick {
         chapter = chapter.prose(
@@ -31,15 +31,15 @@ pub fn chapter(comparison: &Comparison, items: &[&Compared], scale: Scale) -> Ch
     chapter.prose(CHOICES)
 }
 
-fn tally(compared: &Compared) -> Tally {
-    let Counts {
+fn tally(compared: &Compared) -> AgreementTally {
+    let JudgementCounts {
         agree,
         differ,
         cannot_tell,
         ..
     } = compared.counts;
     let says = about(compared.item).map_or(compared.title, |about| about.says);
-    Tally {
+    AgreementTally {
         id: id_of(compared.item),
         name: compared.item.to_owned(),
         says: says.to_owned(),
@@ -47,12 +47,16 @@ fn tally(compared: &Compared) -> Tally {
     }
 }
 
-fn headline<'a>(counts: &Counts, rows: impl Iterator<Item = &'a Row>) -> String {
+fn headline<'a>(counts: &JudgementCounts, rows: impl Iterator<Item = &'a Row>) -> String {
     let judged = |row: &&Row| {
-        row.same_as.is_none() && matches!(row.verdict, Verdict::Agrees | Verdict::Differs)
+        row.same_as.is_none()
+            && matches!(
+                row.verdict,
+                ComparisonVerdict::Agrees | ComparisonVerdict::Differs
+            )
     };
     let tested = rows.filter(judged).filter(|row| row.p.is_some()).count();
-    let Counts {
+    let JudgementCounts {
         agree,
         differ,
         cannot_tell,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use foldglass::{ClassSpec, LatinSquare, Shape, Window};
+use foldglass::{ClassSpec, Operation, Shape, Window};
 
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::fleets::CONTAINMENT;
@@ -31,7 +31,7 @@ pub static ITEM: Item = Item {
 
 /// What is measured of a class of teachers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum ContainmentQuantity {
     /// Cells of the class.
     Cells,
     /// Updates until a network agrees with its code: the median.
@@ -46,9 +46,9 @@ pub enum Quantity {
     Reached,
 }
 
-use Quantity::{Agreement, AtOnce, Cells, MedianUpdates, MostUpdates, Reached};
+use ContainmentQuantity::{Agreement, AtOnce, Cells, MedianUpdates, MostUpdates, Reached};
 
-impl fmt::Display for Quantity {
+impl fmt::Display for ContainmentQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Cells => "cells",
@@ -73,7 +73,7 @@ pub struct Teachers {
 
 impl Teachers {
     /// How the updates of its networks are summed up: the paper has a bound for the narrowest window.
-    pub fn updates(&self) -> Quantity {
+    pub fn updates(&self) -> ContainmentQuantity {
         if self.shape == Shape::untied(0, 0) {
             MostUpdates
         } else {
@@ -155,7 +155,7 @@ fn measure(records: &Records) -> Vec<Number> {
 }
 
 fn cells(shape: Shape, length: usize) -> Measured {
-    let spec = ClassSpec::uniform(LatinSquare::paper(), &[length], shape);
+    let spec = ClassSpec::uniform(Operation::paper(), &[length], shape);
     let class = spec.lay_out();
     Measured::Exact(class.ok().map(|class| class.cells().to_string()))
 }
@@ -194,7 +194,7 @@ fn paper() -> Vec<Entry> { vec![
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::judge::Verdict;
+    use crate::reproduce::judge::ComparisonVerdict;
     use crate::reproduce::row::rows;
     use crate::reproduce::studies::Scale;
 
@@ -203,10 +203,10 @@ mod tests {
         let rows = rows(&ITEM, &Records::planned(Scale::Full));
         assert_eq!(rows.len(), 8 * 3 + 2);
         for row in rows.iter().filter(|row| row.quantity == "cells") {
-            assert_eq!(row.verdict, Verdict::Agrees, "{}", row.row);
+            assert_eq!(row.verdict, ComparisonVerdict::Agrees, "{}", row.row);
         }
         let last = rows.last().unwrap();
-        assert_eq!((last.n, last.verdict), (24, Verdict::Agrees));
+        assert_eq!((last.n, last.verdict), (24, ComparisonVerdict::Agrees));
         let updates = |class: &str| {
             let mut own = rows.iter().filter(|row| row.row == class);
             let row = own.find(|row| row.quantity.starts_with("updates"));

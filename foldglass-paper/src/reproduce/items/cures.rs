@@ -43,24 +43,24 @@ const LEARNED: f64 = 0.95;
 
 /// What is measured of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum CuresQuantity {
     /// Networks that learn, of all settings.
     All,
     /// Those of expert iteration with exploration.
     Exploring,
     /// The accuracy of a method on an order of lengths.
-    Accuracy(Method, Order),
+    Accuracy(CureMethod, LengthOrder),
     /// Networks that learn by it.
-    Above(Method, Order),
+    Above(CureMethod, LengthOrder),
     /// Networks that learn with an option.
     With(Choice),
 }
 
-use Quantity::{Above, Accuracy, All, Exploring, With};
+use CuresQuantity::{Above, Accuracy, All, Exploring, With};
 
 /// How networks are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum CureMethod {
     /// REINFORCE.
     Reinforce,
     /// GRPO, eight rollouts each.
@@ -71,7 +71,7 @@ pub enum Method {
 
 /// In which order lengths are trained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum LengthOrder {
     /// One after the other.
     Curriculum,
     /// All from the beginning.
@@ -89,44 +89,44 @@ pub enum Choice {
     Entropy,
 }
 
-impl Method {
+impl CureMethod {
     /// All of them.
-    pub const ALL: [Method; 3] = [Method::Reinforce, Method::Grpo, Method::Expert];
+    pub const ALL: [CureMethod; 3] = [CureMethod::Reinforce, CureMethod::Grpo, CureMethod::Expert];
 
     /// The word of the records.
     fn word(self) -> &'static str {
         match self {
-            Method::Reinforce => "reinforce",
-            Method::Grpo => "grpo:8,0.2,1",
-            Method::Expert => "expert",
+            CureMethod::Reinforce => "reinforce",
+            CureMethod::Grpo => "grpo:8,0.2,1",
+            CureMethod::Expert => "expert",
         }
     }
 
     /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Method::Reinforce => "REINFORCE",
-            Method::Grpo => "GRPO",
-            Method::Expert => "expert iteration",
+            CureMethod::Reinforce => "REINFORCE",
+            CureMethod::Grpo => "GRPO",
+            CureMethod::Expert => "expert iteration",
         }
     }
 }
 
-impl Order {
+impl LengthOrder {
     /// Both.
-    pub const ALL: [Order; 2] = [Order::Curriculum, Order::AtOnce];
+    pub const ALL: [LengthOrder; 2] = [LengthOrder::Curriculum, LengthOrder::AtOnce];
 
     fn word(self) -> &'static str {
         match self {
-            Order::Curriculum => "curriculum",
-            Order::AtOnce => "at-once",
+            LengthOrder::Curriculum => "curriculum",
+            LengthOrder::AtOnce => "at-once",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Order::Curriculum => "curriculum",
-            Order::AtOnce => "all lengths at once",
+            LengthOrder::Curriculum => "curriculum",
+            LengthOrder::AtOnce => "all lengths at once",
         }
     }
 }
@@ -157,7 +157,7 @@ impl Choice {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for CuresQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             All => f.write_str("seeds above 0.95 at T = 4, all settings"),
@@ -179,12 +179,12 @@ fn measure(records: &Records) -> Vec<Number> {
         let mut add = |quantity, measured| list.push(Number::new(task, quantity, measured));
         add(All, Measured::share(of(records, task, |_| true), learned));
         let exploring = |model: &Network| {
-            model.word("method") == Method::Expert.word() && Choice::Exploration.is_of(model)
+            model.word("method") == CureMethod::Expert.word() && Choice::Exploration.is_of(model)
         };
         let counted = Measured::share(of(records, task, exploring), learned);
         add(Exploring, counted);
-        for method in Method::ALL {
-            for order in Order::ALL {
+        for method in CureMethod::ALL {
+            for order in LengthOrder::ALL {
                 let such = move |model: &Network| {
                     model.word("method") == method.word() && model.dynamics == order.word()
                 };
@@ -203,7 +203,7 @@ fn measure(records: &Records) -> Vec<Number> {
 }
 
 /// The networks of a method that learn, of both tasks, with exploration or without.
-pub fn learn(records: &Records, method: Method, exploring: bool) -> Proportion {
+pub fn learn(records: &Records, method: CureMethod, exploring: bool) -> Proportion {
     let such = move |model: &Network| {
         model.word("method") == method.word() && Choice::Exploration.is_of(model) == exploring
     };
@@ -247,7 +247,7 @@ fn paper() -> Vec<Entry> { vec![
 mod tests {
     use super::*;
     use crate::reproduce::item::Key;
-    use crate::reproduce::judge::Verdict;
+    use crate::reproduce::judge::ComparisonVerdict;
     use crate::reproduce::row::rows;
     use crate::reproduce::studies::Scale;
 
@@ -255,15 +255,18 @@ mod tests {
     fn what_the_paper_says_failed_is_judged_task_by_task() {
         let rows = rows(&ITEM, &Records::planned(Scale::Full));
         for task in TASKS {
-            let of = |quantity: Quantity| {
+            let of = |quantity: CuresQuantity| {
                 let key = Key::new(task, quantity);
                 rows.iter().find(|row| row.key == key).unwrap()
             };
             assert_eq!(of(All).n, 192);
             let exploring = of(Exploring);
-            assert_eq!((exploring.n, exploring.verdict), (32, Verdict::CannotTell));
-            for order in Order::ALL {
-                let plain = of(Above(Method::Reinforce, order));
+            assert_eq!(
+                (exploring.n, exploring.verdict),
+                (32, ComparisonVerdict::CannotTell)
+            );
+            for order in LengthOrder::ALL {
+                let plain = of(Above(CureMethod::Reinforce, order));
                 assert_eq!((plain.n, plain.ours), (32, Some(0.0)));
             }
         }

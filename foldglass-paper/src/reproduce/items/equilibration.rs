@@ -34,22 +34,22 @@ pub static ITEM: Item = Item {
 
 /// What is measured of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum EquilibrationQuantity {
     /// The mean reward after a sweep.
     RewardAt(usize),
     /// Runs at 1 after a sweep.
     AtOneAt(usize),
     /// Runs at 1 after ten sweeps by steps.
-    BySteps(Kernel),
+    BySteps(ChainMove),
     /// The sweep at which the reward last changed.
-    Stationarity(Statistic, Kernel),
+    Stationarity(Statistic, ChainMove),
     /// Runs at 1 at the end.
     AtOneAtEnd,
 }
 
-use Quantity::{AtOneAt, AtOneAtEnd, BySteps, RewardAt, Stationarity};
+use EquilibrationQuantity::{AtOneAt, AtOneAtEnd, BySteps, RewardAt, Stationarity};
 
-impl fmt::Display for Quantity {
+impl fmt::Display for EquilibrationQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RewardAt(sweep) => write!(f, "J at sweep {sweep}"),
@@ -66,18 +66,18 @@ impl fmt::Display for Quantity {
 
 /// How a chain moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kernel {
+pub enum ChainMove {
     /// A draw from the conditional.
     HeatBath,
     /// A proposal, accepted or not.
     Metropolis,
 }
 
-use Kernel::{HeatBath, Metropolis};
+use ChainMove::{HeatBath, Metropolis};
 
-impl Kernel {
+impl ChainMove {
     /// Both.
-    pub const ALL: [Kernel; 2] = [HeatBath, Metropolis];
+    pub const ALL: [ChainMove; 2] = [HeatBath, Metropolis];
 
     /// The beginning of the ids of its dynamics.
     pub fn id(self) -> &'static str {
@@ -132,7 +132,7 @@ pub const LOWER_SWEEPS: [usize; 3] = [1000, 5000, 20000];
 fn measure(records: &Records) -> Vec<Number> {
     let mut list = approach(records);
     for class in MIDDLE_BLOCK {
-        for kernel in Kernel::ALL {
+        for kernel in ChainMove::ALL {
             list.extend(stationarity(records, class, kernel));
         }
     }
@@ -159,7 +159,7 @@ fn approach(records: &Records) -> Vec<Number> {
         list.push(Number::new(PARITY, RewardAt(sweep), sample.mean()));
         list.push(Number::new(PARITY, AtOneAt(sweep), sample.at_one()));
     }
-    for kernel in Kernel::ALL {
+    for kernel in ChainMove::ALL {
         let sample = records.after(STATIONARITY, PARITY.id, kernel.id(), 10);
         list.push(Number::new(PARITY, BySteps(kernel), sample.at_one()));
     }
@@ -167,7 +167,7 @@ fn approach(records: &Records) -> Vec<Number> {
 }
 
 /// The middle block: the sweep at which the reward last changed.
-fn stationarity(records: &Records, class: ClassId, kernel: Kernel) -> [Number; 3] {
+fn stationarity(records: &Records, class: ClassId, kernel: ChainMove) -> [Number; 3] {
     let values = records.last_changes(STATIONARITY, class.id, kernel.id());
     Statistic::ALL.map(|statistic| {
         let values = values.clone();

@@ -32,7 +32,7 @@ pub static ITEM: Item = Item {
 
 /// What is measured of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum EscapeQuantity {
     /// Steps whose line has no barrier, at so many points of it.
     NoBarrier {
         /// Points of a line, both ends included.
@@ -44,7 +44,7 @@ pub enum Quantity {
     Exact,
 }
 
-use Quantity::{Exact, LargestBarrier, NoBarrier};
+use EscapeQuantity::{Exact, LargestBarrier, NoBarrier};
 
 /// Points of a line in the records.
 pub const POINTS: usize = 65;
@@ -53,9 +53,9 @@ pub const POINTS: usize = 65;
 pub const FEWER: [usize; 3] = [33, 17, 9];
 
 /// No barrier at any point of the records.
-pub const NONE: Quantity = NoBarrier { points: POINTS };
+pub const NONE: EscapeQuantity = NoBarrier { points: POINTS };
 
-impl fmt::Display for Quantity {
+impl fmt::Display for EscapeQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoBarrier { points: POINTS } => f.write_str("steps of barrier 0"),

@@ -6,13 +6,13 @@ use std::fmt;
 use foldglass::support::stats::Proportion;
 use kuva::prelude::TickFormat;
 
-use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};
+use super::ext_panels::{CurveStyle, PanelAxis, PanelCurve, PanelSpec, apart, page};
 use crate::report::INTERVAL_LEVEL;
-use crate::report::figure::{LOOKS, Look, Point, powers_of_ten};
+use crate::report::figure::{LOOKS, Look, PlotPoint, powers_of_ten};
 use crate::reproduce::basins::{self, BasinRecord, Flood};
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::ends::{self, Fates};
-use crate::reproduce::item::{Figure, Item, Number};
+use crate::reproduce::item::{Item, Number, RecordFigure};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::{Need, Step};
 use crate::reproduce::records::Records;
@@ -37,7 +37,7 @@ pub static ITEM: Item = Item {
     measure,
     paper,
     shows_all: true,
-    figure: Some(Figure {
+    figure: Some(RecordFigure {
         file: "ext-capture.svg",
         draw,
     }),
@@ -77,20 +77,20 @@ const CLASSES: [Class; 12] = [
 
 /// What is measured of a class.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Quantity {
+pub enum ExtCaptureQuantity {
     /// The traps' share of all codes.
     TrapShare,
     /// The share of codes that an ascent brings to an end.
-    Basin(End, Ascent),
+    Basin(AscentEnd, CodeAscent),
     /// Runs of a dynamics, at a temperature or annealed, that are or lead somewhere.
-    Runs(Fate, Dynamics, Option<f64>),
+    Runs(Fate, CaptureDynamics, Option<f64>),
 }
 
-use Quantity::{Basin, Runs, TrapShare};
+use ExtCaptureQuantity::{Basin, Runs, TrapShare};
 
 /// Where an ascent ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum AscentEnd {
     /// In a trap.
     Trap,
     /// At an optimum.
@@ -99,7 +99,7 @@ pub enum End {
 
 /// How codes climb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ascent {
+pub enum CodeAscent {
     /// By any raising change.
     Random,
     /// By the best one.
@@ -119,7 +119,7 @@ pub enum Fate {
 
 /// The dynamics of the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dynamics {
+pub enum CaptureDynamics {
     /// Metropolis at a temperature.
     Metropolis,
     /// Heat bath at a temperature.
@@ -134,56 +134,59 @@ pub enum Dynamics {
     CaviAnnealed,
 }
 
-impl Dynamics {
-    const ALL: [Dynamics; 6] = [
-        Dynamics::Metropolis,
-        Dynamics::HeatBath,
-        Dynamics::Cavi,
-        Dynamics::Gradient,
-        Dynamics::MetropolisAnnealed,
-        Dynamics::CaviAnnealed,
+impl CaptureDynamics {
+    const ALL: [CaptureDynamics; 6] = [
+        CaptureDynamics::Metropolis,
+        CaptureDynamics::HeatBath,
+        CaptureDynamics::Cavi,
+        CaptureDynamics::Gradient,
+        CaptureDynamics::MetropolisAnnealed,
+        CaptureDynamics::CaviAnnealed,
     ];
 
     fn id(self) -> &'static str {
         match self {
-            Dynamics::Metropolis => "metropolis",
-            Dynamics::HeatBath => "heat-bath",
-            Dynamics::Cavi => "cavi",
-            Dynamics::Gradient => "gradient",
-            Dynamics::MetropolisAnnealed => "annealed",
-            Dynamics::CaviAnnealed => "cavi-annealed",
+            CaptureDynamics::Metropolis => "metropolis",
+            CaptureDynamics::HeatBath => "heat-bath",
+            CaptureDynamics::Cavi => "cavi",
+            CaptureDynamics::Gradient => "gradient",
+            CaptureDynamics::MetropolisAnnealed => "annealed",
+            CaptureDynamics::CaviAnnealed => "cavi-annealed",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Dynamics::Metropolis => "Metropolis",
-            Dynamics::HeatBath => "heat bath",
-            Dynamics::Cavi => "CAVI",
-            Dynamics::Gradient => "gradient",
-            Dynamics::MetropolisAnnealed => "Metropolis annealed",
-            Dynamics::CaviAnnealed => "CAVI annealed",
+            CaptureDynamics::Metropolis => "Metropolis",
+            CaptureDynamics::HeatBath => "heat bath",
+            CaptureDynamics::Cavi => "CAVI",
+            CaptureDynamics::Gradient => "gradient",
+            CaptureDynamics::MetropolisAnnealed => "Metropolis annealed",
+            CaptureDynamics::CaviAnnealed => "CAVI annealed",
         }
     }
 
     /// Whether it is run at each temperature.
     fn is_scanned(self) -> bool {
-        !matches!(self, Dynamics::MetropolisAnnealed | Dynamics::CaviAnnealed)
+        !matches!(
+            self,
+            CaptureDynamics::MetropolisAnnealed | CaptureDynamics::CaviAnnealed
+        )
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for ExtCaptureQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TrapShare => f.write_str("traps, of all codes"),
             Basin(end, ascent) => {
                 let end = match end {
-                    End::Trap => "traps",
-                    End::Optimum => "optima",
+                    AscentEnd::Trap => "traps",
+                    AscentEnd::Optimum => "optima",
                 };
                 let ascent = match ascent {
-                    Ascent::Random => "random",
-                    Ascent::Steepest => "steepest",
+                    CodeAscent::Random => "random",
+                    CodeAscent::Steepest => "steepest",
                 };
                 write!(f, "basins of {end}, {ascent} ascent")
             }
@@ -216,22 +219,24 @@ fn measure(records: &Records) -> Vec<Number> {
 fn of_class(records: &Records, class: &Class) -> Vec<Number> {
     let mut list = Vec::new();
     let found = basin(records, class);
-    let mut exact = |quantity: Quantity, of: fn(&BasinRecord) -> f64| {
+    let mut exact = |quantity: ExtCaptureQuantity, of: fn(&BasinRecord) -> f64| {
         let text = found.map(|found| format!("{:.3e}", of(found)));
         list.push(Number::new(class.class, quantity, Measured::Exact(text)));
     };
     exact(TrapShare, |found| found.traps);
-    exact(Basin(End::Trap, Ascent::Random), |found| found.random.trap);
-    exact(Basin(End::Optimum, Ascent::Random), |found| {
+    exact(Basin(AscentEnd::Trap, CodeAscent::Random), |found| {
+        found.random.trap
+    });
+    exact(Basin(AscentEnd::Optimum, CodeAscent::Random), |found| {
         found.random.optimum
     });
-    exact(Basin(End::Trap, Ascent::Steepest), |found| {
+    exact(Basin(AscentEnd::Trap, CodeAscent::Steepest), |found| {
         found.steepest.trap
     });
-    exact(Basin(End::Optimum, Ascent::Steepest), |found| {
+    exact(Basin(AscentEnd::Optimum, CodeAscent::Steepest), |found| {
         found.steepest.optimum
     });
-    for dynamics in Dynamics::ALL {
+    for dynamics in CaptureDynamics::ALL {
         let taus: Vec<Option<f64>> = if dynamics.is_scanned() {
             TAUS.map(Some).to_vec()
         } else {
@@ -264,7 +269,12 @@ fn basin<'a>(records: &'a Records, class: &Class) -> Option<&'a BasinRecord> {
 }
 
 /// Where runs are, and where they lead.
-fn fates(records: &Records, class: &Class, dynamics: Dynamics, tau: Option<f64>) -> (Fates, Fates) {
+fn fates(
+    records: &Records,
+    class: &Class,
+    dynamics: CaptureDynamics,
+    tau: Option<f64>,
+) -> (Fates, Fates) {
     let own = records.work.ends(studies::CAPTURE);
     let point = own.and_then(|ends| ends.point(class.flood.id, dynamics.id(), tau));
     point
@@ -275,7 +285,7 @@ fn fates(records: &Records, class: &Class, dynamics: Dynamics, tau: Option<f64>)
 const FOUND: &str = "fig:trapsfixed (a): 13 and 14 of 128 chains; the text says one in eight";
 
 /// Quenches as in the paper.
-const LED: Quantity = Runs(Fate::LeadsToTrap, Dynamics::Metropolis, Some(QUENCH));
+const LED: ExtCaptureQuantity = Runs(Fate::LeadsToTrap, CaptureDynamics::Metropolis, Some(QUENCH));
 
 #[rustfmt::skip]
 fn paper() -> Vec<Entry> { vec![
@@ -313,22 +323,22 @@ fn draw(records: &Records, scale: Scale) -> String {
 fn point(
     records: &Records,
     class: &Class,
-    dynamics: Dynamics,
+    dynamics: CaptureDynamics,
     tau: Option<f64>,
     x: f64,
-) -> Option<Point> {
+) -> Option<PlotPoint> {
     let share = proportion(&fates(records, class, dynamics, tau).1, |fates| {
         fates.trapped
     });
-    Some(Point {
+    Some(PlotPoint {
         x,
         y: share.rate()?,
         interval: Some(share.interval(INTERVAL_LEVEL)),
     })
 }
 
-fn share_axis() -> Axis {
-    Axis {
+fn share_axis() -> PanelAxis {
+    PanelAxis {
         label: "share that leads to a trap",
         ends: [-0.015, 0.45],
         step: 0.1,
@@ -337,9 +347,9 @@ fn share_axis() -> Axis {
 }
 
 /// One curve per dynamics, at the paper's temperature or annealed.
-fn quenches(records: &Records, classes: &[&Class], x: impl Fn(&Class) -> f64) -> Vec<Curve> {
+fn quenches(records: &Records, classes: &[&Class], x: impl Fn(&Class) -> f64) -> Vec<PanelCurve> {
     let mut curves = Vec::new();
-    for (dynamics, look) in Dynamics::ALL.into_iter().zip(LOOKS) {
+    for (dynamics, look) in CaptureDynamics::ALL.into_iter().zip(LOOKS) {
         let tau = dynamics.is_scanned().then_some(QUENCH);
         let points = classes
             .iter()
@@ -347,7 +357,7 @@ fn quenches(records: &Records, classes: &[&Class], x: impl Fn(&Class) -> f64) ->
         curves.push(curve(dynamics.name(), look, points.collect()));
     }
     let random = |class: &&Class| {
-        Some(Point {
+        Some(PlotPoint {
             x: x(class),
             y: basin(records, class)?.random.trapped(),
             interval: None,
@@ -358,11 +368,11 @@ fn quenches(records: &Records, classes: &[&Class], x: impl Fn(&Class) -> f64) ->
     curves
 }
 
-fn curve(label: &str, look: Look, points: Vec<Point>) -> Curve {
-    Curve {
+fn curve(label: &str, look: Look, points: Vec<PlotPoint>) -> PanelCurve {
+    PanelCurve {
         label: Some(label.to_owned()),
         look,
-        drawn: Drawn::Both,
+        drawn: CurveStyle::Both,
         points,
     }
 }
@@ -375,10 +385,10 @@ const NOTES: &[&str] = &[
     "or a trap",
 ];
 
-fn against_length(records: &Records, classes: &[&Class], smoke: &str) -> Panel {
-    Panel {
+fn against_length(records: &Records, classes: &[&Class], smoke: &str) -> PanelSpec {
+    PanelSpec {
         title: format!("(a) k = 9/10, τ = 0.002{smoke}"),
-        x: Axis {
+        x: PanelAxis {
             label: "T",
             ends: [3.5, 10.5],
             step: 1.0,
@@ -393,7 +403,7 @@ fn against_length(records: &Records, classes: &[&Class], smoke: &str) -> Panel {
     }
 }
 
-fn against_repeat(records: &Records, smoke: &str) -> Panel {
+fn against_repeat(records: &Records, smoke: &str) -> PanelSpec {
     let k = |class: &Class| {
         let (repeats, of) = class.flood.repeat.split_once('/').expect("a fraction");
         let number = |text: &str| text.parse::<f64>().expect("a whole number");
@@ -404,9 +414,9 @@ fn against_repeat(records: &Records, smoke: &str) -> Panel {
         .filter(|class| class.flood.length == 8)
         .collect();
     classes.sort_by(|a, b| k(a).total_cmp(&k(b)));
-    Panel {
+    PanelSpec {
         title: format!("(c) T = 8, τ = 0.002{smoke}"),
-        x: Axis {
+        x: PanelAxis {
             label: "k",
             ends: [0.55, 1.05],
             step: 0.1,
@@ -418,13 +428,13 @@ fn against_repeat(records: &Records, smoke: &str) -> Panel {
     }
 }
 
-fn against_tau(records: &Records, name: &str, letter: &str, smoke: &str) -> Panel {
+fn against_tau(records: &Records, name: &str, letter: &str, smoke: &str) -> PanelSpec {
     let class = CLASSES
         .iter()
         .find(|class| class.class.name == name)
         .expect("a class");
     let mut curves = Vec::new();
-    for (dynamics, look) in Dynamics::ALL.into_iter().zip(LOOKS) {
+    for (dynamics, look) in CaptureDynamics::ALL.into_iter().zip(LOOKS) {
         if dynamics.is_scanned() {
             let points = TAUS
                 .iter()
@@ -433,9 +443,9 @@ fn against_tau(records: &Records, name: &str, letter: &str, smoke: &str) -> Pane
         }
     }
     let Flood { length, repeat, .. } = class.flood;
-    Panel {
+    PanelSpec {
         title: format!("{letter} k = {repeat}, T = {length}{smoke}"),
-        x: Axis {
+        x: PanelAxis {
             label: "τ",
             ends: [-4.2, -1.5],
             step: 1.0,

@@ -6,13 +6,13 @@ use std::fmt;
 use foldglass::support::stats::{Interval, Proportion, fisher};
 use kuva::prelude::TickFormat;
 
-use super::ext_panels::{Axis, Curve, Drawn, Panel, apart, page};
+use super::ext_panels::{CurveStyle, PanelAxis, PanelCurve, PanelSpec, apart, page};
 use super::trapsexist;
 use crate::report::INTERVAL_LEVEL;
-use crate::report::figure::{LOOKS, Point};
+use crate::report::figure::{LOOKS, PlotPoint};
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::ends::{self, Fates};
-use crate::reproduce::item::{Figure, Item, Number};
+use crate::reproduce::item::{Item, Number, RecordFigure};
 use crate::reproduce::judge::LEVEL;
 use crate::reproduce::maps::{self, Map};
 use crate::reproduce::measured::Measured;
@@ -40,7 +40,7 @@ pub static ITEM: Item = Item {
     measure,
     paper,
     shows_all: true,
-    figure: Some(Figure {
+    figure: Some(RecordFigure {
         file: "ext-lengths.svg",
         draw,
     }),
@@ -136,56 +136,56 @@ const CLASSES: [ClassId; 29] = [
 
 /// What is measured of a class, beside its traps and local maxima.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum ExtLengthsQuantity {
     /// Runs at 1.
-    AtOne(Dynamics),
+    AtOne(LengthsDynamics),
     /// The mean reward.
-    Reward(Dynamics),
+    Reward(LengthsDynamics),
     /// Runs in a certified trap.
-    Trapped(Dynamics),
+    Trapped(LengthsDynamics),
     /// Runs on a shelf that was not exhausted.
-    Bounded(Dynamics),
+    Bounded(LengthsDynamics),
     /// Which of the two reaches 1 more often.
     Better,
 }
 
-use Quantity::{AtOne, Better, Bounded, Reward, Trapped};
+use ExtLengthsQuantity::{AtOne, Better, Bounded, Reward, Trapped};
 
 /// The dynamics of the study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dynamics {
+pub enum LengthsDynamics {
     /// Monte Carlo.
     Chain,
     /// Tabular RLVR.
     Rlvr,
 }
 
-impl Dynamics {
-    const ALL: [Dynamics; 2] = [Dynamics::Chain, Dynamics::Rlvr];
+impl LengthsDynamics {
+    const ALL: [LengthsDynamics; 2] = [LengthsDynamics::Chain, LengthsDynamics::Rlvr];
 
     fn id(self) -> &'static str {
         match self {
-            Dynamics::Chain => "chain",
-            Dynamics::Rlvr => "rlvr",
+            LengthsDynamics::Chain => "chain",
+            LengthsDynamics::Rlvr => "rlvr",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Dynamics::Chain => "chain",
-            Dynamics::Rlvr => "RLVR",
+            LengthsDynamics::Chain => "chain",
+            LengthsDynamics::Rlvr => "RLVR",
         }
     }
 
     fn tau(self) -> f64 {
         match self {
-            Dynamics::Chain => 1e-13,
-            Dynamics::Rlvr => 1e-10,
+            LengthsDynamics::Chain => 1e-13,
+            LengthsDynamics::Rlvr => 1e-10,
         }
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for ExtLengthsQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AtOne(dynamics) => write!(f, "at 1, {}", dynamics.name()),
@@ -205,16 +205,20 @@ fn measure(records: &Records) -> Vec<Number> {
         let class = ClassId::named(map.name);
         let found = records.work.map(map.name);
         let traps = Measured::Exact(found.map(|record| record.count().to_string()));
-        list.push(Number::new(class, trapsexist::Quantity::Traps, traps));
+        list.push(Number::new(
+            class,
+            trapsexist::TrapsExistQuantity::Traps,
+            traps,
+        ));
         let maxima = Measured::Exact(found.map(|record| record.local_maxima.clone()));
         list.push(Number::new(
             class,
-            trapsexist::Quantity::LocalMaxima,
+            trapsexist::TrapsExistQuantity::LocalMaxima,
             maxima,
         ));
     }
     for class in CLASSES {
-        for dynamics in Dynamics::ALL {
+        for dynamics in LengthsDynamics::ALL {
             let mut add = |quantity, measured| list.push(Number::new(class, quantity, measured));
             let ends = records.ends(studies::LENGTHS, class.id, dynamics.id(), None);
             add(AtOne(dynamics), ends.at_one());
@@ -235,7 +239,7 @@ fn measure(records: &Records) -> Vec<Number> {
     list
 }
 
-fn fates(records: &Records, class: &str, dynamics: Dynamics) -> Fates {
+fn fates(records: &Records, class: &str, dynamics: LengthsDynamics) -> Fates {
     let own = records.work.ends(studies::LENGTHS);
     let point = own.and_then(|ends| ends.point(class, dynamics.id(), Some(dynamics.tau())));
     point.map(|point| point.are).unwrap_or_default()
@@ -243,7 +247,7 @@ fn fates(records: &Records, class: &str, dynamics: Dynamics) -> Fates {
 
 /// Which of the two reaches 1 more often, by Fisher's test; none where no outcome would have told.
 fn better(records: &Records, class: &str) -> Option<String> {
-    let [chain, rlvr] = Dynamics::ALL.map(|dynamics| at_one(records, class, dynamics));
+    let [chain, rlvr] = LengthsDynamics::ALL.map(|dynamics| at_one(records, class, dynamics));
     let (chain, rlvr) = (chain?, rlvr?);
     let [none, all] = [(0, chain.trials), (rlvr.trials, rlvr.trials)]
         .map(|(successes, trials)| Proportion { successes, trials });
@@ -262,7 +266,7 @@ fn better(records: &Records, class: &str) -> Option<String> {
     )
 }
 
-fn at_one(records: &Records, class: &str, dynamics: Dynamics) -> Option<Proportion> {
+fn at_one(records: &Records, class: &str, dynamics: LengthsDynamics) -> Option<Proportion> {
     let ends = records.ends(studies::LENGTHS, class, dynamics.id(), None);
     let share = Proportion {
         successes: ends.ones,
@@ -272,7 +276,7 @@ fn at_one(records: &Records, class: &str, dynamics: Dynamics) -> Option<Proporti
 }
 
 fn traps(class: &'static str, text: &'static str) -> Entry {
-    let quantity = trapsexist::Quantity::Traps;
+    let quantity = trapsexist::TrapsExistQuantity::Traps;
     entry(ClassId::named(class), quantity, Stated::Exact(text))
 }
 
@@ -312,15 +316,15 @@ fn draw(records: &Records, scale: Scale) -> String {
     } else {
         ""
     };
-    page(&PANELS.map(|(title, ending)| Panel {
+    page(&PANELS.map(|(title, ending)| PanelSpec {
         title: format!("{title}, quasigroup{smoke}"),
-        x: Axis {
+        x: PanelAxis {
             label: "n, of lengths 1 .. n",
             ends: [1.5, 8.5],
             step: 1.0,
             ticks: TickFormat::Fixed(0),
         },
-        y: Axis {
+        y: PanelAxis {
             label: "share of runs at reward 1",
             ends: [-0.03, 1.05],
             step: 0.2,
@@ -331,27 +335,31 @@ fn draw(records: &Records, scale: Scale) -> String {
     }))
 }
 
-fn curves(records: &Records, ending: &str) -> Vec<Curve> {
-    let point = |n: usize, dynamics: Dynamics| {
+fn curves(records: &Records, ending: &str) -> Vec<PanelCurve> {
+    let point = |n: usize, dynamics: LengthsDynamics| {
         let share = at_one(records, &format!("qg-1to{n}{ending}"), dynamics)?;
         let Interval { low, high } = share.interval(INTERVAL_LEVEL);
-        Some(Point {
+        Some(PlotPoint {
             x: n as f64,
             y: share.rate()?,
             interval: Some(Interval { low, high }),
         })
     };
-    let curve = |(dynamics, look)| Curve {
+    let curve = |(dynamics, look)| PanelCurve {
         label: Some(match dynamics {
-            Dynamics::Chain => "Monte Carlo".to_owned(),
-            Dynamics::Rlvr => "tabular RLVR".to_owned(),
+            LengthsDynamics::Chain => "Monte Carlo".to_owned(),
+            LengthsDynamics::Rlvr => "tabular RLVR".to_owned(),
         }),
         look,
-        drawn: Drawn::Both,
+        drawn: CurveStyle::Both,
         points: [2, 3, 4, 6, 8]
             .iter()
             .filter_map(|&n| point(n, dynamics))
             .collect(),
     };
-    Dynamics::ALL.into_iter().zip(LOOKS).map(curve).collect()
+    LengthsDynamics::ALL
+        .into_iter()
+        .zip(LOOKS)
+        .map(curve)
+        .collect()
 }

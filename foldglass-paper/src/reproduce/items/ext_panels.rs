@@ -4,7 +4,7 @@ use kuva::prelude::{LegendEntry, LinePlot, Plot, ScatterPlot, TickFormat};
 use kuva::render::render::{Scene, TextAnchor};
 
 use crate::report::figure::panel::{self, Frame};
-use crate::report::figure::{self, Look, PLAIN, Point, legend, text};
+use crate::report::figure::{self, Look, PLAIN, PlotPoint, legend, text};
 
 const FRAME: Frame = Frame {
     size: [600.0, 400.0],
@@ -13,7 +13,7 @@ const FRAME: Frame = Frame {
 
 /// How a curve is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drawn {
+pub enum CurveStyle {
     /// A line with markers.
     Both,
     /// Markers alone: what was found.
@@ -23,29 +23,29 @@ pub enum Drawn {
 }
 
 /// A curve of a panel.
-pub struct Curve {
+pub struct PanelCurve {
     /// Its name in the legend; none leaves it out.
     pub label: Option<String>,
     /// Its colour and marker.
     pub look: Look,
     /// How it is drawn.
-    pub drawn: Drawn,
+    pub drawn: CurveStyle,
     /// Its points, from left to right.
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
 }
 
-impl Curve {
+impl PanelCurve {
     fn plots(&self) -> Vec<Plot> {
         let places: Vec<(f64, f64)> = self.points.iter().map(|p| (p.x, p.y)).collect();
         match self.drawn {
-            Drawn::Both => figure::curve(&self.points, self.look).into(),
-            Drawn::Line => vec![Plot::Line(
+            CurveStyle::Both => figure::curve(&self.points, self.look).into(),
+            CurveStyle::Line => vec![Plot::Line(
                 LinePlot::new()
                     .with_data(places)
                     .with_color(self.look.colour)
                     .with_stroke_width(1.2),
             )],
-            Drawn::Marks => vec![Plot::Scatter(
+            CurveStyle::Marks => vec![Plot::Scatter(
                 ScatterPlot::new()
                     .with_data(places)
                     .with_color(self.look.colour)
@@ -57,7 +57,7 @@ impl Curve {
 }
 
 /// An axis.
-pub struct Axis {
+pub struct PanelAxis {
     /// The text beside it.
     pub label: &'static str,
     /// Its ends.
@@ -69,20 +69,20 @@ pub struct Axis {
 }
 
 /// A panel.
-pub struct Panel {
+pub struct PanelSpec {
     /// What stands above it.
     pub title: String,
     /// The axis from left to right.
-    pub x: Axis,
+    pub x: PanelAxis,
     /// The axis from below.
-    pub y: Axis,
+    pub y: PanelAxis,
     /// What is drawn.
-    pub curves: Vec<Curve>,
+    pub curves: Vec<PanelCurve>,
     /// What a reader should know, a line each, below the legend.
     pub notes: &'static [&'static str],
 }
 
-impl Axis {
+impl PanelAxis {
     fn drawn(&self) -> panel::Axis {
         panel::Axis::new(self.label, self.ends)
             .every(self.step)
@@ -90,7 +90,7 @@ impl Axis {
     }
 }
 
-impl Panel {
+impl PanelSpec {
     fn scene(&self) -> Scene {
         let ([width, _], [_, right, top, _]) = (FRAME.size, FRAME.margins);
         let named = self.curves.iter().filter_map(|curve| {
@@ -102,7 +102,7 @@ impl Panel {
         let place = [width - right + 12.0, top];
         let title = self.title.clone();
         let mut scene = panel::Panel::new(title, FRAME, self.x.drawn(), self.y.drawn())
-            .plots(self.curves.iter().flat_map(Curve::plots))
+            .plots(self.curves.iter().flat_map(PanelCurve::plots))
             .legend(named, place, right - 20.0)
             .scene();
         for (number, note) in self.notes.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Panel {
 }
 
 /// Curves moved apart sideways, by `step` from one to the next, so that their bars do not hide each other.
-pub fn apart(mut curves: Vec<Curve>, step: f64) -> Vec<Curve> {
+pub fn apart(mut curves: Vec<PanelCurve>, step: f64) -> Vec<PanelCurve> {
     let middle = (curves.len() as f64 - 1.0) / 2.0;
     for (number, curve) in curves.iter_mut().enumerate() {
         let shift = (number as f64 - middle) * step;
@@ -124,7 +124,7 @@ pub fn apart(mut curves: Vec<Curve>, step: f64) -> Vec<Curve> {
 }
 
 /// The panels, two per row, as SVG.
-pub fn page(panels: &[Panel]) -> String {
-    let scenes: Vec<Scene> = panels.iter().map(Panel::scene).collect();
+pub fn page(panels: &[PanelSpec]) -> String {
+    let scenes: Vec<Scene> = panels.iter().map(PanelSpec::scene).collect();
     panel::grid(&scenes, 2)
 }

@@ -11,11 +11,11 @@ use foldglass::support::stats::Proportion;
 use kuva::prelude::TickFormat;
 
 use super::ext_lengths::PARITY as LENGTHS;
-use super::ext_panels::{Axis, Curve, Drawn, Panel, page};
-use super::trapsexist::Quantity::Traps;
-use crate::report::figure::{LOOKS, Point, powers_of_ten};
+use super::ext_panels::{CurveStyle, PanelAxis, PanelCurve, PanelSpec, page};
+use super::trapsexist::TrapsExistQuantity::Traps;
+use crate::report::figure::{LOOKS, PlotPoint, powers_of_ten};
 use crate::reproduce::classes::ClassId;
-use crate::reproduce::item::{Figure, Item, Number};
+use crate::reproduce::item::{Item, Number, RecordFigure};
 use crate::reproduce::maps::{self, Map, MapRecord};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::{Need, Step};
@@ -39,7 +39,7 @@ pub static ITEM: Item = Item {
     measure,
     paper,
     shows_all: true,
-    figure: Some(Figure {
+    figure: Some(RecordFigure {
         file: "ext-traps.svg",
         draw,
     }),
@@ -110,7 +110,7 @@ const UNCORRELATED: [Map; 1] = [correlated!(1 / 2, 8).map];
 
 /// What is measured of a class, beside its traps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum ExtTrapsQuantity {
     /// The traps that the law has.
     ByLaw,
     /// The traps by their reward.
@@ -123,16 +123,16 @@ pub enum Quantity {
     Holding,
 }
 
-use Quantity::{ByLaw, ByReward, Ignored};
+use ExtTrapsQuantity::{ByLaw, ByReward, Ignored};
 
-impl fmt::Display for Quantity {
+impl fmt::Display for ExtTrapsQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ByLaw => "traps by the law",
             ByReward => "traps by reward",
-            Quantity::Law => "the law",
+            ExtTrapsQuantity::Law => "the law",
             Ignored => "numbers of positions ignored",
-            Quantity::Holding => "classes on which the law holds",
+            ExtTrapsQuantity::Holding => "classes on which the law holds",
         })
     }
 }
@@ -187,7 +187,7 @@ impl Holding {
             trials: self.1,
         };
         let class = ClassId::named(class);
-        Number::new(class, Quantity::Holding, Measured::Count(share))
+        Number::new(class, ExtTrapsQuantity::Holding, Measured::Count(share))
     }
 }
 
@@ -204,13 +204,14 @@ fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Num
         }
     };
     let class = ClassId::named(map.name);
-    let exact = |quantity: Quantity, text| Number::new(class, quantity, Measured::Exact(text));
+    let exact =
+        |quantity: ExtTrapsQuantity, text| Number::new(class, quantity, Measured::Exact(text));
     let traps = Measured::Exact(found.map(|record| record.count().to_string()));
     vec![
         Number::new(class, Traps, traps),
         exact(ByLaw, found.map(|_| law.traps().to_string())),
         exact(ByReward, found.map(|record| line(&rewards(record)))),
-        exact(Quantity::Law, found.map(says)),
+        exact(ExtTrapsQuantity::Law, found.map(says)),
     ]
 }
 
@@ -368,8 +369,8 @@ fn panel(
     law: impl Fn(usize, usize) -> u128,
     top: f64,
     notes: &'static [&'static str],
-) -> Panel {
-    let point = |x: usize, y: u128| Point {
+) -> PanelSpec {
+    let point = |x: usize, y: u128| PlotPoint {
         x: x as f64,
         y: (y as f64).log10(),
         interval: None,
@@ -379,32 +380,32 @@ fn panel(
         let line = (2..=FAR)
             .filter(|&n| law(n, m) > 0)
             .map(|n| point(n, law(n, m)));
-        curves.push(Curve {
+        curves.push(PanelCurve {
             label: None,
             look,
-            drawn: Drawn::Line,
+            drawn: CurveStyle::Line,
             points: line.collect(),
         });
         let marks = found.iter().filter_map(|(n, record)| {
             let counts: Vec<u128> = rewards(record).into_values().rev().collect();
             Some(point(*n, *counts.get(m - 1)?))
         });
-        curves.push(Curve {
+        curves.push(PanelCurve {
             label: Some(format!("m = {m}")),
             look,
-            drawn: Drawn::Marks,
+            drawn: CurveStyle::Marks,
             points: marks.collect(),
         });
     }
-    Panel {
+    PanelSpec {
         title,
-        x: Axis {
+        x: PanelAxis {
             label,
             ends: [2.0, FAR as f64],
             step: 2.0,
             ticks: TickFormat::Fixed(0),
         },
-        y: Axis {
+        y: PanelAxis {
             label: "traps",
             ends: [-0.4, top],
             step: 1.0,

@@ -6,11 +6,11 @@ use crate::reproduce::classes::{
     ClassId, PARITY, QG, QG03, QG11_3456, QG21_345, QG21_456, UNTIED, Z5,
 };
 use crate::reproduce::item::{About, Item, Number};
-use crate::reproduce::measured::{Measured, Point};
+use crate::reproduce::measured::{Measured, ScanPoint};
 use crate::reproduce::need::Need;
 use crate::reproduce::records::{Records, Sample};
 use crate::reproduce::stated::{Entry, beside, count, entry, mean, peak, spread};
-use crate::reproduce::studies::{PLAIN, RESETS, SCAN, Source};
+use crate::reproduce::studies::{PLAIN, RESETS, SCAN, StudyText};
 
 /// The item.
 pub static ITEM: Item = Item {
@@ -40,7 +40,7 @@ pub static ITEM: Item = Item {
 
 /// What is measured of a class.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Quantity {
+pub enum RegulatorQuantity {
     /// The mean reward at a temperature of the scan.
     RewardAt(f64),
     /// Runs at 1 there.
@@ -48,30 +48,30 @@ pub enum Quantity {
     /// The temperature with the best mean.
     BestTau,
     /// The mean reward.
-    Reward(Runs),
+    Reward(RegulatorRuns),
     /// Runs at 1.
-    AtOne(Runs),
+    AtOne(RegulatorRuns),
 }
 
-use Quantity::{AtOne, AtOneAt, BestTau, Reward, RewardAt};
+use RegulatorQuantity::{AtOne, AtOneAt, BestTau, Reward, RewardAt};
 
 /// Runs of tabular RLVR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runs {
+pub enum RegulatorRuns {
     /// Undisturbed.
     Plain,
     /// With resets.
     Resets,
 }
 
-use Runs::{Plain, Resets};
+use RegulatorRuns::{Plain, Resets};
 
-impl Runs {
+impl RegulatorRuns {
     /// Both.
-    pub const ALL: [Runs; 2] = [Plain, Resets];
+    pub const ALL: [RegulatorRuns; 2] = [Plain, Resets];
 
     /// Their study.
-    pub fn source(self) -> Source {
+    pub fn source(self) -> StudyText {
         match self {
             Plain => PLAIN,
             Resets => RESETS,
@@ -86,7 +86,7 @@ impl Runs {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for RegulatorQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RewardAt(tau) => write!(f, "J at tau = {tau:e}"),
@@ -104,7 +104,7 @@ fn measure(records: &Records) -> Vec<Number> {
         .flat_map(|class| scan_numbers(records, class))
         .collect();
     for class in UNTIED {
-        for runs in Runs::ALL {
+        for runs in RegulatorRuns::ALL {
             let ends = records.ends(runs.source(), class.id, "", None);
             list.push(Number::new(class, Reward(runs), ends.mean()));
             list.push(Number::new(class, AtOne(runs), ends.at_one()));
@@ -121,7 +121,7 @@ pub fn scan_numbers(records: &Records, class: ClassId) -> Vec<Number> {
         list.push(Number::new(class, RewardAt(*tau), sample.mean()));
         list.push(Number::new(class, AtOneAt(*tau), sample.at_one()));
     }
-    let points = points.into_iter().map(|(tau, sample)| Point {
+    let points = points.into_iter().map(|(tau, sample)| ScanPoint {
         tau,
         values: sample.rewards,
     });
@@ -133,7 +133,7 @@ pub fn scan_numbers(records: &Records, class: ClassId) -> Vec<Number> {
 /// The rewards of a class at each temperature of its scan, the coldest first. That of the (0,3)
 /// class begins with its plain runs.
 pub fn scan(records: &Records, class: ClassId) -> Vec<(f64, Sample)> {
-    let sources: &[Source] = if class == QG03 {
+    let sources: &[StudyText] = if class == QG03 {
         &[PLAIN, SCAN]
     } else {
         &[SCAN]

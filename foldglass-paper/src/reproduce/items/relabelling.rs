@@ -34,7 +34,7 @@ pub const THREE: ClassId = ClassId::new("three", "quasigroup, T in {1, 2, 3}");
 
 /// What is measured of a class: noise and initial law as studies name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum RelabellingQuantity {
     /// Greedy accuracy at a length.
     Accuracy(usize, &'static str, &'static str),
     /// What the paper's best noise adds to the accuracy at T = 2.
@@ -45,9 +45,9 @@ pub enum Quantity {
     Solved(&'static str, &'static str),
 }
 
-use Quantity::{Accuracy, AllSolved, Effect, Solved};
+use RelabellingQuantity::{Accuracy, AllSolved, Effect, Solved};
 
-impl fmt::Display for Quantity {
+impl fmt::Display for RelabellingQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Accuracy(length, noise, initial) => {

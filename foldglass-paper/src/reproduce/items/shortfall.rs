@@ -38,27 +38,27 @@ pub static ITEM: Item = Item {
 
 /// What is measured of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum ShortfallQuantity {
     /// The mean reward.
-    Reward(Runs),
+    Reward(ComparedRuns),
     /// Runs at 1.
-    AtOne(Runs),
+    AtOne(ComparedRuns),
 }
 
-use Quantity::{AtOne, Reward};
+use ShortfallQuantity::{AtOne, Reward};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runs {
+pub enum ComparedRuns {
     /// Monte Carlo chains.
     Chain,
     /// Tabular RLVR, undisturbed.
     Rlvr,
 }
 
-use Runs::{Chain, Rlvr};
+use ComparedRuns::{Chain, Rlvr};
 
-impl Runs {
+impl ComparedRuns {
     fn name(self) -> &'static str {
         match self {
             Chain => "chain",
@@ -67,7 +67,7 @@ impl Runs {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for ShortfallQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reward(runs) => write!(f, "J, {}", runs.name()),
@@ -121,7 +121,7 @@ fn chains(records: &Records, class: ClassId) -> Sample {
 fn paper() -> Vec<Entry> {
     let rlvr = regulator::plain_runs().into_iter().map(|entry| {
         let quantity = match entry.key.quantity {
-            super::Quantity::Regulator(regulator::Quantity::Reward(_)) => Reward(Rlvr),
+            super::Quantity::Regulator(regulator::RegulatorQuantity::Reward(_)) => Reward(Rlvr),
             _ => AtOne(Rlvr),
         };
         Entry {

@@ -5,14 +5,14 @@ use foldglass::support::stats::{Interval, Proportion, Summary};
 use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
 use kuva::render::render::{Scene, TextAnchor};
 
-use super::regulator::{self, QUENCH, Quantity, Runs, scan, scan_numbers};
+use super::regulator::{self, QUENCH, RegulatorQuantity, RegulatorRuns, scan, scan_numbers};
 use crate::report::figure::{
-    self, BLACK, BOLD, LOOKS, PLAIN, Point, WIDTH, legend, power_of_ten, powers_of_ten, styled,
+    self, BLACK, BOLD, LOOKS, PLAIN, PlotPoint, WIDTH, legend, power_of_ten, powers_of_ten, styled,
     text,
 };
 use crate::report::{Cell, INTERVAL_LEVEL};
 use crate::reproduce::classes::{ClassId, QG21_345, UNTIED, Z5};
-use crate::reproduce::item::{About, Figure, Item, Number};
+use crate::reproduce::item::{About, Item, Number, RecordFigure};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
 use crate::reproduce::records::{Records, Sample};
@@ -44,7 +44,7 @@ pub static ITEM: Item = Item {
         .concat()
     },
     shows_all: true,
-    figure: Some(Figure {
+    figure: Some(RecordFigure {
         file: "fig-temperature-untied-a.svg",
         draw,
     }),
@@ -60,7 +60,7 @@ fn measure(records: &Records) -> Vec<Number> {
         let resets = records.ends(RESETS, class.id, "", None);
         list.push(Number::new(
             class,
-            Quantity::Reward(Runs::Resets),
+            RegulatorQuantity::Reward(RegulatorRuns::Resets),
             resets.mean(),
         ));
     }
@@ -72,8 +72,8 @@ const IN_CAPTION: &str = "the caption of tab:regulator";
 /// The figure prints no numbers: they stand in tab:regulator, and these in its caption.
 #[rustfmt::skip]
 fn caption() -> Vec<Entry> { vec![
-    entry(Z5, Quantity::RewardAt(1e-8), beside("0.8030", 82, 240)).note(IN_CAPTION),
-    entry(QG21_345, Quantity::RewardAt(1e-5), mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
+    entry(Z5, RegulatorQuantity::RewardAt(1e-8), beside("0.8030", 82, 240)).note(IN_CAPTION),
+    entry(QG21_345, RegulatorQuantity::RewardAt(1e-5), mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
 ] }
 
 /// The height of the axes with their margins.
@@ -93,7 +93,7 @@ fn draw(records: &Records, scale: Scale) -> String {
     let curves = UNTIED.into_iter().zip(LOOKS);
     let mut plots = Vec::new();
     for (class, look) in curves.clone() {
-        let named = |point: &Point| format!("{}, τ = {}", class.name, figure::tau(point.x));
+        let named = |point: &PlotPoint| format!("{}, τ = {}", class.name, figure::tau(point.x));
         plots.extend(figure::curve_named(
             &points(&scan(records, class)),
             look,
@@ -141,11 +141,11 @@ fn draw(records: &Records, scale: Scale) -> String {
 }
 
 /// The means at log10 of tau; no reward is outside 0 to 1.
-fn points(scan: &[(f64, Sample)]) -> Vec<Point> {
+fn points(scan: &[(f64, Sample)]) -> Vec<PlotPoint> {
     let point = |(tau, sample): &(f64, Sample)| {
         let summary = Summary::of(&sample.rewards)?;
         let interval = summary.interval(INTERVAL_LEVEL);
-        Some(Point {
+        Some(PlotPoint {
             x: tau.log10(),
             y: summary.mean,
             interval: interval.map(|Interval { low, high }| Interval {

@@ -13,7 +13,7 @@ use kuva::render::render::TextAnchor;
 use crate::report::figure::{GREY, LOOKS, Look, PLAIN, WIDTH, legend, styled, text};
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::fleets::{TRAINED, Trained};
-use crate::reproduce::item::{About, Figure, Item, Number};
+use crate::reproduce::item::{About, Item, Number, RecordFigure};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
 use crate::reproduce::records::Records;
@@ -35,7 +35,7 @@ pub static ITEM: Item = Item {
     measure,
     paper,
     shows_all: true,
-    figure: Some(Figure {
+    figure: Some(RecordFigure {
         file: "fig-temperature-untied-b.svg",
         draw,
     }),
@@ -61,7 +61,7 @@ pub const COEFFICIENTS: [f64; 6] = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0];
 
 /// What is measured of a task.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Quantity {
+pub enum TemperatureBQuantity {
     /// Greedy accuracy at a coefficient.
     Accuracy(f64),
     /// Seeds that succeed at a coefficient.
@@ -76,9 +76,9 @@ pub enum Quantity {
     Entropy,
 }
 
-use Quantity::{Above, Accuracy, Entropy, HoldLittle, HoldTwenty, Longest};
+use TemperatureBQuantity::{Above, Accuracy, Entropy, HoldLittle, HoldTwenty, Longest};
 
-impl fmt::Display for Quantity {
+impl fmt::Display for TemperatureBQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Accuracy(c) => return write!(f, "accuracy at c = {c}"),
@@ -303,23 +303,26 @@ fn seeds(x: f64, values: &[f64], look: Look, place: &str) -> Vec<Plot> {
 mod tests {
     use super::*;
     use crate::reproduce::item::Key;
-    use crate::reproduce::judge::Verdict;
+    use crate::reproduce::judge::ComparisonVerdict;
     use crate::reproduce::row::rows;
 
     #[test]
     fn the_committed_transformers_are_compared_task_by_task() {
         let rows = rows(&ITEM, &Records::planned(Scale::Full));
         assert_eq!(rows.len(), 3 * (2 * 6 + 3) + 2);
-        let verdict = |task: ClassId, quantity: Quantity| {
+        let verdict = |task: ClassId, quantity: TemperatureBQuantity| {
             let key = Key::new(task, quantity);
             rows.iter().find(|row| row.key == key).unwrap().verdict
         };
-        assert_eq!(verdict(Z5, Accuracy(1.0)), Verdict::Agrees);
+        assert_eq!(verdict(Z5, Accuracy(1.0)), ComparisonVerdict::Agrees);
         // Only one of eight, or none, would have differed from five of five.
-        assert_eq!(verdict(Z5, Above(1.0)), Verdict::CannotTell);
-        assert_eq!(verdict(Z5, Entropy), Verdict::CannotTell);
-        assert_eq!(verdict(QUASIGROUP, Accuracy(0.3)), Verdict::Differs);
-        assert_eq!(verdict(Z5, Above(0.01)), Verdict::NotStated);
+        assert_eq!(verdict(Z5, Above(1.0)), ComparisonVerdict::CannotTell);
+        assert_eq!(verdict(Z5, Entropy), ComparisonVerdict::CannotTell);
+        assert_eq!(
+            verdict(QUASIGROUP, Accuracy(0.3)),
+            ComparisonVerdict::Differs
+        );
+        assert_eq!(verdict(Z5, Above(0.01)), ComparisonVerdict::NotStated);
         for row in &rows {
             let all = row.key.quantity == HoldLittle.into();
             assert_eq!(

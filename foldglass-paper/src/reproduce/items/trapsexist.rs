@@ -5,7 +5,7 @@ use std::fmt;
 use super::equilibration::TIED_SPREAD;
 use crate::reproduce::classes::{ClassId, TIED};
 use crate::reproduce::item::{About, Item, Number};
-use crate::reproduce::landscape::{CensusRecord, Endpoint, Recipe, TrapsRecord};
+use crate::reproduce::landscape::{CensusRecipe, CensusRecord, Endpoint, TrapsRecord};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
 use crate::reproduce::records::Records;
@@ -42,7 +42,7 @@ pub static ITEM: Item = Item {
 
 /// What is measured of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quantity {
+pub enum TrapsExistQuantity {
     /// Cells of the class.
     Cells,
     /// Codes of the class.
@@ -77,12 +77,12 @@ pub enum Quantity {
     GreatestDepth,
 }
 
-use Quantity::{
+use TrapsExistQuantity::{
     Alone, Bounded, Cells, Certified, Codes, Drops, EndReward, EndsAtOne, Escapes, GreatestDepth,
     LargestShelf, LocalMaxima, LooseMaxima, Losses, Rewards, Traps,
 };
 
-impl fmt::Display for Quantity {
+impl fmt::Display for TrapsExistQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Cells => "cells",
@@ -118,9 +118,9 @@ fn measure(records: &Records) -> Vec<Number> {
 }
 
 /// What the census of a length found; at T = 8 also what the paper's tolerance finds.
-fn parity(records: &Records, class: ClassId, recipe: Recipe) -> Vec<Number> {
+fn parity(records: &Records, class: ClassId, recipe: CensusRecipe) -> Vec<Number> {
     let mut list = Vec::new();
-    let mut exact = |quantity: Quantity, text: Option<String>| {
+    let mut exact = |quantity: TrapsExistQuantity, text: Option<String>| {
         list.push(Number::new(class, quantity, Measured::Exact(text)));
     };
     let found = records.landscape.census(&recipe);
@@ -177,8 +177,8 @@ pub const CORRELATED: [ClassId; 5] = [
 /// Where the inputs are not correlated.
 pub const UNCORRELATED_8: ClassId = ClassId::named("parity k=1/2 T=8");
 
-const fn correlated(length: usize) -> Recipe {
-    Recipe {
+const fn correlated(length: usize) -> CensusRecipe {
+    CensusRecipe {
         length,
         repeat: "9/10",
         tolerance: "0/1",
@@ -186,18 +186,18 @@ const fn correlated(length: usize) -> Recipe {
 }
 
 /// Where changes up to 1e-6 count as none, as in the paper's number of local maxima.
-const TOLERANT: Recipe = Recipe {
+const TOLERANT: CensusRecipe = CensusRecipe {
     tolerance: "1/1000000",
     ..correlated(8)
 };
 
 /// Where the inputs are not correlated.
-const UNCORRELATED: Recipe = Recipe {
+const UNCORRELATED: CensusRecipe = CensusRecipe {
     repeat: "1/2",
     ..correlated(8)
 };
 
-fn exact(class: ClassId, quantity: Quantity, text: &'static str) -> Entry {
+fn exact(class: ClassId, quantity: TrapsExistQuantity, text: &'static str) -> Entry {
     entry(class, quantity, Stated::Exact(text))
 }
 

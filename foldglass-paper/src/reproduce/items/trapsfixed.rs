@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::report::Digits;
 use crate::reproduce::classes::{ClassId, TIED};
-use crate::reproduce::item::{About, Figure, Item, Number};
+use crate::reproduce::item::{About, Item, Number, RecordFigure};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::Need;
 use crate::reproduce::records::Records;
 use crate::reproduce::stated::{Entry, count, entry, greatest, mean};
 use crate::reproduce::studies::{
-    CHAINS_TIED, PURE_CORRELATED, PURE_TIED, QUENCH_CORRELATED, Source,
+    CHAINS_TIED, PURE_CORRELATED, PURE_TIED, QUENCH_CORRELATED, StudyText,
 };
 use crate::reproduce::traps::is_trapped;
 
@@ -40,7 +40,7 @@ pub static ITEM: Item = Item {
     measure,
     paper,
     shows_all: true,
-    figure: Some(Figure {
+    figure: Some(RecordFigure {
         file: "fig-trapsfixed.svg",
         draw: figure::draw,
     }),
@@ -50,7 +50,7 @@ pub static ITEM: Item = Item {
 struct TrapClass {
     class: ClassId,
     /// The study whose chains end in its traps.
-    chains: Source,
+    chains: StudyText,
     /// Its cells, and q.
     cells: f64,
     q: f64,
@@ -67,7 +67,7 @@ impl TrapClass {
 struct Family {
     class: ClassId,
     title: &'static str,
-    source: Source,
+    source: StudyText,
     classes: &'static [TrapClass],
 }
 
@@ -173,11 +173,11 @@ fn of_traps(runs: &[&Run<'_>], key: &str) -> Vec<f64> {
 
 /// What is measured of a class or a family.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Quantity {
+pub enum TrapsFixedQuantity {
     /// Chains that end in a trap.
     Trapped,
     /// A curve at a temperature.
-    At(Curve, f64),
+    At(AveragedCurve, f64),
     /// The most draws that are left of a trap.
     MostDraws,
     /// The fewest.
@@ -190,11 +190,11 @@ pub enum Quantity {
     Far,
 }
 
-use Quantity::{At, Converged, Far, FewestDraws, MostDraws, Trapped, Unstable};
+use TrapsFixedQuantity::{At, Converged, Far, FewestDraws, MostDraws, Trapped, Unstable};
 
 /// What is averaged at a temperature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Curve {
+pub enum AveragedCurve {
     /// The reward of the chains.
     Reward,
     /// The share of traps that chains stay in.
@@ -211,7 +211,7 @@ pub enum Curve {
     Entropy,
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for TrapsFixedQuantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Trapped => "chains that end in a trap",
@@ -230,16 +230,16 @@ impl fmt::Display for Quantity {
     }
 }
 
-impl Curve {
+impl AveragedCurve {
     fn name(self) -> &'static str {
         match self {
-            Curve::Reward => "MC reward",
-            Curve::FiniteTraps => "finite-temperature traps",
-            Curve::Overlap => "Bhattacharyya",
-            Curve::Null => "its null",
-            Curve::Correlation => "correlation of cells",
-            Curve::Noise => "its noise",
-            Curve::Entropy => "entropy over that of uniform cells",
+            AveragedCurve::Reward => "MC reward",
+            AveragedCurve::FiniteTraps => "finite-temperature traps",
+            AveragedCurve::Overlap => "Bhattacharyya",
+            AveragedCurve::Null => "its null",
+            AveragedCurve::Correlation => "correlation of cells",
+            AveragedCurve::Noise => "its noise",
+            AveragedCurve::Entropy => "entropy over that of uniform cells",
         }
     }
 }
@@ -268,23 +268,30 @@ fn point(family: &Family, runs: &[&Run<'_>], tau: f64) -> Vec<Number> {
         Measured::Mean(runs.iter().filter_map(mean).collect())
     };
     let number = |curve, measured| Number::new(family.class, At(curve, tau), measured);
-    let mut list = vec![number(Curve::Reward, rewards(runs.iter().collect()))];
+    let mut list = vec![number(
+        AveragedCurve::Reward,
+        rewards(runs.iter().collect()),
+    )];
     if tau == HOTTEST && family.classes.len() > 1 {
         for TrapClass { class, .. } in family.classes {
             let own = runs
                 .iter()
                 .filter(|run| run.class.class == *class)
                 .collect();
-            list.push(Number::new(*class, At(Curve::Reward, tau), rewards(own)));
+            list.push(Number::new(
+                *class,
+                At(AveragedCurve::Reward, tau),
+                rewards(own),
+            ));
         }
     }
     let share = Measured::share(runs.iter(), |run| run.enters());
-    list.push(number(Curve::FiniteTraps, share));
+    list.push(number(AveragedCurve::FiniteTraps, share));
     for (curve, key) in [
-        (Curve::Overlap, "bhattacharyya"),
-        (Curve::Null, "bhattacharyya_null"),
-        (Curve::Correlation, "correlation"),
-        (Curve::Noise, "correlation_noise"),
+        (AveragedCurve::Overlap, "bhattacharyya"),
+        (AveragedCurve::Null, "bhattacharyya_null"),
+        (AveragedCurve::Correlation, "correlation"),
+        (AveragedCurve::Noise, "correlation_noise"),
     ] {
         list.push(number(curve, Measured::Mean(of_traps(runs, key))));
     }
@@ -292,7 +299,10 @@ fn point(family: &Family, runs: &[&Run<'_>], tau: f64) -> Vec<Number> {
         let entropy = run.number("entropy")?;
         Some(entropy / run.class.uniform())
     });
-    list.push(number(Curve::Entropy, Measured::Mean(entropies.collect())));
+    list.push(number(
+        AveragedCurve::Entropy,
+        Measured::Mean(entropies.collect()),
+    ));
     list
 }
 
@@ -345,14 +355,14 @@ const ALL_CODES: &str =
 fn paper() -> Vec<Entry> { vec![
     entry(SIX, Trapped, count(13, 128)).reference(count(12, 128)),
     entry(EIGHT, Trapped, count(14, 128)).reference(count(19, 128)),
-    entry(SIX, At(Curve::Reward, 0.3), mean("0.6146", 13)).note(ALL_CODES),
-    entry(EIGHT, At(Curve::Reward, 0.3), mean("0.5748", 14)).note(ALL_CODES),
-    entry(BOTH, At(Curve::Reward, 0.3), mean("0.59", 27)),
+    entry(SIX, At(AveragedCurve::Reward, 0.3), mean("0.6146", 13)).note(ALL_CODES),
+    entry(EIGHT, At(AveragedCurve::Reward, 0.3), mean("0.5748", 14)).note(ALL_CODES),
+    entry(BOTH, At(AveragedCurve::Reward, 0.3), mean("0.59", 27)),
     entry(BOTH, MostDraws, greatest(24_000.0, 27)),
     entry(BOTH, Converged, count(27, 27)),
 
     entry(TIED, Trapped, count(12, 12)),
-    entry(TIED, At(Curve::Reward, 0.001), mean("0.2", 3)).note("the chance value 1/5"),
+    entry(TIED, At(AveragedCurve::Reward, 0.001), mean("0.2", 3)).note("the chance value 1/5"),
     entry(TIED, Converged, count(9, 12)),
     entry(TIED, Unstable, greatest(2.0, 3)),
     entry(TIED, Far, greatest(2e-5, 3)),

@@ -11,8 +11,8 @@ use foldglass::{Allowance, Class, Code, Stream};
 use super::InProgress;
 use crate::hash::digest;
 use crate::method::{
-    Accepts, Fields, Headline, Method, Recipe, Setting, SettingError, Settings, Streams, Unit,
-    number_name, put, put_some,
+    Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError,
+    Streams, number_name, put, put_some,
 };
 use crate::tables::{Source, Tables};
 
@@ -62,7 +62,7 @@ pub const SETTINGS: &[Setting] = &[
 #[derive(Clone)]
 pub(super) struct Plan {
     pub class: Class,
-    pub chain: chain::Settings,
+    pub chain: chain::ChainSettings,
     pub tau: f64,
     pub sweeps: u64,
     pub replicas: usize,
@@ -94,7 +94,7 @@ impl Method for PureStates {
     fn recipe(
         &self,
         class: &Class,
-        settings: Settings<'_>,
+        settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let kernel: Kernel = settings.need("kernel")?;
         let order = settings.or("order", Order::of(class))?;
@@ -102,7 +102,7 @@ impl Method for PureStates {
         settings.check(tau > 0.0, "tau", number_name(tau), "a number above 0")?;
         let plan = Plan {
             class: class.clone(),
-            chain: chain::Settings::new(kernel, order),
+            chain: chain::ChainSettings::new(kernel, order),
             tau,
             sweeps: settings.need("sweeps")?,
             replicas: settings.need("replicas")?,
@@ -119,7 +119,7 @@ impl Method for PureStates {
 }
 
 /// The codes of a file: run n starts at the n-th.
-fn starts(class: &Class, settings: &Settings<'_>) -> Result<Option<Vec<Code>>, SettingError> {
+fn starts(class: &Class, settings: &MethodSettings<'_>) -> Result<Option<Vec<Code>>, SettingError> {
     let Some(name) = settings.get::<String>("start")? else {
         return Ok(None);
     };
@@ -197,7 +197,11 @@ impl Recipe for Plan {
         self.replicas as u128
     }
 
-    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+    fn begin(
+        &self,
+        streams: Streams,
+        allowance: Allowance,
+    ) -> Result<Box<dyn RunningUnit>, String> {
         Ok(Box::new(InProgress::begin(self, streams, allowance)?))
     }
 
@@ -206,7 +210,7 @@ impl Recipe for Plan {
         streams: Streams,
         state: &[u8],
         allowance: Allowance,
-    ) -> Result<Box<dyn Unit>, String> {
+    ) -> Result<Box<dyn RunningUnit>, String> {
         Ok(Box::new(InProgress::resume(
             self, streams, state, allowance,
         )?))

@@ -5,20 +5,19 @@ use foldglass_nn::layout::Layout;
 use foldglass_nn::machine::{Maker, Place, Precision, bytes};
 use foldglass_nn::schedule::{EntropyDecay, RateSchedule};
 use foldglass_nn::settings::{
-    Adam, Adaptive, Baseline, Decoding, Drawn, EntropyForm, Evaluation, Gate, GateLengths, Keep,
-    Lengths, Method as Optimised, ModelSettings, Relabelling, Settings as FleetSettings,
-    SettingsError,
+    Adam, Adaptive, Baseline, BatchLengths, Decoding, EntropyForm, Evaluation, FleetSettings, Gate,
+    GateLengths, Keep, LengthDraw, ModelSettings, SettingsError, TokenRelabelling, TrainingMethod,
 };
-use foldglass_nn::shape::{Norm, Shape};
-use foldglass_nn::weights::InitialLaw;
+use foldglass_nn::shape::{NetworkShape, Norm};
+use foldglass_nn::weights::WeightLaw;
 use serde_json::Value;
 
 use super::super::Worded;
 use super::InProgress;
 use super::settings::SETTINGS;
 use crate::method::{
-    Fields, Headline, Method, Recipe, Setting, SettingError, Settings, Streams, Unit, fields, put,
-    put_some,
+    Fields, Headline, Method, MethodSettings, Recipe, RunningUnit, Setting, SettingError, Streams,
+    fields, put, put_some,
 };
 
 /// Kind `train`.
@@ -63,7 +62,7 @@ impl Method for Train {
     fn recipe(
         &self,
         class: &Class,
-        settings: Settings<'_>,
+        settings: MethodSettings<'_>,
     ) -> Result<Box<dyn Recipe>, SettingError> {
         let plan = Plan {
             class: class.clone(),
@@ -99,12 +98,15 @@ fn check_inputs_to_read(class: &Class) -> Result<(), SettingError> {
     Err(SettingError::needs("read_back", "true", &needed))
 }
 
-fn fleet_settings(class: &Class, settings: &Settings<'_>) -> Result<FleetSettings, SettingError> {
+fn fleet_settings(
+    class: &Class,
+    settings: &MethodSettings<'_>,
+) -> Result<FleetSettings, SettingError> {
     let base = FleetSettings::default();
     let cap = class.task().longest();
     Ok(FleetSettings {
         shape: shape(settings, base.shape)?,
-        initial: settings.or::<InitialLaw>("init", base.initial)?,
+        initial: settings.or::<WeightLaw>("init", base.initial)?,
         layout: settings.or::<Layout>("layout", base.layout)?,
         batch: settings.or("batch", base.batch)?,
         steps: settings.need("steps")?,
@@ -112,9 +114,9 @@ fn fleet_settings(class: &Class, settings: &Settings<'_>) -> Result<FleetSetting
         lengths: lengths(class, settings)?,
         gate: gate(settings, base.gate)?,
         entropy: settings.or::<EntropyForm>("convention", base.entropy)?,
-        method: worded::<Optimised>(settings, "method")?.unwrap_or(base.method),
+        method: worded::<TrainingMethod>(settings, "method")?.unwrap_or(base.method),
         exploration: settings.or("epsilon", base.exploration)?,
-        relabelling: worded_or_none::<Relabelling>(settings, "noise")?,
+        relabelling: worded_or_none::<TokenRelabelling>(settings, "noise")?,
         adaptive: worded_or_none::<Adaptive>(settings, "adaptive")?,
         adam: worded::<Adam>(settings, "adam")?.unwrap_or(base.adam),
         evaluation: Evaluation {
@@ -135,7 +137,7 @@ fn fleet_settings(class: &Class, settings: &Settings<'_>) -> Result<FleetSetting
     })
 }
 
-fn worded<T>(settings: &Settings<'_>, key: &str) -> Result<Option<T>, SettingError>
+fn worded<T>(settings: &MethodSettings<'_>, key: &str) -> Result<Option<T>, SettingError>
 where
     T: serde::de::DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
 {
@@ -143,7 +145,7 @@ where
 }
 
 /// The same, or `none`, so that a grid may hold runs without it.
-fn worded_or_none<T>(settings: &Settings<'_>, key: &str) -> Result<Option<T>, SettingError>
+fn worded_or_none<T>(settings: &MethodSettings<'_>, key: &str) -> Result<Option<T>, SettingError>
 where
     T: serde::de::DeserializeOwned + std::str::FromStr<Err: std::fmt::Display>,
 {
@@ -154,8 +156,8 @@ where
     worded(settings, key)
 }
 
-fn shape(settings: &Settings<'_>, base: Shape) -> Result<Shape, SettingError> {
-    Ok(Shape {
+fn shape(settings: &MethodSettings<'_>, base: NetworkShape) -> Result<NetworkShape, SettingError> {
+    Ok(NetworkShape {
         width: settings.or("width", base.width)?,
         heads: settings.or("heads", base.heads)?,
         mlp: settings.or("mlp", base.mlp)?,
@@ -166,8 +168,8 @@ fn shape(settings: &Settings<'_>, base: Shape) -> Result<Shape, SettingError> {
 }
 
 /// The class's lengths, all from the start, or opened one after another by the gate.
-fn lengths(class: &Class, settings: &Settings<'_>) -> Result<Lengths, SettingError> {
-    let drawn: Drawn = settings.or("drawn", Drawn::default())?;
+fn lengths(class: &Class, settings: &MethodSettings<'_>) -> Result<BatchLengths, SettingError> {
+    let drawn: LengthDraw = settings.or("drawn", LengthDraw::default())?;
     let start: Option<usize> = settings.get("start_length")?;
     let list = class.task().lengths().to_vec();
     if !settings.or("curriculum", false)? {
@@ -177,22 +179,43 @@ fn lengths(class: &Class, settings: &Settings<'_>) -> Result<Lengths, SettingErr
             start.unwrap_or(0),
             "curriculum = true beside it",
         )?;
-        return Ok(Lengths::Fixed {
+        return Ok(BatchLengths::Fixed {
             lengths: list,
-            weights: Vec::new(),
+            weights: weights(class)?,
             drawn,
         });
     }
     let consecutive = list.iter().copied().eq(1..=class.task().longest());
     let needed = "a class of lengths 1, 2, .. to the longest";
     settings.check(consecutive, "curriculum", "true", needed)?;
-    Ok(Lengths::Curriculum {
+    Ok(BatchLengths::Curriculum {
         start: start.unwrap_or(1),
         drawn,
     })
 }
 
-fn gate(settings: &Settings<'_>, base: Gate) -> Result<Gate, SettingError> {
+/// The weights of a class's lengths; none where they are equal.
+fn weights(class: &Class) -> Result<Vec<u64>, SettingError> {
+    let task = class.task();
+    let refused = |key: &str, problem: &str| SettingError {
+        key: key.to_owned(),
+        problem: problem.to_owned(),
+    };
+    if !task.reward().is_final() {
+        return Err(refused(
+            "reward",
+            "networks are rewarded for the last token: reward = \"final\" is needed",
+        ));
+    }
+    if task.length_weights().is_equal() {
+        return Ok(Vec::new());
+    }
+    let parts = task.length_weights().parts().iter();
+    let parts: Result<_, _> = parts.map(u64::try_from).collect();
+    parts.map_err(|_| refused("length_weights", "as whole numbers they pass 64 bits"))
+}
+
+fn gate(settings: &MethodSettings<'_>, base: Gate) -> Result<Gate, SettingError> {
     Ok(Gate {
         period: settings.or("gate_every", base.period)?,
         above: settings.or("gate_above", base.above)?,
@@ -289,7 +312,11 @@ impl Recipe for Plan {
         7 * u128::from(points) + looks * (code + self.settings.cap as u128)
     }
 
-    fn begin(&self, streams: Streams, allowance: Allowance) -> Result<Box<dyn Unit>, String> {
+    fn begin(
+        &self,
+        streams: Streams,
+        allowance: Allowance,
+    ) -> Result<Box<dyn RunningUnit>, String> {
         let begun = InProgress::begin(self, &streams, &self.maker(allowance))?;
         Ok(Box::new(begun))
     }
@@ -299,7 +326,7 @@ impl Recipe for Plan {
         streams: Streams,
         state: &[u8],
         allowance: Allowance,
-    ) -> Result<Box<dyn Unit>, String> {
+    ) -> Result<Box<dyn RunningUnit>, String> {
         let resumed = InProgress::resume(self, &streams, state, &self.maker(allowance))?;
         Ok(Box::new(resumed))
     }

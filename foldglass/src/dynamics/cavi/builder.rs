@@ -1,6 +1,6 @@
 //! Begins and resumes runs.
 
-use super::{Runs, Settings, State};
+use super::{CaviSettings, CaviState, Runs};
 use crate::model::class::Class;
 use crate::model::policy::Policy;
 use crate::support::memory::{Allowance, TooLarge};
@@ -11,7 +11,7 @@ use std::ops::Range;
 #[must_use = "runs begin with `start`, `start_at` or `resume`"]
 pub struct RunsBuilder<'a> {
     pub(super) class: &'a Class,
-    pub(super) settings: Settings,
+    pub(super) settings: CaviSettings,
     pub(super) seed: u64,
     pub(super) numbers: Range<u64>,
     pub(super) memory: Allowance,
@@ -19,7 +19,7 @@ pub struct RunsBuilder<'a> {
 
 impl Runs {
     /// Runs of these settings on a class: run 0 of seed 0, within 8 GiB, unless told otherwise.
-    pub fn builder(class: &Class, settings: Settings) -> RunsBuilder<'_> {
+    pub fn builder(class: &Class, settings: CaviSettings) -> RunsBuilder<'_> {
         RunsBuilder {
             class,
             settings,
@@ -94,7 +94,7 @@ impl<'a> RunsBuilder<'a> {
     ///
     /// # Panics
     /// As for `start`, or if the state is of other runs.
-    pub fn resume(self, state: &State) -> Result<Runs, TooLarge> {
+    pub fn resume(self, state: &CaviState) -> Result<Runs, TooLarge> {
         let (cells, q) = (self.class.cells(), self.class.q());
         let mut runs = Runs::empty(self)?;
         assert_eq!(state.rows.len(), runs.streams.len(), "a table for each run");

@@ -2,8 +2,8 @@
 
 use super::regulator::Fields;
 use super::{GREEDY_TIE, Runs, VALUE_TIE};
+use crate::model::operation::Symbol;
 use crate::model::policy::{Code, Policy};
-use crate::model::quasigroup::Symbol;
 use crate::reward::count;
 use crate::support::exact::Reward;
 use crate::support::stream::Stream;
@@ -27,6 +27,8 @@ pub struct Outcome {
     pub regulator: f64,
     /// The largest |target - pi| over all cells and actions.
     pub residual: f64,
+    /// The objective of the policy, where it is not J.
+    pub objective: Option<f64>,
 }
 
 impl Runs {
@@ -115,6 +117,7 @@ impl Runs {
             entropy,
             regulator,
             residual,
+            objective: self.objectives.get(run).copied(),
         }
     }
 }
@@ -132,14 +135,14 @@ pub(super) fn target(fields: &[f64], temperature: f64) -> Vec<f64> {
 }
 
 /// The likeliest actions.
-fn likeliest(row: &[f64]) -> Vec<usize> {
+pub(in crate::dynamics) fn likeliest(row: &[f64]) -> Vec<usize> {
     let best = row.iter().copied().fold(0.0, f64::max);
     let ties = (0..row.len()).filter(|&a| row[a] >= best - GREEDY_TIE);
     ties.collect()
 }
 
 /// The only action, or one of several at random.
-fn one_of(actions: &[usize], stream: &mut Stream) -> Symbol {
+pub(in crate::dynamics) fn one_of(actions: &[usize], stream: &mut Stream) -> Symbol {
     match actions {
         [only] => *only as Symbol,
         _ => actions[stream.below(actions.len() as u32) as usize] as Symbol,

@@ -34,12 +34,14 @@
 //!
 //! At tau = 0 nothing is regulated: neither convention nor prior has a part.
 
-use super::settings::Settings;
+use super::settings::CaviSettings;
 use crate::model::class::Class;
 use crate::model::policy::Policy;
 use crate::reward::evaluate::{PolicyTable, Wants};
 use crate::reward::layout::{Layout, Place, Sizes};
+use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
+use dashu_int::UBig;
 use thiserror::Error;
 
 /// How much the entropy of each cell counts.
@@ -58,7 +60,7 @@ crate::named_enum!(Convention { "uniform" => Uniform, "occupancy" => Occupancy }
 crate::serde_as_text!(Convention);
 
 /// A policy that is no prior.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PriorError {
     /// An action that the prior forbids: no policy that takes it is at a finite divergence.
@@ -75,6 +77,20 @@ pub enum PriorError {
     /// Too much memory.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+}
+
+impl PriorError {
+    /// Refuses a prior that forbids an action.
+    pub fn check(prior: &Policy) -> Result<(), PriorError> {
+        let q = prior.class().q();
+        match prior.rows().iter().position(|p| *p == 0.0) {
+            None => Ok(()),
+            Some(entry) => Err(PriorError::Forbids {
+                cell: entry / q,
+                action: entry % q,
+            }),
+        }
+    }
 }
 
 /// What is added to J, for one or several policies side by side.
@@ -103,15 +119,16 @@ pub(super) struct Fields {
 }
 
 impl Regulator {
-    pub fn new(class: &Class, settings: &Settings, sizes: Sizes) -> Regulator {
-        let lengths = class.task().lengths();
+    pub fn new(class: &Class, settings: &CaviSettings, sizes: Sizes) -> Regulator {
+        let nodes = class.nodes().iter();
+        let passing: UBig = nodes.map(|node| &node.passing).sum();
         let bonus = match settings.convention {
             Convention::Uniform => 0,
             Convention::Occupancy => sizes.cells,
         };
         Regulator {
             convention: settings.convention,
-            tokens: lengths.iter().sum::<usize>() as f64 / lengths.len() as f64,
+            tokens: Reward::new(passing, class.task().total_weight()).to_f64(),
             prior: None,
             bonus: vec![0.0; bonus],
         }
@@ -132,10 +149,10 @@ impl Regulator {
         &mut self,
         prior: &Policy,
         layout: &Layout,
-        allowance: Allowance,
+        memory: Allowance,
     ) -> Result<(), PriorError> {
         let bytes = Regulator::bytes(layout.sizes, Convention::Uniform, true);
-        allowance.check("a prior", Some(bytes))?;
+        memory.check("a prior", Some(bytes))?;
         let class = prior.class();
         let (mut entries, mut lowest) = (vec![0.0; layout.sizes.entries], 0.0f64);
         for cell in 0..class.cells() {

@@ -5,6 +5,8 @@ use super::{Resets, Rule, Runs, VALUE_TIE};
 use crate::model::policy::LEAST_PROBABILITY;
 use crate::reward::evaluate::Wants;
 use crate::reward::kernels::Soften;
+use crate::reward::objectives;
+use crate::support::context::Context;
 use crate::support::stream::Coin;
 
 /// The most that a logit moves in one step of the gradient.
@@ -106,6 +108,26 @@ impl Runs {
         }
         if !self.regulator.is_soft(tau) {
             self.keep_rewards();
+        }
+        self.take_objective();
+    }
+
+    /// Puts the slopes of another objective in the place of those of J.
+    fn take_objective(&mut self) {
+        let Some(utility) = self.settings.objective else {
+            return;
+        };
+        let (class, q) = (self.table.layout.class.clone(), self.table.layout.class.q());
+        let context = Context::default().with_memory(self.memory).with_threads(1);
+        for run in 0..self.streams.len() {
+            let found = objectives::for_ascent(&self.policy(run), utility, context);
+            self.objectives[run] = found.value;
+            for cell in 0..class.cells() {
+                let place = self.table.place(cell, run);
+                for a in 0..q {
+                    self.passes.values[place.at(a)] = found.values[cell * q + a];
+                }
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Convention, HOTTEST};
 use crate::dynamics::schedule::Schedule;
 use crate::model::policy::InitialLaw;
+use crate::reward::objectives::Utility;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -115,18 +116,18 @@ fn real(text: &str) -> Option<f64> {
     text.trim().parse().ok()
 }
 
-/// What a run does, all choices explicit. [`Settings::plain`] is the paper's update; the `with_` methods change it.
+/// What a run does, all choices explicit. [`CaviSettings::plain`] is the paper's update; the `with_` methods change it.
 ///
 /// ```
-/// use foldglass::dynamics::cavi::{Quench, Rule, Settings};
-/// let settings = Settings::plain(0.05, 1000)
+/// use foldglass::dynamics::cavi::{Quench, Rule, CaviSettings};
+/// let settings = CaviSettings::plain(0.05, 1000)
 ///     .with_rule(Rule::Gradient { step: 0.5 })
 ///     .with_quench(Quench { iterations: 50, tau: 1e-13 });
 /// assert_eq!(settings.length(), 1050);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct CaviSettings {
     /// The law of the first policy, and of what resets draw.
     pub initial: InitialLaw,
     /// How cells move.
@@ -141,12 +142,14 @@ pub struct Settings {
     pub quench: Option<Quench>,
     /// Disturbances.
     pub resets: Option<Resets>,
+    /// What takes the place of J, under the gradient rule and the uniform convention alone.
+    pub objective: Option<Utility>,
 }
 
-impl Settings {
+impl CaviSettings {
     /// The paper's update from `u_norm`, undisturbed (preset A of the specification).
-    pub fn plain(tau: f64, iterations: usize) -> Settings {
-        Settings {
+    pub fn plain(tau: f64, iterations: usize) -> CaviSettings {
+        CaviSettings {
             initial: InitialLaw::UNorm,
             rule: Rule::PAPER,
             convention: Convention::Uniform,
@@ -154,39 +157,46 @@ impl Settings {
             iterations,
             quench: None,
             resets: None,
+            objective: None,
         }
     }
 
     /// The same from policies of this law.
-    pub fn with_initial(self, initial: InitialLaw) -> Settings {
-        Settings { initial, ..self }
+    pub fn with_initial(self, initial: InitialLaw) -> CaviSettings {
+        CaviSettings { initial, ..self }
     }
 
     /// The same by this rule.
-    pub fn with_rule(self, rule: Rule) -> Settings {
-        Settings { rule, ..self }
+    pub fn with_rule(self, rule: Rule) -> CaviSettings {
+        CaviSettings { rule, ..self }
     }
 
     /// The same in this convention.
-    pub fn with_convention(self, convention: Convention) -> Settings {
-        Settings { convention, ..self }
+    pub fn with_convention(self, convention: Convention) -> CaviSettings {
+        CaviSettings { convention, ..self }
     }
 
     /// The same at the temperatures of a schedule.
-    pub fn with_tau(self, tau: Schedule) -> Settings {
-        Settings { tau, ..self }
+    pub fn with_tau(self, tau: Schedule) -> CaviSettings {
+        CaviSettings { tau, ..self }
     }
 
     /// The same with this last stretch, or none.
-    pub fn with_quench(self, quench: impl Into<Option<Quench>>) -> Settings {
+    pub fn with_quench(self, quench: impl Into<Option<Quench>>) -> CaviSettings {
         let quench = quench.into();
-        Settings { quench, ..self }
+        CaviSettings { quench, ..self }
     }
 
     /// The same with these resets, or none.
-    pub fn with_resets(self, resets: impl Into<Option<Resets>>) -> Settings {
+    pub fn with_resets(self, resets: impl Into<Option<Resets>>) -> CaviSettings {
         let resets = resets.into();
-        Settings { resets, ..self }
+        CaviSettings { resets, ..self }
+    }
+
+    /// The same with the mean of a function of each input's success in the place of J, or with J.
+    pub fn with_objective(self, objective: impl Into<Option<Utility>>) -> CaviSettings {
+        let objective = objective.into();
+        CaviSettings { objective, ..self }
     }
 
     /// The temperature of an iteration, counted from 0; past the end, that of the last stretch.

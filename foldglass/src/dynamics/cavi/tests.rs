@@ -4,16 +4,16 @@ use super::outcome::target;
 use super::*;
 use crate::model::class::Shape;
 use crate::model::inputs::InputLaw;
-use crate::model::quasigroup::LatinSquare;
+use crate::model::operation::Operation;
 use crate::model::task::Task;
 
 fn class(name: &str, lengths: &[usize], shape: Shape) -> Class {
-    let square = LatinSquare::named(name).unwrap();
+    let square = Operation::named(name).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, lengths).unwrap();
     Class::new(task, shape).unwrap()
 }
 
-fn start(class: &Class, settings: Settings, numbers: std::ops::Range<u64>) -> Runs {
+fn start(class: &Class, settings: CaviSettings, numbers: std::ops::Range<u64>) -> Runs {
     Runs::builder(class, settings)
         .seed(3)
         .numbers(numbers)
@@ -29,9 +29,9 @@ fn a_run_does_not_depend_on_its_neighbours() {
         every: 7,
         cycles: 5,
     };
-    let settings = Settings {
+    let settings = CaviSettings {
         resets: Some(resets),
-        ..Settings::plain(1e-5, 60)
+        ..CaviSettings::plain(1e-5, 60)
     };
     let mut together = start(&class, settings, 0..8);
     together.advance(60);
@@ -53,10 +53,10 @@ fn runs_taken_up_again_end_as_if_never_interrupted() {
                 iterations: 10,
                 tau: 1e-9,
             });
-            let settings = Settings {
+            let settings = CaviSettings {
                 rule,
                 quench,
-                ..Settings::plain(1e-3, 30)
+                ..CaviSettings::plain(1e-3, 30)
             };
             let mut whole = start(&class, settings, numbers.clone());
             assert!(whole.advance(1000));
@@ -83,7 +83,7 @@ fn an_iteration_moves_masked_cells_part_of_the_way_to_the_softmax() {
     for tau in [0.0, 1e-4, 0.3] {
         for shape in [Shape::untied(0, 0), Shape::untied(1, 1), Shape::tied(0, 1)] {
             let class = class("quasigroup", &[2, 3], shape);
-            let mut runs = start(&class, Settings::plain(tau, 10), 5..6);
+            let mut runs = start(&class, CaviSettings::plain(tau, 10), 5..6);
             for _ in 0..3 {
                 let before = runs.policy(0);
                 let mut evaluator = crate::reward::evaluate::Evaluator::new(&class).unwrap();
@@ -116,11 +116,11 @@ fn an_iteration_moves_masked_cells_part_of_the_way_to_the_softmax() {
 #[test]
 fn a_run_started_at_a_policy_moves_from_there() {
     let class = class("z:3", &[3], Shape::untied(0, 0));
-    let policy = start(&class, Settings::plain(0.1, 1), 0..1).policy(0);
+    let policy = start(&class, CaviSettings::plain(0.1, 1), 0..1).policy(0);
     for rule in [Rule::PAPER, Rule::Gradient { step: 0.5 }] {
-        let settings = Settings {
+        let settings = CaviSettings {
             rule,
-            ..Settings::plain(0.1, 10)
+            ..CaviSettings::plain(0.1, 10)
         };
         let new = |numbers| {
             Runs::builder(policy.class(), settings)
@@ -144,7 +144,7 @@ fn a_run_started_at_a_policy_moves_from_there() {
 #[test]
 fn a_residual_is_measured_without_a_draw() {
     let class = class("z:3", &[3], Shape::tied(0, 1));
-    let mut runs = start(&class, Settings::plain(0.01, 50), 0..1);
+    let mut runs = start(&class, CaviSettings::plain(0.01, 50), 0..1);
     for _ in 0..3 {
         let before = runs.state();
         runs.measure();
@@ -175,11 +175,11 @@ fn steps_and_temperatures_of_any_size_leave_distributions() {
         (HOTTEST, 1.0),
         (1e-13, 1e300),
     ] {
-        let gradient = Settings {
+        let gradient = CaviSettings {
             rule: Rule::Gradient { step },
-            ..Settings::plain(tau, 100)
+            ..CaviSettings::plain(tau, 100)
         };
-        for settings in [gradient, Settings::plain(tau, 100)] {
+        for settings in [gradient, CaviSettings::plain(tau, 100)] {
             let mut runs = start(&class, settings, 0..2);
             runs.advance(100);
             for run in 0..2 {
@@ -198,7 +198,7 @@ fn steps_and_temperatures_of_any_size_leave_distributions() {
 fn runs_take_the_memory_they_state() {
     for shape in [Shape::untied(0, 0), Shape::tied(1, 1)] {
         let class = class("z:3", &[2, 3], shape);
-        let settings = Settings::plain(0.1, 1);
+        let settings = CaviSettings::plain(0.1, 1);
         let bytes = Runs::bytes(&class, settings.rule).unwrap();
         let new = |bytes| {
             Runs::builder(&class, settings)
@@ -249,7 +249,7 @@ fn quenches_and_resets_are_read_or_refused_by_name() {
 #[test]
 fn a_fixed_point_has_no_residual_and_satisfies_the_mean_field_equation() {
     let class = class("parity", &[3], Shape::untied(0, 0));
-    let mut runs = start(&class, Settings::plain(0.05, 4000), 0..1);
+    let mut runs = start(&class, CaviSettings::plain(0.05, 4000), 0..1);
     runs.advance(4000);
     assert!(runs.outcomes()[0].residual < 1e-12);
 }
@@ -260,9 +260,9 @@ fn the_gradient_rule_and_coordinate_ascent_share_their_fixed_points() {
     let rule = Rule::Gradient { step: 5.0 };
     let mut runs = start(
         &class,
-        Settings {
+        CaviSettings {
             rule,
-            ..Settings::plain(0.05, 20_000)
+            ..CaviSettings::plain(0.05, 20_000)
         },
         0..1,
     );

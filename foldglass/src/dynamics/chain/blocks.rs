@@ -4,7 +4,9 @@
 //! below 2^53), through the same passes that evaluate policies. Only messages that a change has
 //! made stale are renewed.
 
-use super::{ChainError, Kernel, MOST_BITS, Order, Settings, accepts, resample};
+use super::{
+    ChainError, ChainSettings, HOTTEST_SCALE, Kernel, MOST_BITS, Order, accepts, resample,
+};
 use crate::model::class::Class;
 use crate::model::policy::Code;
 use crate::reward::evaluate::{Passes, PolicyTable, Scale, Wants};
@@ -12,9 +14,10 @@ use crate::support::memory::Allowance;
 use crate::support::stream::Stream;
 use dashu_int::ops::BitTest;
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(super) struct Blocks {
-    settings: Settings,
+    settings: ChainSettings,
     q: usize,
     denominator: f64,
     passes: Passes,
@@ -32,6 +35,8 @@ pub(super) struct Blocks {
     order: Vec<usize>,
     /// What Metropolis proposes to the cells of a step.
     proposals: Vec<u8>,
+    /// ln p of every cell and action, where there is a prior.
+    log_prior: Option<Arc<[f64]>>,
 }
 
 /// The nodes of a step and their cells.
@@ -43,9 +48,9 @@ struct Step {
 impl Blocks {
     pub fn new(
         class: &Class,
-        settings: Settings,
+        settings: ChainSettings,
         codes: Vec<Code>,
-        allowance: Allowance,
+        memory: Allowance,
     ) -> Result<Blocks, ChainError> {
         if class.shape().tied {
             return Err(ChainError::BlocksUnderTying);
@@ -57,7 +62,7 @@ impl Blocks {
             });
         }
         let replicas = super::Chains::side_by_side(class);
-        let mut passes = Passes::new(class, replicas, Scale::Integer, allowance)?;
+        let mut passes = Passes::new(class, replicas, Scale::Integer, memory)?;
         let mut table = PolicyTable::zeros(passes.layout.clone());
         for (replica, code) in codes.iter().enumerate() {
             for (cell, &action) in code.actions().iter().enumerate() {
@@ -84,11 +89,16 @@ impl Blocks {
             returned: 0,
             order: (0..longest).collect(),
             proposals: Vec::new(),
+            log_prior: None,
             places,
             passes,
             table,
             codes,
         })
+    }
+
+    pub fn with_log_prior(self, log_prior: Option<Arc<[f64]>>) -> Blocks {
+        Blocks { log_prior, ..self }
     }
 
     pub fn sweep(&mut self, tau: &[f64], streams: &mut [Stream], order: &mut Stream) {
@@ -133,7 +143,10 @@ impl Blocks {
         let (values, kernel, q) = (&self.passes.values, self.settings.kernel, self.q);
         let code = &mut self.codes[replica];
         // Gains are compared as whole numbers; the temperature is put on their scale.
-        let tau = tau * self.denominator;
+        let tau = match &self.log_prior {
+            None => tau * self.denominator,
+            Some(_) => (tau * self.denominator).min(HOTTEST_SCALE),
+        };
         let mut gained = 0.0;
         let mut changed = false;
         let cells = self.steps[step].cells.clone();
@@ -146,7 +159,14 @@ impl Blocks {
             let (first, stride) = self.places[cell];
             let at = |action: u16| first as usize + replica + action as usize * stride as usize;
             let present = code.action(cell);
-            let gain = |action| values[at(action)] - values[at(present)];
+            let prior = self.log_prior.as_ref().map(|log| &log[cell * q..][..q]);
+            let gain = |action: u16| {
+                let gain = values[at(action)] - values[at(present)];
+                match prior {
+                    None => gain,
+                    Some(log) => gain + tau * (log[action as usize] - log[present as usize]),
+                }
+            };
             let action = if together {
                 let proposal = self.proposals[i].into();
                 if proposal != present && accepts(tau, gain(proposal), stream) {

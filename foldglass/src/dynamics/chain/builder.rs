@@ -1,32 +1,36 @@
 //! Begins and resumes chains.
 
-use super::{ChainError, Chains, Settings, State, random_code};
+use super::{ChainError, ChainSettings, ChainState, Chains, random_code};
+use crate::dynamics::cavi::PriorError;
 use crate::model::class::Class;
-use crate::model::policy::Code;
+use crate::model::policy::{Code, Policy};
 use crate::support::memory::Allowance;
 use crate::support::stream::Stream;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What chains are begun or resumed with. Made by [`Chains::builder`].
 #[derive(Debug, Clone)]
 #[must_use = "chains begin with `start`, `start_at` or `resume`"]
 pub struct ChainsBuilder<'a> {
     pub(super) class: &'a Class,
-    pub(super) settings: Settings,
+    pub(super) settings: ChainSettings,
     pub(super) seed: u64,
     pub(super) numbers: Range<u64>,
     pub(super) memory: Allowance,
+    pub(super) log_prior: Option<Arc<[f64]>>,
 }
 
 impl Chains {
     /// Chains of these settings on a class: chain 0 of seed 0, within 8 GiB, unless told otherwise.
-    pub fn builder(class: &Class, settings: Settings) -> ChainsBuilder<'_> {
+    pub fn builder(class: &Class, settings: ChainSettings) -> ChainsBuilder<'_> {
         ChainsBuilder {
             class,
             settings,
             seed: 0,
             numbers: 0..1,
             memory: Allowance::default(),
+            log_prior: None,
         }
     }
 }
@@ -46,6 +50,21 @@ impl<'a> ChainsBuilder<'a> {
     /// The memory that the chains may take.
     pub fn within(self, memory: Allowance) -> Self {
         ChainsBuilder { memory, ..self }
+    }
+
+    /// Holds the chains to a prior: a code weighs exp(J / tau) times its probability under this policy.
+    ///
+    /// # Panics
+    /// If the prior is of another class.
+    pub fn prior(self, prior: &Policy) -> Result<Self, PriorError> {
+        assert!(prior.class() == self.class, "a prior of another class");
+        let q = self.class.q();
+        if let Some(entry) = prior.rows().iter().position(|p| *p == 0.0) {
+            let (cell, action) = (entry / q, entry % q);
+            return Err(PriorError::Forbids { cell, action });
+        }
+        let log_prior = Some(prior.rows().iter().map(|p| p.ln()).collect());
+        Ok(ChainsBuilder { log_prior, ..self })
     }
 
     /// The same chains in groups that share vectors.
@@ -85,7 +104,7 @@ impl<'a> ChainsBuilder<'a> {
     ///
     /// # Panics
     /// As for `start`, or if the state is of other chains.
-    pub fn resume(self, state: &State) -> Result<Chains, ChainError> {
+    pub fn resume(self, state: &ChainState) -> Result<Chains, ChainError> {
         let code = |actions: &Vec<_>| Code::from_fn(self.class, |cell| actions[cell]);
         let codes = state.actions.iter().map(code).collect();
         let streams = self.streams().into_iter().zip(&state.positions);

@@ -1,10 +1,11 @@
 //! Sweeps a chain cell by cell in a random permutation, in any class, tied ones included.
 
-use super::{Kernel, Target, resample};
+use super::{HOTTEST_SCALE, Kernel, Target, resample};
 use crate::model::policy::Code;
 use crate::reward::count::{CountError, Counter};
 use crate::support::memory::Allowance;
 use crate::support::stream::Stream;
+use std::sync::Arc;
 
 /// One chain that resamples single cells, for any [`Target`].
 ///
@@ -12,8 +13,8 @@ use crate::support::stream::Stream;
 /// use foldglass::dynamics::chain::{CellChain, Gibbs, Kernel, random_code};
 /// use foldglass::model::class::{Class, Shape};
 /// use foldglass::support::memory::Allowance;
-/// use foldglass::{model::inputs::InputLaw, model::quasigroup::LatinSquare, support::stream::Stream, model::task::Task};
-/// let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+/// use foldglass::{model::inputs::InputLaw, model::operation::Operation, support::stream::Stream, model::task::Task};
+/// let task = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
 /// let class = Class::new(task, Shape::tied(0, 0)).unwrap();
 /// let mut stream = Stream::new(1, 0);
 /// let code = random_code(&class, &mut stream);
@@ -30,6 +31,8 @@ pub struct CellChain {
     counter: Counter,
     order: Vec<u32>,
     rewards: Vec<u128>,
+    /// ln p of every cell and action, where there is a prior.
+    log_prior: Option<Arc<[f64]>>,
 }
 
 impl CellChain {
@@ -47,7 +50,12 @@ impl CellChain {
             counter: Counter::within(code, memory)?,
             order: (0..cells as u32).collect(),
             rewards: vec![0; q],
+            log_prior: None,
         })
+    }
+
+    pub(super) fn with_log_prior(self, log_prior: Option<Arc<[f64]>>) -> CellChain {
+        CellChain { log_prior, ..self }
     }
 
     /// Resamples every cell once, in a fresh random order.
@@ -72,13 +80,22 @@ impl CellChain {
         let rewards = &mut self.rewards;
         let counter = &mut self.counter;
         let mut known = false;
-        let scale = target.scale();
+        let log_prior = self.log_prior.as_deref();
+        let scale = match log_prior {
+            None => target.scale(),
+            Some(_) => target.scale().min(HOTTEST_SCALE),
+        };
+        let prior = log_prior.map(|log| &log[cell * self.q..][..self.q]);
         let action = resample(self.kernel, scale, self.q, present, stream, |action| {
             if !known {
                 counter.rewards(cell, rewards);
                 known = true;
             }
-            target.gain(rewards[present as usize], rewards[action as usize])
+            let gain = target.gain(rewards[present as usize], rewards[action as usize]);
+            match prior {
+                None => gain,
+                Some(log) => gain + scale * (log[action as usize] - log[present as usize]),
+            }
         });
         if action != present {
             self.counter.set(cell, action);

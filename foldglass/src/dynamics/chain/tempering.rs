@@ -4,9 +4,10 @@
 //! of [`Chains`]; at any time each rung holds one replica. The rungs together sample the product of
 //! the Gibbs measures exp(J / tau_k) over their sums: sweeps keep each factor, swaps the product.
 
-use super::{ChainError, Chains, ChainsBuilder, Order, Settings, State};
+use super::{ChainError, ChainSettings, ChainState, Chains, ChainsBuilder, Order};
+use crate::dynamics::cavi::PriorError;
 use crate::model::class::Class;
-use crate::model::policy::Code;
+use crate::model::policy::{Code, Policy};
 use crate::support::memory::Allowance;
 use crate::support::stats::Proportion;
 use crate::support::stream::Stream;
@@ -63,7 +64,7 @@ pub enum Leg {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TemperingState {
     /// The chains, in groups that share vectors.
-    pub groups: Vec<State>,
+    pub groups: Vec<ChainState>,
     /// The rung of each replica.
     pub rungs: Vec<usize>,
     /// How far the stream of the swaps has come.
@@ -93,9 +94,9 @@ pub struct TemperingState {
 ///
 /// ```
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
-/// let (settings, ladder) = (chain::Settings::of(&class), [0.0, 0.02, 0.04, 0.08]);
+/// let (settings, ladder) = (chain::ChainSettings::of(&class), [0.0, 0.02, 0.04, 0.08]);
 /// let mut tempering = Tempering::builder(&class, settings, &ladder).seed(1).start().unwrap();
 /// for _ in 0..500 {
 ///     tempering.sweep();
@@ -149,6 +150,16 @@ impl TemperingBuilder<'_> {
     pub fn within(mut self, memory: Allowance) -> Self {
         self.chains = self.chains.within(memory);
         self
+    }
+
+    /// Holds all replicas to a prior, as [`ChainsBuilder::prior`] does. Swaps do not depend on it: it weighs a code alike
+    /// on every rung.
+    ///
+    /// # Panics
+    /// If the prior is of another class.
+    pub fn prior(mut self, prior: &Policy) -> Result<Self, PriorError> {
+        self.chains = self.chains.prior(prior)?;
+        Ok(self)
     }
 
     /// Starts from uniformly random codes, replica k on rung k.
@@ -238,7 +249,7 @@ impl Tempering {
     /// be equal, 0 or infinite.
     pub fn builder<'a>(
         class: &'a Class,
-        settings: Settings,
+        settings: ChainSettings,
         ladder: &'a [f64],
     ) -> TemperingBuilder<'a> {
         TemperingBuilder {

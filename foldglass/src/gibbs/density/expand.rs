@@ -14,13 +14,13 @@ use crate::reward::count::weight::Whole;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Push<W> {
     node: usize,
-    /// What its rollouts earn, token by token; empty where no length ends.
+    /// What its rollouts earn, token by token; empty where tokens are not rewarded.
     earned: Vec<W>,
     /// Places in the summary with token 0, ascending, and what is added there.
     sent: Vec<(u32, W)>,
 }
 
-/// Room for the work, kept from one summary to the next.
+/// Buffers, kept from one summary to the next.
 pub(super) struct Expansion<W, C> {
     pushes: Vec<Push<W>>,
     partial: Table<W, C>,
@@ -29,7 +29,7 @@ pub(super) struct Expansion<W, C> {
 }
 
 impl<W: Whole, C: Tally> Expansion<W, C> {
-    /// Room for a step after which a summary has `width` numbers.
+    /// Buffers for a step after which a summary has `width` numbers.
     pub fn new(width: usize) -> Expansion<W, C> {
         Expansion {
             pushes: Vec::new(),
@@ -55,7 +55,7 @@ impl<W: Whole, C: Tally> Expansion<W, C> {
         self.partial.add(&self.row, hash(&self.row), &ways);
         for (i, push) in self.pushes.iter().enumerate() {
             let node = &step.nodes[push.node];
-            // Where a length ends tokens have names until all cells of the node are set.
+            // Where they are rewarded, tokens have names until all cells of the node are set.
             let named = node.lift.is_some();
             let last = self
                 .pushes
@@ -189,13 +189,15 @@ impl<W: Whole> Push<W> {
             certain += least;
         }
         let Columns { start, run, .. } = node.columns;
-        let of_run = |place: u32| (place as usize - start) / run;
-        for sent in self.sent.chunk_by_mut(|a, b| of_run(a.0) == of_run(b.0)) {
-            if run > 1 && sent.len() == run {
-                let least = sent.iter().map(|&(_, amount)| amount).min();
-                let least = least.expect("a run has numbers");
-                sent.iter_mut().for_each(|(_, amount)| *amount -= least);
-                certain += least * node.certain;
+        if let Some(later) = node.certain.filter(|_| run > 1) {
+            let of_run = |place: u32| (place as usize - start) / run;
+            for sent in self.sent.chunk_by_mut(|a, b| of_run(a.0) == of_run(b.0)) {
+                if sent.len() == run {
+                    let least = sent.iter().map(|&(_, amount)| amount).min();
+                    let least = least.expect("a run has numbers");
+                    sent.iter_mut().for_each(|(_, amount)| *amount -= least);
+                    certain += least * later;
+                }
             }
         }
         self.sent.retain(|&(_, amount)| amount != W::zero());
@@ -223,9 +225,9 @@ fn settle<W: Whole>(row: &mut [W], column: usize, node: &SummaryNode<W>) {
     let Columns {
         start, length, run, ..
     } = node.columns;
-    if run == 1 {
+    let Some(later) = node.certain.filter(|_| run > 1) else {
         return;
-    }
+    };
     let mut certain = W::zero();
     for numbers in row[start + column * length..][..length].chunks_exact_mut(run) {
         let least = numbers.iter().copied().min().expect("a run has numbers");
@@ -234,7 +236,7 @@ fn settle<W: Whole>(row: &mut [W], column: usize, node: &SummaryNode<W>) {
             certain += least;
         }
     }
-    row[0] += certain * node.certain;
+    row[0] += certain * later;
 }
 
 /// Moves a column that has changed to its place among the others, which are sorted.

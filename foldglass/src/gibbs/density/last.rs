@@ -47,7 +47,7 @@ impl<'a, W: Whole, C: Tally> Last<'a, W, C> {
         let nodes = self.step.nodes.iter();
         let cells = nodes.flat_map(|node| node.cells.clone().map(move |cell| (node.lift, cell)));
         for ((lift, cell), earned) in cells.zip(&mut self.earned) {
-            let lift = lift.expect("every length ends by the last step");
+            let lift = lift.expect("the last step is rewarded");
             earned.clear();
             earned.resize(self.layout.q, W::zero());
             let flows = self.step.flows.of(cell).iter();

@@ -2,17 +2,18 @@
 //!
 //! Of a *prefix*, the actions of all cells up to step t, the reward depends only on the joint
 //! weights of (fold, symbols kept, tokens remembered) after step t, the last symbol among those kept
-//! under correlated inputs, and on what lengths that have ended earned: its *summary*.
+//! under correlated inputs, and on what rewarded steps have earned: its *summary*.
 //!
 //! A summary is a row of numbers: what is earned for certain, then node by node q *columns*, one for
 //! each value of the newest token. Renaming that token permutes the columns of a node and nothing
 //! else, so the summary with sorted columns stands for all names.
 //!
 //! **What is certain.** A column has a *run* of q numbers for each (symbols kept, older tokens), one
-//! for each fold e of the symbols that left the window. Whatever the later cells do and the later
-//! symbols are, the answer is right for exactly one e, because x -> B[x, z] is a bijection. So a
+//! for each fold e of the symbols that left the window. Where e -> B[e, z] is a bijection for every z,
+//! a rewarded token is right for exactly one e, whatever the later cells do and the later symbols are. So a
 //! weight that all e of a run have in common earns the same with every code: it is moved to what is
 //! certain, and the least number of every run is 0. Codes that no longer know the fold become alike.
+//! Over other tables a token can be right for several e or for none, and nothing is certain.
 
 use crate::model::class::Class;
 use crate::reward::count::flow::{CellFlows, FlowTable, NodeFlows};
@@ -47,9 +48,9 @@ impl Columns {
 pub(super) struct SummaryNode<W> {
     pub cells: Range<usize>,
     pub columns: Columns,
-    /// What a weight of 1 at every number of a run earns later.
-    pub certain: W,
-    /// The weight of a right answer, where a length ends; tokens have names there.
+    /// What a weight of 1 at every number of a run earns later; none where that depends on the code.
+    pub certain: Option<W>,
+    /// The weight of a right token, where it is compared with the state; tokens have names there.
     pub lift: Option<W>,
 }
 
@@ -76,7 +77,10 @@ impl<W: Whole> SummaryLayout<W> {
     pub fn new(class: &Class) -> SummaryLayout<W> {
         let table = FlowTable::<W>::new(class);
         let q = table.q;
-        let mut certain = certain::<W>(class).into_iter();
+        let settles = class.task().square().permutes_states();
+        let mut certain = certain::<W>(class)
+            .into_iter()
+            .map(|w| settles.then_some(w));
         // By place in the table of flows: its place in a summary. The first is the start.
         let mut numbers = vec![1; table.right.len()];
         let mut steps = Vec::with_capacity(table.steps.len());
@@ -129,11 +133,7 @@ fn certain<W: Whole>(class: &Class) -> Vec<W> {
         let drawn = (seen + 1..=node.t + node.after)
             .map(|t| UBig::from(task.inputs().denominator(t)))
             .product::<UBig>();
-        let answer = if node.ends {
-            task.lift(node.t)
-        } else {
-            UBig::ZERO
-        };
+        let answer = class.lift(node).unwrap_or(UBig::ZERO);
         let more = drawn * (&certain[n] + answer);
         certain[parent] += more;
     }

@@ -2,7 +2,7 @@
 //! (paper, eq:family).
 
 use super::{Couplings, Energy, Family, power};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use std::collections::BTreeMap;
 
 /// What complete codes are like on average.

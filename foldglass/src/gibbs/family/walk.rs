@@ -3,12 +3,12 @@
 
 use super::exact::Sum;
 use super::{Averages, Couplings, Energy, Family, minority};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::support::stream::Stream;
 
 /// What a walk does in each sweep.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct FamilySettings {
     /// g_win and g_tie.
     pub couplings: Couplings,
     /// The temperature, above 0.
@@ -23,7 +23,7 @@ pub struct Settings {
 /// matters: without it every shift that costs nothing would be made in every sweep, and of two
 /// actions the walk would go back and forth in step.
 #[derive(Debug, Clone)]
-pub struct Walk<'a> {
+pub struct FamilyWalk<'a> {
     family: &'a Family,
     code: Vec<Symbol>,
     /// By cell: how many of its histories take each action.
@@ -34,21 +34,21 @@ pub struct Walk<'a> {
     stream: Stream,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FamilyWalk<'a> {
     /// Starts at a random code of the complete parameterisation.
-    pub fn new(family: &'a Family, mut stream: Stream) -> Walk<'a> {
+    pub fn new(family: &'a Family, mut stream: Stream) -> FamilyWalk<'a> {
         let q = family.task.q() as u32;
         let code = (0..family.histories()).map(|_| stream.below(q) as Symbol);
-        Walk::starting_at(family, code.collect(), stream)
+        FamilyWalk::starting_at(family, code.collect(), stream)
     }
 
     /// Starts at a given one.
     ///
     /// # Panics
     /// If it is none of the family.
-    pub fn starting_at(family: &'a Family, code: Vec<Symbol>, stream: Stream) -> Walk<'a> {
+    pub fn starting_at(family: &'a Family, code: Vec<Symbol>, stream: Stream) -> FamilyWalk<'a> {
         let is_solved = |input: usize| family.roll_out(&code, input) == family.inputs[input].target;
-        Walk {
+        FamilyWalk {
             energy: family.energy(&code),
             counts: (0..family.cells())
                 .map(|c| family.counts(&code, c))
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Offers every history a flip, then every cell and row a shift, each in its turn.
-    pub fn sweep(&mut self, settings: &Settings) {
+    pub fn sweep(&mut self, settings: &FamilySettings) {
         let q = self.family.task.q() as u32;
         for history in 0..self.code.len() {
             let action = self.stream.below(q) as Symbol;
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Averages over so many sweeps, after others that are not counted.
-    pub fn averages(&mut self, settings: &Settings, before: u64, sweeps: u64) -> Averages {
+    pub fn averages(&mut self, settings: &FamilySettings, before: u64, sweeps: u64) -> Averages {
         (0..before).for_each(|_| self.sweep(settings));
         let mut sum = Sum::default();
         for _ in 0..sweeps {
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Makes changes, and takes them back unless Metropolis accepts them.
-    fn offer(&mut self, moves: &[(usize, Symbol)], settings: &Settings) {
+    fn offer(&mut self, moves: &[(usize, Symbol)], settings: &FamilySettings) {
         let before = self.energy;
         let old: Vec<(usize, Symbol)> = moves
             .iter()

@@ -4,7 +4,7 @@
 //! Z(beta) / Z(0) = <exp(beta J) / w> / <1 / w>, and Z(0) is the number of codes, whatever w is.
 
 use super::levels::{LOOK, Levels};
-use super::{EstimateError, Settings, Start};
+use super::{EstimateError, FreeEnergySettings, Start};
 use crate::dynamics::chain::{CellChain, Kernel, random_code};
 use crate::model::class::Class;
 use crate::model::policy::Code;
@@ -143,7 +143,7 @@ const MATTERS: f64 = 1e-3;
 /// Runs replica `number`.
 pub(super) fn run(
     class: &Class,
-    settings: &Settings,
+    settings: &FreeEnergySettings,
     number: u64,
     cold: &Code,
     betas: &[f64],

@@ -7,9 +7,10 @@
 use super::{Alike, Observables, Value};
 use crate::landscape::gauge::{Overlap, OverlapError, Overlaps, Part};
 use crate::model::class::Class;
-use crate::model::quasigroup::{Symbol, digits};
+use crate::model::operation::{Symbol, digits};
 use crate::support::context::Context;
 use crate::support::watch::{Asking, Progress, Stopped};
+use dashu_int::UBig;
 use std::collections::HashMap;
 use thiserror::Error;
 
@@ -50,7 +51,7 @@ pub enum ExactError {
 /// ```
 /// use foldglass::gibbs::overlap::EveryCode;
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let every = EveryCode::visit(&class, Context::default()).unwrap();
 /// // When it is hot, answers are those of two random codes.
@@ -91,8 +92,9 @@ struct Step {
 /// An input of some length.
 struct Input {
     length: usize,
-    target: Symbol,
     weight: u128,
+    /// By step, the state and what a token that is this state earns.
+    rewarded: Vec<(Symbol, u128)>,
     /// By step, the cell for each history of remembered tokens.
     cells: Vec<Vec<u32>>,
     /// By step, how many histories there are of what is remembered beyond it beside its own token.
@@ -274,23 +276,28 @@ fn check_pairs(
 fn inputs(class: &Class) -> Vec<Input> {
     let (q, task) = (class.q(), class.task());
     let mut list = Vec::new();
-    for &length in task.lengths() {
-        let lift = u128::try_from(task.lift(length)).expect("overlaps are counted");
+    for (which, &length) in task.lengths().iter().enumerate() {
+        let lift = number(task.lift(length));
         for number in 0..q.pow(length as u32) {
             // The first symbol is the lowest digit.
             let x: Vec<Symbol> = digits(number, q, length).into_iter().rev().collect();
             let weights = task.inputs().weights(&x);
             let weight = weights.map(u128::from).product::<u128>() * lift;
             if weight > 0 {
-                list.push(Input::new(class, &x, weight));
+                list.push(Input::new(class, (which, &x), weight));
             }
         }
     }
     list
 }
 
+/// A weight, below the denominator.
+fn number(weight: UBig) -> u128 {
+    weight.try_into().expect("overlaps are counted")
+}
+
 impl Input {
-    fn new(class: &Class, x: &[Symbol], weight: u128) -> Input {
+    fn new(class: &Class, (which, x): (usize, &[Symbol]), weight: u128) -> Input {
         let (q, memory) = (class.q(), class.shape().memory);
         let tokens = |t: usize, h: usize| -> Vec<Symbol> {
             let remembered = memory.min(t - 1);
@@ -302,10 +309,15 @@ impl Input {
             histories.map(move |h| class.route(x, t, &tokens(t, h)) as u32)
         };
         let remembered = |t: usize| q.pow(memory.min(t).saturating_sub(1) as u32);
+        let task = class.task();
+        let rewarded = |t: usize| {
+            let earned = weight * number(task.step_weight(which, t));
+            (task.fold(&x[..t]), earned)
+        };
         Input {
             length: x.len(),
-            target: class.task().fold(x),
-            weight,
+            weight: weight * number(task.length_weight(which)),
+            rewarded: (1..=x.len()).map(rewarded).collect(),
             cells: (1..=x.len()).map(|t| cells(t).collect()).collect(),
             remembered: (1..=x.len()).map(remembered).collect(),
         }
@@ -341,15 +353,19 @@ impl<'a> Visitor<'a> {
         self.tokens.iter_mut().for_each(Vec::clear);
         let mut reward = 0;
         for input in self.inputs {
-            let (mut history, mut token) = (0, 0);
-            let steps = input.cells.iter().zip(&input.remembered);
-            for ((cells, remembered), tokens) in steps.zip(&mut self.tokens) {
-                token = actions[cells[history] as usize];
+            let mut history = 0;
+            let steps = input
+                .cells
+                .iter()
+                .zip(&input.remembered)
+                .zip(&input.rewarded);
+            for (((cells, remembered), (state, earned)), tokens) in steps.zip(&mut self.tokens) {
+                let token = actions[cells[history] as usize];
                 history = history % remembered * self.q + usize::from(token);
                 tokens.push(token);
-            }
-            if token == input.target {
-                reward += input.weight;
+                if token == *state {
+                    reward += earned;
+                }
             }
         }
         let mut numbers = Vec::with_capacity(self.tokens.len());

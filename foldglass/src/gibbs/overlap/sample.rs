@@ -1,7 +1,7 @@
 //! Samples overlaps of independent replicas by heat-bath chains (paper, G.2 and App. D).
 
 use super::{Alike, Observables, Value};
-use crate::dynamics::chain::{ChainError, Chains, Settings};
+use crate::dynamics::chain::{ChainError, ChainSettings, Chains};
 use crate::landscape::gauge::{OverlapError, Overlaps};
 use crate::model::class::Class;
 use crate::support::context::Context;
@@ -187,7 +187,7 @@ struct Replicas {
 
 impl Replicas {
     fn new(class: &Class, sampling: Sampling, memory: Allowance) -> Result<Self, SampleError> {
-        let builder = Chains::builder(class, Settings::of(class))
+        let builder = Chains::builder(class, ChainSettings::of(class))
             .seed(sampling.seed)
             .numbers(sampling.first..sampling.first + sampling.replicas as u64)
             .within(memory);

@@ -106,8 +106,8 @@ impl Parity {
     /// Where `height` is largest; `slope` has the sign of its derivative by beta.
     fn peak(
         &self,
-        height: impl Fn(&super::Point) -> f64,
-        slope: impl Fn(&super::Point) -> f64,
+        height: impl Fn(&super::BandsPoint) -> f64,
+        slope: impl Fn(&super::BandsPoint) -> f64,
     ) -> f64 {
         let low = (self.asymptotic() - REACH).max(0.0);
         let step = (self.asymptotic() + REACH - low) / CUTS as f64;

@@ -15,13 +15,13 @@ pub struct Factor {
 }
 
 /// The factors mu_t of J = 1/2 + 1/2 prod mu_t, and that J. None where the formula does not hold: it is
-/// for two symbols, one length, the untied window (0,0) with one remembered token, and inputs that are
-/// independent and uniform.
+/// for the table of parity, one length, the reward of the last token, the untied window (0,0) with one
+/// remembered token, and inputs that are independent and uniform.
 ///
 /// ```
 /// use foldglass::landscape::anatomy::product;
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape, reward::count};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape, reward::count};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let code = Code::new(&class, &[0, 1, 0, 1, 1, 0, 0, 1, 0, 0]).unwrap();
 /// let (factors, reward) = product(&code).unwrap();
@@ -32,17 +32,15 @@ pub fn product(code: &Code) -> Option<(Vec<Factor>, Reward)> {
     let class = code.class();
     let (task, shape) = (class.task(), class.shape());
     let window = shape.window;
-    let holds = class.q() == 2
-        && task.lengths().len() == 1
+    // The other Latin square of two symbols is parity with exchanged names; the formula is not for it.
+    let is_parity = class.q() == 2 && task.square().is_latin() && task.square().multiply(0, 0) == 0;
+    let holds = is_parity
+        && task.rewards_one_step()
         && !shape.tied
         && shape.memory == 1
         && (window.past, window.future) == (0, 0)
         && is_uniform(task.inputs(), task.longest());
     if !holds {
-        return None;
-    }
-    // The square is that of the group up to names: row 1 of the parity has its symbols exchanged.
-    if task.square().multiply(0, 0) != 0 {
         return None;
     }
     let sign = |cell: usize| 1 - 2 * code.action(cell) as i8;

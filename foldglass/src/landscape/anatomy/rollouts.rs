@@ -3,8 +3,8 @@
 
 use super::{Aliased, aliasing};
 use crate::model::inputs::Inputs;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
 use crate::support::stats::Proportion;
 use crate::support::stream::Stream;
@@ -124,8 +124,8 @@ fn each_input(inputs: &Inputs, q: usize, length: usize, mut work: impl FnMut(&[S
 ///
 /// ```
 /// use foldglass::landscape::anatomy::{Share, answers};
-/// use foldglass::{ClassSpec, Code, LatinSquare, Reward, Shape, Stream};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Reward, Shape, Stream};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let found = answers(&copy, 100, &mut Stream::new(0, 0));

@@ -6,8 +6,8 @@
 //!   every class. This always leads out.
 
 use super::{Change, Stepped};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::reward::count::Counter;
 use crate::support::watch::{Asking, Observer, Progress, Stopped};
 

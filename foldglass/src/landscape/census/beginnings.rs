@@ -4,13 +4,13 @@
 //! change, where what follows earns beta. The last step of a prefix is not raised where that holds of
 //! the weights before it and beta; the others are not raised where it holds of the rest and of the
 //! beta that the last step gives back. So N(C, beta) is a sum over the links of C, and it is known
-//! for all beta that earlier steps cannot tell apart, where no length has ended before: for all
+//! for all beta that earlier steps cannot tell apart, where the last step alone is rewarded: for all
 //! multiples of beta too.
 
 use super::Frame;
 use super::descent::namings;
 use super::prefixes::Prefixes;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use crate::support::exact::gcd;
@@ -68,11 +68,11 @@ impl<'a, W: Whole> Beginnings<'a, W> {
         let level = &self.prefixes.levels[level];
         let see = |sight| level.layout.product(sight, &self.beta);
         let mut seen: Vec<W> = level.sights.iter().map(see).collect();
-        let one_length = self.census.class.task().lengths().len() == 1;
-        if one_length && seen.iter().all(|number| *number == W::zero()) {
+        let one_step = self.census.class.task().rewards_one_step();
+        if one_step && seen.iter().all(|number| *number == W::zero()) {
             return None;
         }
-        if one_length && self.tolerance == W::zero() {
+        if one_step && self.tolerance == W::zero() {
             let common = seen.iter().fold(0, |common, number| {
                 gcd(common, number.to_i128().unsigned_abs())
             });

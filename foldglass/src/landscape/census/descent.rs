@@ -4,7 +4,7 @@
 //! names in a step stands for q! / (q - k)! codes: those in which they have other names.
 
 use super::seen::Layout;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 use std::ops::ControlFlow;

@@ -5,7 +5,7 @@
 //! to the token: the ways to fill them are counted.
 
 use super::descent::forgets;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 
@@ -302,7 +302,7 @@ impl<'a, W: Whole> Last<'a, W> {
             forgetting: forgetting.into(),
             all_are_good: true,
         };
-        // Where a length ends at the step before, spare tokens are not alike: one may be right.
+        // Where the step before is rewarded, spare tokens are not alike: one may be right.
         for &token in spare {
             let filled = self.filled(given, token, optimal, &column);
             fills.good *= filled.good;
@@ -341,7 +341,7 @@ impl<'a, W: Whole> Last<'a, W> {
             before.earned(alpha, beta, cell, token) - now
         };
         // By cell of the step before: what it gains with no cell of the token filled, which is what
-        // ends there; and by filled cell and action, how much more.
+        // is rewarded there; and by filled cell and action, how much more.
         let mut beta = self.flows.right.clone();
         let base: Vec<W> = before.cells.clone().map(|cell| gain(cell, &beta)).collect();
         let mut more: Vec<Vec<Vec<W>>> = Vec::new();

@@ -12,7 +12,7 @@
 use super::descent::{Descent, Stretch, forgets};
 use super::seen::{Layout, Seen, Sight};
 use crate::landscape::packed::Packing;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::rows::{RowTable, hash};
 use crate::reward::count::weight::Whole;
@@ -379,12 +379,12 @@ fn orders(q: usize, all: bool) -> Vec<Vec<Symbol>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, InputLaw, LatinSquare, Shape, Task, Unwatched};
+    use crate::{Class, InputLaw, Operation, Shape, Task, Unwatched};
 
     /// The worked example of docs/landscape.md.
     #[test]
     fn two_steps_of_parity_have_three_classes_of_4_16_and_44_prefixes() {
-        let square = LatinSquare::cyclic(2).unwrap();
+        let square = Operation::cyclic(2).unwrap();
         let task = Task::new(square, &InputLaw::Uniform, &[4]).unwrap();
         let class = Class::new(task, Shape::untied(0, 0)).unwrap();
         let flows = FlowTable::<i64>::new(&class);

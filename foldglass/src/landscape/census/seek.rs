@@ -14,7 +14,7 @@ use super::descent::{Descent, namings};
 use super::visit::{Leaf, Visit};
 use super::walker::Search;
 use crate::landscape::packed::relabel;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::weight::Whole;
 
 /// A code that may be a trap, and the codes it stands for.

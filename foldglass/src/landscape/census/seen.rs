@@ -15,7 +15,7 @@
 //! only: where the bit s is 0, a token earns what it does not earn where s is 1, so a prefix is seen
 //! by alpha(x, 0, y) - alpha(x, 1, y).
 
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
 use dashu_ratio::RBig;

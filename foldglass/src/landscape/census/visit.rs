@@ -8,7 +8,7 @@ use super::prefixes::Prefixes;
 use super::walker::{Search, Walker};
 use super::{AnyVisit, Count, Frame};
 use crate::landscape::packed::Packed;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::FlowTable;
 use crate::reward::count::weight::Whole;
 use crate::support::watch::Tally;

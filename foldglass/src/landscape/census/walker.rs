@@ -4,12 +4,12 @@
 //! rewards, so a path from one is a path from the other.
 
 use super::seen::Layout;
-use super::{Frame, KEPT};
+use super::{Frame, KEPT, LeastCost};
 use crate::landscape::packed::{Packed, relabel};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::count::flow::{FlowTable, StepFlows};
 use crate::reward::count::weight::Whole;
-use crate::support::watch::Tally;
+use crate::support::watch::{Stopped, Tally};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
@@ -49,7 +49,7 @@ pub(super) struct Walker<'a, W> {
     beta: Vec<W>,
     actions: Vec<Symbol>,
     changed: Vec<Symbol>,
-    room: Vec<Symbol>,
+    buffer: Vec<Symbol>,
     /// Codes known to be no traps.
     free: HashSet<Packed>,
     /// Traps, with the least code of their shelf.
@@ -67,7 +67,7 @@ impl<'a, W: Whole> Walker<'a, W> {
             beta: flows.beta(),
             actions: vec![0; cells],
             changed: vec![0; cells],
-            room: Vec::new(),
+            buffer: Vec::new(),
             free: HashSet::new(),
             trapped: HashMap::new(),
         }
@@ -96,7 +96,7 @@ impl<'a, W: Whole> Walker<'a, W> {
                         self.changed.copy_from_slice(&self.actions);
                         self.changed[cell] = action;
                         let memory = self.census.class.shape().memory;
-                        relabel(self.flows, memory, &mut self.changed, &mut self.room);
+                        relabel(self.flows, memory, &mut self.changed, &mut self.buffer);
                         self.census.packing.pack(&self.changed)
                     };
                     if !take(change, &mut make) {
@@ -248,21 +248,22 @@ impl<'a, W: Whole> Walker<'a, W> {
     }
 
     /// Visits codes from a shelf on, those of the least cost first, until one has a higher reward,
-    /// and says the cost of the way to it. None if more than `cap` codes had to be visited, or if it
-    /// was to stop.
-    pub fn escape(&mut self, shelf: Packed, cap: usize, by: Cost) -> Option<u128> {
+    /// and says the cost of the way to it.
+    pub fn escape(&mut self, shelf: Packed, cap: usize, by: Cost) -> Result<LeastCost, Stopped> {
         let start = self.go(shelf).to_u128();
         let mut waiting = BinaryHeap::from([(Reverse(0), start, shelf)]);
         let mut cheapest = HashMap::from([(shelf, 0)]);
         let mut steps = 0usize;
         while let Some((Reverse(spent), reward, code)) = waiting.pop() {
             if reward > start {
-                return Some(spent);
+                return Ok(LeastCost::Of(spent));
             }
             steps += 1;
-            let stopped = steps.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break();
-            if cheapest.len() > cap || stopped {
-                return None;
+            if steps.is_multiple_of(STOP_EVERY) && self.tally.add(0).is_break() {
+                return Err(Stopped);
+            }
+            if cheapest.len() > cap {
+                return Ok(LeastCost::BeyondCap);
             }
             if cheapest[&code] < spent {
                 continue;
@@ -284,6 +285,6 @@ impl<'a, W: Whole> Walker<'a, W> {
                 true
             });
         }
-        None
+        Ok(LeastCost::Highest)
     }
 }

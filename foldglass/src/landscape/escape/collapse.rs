@@ -6,8 +6,8 @@
 //! of the same step do.
 
 use super::EscapeError;
+use crate::model::operation::Symbol;
 use crate::model::policy::{Code, Policy};
-use crate::model::quasigroup::Symbol;
 use crate::reward::count;
 use crate::reward::evaluate::Evaluator;
 use crate::support::context::Context;
@@ -39,7 +39,7 @@ pub struct Segment {
 
 /// What a policy's way to a code says of the policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Standing {
+pub enum PolicyStanding {
     /// It is no local maximum: J rises at once, most of all here.
     Ascends(Ascent),
     /// It is no local maximum, though no cell alone raises J: it mixes codes of other rewards, such
@@ -56,7 +56,7 @@ pub struct Collapse {
     /// J of the policy.
     pub start: f64,
     /// What the way says of the policy.
-    pub standing: Standing,
+    pub standing: PolicyStanding,
     /// The segments, in their order.
     pub segments: Vec<Segment>,
     /// How far J was from `start` at most, above or below, at the end of a segment.
@@ -76,13 +76,13 @@ pub struct Collapse {
 /// several cells together raise J: the uniform policy is one. Codes drawn from it tell.
 ///
 /// ```
-/// use foldglass::landscape::escape::{Standing, collapse};
-/// use foldglass::{ClassSpec, Context, LatinSquare, Policy, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
+/// use foldglass::landscape::escape::{PolicyStanding, collapse};
+/// use foldglass::{ClassSpec, Context, Operation, Policy, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let found = collapse(&Policy::uniform(&class), 1e-12, Context::default()).unwrap();
 /// assert_eq!(found.segments.len(), class.cells());
-/// assert!(matches!(found.standing, Standing::Saddle(_)));
+/// assert!(matches!(found.standing, PolicyStanding::Saddle(_)));
 /// ```
 pub fn collapse(
     policy: &Policy,
@@ -140,14 +140,14 @@ const DRAWN: u64 = 64;
 const ROUNDING: f64 = 1e-9;
 
 /// Tries a policy for a local maximum, cell by cell and then by codes that it mixes.
-fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64) -> Standing {
+fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64) -> PolicyStanding {
     if let Some(ascent) = steepest(evaluator, policy, tolerance) {
-        return Standing::Ascends(ascent);
+        return PolicyStanding::Ascends(ascent);
     }
     let class = policy.class();
     let mixed = |&cell: &usize| evaluator.visits(cell) > 0.0 && !policy.row(cell).contains(&1.0);
     if !(0..class.cells()).any(|cell| mixed(&cell)) {
-        return Standing::Level;
+        return PolicyStanding::Level;
     }
     let rewards = (0..DRAWN).map(|number| {
         let code = policy.draw(&mut Stream::new(0, number));
@@ -157,7 +157,7 @@ fn standing(evaluator: &Evaluator, policy: &Policy, reward: f64, tolerance: f64)
     rewards
         .filter(differs)
         .max_by(f64::total_cmp)
-        .map_or(Standing::Level, Standing::Saddle)
+        .map_or(PolicyStanding::Level, PolicyStanding::Saddle)
 }
 
 /// What J gains when a row becomes a point mass.

@@ -1,8 +1,8 @@
 //! Walks at random among codes of equal reward until one can be raised (paper, section 4.1: the
 //! dynamics at vanishing temperature), where no theorem gives a path.
 
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Kind, Move, Path};
+use crate::model::operation::Symbol;
+use crate::proof::claim::{Move, MoveKind, Path};
 use crate::reward::count::Counter;
 use crate::support::context::Context;
 use crate::support::exact::Reward;
@@ -13,7 +13,7 @@ use std::cell::Cell;
 
 /// How far a search came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SearchOutcome {
     /// To J = 1.
     Optimum,
     /// To a higher reward below 1.
@@ -24,9 +24,9 @@ pub enum Outcome {
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Search {
+pub struct EscapeSearch {
     /// How far it came.
-    pub outcome: Outcome,
+    pub outcome: SearchOutcome,
     /// Changes it proposed.
     pub proposals: u64,
     /// Its moves up to the last that raised J.
@@ -40,7 +40,7 @@ pub fn check_cap(cap: u64, memory: Allowance) -> Result<(), TooLarge> {
 }
 
 /// A change that was made: its cell, what it was and is, its kind, and the numerator of J then.
-type Made = (usize, Symbol, Symbol, Kind, u128);
+type Made = (usize, Symbol, Symbol, MoveKind, u128);
 
 /// Proposes up to `cap` random changes of single cells from the counter's code on, and makes those
 /// that do not lower J, until J = 1 or the observer says stop. Stopped after n proposals, it has done
@@ -48,16 +48,21 @@ type Made = (usize, Symbol, Symbol, Kind, u128);
 ///
 /// ```
 /// use foldglass::reward::count::Counter;
-/// use foldglass::landscape::escape::{Outcome, search};
-/// use foldglass::{ClassSpec, Code, Context, LatinSquare, Shape, Stream};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
+/// use foldglass::landscape::escape::{SearchOutcome, search};
+/// use foldglass::{ClassSpec, Code, Context, Operation, Shape, Stream};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(1, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let counter = Counter::new(zero).unwrap();
 /// let found = search(counter, 100_000, &mut Stream::new(1, 0), Context::default());
-/// assert_eq!(found.outcome, Outcome::Optimum);
+/// assert_eq!(found.outcome, SearchOutcome::Optimum);
 /// ```
-pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream, context: Context<'_>) -> Search {
+pub fn search(
+    mut counter: Counter,
+    cap: u64,
+    stream: &mut Stream,
+    context: Context<'_>,
+) -> EscapeSearch {
     let (cells, q) = (counter.class().cells() as u32, counter.class().q() as u32);
     let (start, first) = (counter.code().clone(), counter.reward());
     let denominator = counter.denominator();
@@ -86,12 +91,12 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream, context: Cont
         }
         counter.set(cell, to);
         let kind = if then > now {
-            Kind::Raise
+            MoveKind::Raise
         } else {
-            Kind::Neutral
+            MoveKind::Neutral
         };
         moves.push((cell, from, to, kind, then));
-        if kind == Kind::Raise {
+        if kind == MoveKind::Raise {
             raised = moves.len();
         }
     }
@@ -104,11 +109,11 @@ pub fn search(mut counter: Counter, cap: u64, stream: &mut Stream, context: Cont
         kind: Some(kind),
         reward: fraction(reward),
     };
-    Search {
+    EscapeSearch {
         outcome: match (last == denominator, raised) {
-            (true, _) => Outcome::Optimum,
-            (false, 0) => Outcome::Stuck,
-            _ => Outcome::Raised,
+            (true, _) => SearchOutcome::Optimum,
+            (false, 0) => SearchOutcome::Stuck,
+            _ => SearchOutcome::Raised,
         },
         proposals: proposals.get(),
         path: Path {

@@ -1,15 +1,23 @@
 //! Walks from a code to J = 1, step by step (paper, App. E, in every context of a window).
 //!
-//! Windows and contexts are base-q numbers, oldest symbol first. The context of a window is its last
+//! Windows and contexts ([`Kept`]) are base-q numbers, oldest symbol first. The context of a window is its last
 //! digits; the window of the next step is the context, with the next symbol behind it where there is
 //! one.
 
 use crate::model::class::{Class, Node};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Kind, Move, Path};
+use crate::proof::claim::{Move, MoveKind, Path};
 use crate::support::exact::Reward;
 use dashu_int::{IBig, UBig};
+
+/// The symbols that a node sees.
+#[derive(Debug, Clone, Copy)]
+struct Window(usize);
+
+/// What of a window the next step still sees.
+#[derive(Debug, Clone, Copy)]
+struct Kept(usize);
 
 /// Cells that lead to one state in one context, each with the weight of the inputs that consult it.
 type Cells = Vec<(usize, UBig)>;
@@ -54,10 +62,11 @@ impl<'a> Walk<'a> {
             states: vec![Vec::new(); nodes.len()],
         };
         for n in (0..nodes.len()).rev() {
-            let entry = |i: usize| match nodes[n].ends {
-                true if i / q % q == i % q => class.task().lift(nodes[n].t),
-                true => UBig::ZERO,
-                false => walk.value(n, i / q / q, (i / q % q) as Symbol, (i % q) as Symbol),
+            let lift = class.lift(&nodes[n]);
+            let entry = |i: usize| match &lift {
+                Some(lift) if i / q % q == i % q => lift.clone(),
+                Some(_) => UBig::ZERO,
+                None => walk.value(n, Kept(i / q / q), (i / q % q) as Symbol, (i % q) as Symbol),
             };
             walk.to_come[n] = (0..walk.contexts(n) * q * q).map(entry).collect();
         }
@@ -65,7 +74,7 @@ impl<'a> Walk<'a> {
             for (i, cells) in walk.leading(n).iter().enumerate() {
                 for (cell, weight) in cells {
                     let token = walk.code.action(*cell);
-                    let earned = weight * walk.best(n, i / q, token, (i % q) as Symbol);
+                    let earned = weight * walk.best(n, Kept(i / q), token, (i % q) as Symbol);
                     walk.first_reward += IBig::from(earned);
                 }
             }
@@ -79,7 +88,7 @@ impl<'a> Walk<'a> {
         let q = self.class.q();
         for n in 0..self.class.nodes().len() {
             let leading = self.leading(n);
-            for (v, leading) in leading.chunks(q).enumerate() {
+            for (v, leading) in (0..).map(Kept).zip(leading.chunks(q)) {
                 if self.class.nodes()[n].ends {
                     self.finish(n, leading);
                 } else if self.collides(leading) {
@@ -119,14 +128,19 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The context of a window of a node.
+    fn context(&self, n: usize, Window(w): Window) -> Kept {
+        Kept(w % self.contexts(n))
+    }
+
     /// x_t of a window of a node.
-    fn symbol(&self, n: usize, w: usize) -> Symbol {
+    fn symbol(&self, n: usize, Window(w): Window) -> Symbol {
         (w / self.power(self.node(n).after) % self.class.q()) as Symbol
     }
 
     /// The weight of the symbols `digits` places from the end of a window of a node, all that it
     /// shows beyond the context of the node before.
-    fn weight(&self, n: usize, w: usize, digits: usize) -> UBig {
+    fn weight(&self, n: usize, Window(w): Window, digits: usize) -> UBig {
         let node = self.node(n);
         let weight = |i: usize| {
             let x = (w / self.power(i) % self.class.q()) as Symbol;
@@ -140,17 +154,17 @@ impl<'a> Walk<'a> {
 
     /// How many symbols a node shows for the first time, and the context of the node before, of a
     /// window.
-    fn news(&self, n: usize, w: usize) -> (usize, usize) {
+    fn news(&self, n: usize, Window(w): Window) -> (usize, Kept) {
         let node = self.node(n);
         match node.parent.map(|parent| self.node(parent).after) {
-            None => (1 + node.after, 0),
-            Some(after) if after == node.after => (1, w / self.class.q()),
-            Some(_) => (0, w),
+            None => (1 + node.after, Kept(0)),
+            Some(after) if after == node.after => (1, Kept(w / self.class.q())),
+            Some(_) => (0, Kept(w)),
         }
     }
 
     /// Whether the law of the inputs lets a window stand at a node.
-    fn occurs(&self, n: usize, w: usize) -> bool {
+    fn occurs(&self, n: usize, Window(w): Window) -> bool {
         let (node, inputs) = (self.node(n), self.class.task().inputs());
         let can = |i: usize| {
             let x = (w / self.power(i) % self.class.q()) as Symbol;
@@ -160,20 +174,20 @@ impl<'a> Walk<'a> {
     }
 
     /// The windows of the next step after a context of a node: which child, and which window.
-    fn next(&self, n: usize, v: usize) -> Vec<(usize, usize)> {
+    fn next(&self, n: usize, Kept(v): Kept) -> Vec<(usize, Window)> {
         let q = self.class.q();
         let windows = |&child: &usize| {
             let list = match self.node(child).after == self.node(n).after {
                 true => v * q..(v + 1) * q,
                 false => v..v + 1,
             };
-            list.map(move |w| (child, w))
+            list.map(move |w| (child, Window(w)))
         };
         let all = self.children[n].iter().flat_map(windows);
         all.filter(|&(child, w)| self.occurs(child, w)).collect()
     }
 
-    fn cell(&self, n: usize, w: usize, y: Symbol) -> usize {
+    fn cell(&self, n: usize, Window(w): Window, y: Symbol) -> usize {
         self.class.groups()[self.node(n).group].cell(w, y.into())
     }
 
@@ -186,18 +200,18 @@ impl<'a> Walk<'a> {
     }
 
     /// W_t(v, y, s) of a node.
-    fn best(&self, n: usize, v: usize, y: Symbol, s: Symbol) -> &UBig {
+    fn best(&self, n: usize, Kept(v): Kept, y: Symbol, s: Symbol) -> &UBig {
         let q = self.class.q();
         &self.to_come[n][(v * q + y as usize) * q + s as usize]
     }
 
     /// W_t(v, y, s) from W_{t+1} and the code.
-    fn value(&self, n: usize, v: usize, y: Symbol, s: Symbol) -> UBig {
-        let one = |(child, w): (usize, usize)| {
+    fn value(&self, n: usize, v: Kept, y: Symbol, s: Symbol) -> UBig {
+        let one = |(child, w): (usize, Window)| {
             let token = self.code.action(self.cell(child, w, y));
             let s = self.fold(self.node(child).t, s, self.symbol(child, w));
             let news = self.news(child, w).0;
-            self.best(child, w % self.contexts(child), token, s) * self.weight(child, w, news)
+            self.best(child, self.context(child, w), token, s) * self.weight(child, w, news)
         };
         self.next(n, v).into_iter().map(one).sum()
     }
@@ -208,8 +222,8 @@ impl<'a> Walk<'a> {
         let group = &self.class.groups()[node.group];
         let mut cells = vec![Vec::new(); self.contexts(n) * q];
         for y in 0..group.histories {
-            for w in (0..group.windows()).map(|i| group.window(i)) {
-                let (news, before) = self.news(n, w);
+            for w in (0..group.windows()).map(|i| Window(group.window(i))) {
+                let (news, Kept(before)) = self.news(n, w);
                 let weight = self.weight(n, w, news);
                 let (s, weight) = match node
                     .parent
@@ -220,14 +234,15 @@ impl<'a> Walk<'a> {
                     Some(Some((s, reached))) => (*s, reached * weight),
                 };
                 let to = self.fold(node.t, s, self.symbol(n, w)) as usize;
-                cells[w % self.contexts(n) * q + to].push((group.cell(w, y), weight));
+                let Kept(v) = self.context(n, w);
+                cells[v * q + to].push((group.cell(w.0, y), weight));
             }
         }
         cells
     }
 
     /// Gives a cell an action, by which the numerator of J grows by `gain`.
-    fn make(&mut self, cell: usize, to: Symbol, kind: Kind, gain: IBig) {
+    fn make(&mut self, cell: usize, to: Symbol, kind: MoveKind, gain: IBig) {
         let from = self.code.action(cell);
         if from == to {
             return;
@@ -254,10 +269,10 @@ impl<'a> Walk<'a> {
     fn lead(
         &mut self,
         n: usize,
-        (v, s): (usize, Symbol),
+        (v, s): (Kept, Symbol),
         cells: &Cells,
         token: Symbol,
-        kind: Kind,
+        kind: MoveKind,
     ) {
         for (cell, weight) in cells {
             let now = self.code.action(*cell);
@@ -267,7 +282,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The tokens with the largest W_t(v, ., s).
-    fn best_tokens(&self, n: usize, v: usize, s: Symbol) -> Vec<Symbol> {
+    fn best_tokens(&self, n: usize, v: Kept, s: Symbol) -> Vec<Symbol> {
         let most = self.symbols().map(|a| self.best(n, v, a, s)).max();
         self.symbols()
             .filter(|&a| Some(self.best(n, v, a, s)) == most)
@@ -287,7 +302,7 @@ impl<'a> Walk<'a> {
 
     /// Gives each state of a context one token, of the best for it: one that no state has yet, if it
     /// can be, and that most of its cells emit already.
-    fn consolidate(&mut self, n: usize, v: usize, leading: &[Cells]) {
+    fn consolidate(&mut self, n: usize, v: Kept, leading: &[Cells]) {
         let mut taken = vec![false; self.class.q()];
         for (s, cells) in (0..).zip(leading).filter(|(_, cells)| !cells.is_empty()) {
             let merit = |&token: &Symbol| {
@@ -300,12 +315,12 @@ impl<'a> Walk<'a> {
             let token = tokens.into_iter().rev().max_by_key(merit);
             let token = token.expect("a largest among q");
             taken[token as usize] = true;
-            self.lead(n, (v, s), cells, token, Kind::Consolidate);
+            self.lead(n, (v, s), cells, token, MoveKind::Consolidate);
         }
     }
 
     /// Gives each state of a context that shares its token one of its own.
-    fn separate(&mut self, n: usize, v: usize, leading: &[Cells]) {
+    fn separate(&mut self, n: usize, v: Kept, leading: &[Cells]) {
         let states = (0..).zip(leading).filter(|(_, cells)| !cells.is_empty());
         let mut users = vec![0; self.class.q()];
         for (_, cells) in states.clone() {
@@ -319,26 +334,26 @@ impl<'a> Walk<'a> {
             let unused = users.iter().position(|&n| n == 0);
             let unused = unused.expect("at most q states with fewer tokens") as Symbol;
             self.prepare(n, (v, s), unused);
-            self.lead(n, (v, s), cells, unused, Kind::Reroute);
+            self.lead(n, (v, s), cells, unused, MoveKind::Reroute);
             users[shared] -= 1;
             users[unused as usize] = 1;
         }
     }
 
     /// Sets the cells that read a token nobody emits in context v to what is best for state s.
-    fn prepare(&mut self, n: usize, (v, s): (usize, Symbol), unused: Symbol) {
+    fn prepare(&mut self, n: usize, (v, s): (Kept, Symbol), unused: Symbol) {
         let q = self.class.q();
         for (child, w) in self.next(n, v) {
             let cell = self.cell(child, w, unused);
             let to = self.fold(self.node(child).t, s, self.symbol(child, w));
-            let tokens = self.best_tokens(child, w % self.contexts(child), to);
+            let tokens = self.best_tokens(child, self.context(child, w), to);
             if !tokens.contains(&self.code.action(cell)) {
-                self.make(cell, tokens[0], Kind::Prepare, IBig::ZERO);
+                self.make(cell, tokens[0], MoveKind::Prepare, IBig::ZERO);
             }
         }
         for state in self.symbols() {
             let value = self.value(n, v, unused, state);
-            self.to_come[n][(v * q + unused as usize) * q + state as usize] = value;
+            self.to_come[n][(v.0 * q + unused as usize) * q + state as usize] = value;
         }
     }
 
@@ -360,7 +375,7 @@ impl<'a> Walk<'a> {
     /// Gives every consulted cell of a last step the right answer.
     fn finish(&mut self, n: usize, leading: &[Cells]) {
         for (s, cells) in (0..).zip(leading) {
-            self.lead(n, (0, s), cells, s, Kind::Finish);
+            self.lead(n, (Kept(0), s), cells, s, MoveKind::Finish);
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::landscape::walk::{Visit, walk};
 use crate::model::policy::Code;
-use crate::support::memory::{Allowance, TooLarge};
+use crate::support::context::Context;
+use crate::support::memory::TooLarge;
 use dashu_int::UBig;
 use dashu_ratio::RBig;
 
@@ -11,7 +12,7 @@ use dashu_ratio::RBig;
 pub struct Agreement {
     /// The probability of it for each length of the task, in their order.
     pub by_length: Vec<RBig>,
-    /// The probability of it over all lengths, which count alike.
+    /// The probability of it over all lengths, by their weights.
     pub overall: RBig,
 }
 
@@ -20,18 +21,18 @@ pub struct Agreement {
 /// ```
 /// use foldglass::support::exact::lowest_terms;
 /// use foldglass::landscape::gauge::agreement;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{Context, ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
-/// let found = agreement(&zero, &copy, Allowance::default()).unwrap();
+/// let found = agreement(&zero, &copy, Context::default()).unwrap();
 /// assert_eq!(lowest_terms(&found.overall), "1/2");
 /// ```
 ///
 /// # Panics
 /// If the codes belong to different classes.
-pub fn agreement(a: &Code, b: &Code, allowance: Allowance) -> Result<Agreement, TooLarge> {
+pub fn agreement(a: &Code, b: &Code, context: Context<'_>) -> Result<Agreement, TooLarge> {
     let class = a.class();
     assert!(class == b.class(), "codes of one class");
     let mut sizes = class.groups().iter().map(|group| {
@@ -39,7 +40,9 @@ pub fn agreement(a: &Code, b: &Code, allowance: Allowance) -> Result<Agreement, 
         pairs.checked_mul(96 * class.q() as u128)
     });
     let largest = sizes.try_fold(0u128, |most, bytes| Some(most.max(bytes?)));
-    allowance.check("the rollouts of two codes together", largest)?;
+    context
+        .memory
+        .check("the rollouts of two codes together", largest)?;
     let mut by_length = Vec::new();
     for (which, &length) in class.task().lengths().iter().enumerate() {
         let mut same = UBig::ZERO;
@@ -51,7 +54,10 @@ pub fn agreement(a: &Code, b: &Code, allowance: Allowance) -> Result<Agreement, 
         same *= class.task().lift(length);
         by_length.push(RBig::from_parts(same.into(), class.task().lift(0)));
     }
-    let sum = by_length.iter().fold(RBig::ZERO, |sum, p| sum + p);
-    let overall = sum / RBig::from(by_length.len());
+    let shares = class.task().length_weights().shares();
+    let overall = by_length
+        .iter()
+        .zip(shares)
+        .fold(RBig::ZERO, |sum, (p, share)| sum + p * share);
     Ok(Agreement { by_length, overall })
 }

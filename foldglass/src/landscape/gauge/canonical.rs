@@ -7,8 +7,8 @@
 
 use super::{Freedom, GaugeError, MOST, Relabelling, cells_by_window, identity, renamed, step_of};
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use dashu_int::UBig;
 use std::collections::HashMap;
 
@@ -36,8 +36,8 @@ struct Survivor {
 ///
 /// ```
 /// use foldglass::landscape::gauge::canonical;
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let found = canonical(&copy).unwrap();

@@ -8,8 +8,8 @@
 //! At t = 1 nothing is read: what is emitted there is the boundary term.
 
 use super::{cells_by_window, inverse};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 
 /// The links of one step, window by window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +40,8 @@ impl Links {
 ///
 /// ```
 /// use foldglass::landscape::gauge::links;
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(3).unwrap(), &[2], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(3).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let fold = Code::from_fn(&class, |cell| {
 ///     let key = class.key(cell);

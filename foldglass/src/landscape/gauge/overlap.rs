@@ -11,13 +11,14 @@
 //! permutation) nothing may be renamed, and g is the identity. So q_T is the probability that both
 //! give the same answer, [`agreement`](super::agreement()), and no q_t changes under a relabelling of
 //! either code. q_t = 1 means that both codes tell the same inputs apart at step t. With several
-//! lengths the inputs of a step are those of all lengths that reach it, alike.
+//! lengths the inputs of a step are those of all lengths that reach it, by their weights.
 
 use super::Freedom;
 use crate::landscape::walk::{Visit, walk};
 use crate::model::class::{Class, Group};
 use crate::model::policy::Code;
 use crate::support::memory::{Allowance, TooLarge};
+use dashu_int::UBig;
 use dashu_int::ops::BitTest;
 use thiserror::Error;
 
@@ -74,8 +75,8 @@ pub struct Overlap {
 ///
 /// ```
 /// use foldglass::landscape::gauge::{Overlaps, Relabelling};
-/// use foldglass::{ClassSpec, Code, LatinSquare, Shape, Stream};
-/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[4], Shape::untied(0, 0));
+/// use foldglass::{ClassSpec, Code, Operation, Shape, Stream};
+/// let spec = ClassSpec::uniform(Operation::paper(), &[4], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let other = Relabelling::random(&class, &mut Stream::new(1, 0)).apply(&copy);
@@ -111,7 +112,7 @@ impl Overlaps {
         let mut sizes = class.groups().iter().map(pairs);
         let largest = sizes.try_fold(0u128, |most, bytes| Some(most.max(bytes?)));
         memory.check("the rollouts of two codes together", largest)?;
-        let lift = |n| u128::try_from(task.lift(n)).expect("it was just measured");
+        let lift = |n| number(task.lift(n));
         // Positions that are multiplied in are a length's first, so their weights divide the rest.
         let lifts = (0..=task.longest()).map(lift).collect();
         Ok(Overlaps {
@@ -135,12 +136,13 @@ impl Overlaps {
         let mut joint = vec![vec![0u128; q * q]; class.task().longest()];
         let mut answers = Part {
             some: 0,
-            all: self.lifts[0] * lengths.len() as u128,
+            all: self.lifts[0] * number(class.task().total_weight()),
         };
         for (which, &length) in lengths.iter().enumerate() {
+            let share = number(class.task().length_weight(which));
             walk([a, b], which, false, |visit: Visit<'_, 2, u128>| {
                 let [ta, tb] = visit.tokens.map(usize::from);
-                let weight = visit.weight * self.lifts[visit.drawn];
+                let weight = visit.weight * self.lifts[visit.drawn] * share;
                 joint[visit.t - 1][ta * q + tb] += weight;
                 if visit.t == length && ta == tb {
                     answers.some += weight;
@@ -171,6 +173,11 @@ impl Overlaps {
     pub(crate) fn is_fixed(&self, t: usize) -> bool {
         self.fixed[t]
     }
+}
+
+/// A weight of no more than the denominator, which was measured.
+fn number(weight: UBig) -> u128 {
+    weight.try_into().expect("it was just measured")
 }
 
 /// The largest sum of q entries of a q x q table, one in each row and column: the assignment problem,

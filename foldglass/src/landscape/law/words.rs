@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::landscape::law::{Correlated, Lengths, ballot};
     use crate::support::exact;
-    use crate::{Class, ClassSpec, Code, InputLaw, LatinSquare, Shape, reward::count};
+    use crate::{Class, ClassSpec, Code, ExactWeights, InputLaw, Operation, Shape, reward::count};
 
     #[test]
     fn words_are_counted_by_the_formula() {
@@ -217,6 +217,7 @@ mod tests {
         ] {
             let lengths: Vec<usize> = (2..2 + weights.len()).collect();
             let exact: Vec<_> = weights.iter().map(|&w| w.into()).collect();
+            let exact = ExactWeights::new(&exact).unwrap();
             let law = Lengths::new(&lengths, Some(&exact)).unwrap();
             let all: u32 = weights.iter().sum();
             let mut listed = Counts::new();
@@ -269,7 +270,7 @@ mod tests {
         let spec = ClassSpec {
             inputs: InputLaw::Markov(exact::parse(k).unwrap()),
             ..ClassSpec::uniform(
-                LatinSquare::cyclic(2).unwrap(),
+                Operation::cyclic(2).unwrap(),
                 &[length],
                 Shape::untied(0, 0),
             )
@@ -335,7 +336,7 @@ mod tests {
     #[test]
     fn wrong_lengths_are_strict_maxima_by_the_law() {
         for all in [&[1, 2, 3][..], &[2, 3, 4], &[1, 2, 3, 4, 5], &[2, 4, 5, 6]] {
-            let square = LatinSquare::cyclic(2).unwrap();
+            let square = Operation::cyclic(2).unwrap();
             let spec = ClassSpec::uniform(square, all, Shape::untied(0, 0));
             let class = spec.lay_out().unwrap();
             let law = lengths(all);

@@ -3,9 +3,9 @@
 //! A code is known by its *changes*: the cells whose action is not that of the start, ascending,
 //! with their actions. A hash finds the codes that may be equal to a new one; the changes decide.
 
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Kind, Move, Node};
+use crate::proof::claim::{CodeNode, Move, MoveKind};
 use crate::support::exact::Reward;
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 
 pub(in crate::landscape) struct Nodes {
     start: Code,
-    list: Vec<Node>,
+    list: Vec<CodeNode>,
     /// By code: its hash, and the code before it that has the same.
     hashes: Vec<(u64, u32)>,
     /// The last code that has a hash.
@@ -36,7 +36,7 @@ fn key(cell: u32, action: Symbol) -> u64 {
 
 impl Nodes {
     /// The bytes that a code takes, a hash table at most half full included.
-    pub const BYTES: u128 = (size_of::<Node>() + size_of::<(u64, u32)>() + 2 * 17) as u128;
+    pub const BYTES: u128 = (size_of::<CodeNode>() + size_of::<(u64, u32)>() + 2 * 17) as u128;
 
     /// The start alone.
     pub fn new(start: Code) -> Nodes {
@@ -58,12 +58,12 @@ impl Nodes {
         self.hashes.len()
     }
 
-    /// The codes but for the start.
-    pub fn list(&self) -> &[Node] {
-        &self.list
+    /// The code of a number above 0, as a change of an earlier one.
+    pub fn get(&self, number: usize) -> Option<CodeNode> {
+        self.list.get(number - 1).copied()
     }
 
-    pub fn into_list(self) -> Vec<Node> {
+    pub fn into_list(self) -> Vec<CodeNode> {
         self.list
     }
 
@@ -97,42 +97,67 @@ impl Nodes {
         &self.start
     }
 
+    /// The cells and actions that lead from the start to a code, one after the other.
+    pub fn way(&self, number: usize) -> Vec<(usize, Symbol)> {
+        let mut way = Vec::new();
+        let mut next = number;
+        while next != 0 {
+            let node = self.list[next - 1];
+            way.push((node.cell as usize, node.action));
+            next = node.parent as usize;
+        }
+        way.reverse();
+        way
+    }
+
     /// The moves that lead from the start to a code, one after the other; all leave J at `reward`.
     pub fn path(&self, number: usize, reward: &Reward) -> Vec<Move> {
-        let mut numbers = vec![number];
-        while let Some(node) = numbers[numbers.len() - 1].checked_sub(1) {
-            numbers.push(self.list[node].parent as usize);
-        }
-        numbers.pop();
         let mut code = self.start.clone();
-        let step = |number: usize| {
-            let node = self.list[number - 1];
-            let (cell, to) = (node.cell as usize, node.action);
+        let step = |(cell, to): (usize, Symbol)| {
             let from = code.action(cell);
             code.set(cell, to);
             Move {
                 cell,
                 from,
                 to,
-                kind: Some(Kind::Neutral),
+                kind: Some(MoveKind::Neutral),
                 reward: reward.clone(),
             }
         };
-        numbers.into_iter().rev().map(step).collect()
+        self.way(number).into_iter().map(step).collect()
     }
 
     /// How many changes lead from the start to the last code: codes are found nearest first.
     pub fn depth(&self) -> usize {
-        let (mut depth, mut number) = (0, self.len() - 1);
-        while number > 0 {
-            number = self.list[number - 1].parent as usize;
-            depth += 1;
+        self.way(self.len() - 1).len()
+    }
+
+    /// Adds what changes of a code lead to, as long as there are fewer than `cap` codes; gives the
+    /// first that is neither there nor added.
+    pub fn insert_all(
+        &mut self,
+        parent: u32,
+        kept: &[(u32, Symbol)],
+        cap: usize,
+    ) -> Option<CodeNode> {
+        let changes = self.changes(parent as usize);
+        for &(cell, action) in kept {
+            let node = CodeNode {
+                parent,
+                cell,
+                action,
+            };
+            if self.len() < cap {
+                self.insert(node, &changes);
+            } else if !self.contains(node, &changes) {
+                return Some(node);
+            }
         }
-        depth
+        None
     }
 
     /// Adds a code, unless it is there; `changes` are those of its parent.
-    pub fn insert(&mut self, node: Node, changes: &Changes) {
+    fn insert(&mut self, node: CodeNode, changes: &Changes) {
         let (hash, is_new) = self.find(node, changes);
         if is_new {
             let number = self.len() as u32;
@@ -143,12 +168,12 @@ impl Nodes {
     }
 
     /// Whether a code is there; `changes` are those of its parent.
-    pub fn contains(&self, node: Node, changes: &Changes) -> bool {
+    fn contains(&self, node: CodeNode, changes: &Changes) -> bool {
         !self.find(node, changes).1
     }
 
     /// The hash of a code, and whether the code is new.
-    fn find(&self, node: Node, changes: &Changes) -> (u64, bool) {
+    fn find(&self, node: CodeNode, changes: &Changes) -> (u64, bool) {
         let first = self.start.action(node.cell as usize);
         let place = changes.binary_search_by_key(&node.cell, |&(cell, _)| cell);
         let before = place.map_or(first, |place| changes[place].1);
@@ -184,14 +209,14 @@ mod tests {
     use super::*;
     use crate::model::class::{Class, Shape};
     use crate::model::inputs::InputLaw;
-    use crate::model::quasigroup::LatinSquare;
+    use crate::model::operation::Operation;
     use crate::model::task::Task;
     use crate::support::stream::Stream;
     use std::collections::HashSet;
 
     /// Adds random changes of random codes; compares with a set of whole codes.
     fn compare_with_whole_codes(key: fn(u32, Symbol) -> u64) {
-        let square = LatinSquare::cyclic(3).unwrap();
+        let square = Operation::cyclic(3).unwrap();
         let task = Task::new(square, &InputLaw::Uniform, &[1]).unwrap();
         let class = Class::new(task, Shape::untied(0, 1)).unwrap();
         let start = Code::from_fn(&class, |cell| (cell % 3) as Symbol);
@@ -204,7 +229,7 @@ mod tests {
             let mut code = all[parent as usize].clone();
             let action = (code.action(cell as usize) + 1 + stream.below(2) as Symbol) % 3;
             code.set(cell as usize, action);
-            let node = Node {
+            let node = CodeNode {
                 parent,
                 cell,
                 action,

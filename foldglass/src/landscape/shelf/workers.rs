@@ -2,8 +2,8 @@
 
 use super::nodes::Nodes;
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::reward::count::{CountError, Counter};
 use crate::support::context::Context;
 use crate::support::parallel::in_order;
@@ -76,9 +76,20 @@ impl Workers {
         &self.class
     }
 
-    /// J of a code, as numerator and denominator.
-    pub(in crate::landscape) fn reward(&mut self, code: &Code) -> (u128, u128) {
-        let counter = self.counter(code);
+    /// J of the code that a search of at most `cap` codes begins at, as numerator and denominator.
+    ///
+    /// # Panics
+    /// If the code belongs to another class, or `cap` is 0 or above 2^32 - 1.
+    pub(in crate::landscape) fn begin(&mut self, start: &Code, cap: usize) -> (u128, u128) {
+        assert!(
+            (1..=u32::MAX as usize).contains(&cap),
+            "a cap from 1 to 2^32 - 1"
+        );
+        assert!(
+            self.class() == start.class(),
+            "a code of the workers' class"
+        );
+        let counter = self.counter(start);
         (counter.reward(), counter.denominator())
     }
 

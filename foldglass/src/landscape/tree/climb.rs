@@ -1,9 +1,10 @@
 //! Goes from a code to its neighbours, and climbs at random (paper, App. G.6).
 
+use super::joins::LeafNumber;
 use super::levels::Levels;
 use super::{Pace, TreeError};
 use crate::landscape::packed::{name_in_order, read_renamed};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::support::parallel::in_order;
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub(super) struct Walker<'a> {
     parts: Vec<u32>,
     /// The code that a change leads to, from the step of the change on.
     changed: Vec<Symbol>,
-    room: Vec<Symbol>,
+    buffer: Vec<Symbol>,
     names: Vec<Symbol>,
 }
 
@@ -27,7 +28,7 @@ impl<'a> Walker<'a> {
             actions: vec![0; cells],
             parts: vec![0; levels.numbering.spans.len()],
             changed: vec![0; cells],
-            room: Vec::new(),
+            buffer: Vec::new(),
             names: vec![0; levels.numbering.q],
         }
     }
@@ -99,7 +100,7 @@ impl<'a> Walker<'a> {
                     }
                     let histories = flows.steps[reader].histories;
                     let (actions, names) = (&mut self.changed[cells], &self.names);
-                    read_renamed(actions, histories, unit, names, &mut self.room);
+                    read_renamed(actions, histories, unit, names, &mut self.buffer);
                     unit *= q;
                 }
             }
@@ -128,7 +129,7 @@ struct Raises {
 /// ends that cannot be raised.
 pub(super) fn random(
     levels: &Levels,
-    ends: &[u32],
+    ends: &[LeafNumber],
     leaves: usize,
     pace: &mut Pace<'_>,
 ) -> Result<(Vec<f64>, f64), TreeError> {
@@ -157,7 +158,7 @@ pub(super) fn random(
             let all = raises.weights[n] as f64 + mass[node as usize];
             if to.is_empty() {
                 *on_leaves
-                    .get_mut(ends[node as usize] as usize)
+                    .get_mut(ends[node as usize].index())
                     .unwrap_or(&mut stuck) += all;
             }
             let share = all / to.len() as f64;

@@ -1,8 +1,8 @@
 //! Lets the water fall, level by level, and joins what comes up (paper, App. G.6).
 
 use super::climb::{NODES, Walker};
-use super::joins::{Joins, NEW};
-use super::levels::Levels;
+use super::joins::{BranchNumber, Joins, LeafNumber, NEW};
+use super::levels::{LevelNumber, Levels};
 use super::{Leaf, Pace, Stuck, Tree, TreeError};
 use crate::model::policy::Code;
 use crate::support::parallel::in_order;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where a node ends that is on no leaf.
-const NOWHERE: u32 = u32::MAX;
+const NOWHERE: LeafNumber = LeafNumber(u32::MAX);
 
 /// Components of the nodes above the water. Any thread may ask for a root while one joins: a node
 /// that was in the component of another stays in it, and what is found is at least on the way up.
@@ -48,7 +48,7 @@ impl Components {
 pub(super) struct Flood {
     pub joins: Joins,
     /// By node: the leaf on which it ends under steepest ascent, or [`NOWHERE`].
-    pub ends: Vec<u32>,
+    pub ends: Vec<LeafNumber>,
     leaves: Vec<Leaf>,
     stuck: Stuck,
 }
@@ -122,7 +122,7 @@ pub(super) fn flood(levels: &Levels, pace: &mut Pace<'_>) -> Result<Flood, TreeE
             leaves: Vec::new(),
             stuck: Stuck::default(),
         },
-        here: 0,
+        here: LevelNumber(0),
         maxima: Vec::new(),
     };
     let nodes = levels.level.len();
@@ -153,10 +153,10 @@ struct Water<'a> {
     levels: &'a Levels,
     components: &'a Components,
     /// By root: the branch of the tree.
-    branch: Vec<u32>,
+    branch: Vec<BranchNumber>,
     flood: Flood,
     /// The level it is at.
-    here: u32,
+    here: LevelNumber,
     /// Nodes of the level that no change raises, with the codes they stand for.
     maxima: Vec<(u32, u128)>,
 }
@@ -226,9 +226,9 @@ impl Water<'_> {
                 .flood
                 .joins
                 .leaf(*branch)
-                .filter(|&leaf| leaf as usize >= first);
+                .filter(|leaf| leaf.index() >= first);
             match end {
-                Some(leaf) => self.flood.leaves[leaf as usize].shelf += weight,
+                Some(leaf) => self.flood.leaves[leaf.index()].shelf += weight,
                 None => self.flood.stuck.maxima += weight,
             }
             let end = end.unwrap_or(NOWHERE);
@@ -240,11 +240,11 @@ impl Water<'_> {
 
 impl Flood {
     /// A new leaf with its least node; gives its branch.
-    fn appear(&mut self, levels: &Levels, level: u32, node: u32) -> u32 {
+    fn appear(&mut self, levels: &Levels, level: LevelNumber, node: u32) -> BranchNumber {
         let mut actions = vec![0; levels.numbering.cells];
         levels.numbering.write(node, &mut actions);
         self.leaves.push(Leaf {
-            reward: levels.rewards[level as usize],
+            reward: levels.rewards[level.index()],
             shelf: 0,
             code: Code::from_fn(&levels.class, |cell| actions[cell]),
             barrier: None,
@@ -255,8 +255,8 @@ impl Flood {
         self.joins.appear()
     }
 
-    fn came_to(&mut self, end: u32, weight: u128) {
-        match self.leaves.get_mut(end as usize) {
+    fn came_to(&mut self, end: LeafNumber, weight: u128) {
+        match self.leaves.get_mut(end.index()) {
             Some(leaf) => leaf.steepest += weight,
             None => self.stuck.steepest += weight,
         }

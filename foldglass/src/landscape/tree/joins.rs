@@ -1,17 +1,32 @@
 //! Keeps what has appeared and met as the water falls: the tree so far (paper, App. G.6).
 
+use super::levels::LevelNumber;
 use super::{Leaf, Saddle};
 
+/// A leaf or saddle, by its number among both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BranchNumber(u32);
+
 /// Of a component that is no part of the tree yet.
-pub(super) const NEW: u32 = u32::MAX;
+pub(super) const NEW: BranchNumber = BranchNumber(u32::MAX);
+
+/// A leaf, by its number among the leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LeafNumber(pub u32);
+
+impl LeafNumber {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 enum Branch {
     Leaf {
-        number: u32,
+        number: LeafNumber,
     },
     Saddle {
-        level: u32,
-        children: Vec<u32>,
+        level: LevelNumber,
+        children: Vec<BranchNumber>,
     },
     /// It became part of another saddle of its level.
     Gone,
@@ -30,23 +45,31 @@ impl Joins {
     }
 
     /// A leaf appears: its branch.
-    pub fn appear(&mut self) -> u32 {
-        let number = self.leaves as u32;
-        self.branches.push(Branch::Leaf { number });
+    pub fn appear(&mut self) -> BranchNumber {
+        let number = LeafNumber(self.leaves as u32);
         self.leaves += 1;
-        self.branches.len() as u32 - 1
+        self.push(Branch::Leaf { number })
+    }
+
+    fn push(&mut self, branch: Branch) -> BranchNumber {
+        self.branches.push(branch);
+        BranchNumber(self.branches.len() as u32 - 1)
+    }
+
+    fn branch(&self, number: BranchNumber) -> &Branch {
+        &self.branches[number.0 as usize]
     }
 
     /// The number of the leaf that a branch is.
-    pub fn leaf(&self, branch: u32) -> Option<u32> {
-        match self.branches[branch as usize] {
+    pub fn leaf(&self, branch: BranchNumber) -> Option<LeafNumber> {
+        match *self.branch(branch) {
             Branch::Leaf { number } => Some(number),
             _ => None,
         }
     }
 
     /// Two components meet at a level; gives the branch of what they become.
-    pub fn meet(&mut self, a: u32, b: u32, level: u32) -> u32 {
+    pub fn meet(&mut self, a: BranchNumber, b: BranchNumber, level: LevelNumber) -> BranchNumber {
         match (a, b) {
             (NEW, branch) | (branch, NEW) => branch,
             _ => match (self.is_at(a, level), self.is_at(b, level)) {
@@ -55,33 +78,32 @@ impl Joins {
                 (false, true) => self.adopt(b, a),
                 (false, false) => {
                     let children = vec![a, b];
-                    self.branches.push(Branch::Saddle { level, children });
-                    self.branches.len() as u32 - 1
+                    self.push(Branch::Saddle { level, children })
                 }
             },
         }
     }
 
-    fn is_at(&self, branch: u32, here: u32) -> bool {
-        matches!(&self.branches[branch as usize], Branch::Saddle { level, .. } if *level == here)
+    fn is_at(&self, branch: BranchNumber, here: LevelNumber) -> bool {
+        matches!(self.branch(branch), Branch::Saddle { level, .. } if *level == here)
     }
 
-    fn adopt(&mut self, saddle: u32, child: u32) -> u32 {
-        if let Branch::Saddle { children, .. } = &mut self.branches[saddle as usize] {
+    fn adopt(&mut self, saddle: BranchNumber, child: BranchNumber) -> BranchNumber {
+        if let Branch::Saddle { children, .. } = &mut self.branches[saddle.0 as usize] {
             children.push(child);
         }
         saddle
     }
 
-    fn absorb(&mut self, a: u32, b: u32) -> u32 {
-        let size = |branch: u32| match &self.branches[branch as usize] {
+    fn absorb(&mut self, a: BranchNumber, b: BranchNumber) -> BranchNumber {
+        let size = |branch: BranchNumber| match self.branch(branch) {
             Branch::Saddle { children, .. } => children.len(),
             _ => 0,
         };
         let (into, from) = if size(a) < size(b) { (b, a) } else { (a, b) };
-        let from = std::mem::replace(&mut self.branches[from as usize], Branch::Gone);
+        let from = std::mem::replace(&mut self.branches[from.0 as usize], Branch::Gone);
         if let (Branch::Saddle { children, .. }, Branch::Saddle { children: more, .. }) =
-            (&mut self.branches[into as usize], from)
+            (&mut self.branches[into.0 as usize], from)
         {
             children.extend(more);
         }
@@ -107,11 +129,11 @@ impl Joins {
             if let Branch::Saddle { level, children } = branch {
                 let mut children: Vec<usize> = children
                     .iter()
-                    .map(|&child| numbers[child as usize])
+                    .map(|&child| numbers[child.0 as usize])
                     .collect();
                 children.sort_unstable();
                 saddles.push(Saddle {
-                    reward: rewards[level as usize],
+                    reward: rewards[level.index()],
                     children,
                     parent: None,
                 });

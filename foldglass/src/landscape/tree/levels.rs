@@ -18,6 +18,17 @@ const BITS: usize = 62;
 /// The bytes that a node takes at any time.
 const NODE: u128 = 20;
 
+/// A level, counted from the highest reward on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LevelNumber(pub u32);
+
+impl LevelNumber {
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The codes of a class, or its orbits, by reward. A level is a reward that occurs, the highest 0.
 pub struct Levels {
     pub(super) class: Class,
@@ -30,7 +41,7 @@ pub struct Levels {
     /// By level: where its nodes begin in `order`; one more entry ends the last.
     starts: Vec<u32>,
     /// By node.
-    pub(super) level: Vec<u32>,
+    pub(super) level: Vec<LevelNumber>,
     /// The nodes, by level, then by number.
     order: Vec<u32>,
 }
@@ -120,19 +131,19 @@ fn check(
     class: &Class,
     what: &str,
     needed: Option<u128>,
-    allowance: Allowance,
+    memory: Allowance,
 ) -> Result<Allowance, TreeError> {
     let what = format!(
         "flooding {what} of {} cells of {} actions",
         class.cells(),
         class.q()
     );
-    allowance.check(&what, needed)?;
-    Ok(Allowance(allowance.0 - needed.unwrap_or(0)))
+    memory.check(&what, needed)?;
+    Ok(Allowance(memory.0 - needed.unwrap_or(0)))
 }
 
-/// The cells of each step of an untied class, or of all steps of a tied one. A step at which a
-/// length ends keeps its names.
+/// The cells of each step of an untied class, or of all steps of a tied one. A step whose tokens are
+/// rewarded keeps their names.
 fn spans(class: &Class, nodes: Nodes) -> Vec<Span> {
     if class.shape().tied {
         return vec![Span {
@@ -145,7 +156,7 @@ fn spans(class: &Class, nodes: Nodes) -> Vec<Span> {
         let groups = class.groups().iter().filter(|group| group.t == Some(t));
         let start = spans.last().map_or(0, |span| span.cells.end);
         let cells = start..start + groups.map(|group| group.cells).sum::<usize>();
-        let named = nodes == Nodes::Orbits && !class.task().lengths().contains(&t);
+        let named = nodes == Nodes::Orbits && !class.task().rewards_step(t);
         spans.push(Span { cells, named });
     }
     spans
@@ -157,7 +168,7 @@ fn neighbours(class: &Class) -> u128 {
 }
 
 /// The rewards that occur, the highest first, and the level of each node.
-fn rank(rewards: Vec<u64>, threads: usize) -> (Vec<u64>, Vec<u32>) {
+fn rank(rewards: Vec<u64>, threads: usize) -> (Vec<u64>, Vec<LevelNumber>) {
     let some: Vec<&[u64]> = rewards.chunks(RANKED).collect();
     let mut values: Vec<u64> = Vec::new();
     let occurring = |number: usize| {
@@ -187,9 +198,9 @@ fn rank(rewards: Vec<u64>, threads: usize) -> (Vec<u64>, Vec<u32>) {
     values.dedup();
     values.shrink_to_fit();
     let mut levels = Vec::with_capacity(rewards.len());
-    let level = |reward: &u64| values.partition_point(|value| value > reward) as u32;
+    let level = |reward: &u64| LevelNumber(values.partition_point(|value| value > reward) as u32);
     let ranked = |number: usize| {
-        let levels: Vec<u32> = some[number].iter().map(level).collect();
+        let levels: Vec<LevelNumber> = some[number].iter().map(level).collect();
         Ok::<_, Infallible>(Some(levels))
     };
     in_order(
@@ -209,10 +220,10 @@ fn rank(rewards: Vec<u64>, threads: usize) -> (Vec<u64>, Vec<u32>) {
 const RANKED: usize = 1 << 18;
 
 /// Where each level begins, and the nodes by level.
-fn sort(level: &[u32], levels: usize) -> (Vec<u32>, Vec<u32>) {
+fn sort(level: &[LevelNumber], levels: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; levels + 1];
     for &level in level {
-        starts[level as usize + 1] += 1;
+        starts[level.index() + 1] += 1;
     }
     for level in 0..levels {
         starts[level + 1] += starts[level];
@@ -220,8 +231,8 @@ fn sort(level: &[u32], levels: usize) -> (Vec<u32>, Vec<u32>) {
     let mut next = starts.clone();
     let mut order = vec![0; level.len()];
     for (node, &level) in (0..).zip(level) {
-        order[next[level as usize] as usize] = node;
-        next[level as usize] += 1;
+        order[next[level.index()] as usize] = node;
+        next[level.index()] += 1;
     }
     (starts, order)
 }

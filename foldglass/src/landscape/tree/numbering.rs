@@ -4,7 +4,7 @@
 //! order 0, 1, ..: its next action is one that was used, or the first that was not. The number of a
 //! code is a sum over its cells: the action, times the number of ways to go on after any smaller one.
 
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use std::ops::Range;
 
 /// The cells of a step, or of all steps of a tied class.

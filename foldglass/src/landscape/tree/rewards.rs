@@ -3,8 +3,8 @@
 use super::numbering::Numbering;
 use super::{Pace, TreeError};
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::reward::count::Counter;
 use crate::reward::count::flow::FlowTable;
 use crate::support::memory::Allowance;
@@ -130,7 +130,7 @@ pub(super) fn any(
     class: &Class,
     threads: usize,
     rewards: &mut Vec<u64>,
-    allowance: Allowance,
+    memory: Allowance,
     pace: &mut Pace<'_>,
 ) -> Result<(), TreeError> {
     let (q, cells) = (class.q(), class.cells());
@@ -141,12 +141,12 @@ pub(super) fn any(
     }
     let each = q.pow(left as u32);
     let nodes = q.pow(cells as u32);
-    let allowance = allowance.shared(threads);
+    let memory = memory.shared(threads);
     let job = |number: usize| {
         let digit = |cell: usize| number / q.pow((cells - left - 1 - cell) as u32) % q;
         let action = |cell| if cell < cells - left { digit(cell) } else { 0 };
         let code = Code::from_fn(class, |cell| action(cell) as Symbol);
-        let counter = Counter::within(code, allowance)?;
+        let counter = Counter::within(code, memory)?;
         Ok(Some(some(counter, cells - left, each)))
     };
     let take = |some: Vec<u64>| {

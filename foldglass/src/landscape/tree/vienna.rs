@@ -14,7 +14,7 @@
 //! reward meet before they meet a higher one, all but the first of them have a lower barrier there.
 
 use super::levels::Levels;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::support::exact::Reward;
 use crate::support::exact::gcd;
 use std::io::{self, Write};

@@ -2,8 +2,9 @@
 
 use super::{Class, ClassError, Node, Pattern, Shape, Window};
 use crate::model::inputs::InputLaw;
-use crate::model::quasigroup::LatinSquare;
-use crate::model::task::{Task, TaskError};
+use crate::model::operation::Operation;
+use crate::model::rewarded::{ExactWeights, RewardRule};
+use crate::model::task::{Task, TaskError, sorted};
 use crate::support::memory::{Allowance, TooLarge};
 use std::fmt;
 use thiserror::Error;
@@ -13,11 +14,12 @@ use thiserror::Error;
 pub const WIDEST: usize = 1024;
 
 /// All that a class is made of. With the feature `serde` it is the object `class` of every file:
-/// `{"square":[[..]],"lengths":[..],"window":[p,f],"tied":..,"memory":..,"inputs":..}`.
+/// `{"square":[[..]],"lengths":[..],"window":[p,f],"tied":..,"memory":..,"inputs":..}`, with `length_weights` and
+/// `reward` where they are not the default.
 ///
 /// ```
-/// use foldglass::{ClassSpec, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[7], Shape::tied(0, 3));
+/// use foldglass::{ClassSpec, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::paper(), &[7], Shape::tied(0, 3));
 /// let class = spec.lay_out().unwrap();
 /// assert_eq!(class.cells(), 4525);
 /// assert_eq!(class.spec(), spec);
@@ -27,13 +29,17 @@ pub const WIDEST: usize = 1024;
 #[cfg_attr(feature = "serde", serde(into = "Form", try_from = "Form"))]
 pub struct ClassSpec {
     /// The multiplication table B.
-    pub square: LatinSquare,
+    pub square: Operation,
     /// The lengths of the inputs, ascending.
     pub lengths: Vec<usize>,
     /// Window, memory and tying.
     pub shape: Shape,
     /// The law of the inputs.
     pub inputs: InputLaw,
+    /// The weights of the lengths, in the order of `lengths`; none where they are equal.
+    pub length_weights: Option<ExactWeights>,
+    /// Which tokens are rewarded.
+    pub reward: RewardRule,
 }
 
 /// A description of no class.
@@ -68,13 +74,26 @@ impl From<ClassError> for SpecError {
 
 impl ClassSpec {
     /// A class of uniform inputs.
-    pub fn uniform(square: LatinSquare, lengths: &[usize], shape: Shape) -> ClassSpec {
+    pub fn uniform(square: Operation, lengths: &[usize], shape: Shape) -> ClassSpec {
         ClassSpec {
             square,
             lengths: lengths.to_vec(),
             shape,
             inputs: InputLaw::Uniform,
+            length_weights: None,
+            reward: RewardRule::Final,
         }
+    }
+
+    /// The same class as [`Class::spec`] would describe it: lengths ascending, their weights with them, and equal
+    /// weights left out.
+    pub fn canonical(mut self) -> Result<ClassSpec, TaskError> {
+        let weights = self.length_weights.as_ref();
+        let (lengths, weights) = sorted(&self.lengths, weights)?;
+        self.lengths = lengths;
+        self.length_weights = Some(weights).filter(|weights| !weights.is_equal());
+        self.reward = self.reward.canonical();
+        Ok(self)
     }
 
     /// Lays the class out within the memory that is allowed unless more is asked for, or says what is wrong
@@ -90,7 +109,8 @@ impl ClassSpec {
             return Err(SpecError::TooWide(self.shape));
         }
         memory.check(&self.task_of(), self.task_bytes())?;
-        let task = Task::new(self.square.clone(), &self.inputs, &self.lengths)?;
+        let (square, weights) = (self.square.clone(), self.length_weights.as_ref());
+        let task = Task::weighted(square, &self.inputs, &self.lengths, weights, &self.reward)?;
         Ok(Class::within(task, self.shape, memory)?)
     }
 
@@ -134,9 +154,15 @@ impl fmt::Display for ClassSpec {
         if self.shape.tied {
             f.write_str(" tied")?;
         }
-        match &self.inputs {
-            InputLaw::Uniform => Ok(()),
-            law => write!(f, " inputs {law}"),
+        if self.inputs != InputLaw::Uniform {
+            write!(f, " inputs {}", self.inputs)?;
+        }
+        if let Some(weights) = &self.length_weights {
+            write!(f, " length weights {weights}")?;
+        }
+        match &self.reward {
+            RewardRule::Final => Ok(()),
+            rule => write!(f, " reward {rule}"),
         }
     }
 }
@@ -149,6 +175,10 @@ impl Class {
             lengths: self.task().lengths().to_vec(),
             shape: self.shape(),
             inputs: self.task().inputs().law().clone(),
+            length_weights: Some(self.task().length_weights())
+                .filter(|weights| !weights.is_equal())
+                .cloned(),
+            reward: self.task().reward().clone(),
         }
     }
 }
@@ -158,12 +188,16 @@ impl Class {
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
-    square: LatinSquare,
+    square: Operation,
     lengths: Vec<usize>,
     window: [usize; 2],
     tied: bool,
     memory: usize,
     inputs: InputLaw,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    length_weights: Option<ExactWeights>,
+    #[serde(default, skip_serializing_if = "RewardRule::is_final")]
+    reward: RewardRule,
 }
 
 #[cfg(feature = "serde")]
@@ -181,6 +215,8 @@ impl From<ClassSpec> for Form {
             tied,
             memory,
             inputs: spec.inputs,
+            length_weights: spec.length_weights,
+            reward: spec.reward,
         }
     }
 }
@@ -200,14 +236,15 @@ impl TryFrom<Form> for ClassSpec {
         if past.max(future).max(form.memory) > WIDEST {
             return Err(SpecError::TooWide(shape));
         }
-        let mut lengths = form.lengths;
-        lengths.sort_unstable();
-        Ok(ClassSpec {
+        let spec = ClassSpec {
             square: form.square,
-            lengths,
+            lengths: form.lengths,
             shape,
             inputs: form.inputs,
-        })
+            length_weights: form.length_weights,
+            reward: form.reward,
+        };
+        Ok(spec.canonical()?)
     }
 }
 
@@ -219,7 +256,7 @@ mod tests {
     fn describe(inputs: InputLaw, lengths: &[usize], shape: Shape) -> (ClassSpec, String) {
         let spec = ClassSpec {
             inputs,
-            ..ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), lengths, shape)
+            ..ClassSpec::uniform(Operation::cyclic(2).unwrap(), lengths, shape)
         };
         let text = serde_json::to_string(&spec).unwrap();
         (spec, text)
@@ -275,7 +312,7 @@ mod tests {
             (5, 40_000, Shape::tied(1, 1)),
             (2, 100_000, Shape::untied(0, 0)),
         ] {
-            let square = LatinSquare::cyclic(q).unwrap();
+            let square = Operation::cyclic(q).unwrap();
             let spec = ClassSpec::uniform(square, &[length], shape);
             let class = spec.lay_out_within(allowance).unwrap();
             assert_eq!(class.task().longest(), length);
@@ -292,7 +329,7 @@ mod tests {
     fn what_describes_no_class_is_refused_with_its_place() {
         let (_, text) = describe(InputLaw::Uniform, &[2], Shape::untied(0, 0));
         for (from, to, said) in [
-            ("[0,1],[1,0]", "[0,1],[1,1]", "row 1"),
+            ("[0,1],[1,0]", "[0,1],[1,2]", "row 1"),
             ("\"lengths\":[2]", "\"lengths\":[]", "no length"),
             ("\"lengths\":[2]", "\"lengths\":[2,2]", "twice"),
             (

@@ -62,8 +62,8 @@ impl Class {
     /// The cells of step `t`, counted from 1; none in a tied class, whose steps share cells.
     ///
     /// ```
-    /// use foldglass::{ClassSpec, LatinSquare, Shape};
-    /// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
+    /// use foldglass::{ClassSpec, Operation, Shape};
+    /// let spec = ClassSpec::uniform(Operation::paper(), &[3], Shape::untied(0, 0));
     /// let class = spec.lay_out().unwrap();
     /// assert_eq!(class.step_cells(2), Some(5..30));
     /// assert_eq!(class.step_place(7).map(|at| (at.t, at.place)), Some((2, 2)));
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::model::class::Shape;
     use crate::model::inputs::InputLaw;
-    use crate::model::quasigroup::LatinSquare;
+    use crate::model::operation::Operation;
     use crate::model::task::Task;
     use crate::support::exact::parse;
 
@@ -116,7 +116,7 @@ mod tests {
             for lengths in [&[4][..], &[1, 3], &[2, 3, 5]] {
                 for (past, future) in [(0, 0), (1, 1), (0, 3), (2, 0)] {
                     for tied in [false, true] {
-                        let task = Task::new(LatinSquare::cyclic(2).unwrap(), &law, lengths);
+                        let task = Task::new(Operation::cyclic(2).unwrap(), &law, lengths);
                         let shape = Shape {
                             tied,
                             ..Shape::untied(past, future)

@@ -2,7 +2,7 @@
 
 use super::{Code, Policy, TableError};
 use crate::model::class::{ClassSpec, SpecError};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::support::memory::Allowance;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,8 +17,8 @@ pub const POLICY_FORMAT: &str = "foldglass-policy/1";
 ///
 /// ```
 /// use foldglass::model::policy::CodeForm;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
+/// use foldglass::{Allowance, ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[2], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let code = Code::from_fn(&class, |cell| (cell % 2) as u16);
 /// let text = serde_json::to_string(&CodeForm::from(&code)).unwrap();
@@ -84,9 +84,9 @@ impl From<&Code> for CodeForm {
 
 impl CodeForm {
     /// The code it holds.
-    pub fn code(&self, allowance: Allowance) -> Result<Code, FormError> {
+    pub fn code(&self, memory: Allowance) -> Result<Code, FormError> {
         check_format(&self.format, CODE_FORMAT)?;
-        let class = self.class.lay_out_within(allowance)?;
+        let class = self.class.lay_out_within(memory)?;
         Ok(Code::new(&class, &self.actions)?)
     }
 }
@@ -108,9 +108,9 @@ impl From<&Policy> for PolicyForm {
 
 impl PolicyForm {
     /// The policy it holds.
-    pub fn policy(&self, allowance: Allowance) -> Result<Policy, FormError> {
+    pub fn policy(&self, memory: Allowance) -> Result<Policy, FormError> {
         check_format(&self.format, POLICY_FORMAT)?;
-        let class = self.class.lay_out_within(allowance)?;
+        let class = self.class.lay_out_within(memory)?;
         Ok(Policy::from_rows(&class, &self.rows)?)
     }
 }

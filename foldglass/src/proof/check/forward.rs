@@ -5,8 +5,8 @@
 //! What it was before no longer matters.
 
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use dashu_int::UBig;
 use std::collections::HashMap;
 
@@ -66,7 +66,7 @@ impl Forward {
         }
     }
 
-    /// The weight of the inputs of one length that end on the right answer.
+    /// What the inputs of one length earn, by the weights of their symbols.
     fn count_length(&mut self, class: &Class, which: usize, length: usize) -> UBig {
         let (q, shape, square) = (class.q(), class.shape(), class.task().square());
         let count = |digits: usize| q.pow(digits as u32);
@@ -80,7 +80,7 @@ impl Forward {
             if t + ahead <= length {
                 states = draw(class, states, t + ahead);
             }
-            let mut next = HashMap::new();
+            let (mut next, mut right) = (HashMap::new(), UBig::ZERO);
             let group = &class.groups()[node.group];
             let forgets = usize::from(node.before == shape.window.past);
             let kept = count(node.before + 1 + node.after - forgets);
@@ -91,8 +91,8 @@ impl Forward {
                 let token = self.code.action(cell);
                 let x = (window / count(node.after) % q) as Symbol;
                 let s = if t == 1 { x } else { square.multiply(s, x) };
-                if t == length && token == s {
-                    earned += &weight;
+                if token == s {
+                    right += &weight;
                 }
                 let history = history % remembered * q + token as usize;
                 let state: State = (window % kept, history, s, last);
@@ -100,6 +100,13 @@ impl Forward {
                 *sum += weight;
             }
             states = next;
+            let reward = class.task().step_weight(which, t);
+            if reward != UBig::ZERO {
+                // Symbols after those drawn so far sum to their denominators.
+                let drawn = length.min(t + ahead);
+                let rest = (drawn + 1..=length).map(|t| class.task().inputs().denominator(t));
+                earned += right * reward * rest.map(UBig::from).product::<UBig>();
+            }
         }
         earned
     }

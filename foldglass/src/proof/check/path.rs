@@ -2,9 +2,9 @@
 
 use super::forward::Forward;
 use super::{CheckError, Rollouts};
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Kind, Move, Path};
+use crate::proof::claim::{Move, MoveKind, Path};
 use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
@@ -70,7 +70,7 @@ pub enum PathError {
         /// The move, counted from 1.
         number: usize,
         /// What it states.
-        kind: Kind,
+        kind: MoveKind,
         /// What is true.
         why: &'static str,
     },
@@ -149,7 +149,7 @@ impl Engine {
 /// use foldglass::proof::check::path::verify;
 /// use foldglass::landscape::escape::escape;
 /// use foldglass::prelude::*;
-/// let spec = ClassSpec::uniform(LatinSquare::paper(), &[3], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::paper(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let zero = Code::from_fn(&class, |_| 0);
 /// let mut path = escape(&zero, Context::default()).unwrap();
@@ -200,8 +200,8 @@ fn step(engine: &mut Engine, number: usize, m: &Move, before: Reward) -> Result<
         });
     }
     let unfit = |kind, why| PathError::Kind { number, kind, why };
-    if m.kind == Some(Kind::Prepare) && engine.is_consulted(cell) {
-        return Err(unfit(Kind::Prepare, "an input consults the cell"));
+    if m.kind == Some(MoveKind::Prepare) && engine.is_consulted(cell) {
+        return Err(unfit(MoveKind::Prepare, "an input consults the cell"));
     }
     engine.set(cell, m.to);
     let after = engine.reward();
@@ -220,10 +220,10 @@ fn step(engine: &mut Engine, number: usize, m: &Move, before: Reward) -> Result<
         });
     }
     match m.kind {
-        Some(kind @ (Kind::Finish | Kind::Raise)) if after == before => {
+        Some(kind @ (MoveKind::Finish | MoveKind::Raise)) if after == before => {
             Err(unfit(kind, "J stays what it is"))
         }
-        Some(kind @ (Kind::Neutral | Kind::Prepare)) if after > before => {
+        Some(kind @ (MoveKind::Neutral | MoveKind::Prepare)) if after > before => {
             Err(unfit(kind, "J rises"))
         }
         _ => Ok(after),

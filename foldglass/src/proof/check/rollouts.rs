@@ -5,8 +5,8 @@
 
 use super::CheckError;
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::memory::Allowance;
 use dashu_int::UBig;
 use dashu_int::ops::BitTest;
@@ -23,23 +23,37 @@ struct Step {
     after: usize,
     /// Histories there are of the remembered tokens but for the one emitted.
     kept: u32,
+    /// What a right token counts; 0 where it is not compared with the state.
+    reward: u128,
 }
 
-/// The inputs of one length: numbered as base-q numbers, a row of `steps.len()` places each.
+/// The inputs of one length: numbered as base-q numbers, a row of `steps.len()` places each, and a row of
+/// targets from the first step on that is rewarded.
 #[derive(Debug, Clone)]
 struct Length {
     steps: Vec<Step>,
     inputs: usize,
     first_input: usize,
     first_place: usize,
+    /// The first step that is rewarded, from 0; all later ones are.
+    rewarded: usize,
+    first_target: usize,
+}
+
+impl Length {
+    /// Where the target of a rewarded step is.
+    fn target(&self, input: usize, step: usize) -> usize {
+        let row = self.steps.len() - self.rewarded;
+        self.first_target + input * row + (step - self.rewarded)
+    }
 }
 
 /// The rollouts of all inputs of a code, and its exact reward.
 ///
 /// ```
 /// use foldglass::proof::check::Rollouts;
-/// use foldglass::{Allowance, ClassSpec, Code, LatinSquare, Shape};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
+/// use foldglass::{Allowance, ClassSpec, Code, Operation, Shape};
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let copy = Code::from_fn(&class, |cell| class.key(cell).x[0].unwrap());
 /// let mut rollouts = Rollouts::new(copy).unwrap();
@@ -58,9 +72,10 @@ pub struct Rollouts {
     /// By place: the cell of its window without a history, and the cell consulted.
     bases: Vec<u32>,
     cells: Vec<u32>,
-    /// By input: the right answer, the weight, and whether the rollout ends on the right answer.
-    targets: Vec<Symbol>,
+    /// By input: the weight, without that of its length and steps.
     weights: Vec<u128>,
+    /// By target: the right token, and whether the rollout emits it.
+    targets: Vec<Symbol>,
     right: Vec<bool>,
     /// Inputs that consult a cell: the number and the step (from 0) of the first consultation.
     consulting: Vec<(usize, usize)>,
@@ -68,15 +83,23 @@ pub struct Rollouts {
 
 /// The bytes that the rollouts of a class take; none from 2^128 on.
 pub fn bytes(class: &Class) -> Option<u128> {
-    let input =
-        size_of::<Symbol>() + size_of::<u128>() + size_of::<bool>() + size_of::<(usize, usize)>();
+    let input = size_of::<u128>() + size_of::<(usize, usize)>();
+    let target = size_of::<Symbol>() + size_of::<bool>();
     let mut needed = 0u128;
-    for &length in class.task().lengths() {
+    for (which, &length) in class.task().lengths().iter().enumerate() {
         let inputs = (class.q() as u128).checked_pow(u32::try_from(length).ok()?)?;
         let row = (2 * size_of::<u32>()).checked_mul(length)?;
-        needed = needed.checked_add(inputs.checked_mul((row + input) as u128)?)?;
+        let targets = target.checked_mul(length - first_rewarded(class, which))?;
+        needed = needed.checked_add(inputs.checked_mul((row + input + targets) as u128)?)?;
     }
     Some(needed)
+}
+
+/// The first step, from 0, whose token is compared with the state at a length.
+fn first_rewarded(class: &Class, which: usize) -> usize {
+    let task = class.task();
+    let first = (1..=task.lengths()[which]).find(|&t| task.step_weight(which, t) != UBig::ZERO);
+    first.expect("the last step is rewarded") - 1
 }
 
 impl Rollouts {
@@ -134,14 +157,19 @@ impl Rollouts {
                 windows: count(node.before + 1 + node.after),
                 after: count(t - node.t - node.after),
                 kept: count(node.tokens.min(class.shape().memory - 1)) as u32,
+                reward: u128::try_from(class.task().step_weight(which, node.t))
+                    .expect("no weight passes the denominator"),
             })
             .collect();
         let (inputs, lift) = (count(t), class.task().lift(t));
+        let rewarded = first_rewarded(&class, which);
         self.bases.reserve_exact(inputs * t);
         self.lengths.push(Length {
             inputs,
-            first_input: self.targets.len(),
+            first_input: self.weights.len(),
             first_place: self.bases.len(),
+            rewarded,
+            first_target: self.targets.len(),
             steps: steps.clone(),
         });
         for input in 0..inputs {
@@ -153,11 +181,12 @@ impl Rollouts {
                 0 => NO_CELL,
                 _ => class.groups()[step.group].cell(input / step.after % step.windows, 0) as u32,
             }));
-            self.targets.push(class.task().fold(&x));
+            let targets = (rewarded..t).map(|step| class.task().fold(&x[..step + 1]));
+            self.targets.extend(targets);
             self.weights.push(weight);
-            self.right.push(false);
         }
         self.cells.resize(self.bases.len(), NO_CELL);
+        self.right.resize(self.targets.len(), false);
     }
 
     /// Rolls out an input from a step (from 0) on, the steps before being right, and keeps it.
@@ -172,20 +201,24 @@ impl Rollouts {
             0 => 0,
             _ => self.cells[row + step] - self.bases[row + step],
         };
-        let (q, mut token) = (self.class.q() as u32, 0);
-        for (place, step) in (row..).zip(&length.steps).skip(step) {
-            let cell = self.bases[place] + history;
-            self.cells[place] = cell;
-            token = self.code.action(cell as usize);
+        let q = self.class.q() as u32;
+        for (t, step) in length.steps.iter().enumerate().skip(step) {
+            let cell = self.bases[row + t] + history;
+            self.cells[row + t] = cell;
+            let token = self.code.action(cell as usize);
             history = history % step.kept * q + u32::from(token);
+            if step.reward == 0 {
+                continue;
+            }
+            let target = length.target(input, t);
+            let (right, earned) = (token == self.targets[target], self.weights[n] * step.reward);
+            match (self.right[target], right) {
+                (false, true) => self.reward += earned,
+                (true, false) => self.reward -= earned,
+                _ => (),
+            }
+            self.right[target] = right;
         }
-        let right = token == self.targets[n];
-        match (self.right[n], right) {
-            (false, true) => self.reward += self.weights[n],
-            (true, false) => self.reward -= self.weights[n],
-            _ => (),
-        }
-        self.right[n] = right;
     }
 
     /// The code.
@@ -271,7 +304,7 @@ impl Rollouts {
         rewards.iter_mut().for_each(|reward| *reward += rest);
     }
 
-    /// Adds what the inputs of a length that consult the cell earn, action by action.
+    /// Adds what the inputs of a length that consult the cell earn from there on, action by action.
     fn add_earned<const ONE: bool>(&self, length: usize, cell: usize, earned: &mut [u128]) {
         let length = &self.lengths[length];
         let (q, now) = (self.class.q() as u32, self.code.action(cell));
@@ -281,27 +314,34 @@ impl Rollouts {
             let row = length.first_place + input * length.steps.len() + t;
             let bases = &self.bases[row..][..length.steps.len() - t];
             let history = cell as u32 - bases[0];
+            let first = t.max(length.rewarded);
+            let rewards = length.steps[first..].iter().map(|step| step.reward);
+            let targets = length.target(input, first)..length.target(input, length.steps.len());
             for (action, earned) in earned.iter_mut().enumerate() {
                 let action = action as Symbol;
                 if action == now {
-                    *earned += if self.right[n] { self.weights[n] } else { 0 };
+                    let right = self.right[targets.clone()].iter().zip(rewards.clone());
+                    let sum: u128 = right.map(|(&right, w)| u128::from(right) * w).sum();
+                    *earned += self.weights[n] * sum;
                     continue;
                 }
-                let (mut history, mut token) = (history, action);
-                for (&base, step) in bases[1..].iter().zip(&length.steps[t..]) {
+                let (mut history, mut token, mut sum) = (history, action, 0);
+                for (i, &base) in bases.iter().enumerate() {
+                    let step = &length.steps[t + i];
+                    if i > 0 {
+                        let next = (base + history) as usize;
+                        // A tied cell may be consulted again.
+                        token = if next == cell { action } else { actions[next] };
+                    }
+                    if step.reward > 0 && token == self.targets[length.target(input, t + i)] {
+                        sum += step.reward;
+                    }
                     history = match ONE {
                         true => u32::from(token),
                         false => history % step.kept * q + u32::from(token),
                     };
-                    let next = (base + history) as usize;
-                    // A tied cell may be consulted again.
-                    token = if next == cell { action } else { actions[next] };
                 }
-                *earned += if token == self.targets[n] {
-                    self.weights[n]
-                } else {
-                    0
-                };
+                *earned += self.weights[n] * sum;
             }
         }
     }
@@ -332,7 +372,7 @@ impl Rollouts {
     }
 }
 
-/// The weight of an input over the task's denominator.
+/// The weight of an input over the task's denominator, without that of its length and steps.
 fn weight(class: &Class, x: &[Symbol], lift: &UBig) -> u128 {
     let inputs = class.task().inputs();
     let position = |i: usize| UBig::from(inputs.weight(i + 1, x[i.max(1) - 1], x[i]));

@@ -3,8 +3,8 @@
 use super::forward::Forward;
 use crate::model::class::{Class, Shape, Window};
 use crate::model::inputs::InputLaw;
+use crate::model::operation::{Operation, Symbol};
 use crate::model::policy::Code;
-use crate::model::quasigroup::{LatinSquare, Symbol};
 use crate::model::task::Task;
 use crate::reward::count::reference::reward_by_rollouts;
 use crate::support::exact::{Reward, parse};
@@ -31,7 +31,7 @@ fn weights_passed_forward_earn_what_the_definition_says() {
         for lengths in [&[3][..], &[1, 3], &[2, 3]] {
             for n in 0..24 {
                 let (past, future, memory, tied) = (n % 3, n / 3 % 2, 1 + n / 6 % 2, n / 12 == 1);
-                let task = Task::new(LatinSquare::random(3, n as u64).unwrap(), law, lengths);
+                let task = Task::new(Operation::random(3, n as u64).unwrap(), law, lengths);
                 let shape = Shape {
                     window: Window { past, future },
                     memory,

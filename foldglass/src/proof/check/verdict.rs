@@ -20,8 +20,8 @@ mod way_out;
 
 use super::Rollouts;
 use crate::model::class::Class;
-use crate::model::quasigroup::Symbol;
-use crate::proof::claim::{Finding, Kind, Move, Node, Verdict};
+use crate::model::operation::Symbol;
+use crate::proof::claim::{CodeNode, Finding, Move, MoveKind, Verdict};
 use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::watch::Stopped;
@@ -59,7 +59,7 @@ pub struct Checked {
 /// use foldglass::prelude::*;
 /// use foldglass::proof::check::verdict::{Effort, check};
 /// use foldglass::proof::claim::{Finding, Verdict};
-/// let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
+/// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
 /// let class = spec.lay_out().unwrap();
 /// let mut verdict = Verdict {
 ///     start: Code::new(&class, &[0, 1]).unwrap(),
@@ -180,10 +180,13 @@ fn check_move(
         Some("the last move must raise J")
     } else if !last && after != before {
         Some("only the last move may change J")
-    } else if m
-        .kind
-        .is_some_and(|kind| kind != if last { Kind::Raise } else { Kind::Neutral })
-    {
+    } else if m.kind.is_some_and(|kind| {
+        kind != if last {
+            MoveKind::Raise
+        } else {
+            MoveKind::Neutral
+        }
+    }) {
         Some("the last move is a raise, the others are neutral")
     } else {
         None
@@ -230,7 +233,7 @@ struct Shelf<'a> {
     class: &'a Class,
     level: u128,
     /// Where the list ends; none when it is the whole shelf.
-    end: Option<Node>,
+    end: Option<CodeNode>,
     /// Codes listed, the start included: all but the one beyond.
     listed: usize,
     /// How many of them have all their changes looked at, evenly spaced.
@@ -321,7 +324,7 @@ impl Shelf<'_> {
     /// Checks that a code of the shelf, another one with one cell changed, is listed there or
     /// before, if the list goes as far.
     fn check_listed(&self, number: usize, cell: usize, action: Symbol) -> Result<(), VerdictError> {
-        let here = Node {
+        let here = CodeNode {
             parent: number as u32,
             cell: cell as u32,
             action,
@@ -347,12 +350,12 @@ impl Shelf<'_> {
 mod tests {
     use super::*;
     use crate::model::class::{ClassSpec, Shape};
+    use crate::model::operation::Operation;
     use crate::model::policy::Code;
-    use crate::model::quasigroup::LatinSquare;
 
     #[test]
     fn a_sample_is_evenly_spaced_from_the_first_to_the_last_code_listed() {
-        let spec = ClassSpec::uniform(LatinSquare::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
+        let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[1], Shape::untied(0, 0));
         let class = spec.lay_out().unwrap();
         let start = Code::from_fn(&class, |_| 0);
         let codes = || Codes::new(&class, &start, &[], None).unwrap();

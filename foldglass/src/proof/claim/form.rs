@@ -2,10 +2,10 @@
 //!
 //! A reader knows all of a file or refuses it.
 
-use super::{Finding, Move, Node, Path, Standing, Verdict, WayOut};
+use super::{CodeNode, Finding, Move, Path, Standing, Verdict, WayOut};
 use crate::model::class::{Class, ClassSpec, SpecError};
+use crate::model::operation::Symbol;
 use crate::model::policy::{Code, TableError};
-use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
 use serde::{Deserialize, Serialize};
@@ -87,9 +87,9 @@ pub struct VerdictForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     cap: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    nodes: Option<Vec<Node>>,
+    nodes: Option<Vec<CodeNode>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    beyond: Option<Node>,
+    beyond: Option<CodeNode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     moves: Option<Vec<Move>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,9 +188,9 @@ impl From<&Path> for PathForm {
 
 impl PathForm {
     /// The path; whether it is true is not checked here.
-    pub fn path(self, allowance: Allowance) -> Result<Path, ClaimError> {
+    pub fn path(self, memory: Allowance) -> Result<Path, ClaimError> {
         check_format(&self.format, PATH_FORMAT)?;
-        let class = self.class.lay_out_within(allowance)?;
+        let class = self.class.lay_out_within(memory)?;
         check_moves(&class, "", &self.moves)?;
         Ok(Path {
             start: code(&class, "", &self.actions)?,
@@ -325,12 +325,12 @@ impl Word {
 
 impl VerdictsForm {
     /// The verdicts; whether they are true is not checked here.
-    pub fn verdicts(self, allowance: Allowance) -> Result<Vec<Verdict>, ClaimError> {
+    pub fn verdicts(self, memory: Allowance) -> Result<Vec<Verdict>, ClaimError> {
         check_format(&self.format, VERDICT_FORMAT)?;
         if self.verdicts.is_empty() {
             return Err(ClaimError::Empty);
         }
-        let class = self.class.lay_out_within(allowance)?;
+        let class = self.class.lay_out_within(memory)?;
         let forms = self.verdicts.into_iter().enumerate();
         forms
             .map(|(number, form)| form.verdict(&class, number))

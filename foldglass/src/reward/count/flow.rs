@@ -11,7 +11,7 @@
 use super::steps::Steps;
 use super::weight::Whole;
 use crate::model::class::Class;
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use dashu_int::UBig;
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ pub(crate) struct CellFlows<W> {
     /// By cell: where its flows begin; one more entry ends the last.
     starts: Vec<u32>,
     flows: Vec<CellFlow<W>>,
-    /// By flow: the action that is right, where a length ends; else 0.
+    /// By flow: the action that is right, where tokens are rewarded; else 0.
     right: Vec<Symbol>,
 }
 
@@ -63,7 +63,7 @@ impl<W: Whole> CellFlows<W> {
         &self.flows[self.range(cell)]
     }
 
-    /// By flow of a cell: the action that is right, where a length ends.
+    /// By flow of a cell: the action that is right, where tokens are rewarded.
     #[inline]
     pub fn right(&self, cell: usize) -> &[Symbol] {
         &self.right[self.range(cell)]
@@ -90,7 +90,7 @@ pub(crate) struct NodeFlows<W> {
     pub width: usize,
     /// Whether the next step reads these places.
     pub is_read: bool,
-    /// The weight of a right answer, where a length ends.
+    /// The weight of a right token, where it is compared with the state.
     pub lift: Option<W>,
 }
 
@@ -104,9 +104,9 @@ pub(crate) struct StepFlows<W> {
     stride: usize,
     /// The states it reads.
     sources: Vec<u32>,
-    /// The places of right answers before this step, each with its weight: what is settled by then.
+    /// The places of right tokens before this step, each with its weight: what is settled by then.
     settled: Vec<(u32, W)>,
-    /// Whether its tokens may be relabelled: no length ends here.
+    /// Whether its tokens may be relabelled: none is compared with the state.
     pub relabels: bool,
     /// Its histories: q to the tokens remembered.
     pub histories: usize,
@@ -223,7 +223,7 @@ impl<W: Whole> StepFlows<W> {
         }
     }
 
-    /// What rollouts that ended before the step have earned.
+    /// What has been earned before the step.
     pub fn settled(&self, alpha: &[W]) -> W {
         let mut sum = W::zero();
         for &(place, weight) in &self.settled {
@@ -247,7 +247,7 @@ impl<W: Whole> StepFlows<W> {
 pub(crate) struct FlowTable<W> {
     pub q: usize,
     pub steps: Vec<StepFlows<W>>,
-    /// By place: the weight of a right answer, zero elsewhere.
+    /// By place: the weight of a right token, zero elsewhere.
     pub right: Vec<W>,
     /// The numerator of the reward 1.
     pub whole: W,

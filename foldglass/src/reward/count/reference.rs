@@ -4,22 +4,26 @@
 //! inputs' weights and which cell a rollout consults, and nothing else of this crate.
 
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::support::exact::Reward;
 use dashu_int::UBig;
 
-/// J of a code: the weight of all inputs whose rollout ends on the fold. Takes q^T rollouts.
+/// J of a code: over all inputs, the weight of the steps whose token is the state. Takes q^T rollouts.
 pub fn reward_by_rollouts(code: &Code) -> Reward {
     let class = code.class();
     let task = class.task();
     let mut num = UBig::ZERO;
-    for &length in task.lengths() {
+    for (which, &length) in task.lengths().iter().enumerate() {
         for x in sequences(class.q(), length) {
             let weight = weight(class, &x);
-            if weight != UBig::ZERO && last_token(class, code, &x) == task.fold(&x) {
-                num += weight * task.lift(length);
+            if weight == UBig::ZERO {
+                continue;
             }
+            let y = tokens(class, code, &x);
+            let right = (1..=length).filter(|&t| y[t - 1] == task.fold(&x[..t]));
+            let earned: UBig = right.map(|t| task.step_weight(which, t)).sum();
+            num += weight * task.lift(length) * earned;
         }
     }
     Reward::new(num, task.denominator())
@@ -43,10 +47,10 @@ fn weight(class: &Class, x: &[Symbol]) -> UBig {
     class.task().inputs().weights(x).map(UBig::from).product()
 }
 
-fn last_token(class: &Class, code: &Code, x: &[Symbol]) -> Symbol {
+fn tokens(class: &Class, code: &Code, x: &[Symbol]) -> Vec<Symbol> {
     let mut y = Vec::with_capacity(x.len());
     for t in 1..=x.len() {
         y.push(code.action(class.route(x, t, &y)));
     }
-    y[x.len() - 1]
+    y
 }

@@ -11,8 +11,8 @@
 use super::Engine;
 use super::weight::Whole;
 use crate::model::class::{Class, Node};
+use crate::model::operation::{Symbol, digits};
 use crate::model::policy::Code;
-use crate::model::quasigroup::{Symbol, digits};
 use dashu_int::UBig;
 
 /// Stands for the cell of a window that cannot occur.
@@ -35,8 +35,8 @@ struct Fork<W> {
     drops: bool,
     /// Histories there are of the tokens kept for the next step, but for the one emitted.
     remembered: u32,
-    /// The target and weight of each branch, where a length ends.
-    ends: Vec<(Symbol, W)>,
+    /// The state and the weight of a right token of each branch, where tokens are rewarded.
+    rewarded: Vec<(Symbol, W)>,
 }
 
 /// A branch: its node, its window, and the symbols before the window as a number.
@@ -70,12 +70,11 @@ impl<W: Whole> Fork<W> {
         }
         let parent = node.parent.map(|parent| &class.nodes()[parent]);
         let branches = count(node.t - 1 - node.before);
-        let ends = |i: usize| {
+        let lift = class.lift(node);
+        let rewarded = |i: usize| {
             let before = digits(i % branches, class.q(), node.t - 1 - node.before);
-            end(
-                class,
-                &[before, digits(i / branches, class.q(), symbols(node))].concat(),
-            )
+            let x = [before, digits(i / branches, class.q(), symbols(node))].concat();
+            rewarded(class, node, &x, lift.as_ref().unwrap_or(&UBig::ZERO))
         };
         Fork {
             parent: node.parent,
@@ -84,8 +83,8 @@ impl<W: Whole> Fork<W> {
             kept: count(kept(node)),
             drops: drops(node),
             remembered: count(node.tokens.min(class.shape().memory - 1)) as u32,
-            ends: (0..if node.ends { cells.len() * branches } else { 0 })
-                .map(ends)
+            rewarded: (0..lift.as_ref().map_or(0, |_| cells.len() * branches))
+                .map(rewarded)
                 .collect(),
             histories: vec![0; cells.len() * branches],
             cells,
@@ -102,17 +101,17 @@ pub(super) fn branches(class: &Class) -> Option<u128> {
     })
 }
 
-/// The target and the weight of an input.
-fn end<W: Whole>(class: &Class, x: &[Symbol]) -> (Symbol, W) {
+/// The state at a node after symbols of which it has seen all, and what a right token counts.
+fn rewarded<W: Whole>(class: &Class, node: &Node, x: &[Symbol], lift: &UBig) -> (Symbol, W) {
     let task = class.task();
     let weight: UBig = task.inputs().weights(x).map(UBig::from).product();
-    (task.fold(x), W::of(&(weight * task.lift(x.len()))))
+    (task.fold(&x[..node.t]), W::of(&(weight * lift)))
 }
 
 impl<W: Whole> Rollouts<W> {
     /// The bytes it takes; none from 2^128 on.
     pub fn bytes(class: &Class) -> Option<u128> {
-        // A history, at most one first cell, and perhaps an end.
+        // A history, at most one first cell, and perhaps a reward.
         let branch = 4 + 4 + size_of::<(Symbol, W)>() as u128;
         branches(class)?.checked_mul(branch)
     }
@@ -161,7 +160,7 @@ impl<W: Whole> Rollouts<W> {
         let i = branch.window * fork.branches + branch.earlier;
         fork.histories[i] = history;
         let token = self.code.action((first_cell + history) as usize);
-        if let Some(&(target, weight)) = fork.ends.get(i)
+        if let Some(&(target, weight)) = fork.rewarded.get(i)
             && target == token
         {
             earned += weight;

@@ -18,8 +18,8 @@ use super::places::{Place, places};
 use super::steps::{Message, Passage, Step, Steps};
 use super::weight::Whole;
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use dashu_int::UBig;
 use std::mem::{replace, swap, take};
 
@@ -249,13 +249,15 @@ impl<W: Whole> States<W> {
         &sent[from..][..step.width]
     }
 
-    /// Writes alpha in the order in which the step leaves it, and says whether any rollout is there.
+    /// Writes alpha where the step leaves it, folds that become one added up, and says whether any rollout
+    /// is there.
     #[inline]
     fn move_row(&self, step: &Step<W>, passage: &Passage<W>, alpha: &[W], row: &mut [W]) -> bool {
         let mut visited = false;
+        row.fill(W::zero());
         for (alpha, &e) in alpha.iter().zip(self.steps.moves(step, passage)) {
             let weight = *alpha * passage.weight;
-            row[e as usize] = weight;
+            row[e as usize] += weight;
             visited |= weight != W::zero();
         }
         visited

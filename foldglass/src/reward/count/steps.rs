@@ -12,7 +12,7 @@
 
 use super::weight::Weight;
 use crate::model::class::{Class, Node};
-use crate::model::quasigroup::{Symbol, digits};
+use crate::model::operation::{Symbol, digits};
 use dashu_int::UBig;
 
 /// Where a message stands among all others.
@@ -78,7 +78,7 @@ pub(crate) struct Step<W> {
     /// between windows, and histories, that differ in nothing else.
     pub lost_symbols: (usize, usize),
     pub lost_tokens: (usize, usize),
-    /// The weight of a right answer, where a length ends.
+    /// The weight of a right token, where it is compared with the state.
     pub lift: Option<W>,
 }
 
@@ -239,7 +239,7 @@ impl<W: Weight> Steps<W> {
                 .collect(),
             lost_symbols: (if form.drops { q } else { 1 }, kept),
             lost_tokens: (if forgets_token { q } else { 1 }, remembered),
-            lift: node.ends.then(|| W::of(&class.task().lift(node.t))),
+            lift: class.lift(node).map(|lift| W::of(&lift)),
         });
     }
 
@@ -255,13 +255,15 @@ impl<W: Weight> Steps<W> {
         &self.moves[passage.moves as usize..][..step.width]
     }
 
-    /// The places in the message of node `n` where the last token is the fold.
+    /// The places in the message of node `n` where the newest token is the state s_t.
     pub fn right_answers(&self, class: &Class, n: usize) -> Vec<usize> {
         let (q, message, step) = (self.q, self.written(n), &self.steps[n]);
-        let symbols = Form::new(class, &class.nodes()[n]).kept();
+        let node = &class.nodes()[n];
+        let symbols = Form::new(class, node).kept();
         let mut places = Vec::new();
         for (block, place) in (0..message.blocks).map(|block| (block, message.place(block))) {
             let mut x = digits(block / step.histories.1, q, symbols);
+            x.truncate(symbols - node.after);
             let token = (block % step.histories.1 % q) as Symbol;
             if message.width == 1 {
                 places.extend((class.task().fold(&x) == token).then_some(place));

@@ -1,13 +1,14 @@
 //! Chooses the integers that weights are counted in (paper, section 2.2).
 //!
 //! The denominator bounds every number that a count meets. Let D(n) be the product of the
-//! denominators of positions 1 to n, and M the least common multiple of D(T) over the lengths T; the
-//! denominator is (lengths) * M. At a step that has seen n symbols
+//! denominators of positions 1 to n, M the least common multiple of D(T) over the lengths T, and w the
+//! sum of the weights of all rewarded steps (the number of lengths, where they weigh alike and the last
+//! token alone is rewarded); the denominator is w M. At a step that has seen n symbols
 //! - alpha, the weight of the rollouts in a state, is a sum of weights of prefixes: all states
 //!   together have D(n), which divides M;
-//! - beta, the weight of what is drawn later and earns the reward, is at most the sum of
-//!   D(T) / D(n) * M / D(T) = M / D(n) over the lengths still running;
-//! - so alpha times beta, for any two states, and its sum over states, is at most (lengths) * M;
+//! - beta, the weight of what is drawn later and earns the reward, is at most the sum, over the
+//!   rewarded steps to come, of their weight times D(T) / D(n) * M / D(T) = M / D(n);
+//! - so alpha times beta, for any two states, and its sum over states, is at most w M;
 //! - while changes travel, a sum may have old and new terms: it is at most twice the bound;
 //! - a difference of two such numbers, or the sum of some of its terms, is no larger than either.
 //!

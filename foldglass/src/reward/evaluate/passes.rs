@@ -69,10 +69,10 @@ impl Passes {
         class: &Class,
         replicas: usize,
         scale: Scale,
-        allowance: Allowance,
+        memory: Allowance,
     ) -> Result<Passes, TooLarge> {
         let needed = Passes::bytes(Passes::sizes(class, replicas));
-        allowance.check(&format!("evaluating {} cells", class.cells()), needed)?;
+        memory.check(&format!("evaluating {} cells", class.cells()), needed)?;
         let layout = Layout::new(class, replicas, kernels::width());
         let plan = Plan::new(&layout, scale);
         let mut sent = Aligned::zeros(plan.sent_size);

@@ -78,6 +78,8 @@ mod weights;
 use crate::model::class::{Class, Node};
 use crate::reward::kernels::Extent;
 use crate::reward::layout::Layout;
+use crate::support::exact::Reward as Exact;
+use dashu_int::UBig;
 pub(crate) use geometry::Geometry;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -108,9 +110,9 @@ pub(crate) struct Step {
     pub returned: usize,
     /// Where the messages start that the nodes that follow return, all behind its own.
     pub children: Vec<usize>,
-    /// What a right answer given here counts.
+    /// What a right token counts here, where it is compared with the state.
     pub reward: Option<f64>,
-    /// What a visit counts: the share of the lengths that pass here.
+    /// What a visit counts: the share of the lengths that pass here, by weight.
     pub share: f64,
     /// Whether its values add to those of a later node that consults the same cells.
     pub adds: bool,
@@ -145,7 +147,7 @@ struct Kind {
     tokens: usize,
     is_first: bool,
     sends: bool,
-    ends: bool,
+    rewarded: bool,
 }
 
 impl Kind {
@@ -156,7 +158,7 @@ impl Kind {
             tokens: node.tokens,
             is_first: node.parent.is_none(),
             sends,
-            ends: node.ends,
+            rewarded: node.is_rewarded(),
         }
     }
 }
@@ -197,8 +199,8 @@ impl Plan {
                 alpha,
                 returned: plan.returned_size,
                 children: Vec::new(),
-                reward: node.ends.then(|| reward(class, scale, node.t)),
-                share: node.lengths as f64 / class.task().lengths().len() as f64,
+                reward: node.is_rewarded().then(|| reward(class, scale, node)),
+                share: share(class, &node.passing),
                 adds: last_of_group[node.group] != n,
                 geometry: geometry.clone(),
             });
@@ -267,12 +269,17 @@ fn children(nodes: &[Node]) -> Vec<Vec<usize>> {
     lists
 }
 
-/// What a right answer counts for the length t.
-fn reward(class: &Class, scale: Scale, t: usize) -> f64 {
+/// What a right token counts at a node that is rewarded.
+fn reward(class: &Class, scale: Scale, node: &Node) -> f64 {
     match scale {
-        Scale::Probability => 1.0 / class.task().lengths().len() as f64,
-        Scale::Integer => class.task().lift(t).to_f64().value(),
+        Scale::Probability => share(class, &node.reward),
+        Scale::Integer => class.lift(node).map_or(0.0, |lift| lift.to_f64().value()),
     }
+}
+
+/// A weight over that of all.
+fn share(class: &Class, weight: &UBig) -> f64 {
+    Exact::new(weight.clone(), class.task().total_weight()).to_f64()
 }
 
 #[cfg(test)]

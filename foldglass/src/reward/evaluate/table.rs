@@ -43,6 +43,13 @@ impl PolicyTable {
         self.layout.scatter_rows(rows, replica, &mut self.entries);
     }
 
+    /// Makes probabilities below the least zero.
+    pub fn flush(&mut self) {
+        for p in self.entries.iter_mut() {
+            *p = if *p < LEAST_PROBABILITY { 0.0 } else { *p };
+        }
+    }
+
     /// The rows of a replica, one behind the other.
     pub fn rows(&self, replica: usize) -> Vec<f64> {
         let class = &self.layout.class;

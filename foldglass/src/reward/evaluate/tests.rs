@@ -1,7 +1,7 @@
 use super::*;
 use crate::model::class::{Shape, Window};
 use crate::model::inputs::InputLaw;
-use crate::model::quasigroup::LatinSquare;
+use crate::model::operation::Operation;
 use crate::model::task::Task;
 use crate::reward::kernels::{self, Kernels};
 use crate::reward::layout::{self, Layout, PANEL};
@@ -17,7 +17,7 @@ fn classes() -> Vec<Class> {
         for (q, lengths) in [(2, &[3, 5][..]), (3, &[4]), (5, &[2, 4]), (7, &[3])] {
             for (past, future) in [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 1)] {
                 for (memory, tied) in [(1, false), (1, true), (2, false)] {
-                    let square = LatinSquare::random(q, 11).unwrap();
+                    let square = Operation::random(q, 11).unwrap();
                     let task = Task::new(square, law, lengths).unwrap();
                     let shape = Shape {
                         window: Window { past, future },
@@ -76,7 +76,7 @@ fn bits(passes: &Passes) -> (u64, Vec<Vec<u64>>) {
 
 #[test]
 fn every_number_of_threads_gives_the_same_bits() {
-    let square = LatinSquare::random(5, 11).unwrap();
+    let square = Operation::random(5, 11).unwrap();
     let task = Task::new(square, &InputLaw::Uniform, &[6]).unwrap();
     let class = Class::new(task, Shape::untied(1, 3)).unwrap();
     let table = random_table(&class, 1, 5);
@@ -156,7 +156,7 @@ fn integer_weights_give_whole_numbers() {
 
 #[test]
 fn vanishing_probabilities_leave_no_subnormal_number_behind() {
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[9]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[9]).unwrap();
     let class = Class::new(task, Shape::untied(0, 1)).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let rows: Vec<Vec<f64>> = (0..class.cells())
@@ -199,6 +199,15 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
         evaluator.values_into(&mut values);
         policy.rows_into(&mut rows);
         assert_eq!(rows, flat);
+        let mut other = Evaluator::new(&class).unwrap();
+        assert_eq!(
+            other.evaluate_rows(&flat, 1e-12),
+            Ok(evaluator.evaluate(&policy))
+        );
+        assert_eq!(other.passes.values, evaluator.passes.values);
+        rows.fill(f64::NAN);
+        other.rows_into(&mut rows);
+        assert_eq!(rows, flat);
         for cell in 0..cells {
             assert_eq!(visits[cell], evaluator.visits(cell));
             assert_eq!(values[cell * q..][..q], evaluator.values(cell)[..]);
@@ -209,7 +218,7 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
 /// An evaluator keeps the rows it has laid out; a policy that changes must not be taken for them.
 #[test]
 fn a_policy_that_changes_is_laid_out_again() {
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[4]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(0, 1)).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let mut evaluator = Evaluator::new(&class).unwrap();
@@ -230,7 +239,7 @@ fn a_policy_that_changes_is_laid_out_again() {
 /// Where a class lies depends on the machine; copying to plain rows and back does not.
 #[test]
 fn every_layout_takes_rows_and_gives_them_back() {
-    let square = LatinSquare::random(3, 11).unwrap();
+    let square = Operation::random(3, 11).unwrap();
     let constant = InputLaw::Markov(parse("1").unwrap());
     let task = Task::new(square, &constant, &[4]).unwrap();
     let few = Class::new(task, Shape::untied(1, 1)).unwrap();
@@ -274,7 +283,7 @@ fn every_layout_takes_rows_and_gives_them_back() {
 
 #[test]
 fn flat_rows_are_checked_like_single_ones() {
-    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
+    let task = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
     let class = Class::new(task, Shape::untied(0, 0)).unwrap();
     let refusal = |rows: &[f64]| Policy::from_flat(&class, rows).unwrap_err().to_string();
     assert!(refusal(&[0.5; 11]).contains("cell 5 has 1 probabilities: it needs q = 2"));
@@ -287,11 +296,27 @@ fn flat_rows_are_checked_like_single_ones() {
     rows[6..8].copy_from_slice(&[1.0, 1e-200]);
     let policy = Policy::from_flat(&class, &rows).unwrap();
     assert_eq!(policy.row(3), [1.0, 0.0], "too small to be held");
+    let mut evaluator = Evaluator::new(&class).unwrap();
+    let of_policy = evaluator.evaluate(&policy);
+    assert_eq!(evaluator.evaluate_rows(&rows, 1e-9), Ok(of_policy));
+    assert_eq!(evaluator.table.row(3, 0), [1.0, 0.0]);
+    // A policy that is evaluated after other rows is laid out again.
+    assert!(evaluator.evaluate_rows(&[0.5; 12], 1e-9).is_ok());
+    assert_eq!(evaluator.evaluate(&policy), of_policy);
+    rows[6] = 1.01;
+    let error = evaluator.evaluate_rows(&rows, 1e-3).unwrap_err();
+    let told = "cell 3 gives action 0 the probability 1.01";
+    assert!(error.to_string().contains(told), "{error}");
+    rows[6] = 0.99;
+    let error = evaluator.evaluate_rows(&rows, 1e-3).unwrap_err();
+    let told = "cell 3 sums to 0.99: it must sum to 1 within 1e-3";
+    assert!(error.to_string().contains(told), "{error}");
+    assert!(evaluator.evaluate_rows(&rows, 0.02).is_ok());
 }
 
 #[test]
 fn an_evaluation_that_does_not_fit_is_refused_with_its_size() {
-    let task = Task::new(LatinSquare::paper(), &InputLaw::Uniform, &[7]).unwrap();
+    let task = Task::new(Operation::paper(), &InputLaw::Uniform, &[7]).unwrap();
     let class = Class::new(task, Shape::untied(0, 3)).unwrap();
     let Err(error) = Evaluator::within(&class, Allowance(1 << 20)) else {
         panic!("it fits 1 MiB")

@@ -94,7 +94,8 @@ macro_rules! carrier {
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
         unsafe fn send(work: &Routes, at: Part, mixing: &[f64], post: *const f64, to: *mut f64) {
-            // SAFETY: the caller's, and the features are those of the vectors.
+            // SAFETY: whoever calls a carrier has checked the message, the weights and the machine, as
+            // `Carriers` asks; the features enabled here are those of the vectors.
             unsafe { work.$send::<$($generic),*>(Has::assume(), at, mixing, post, to) }
         }
         $(#[target_feature(enable = $features)])?
@@ -179,7 +180,7 @@ impl Routes {
     ) {
         self.each_part(tile, false, |quad, part| {
             let carrier = carriers.of(quad, self);
-            // SAFETY: the caller's.
+            // SAFETY: the message, the weights and the carriers are as `send` asks; the part is of the tile.
             unsafe { (carrier.send)(self, part, mixing, post.as_ptr(), message) }
         });
     }
@@ -198,7 +199,8 @@ impl Routes {
     ) {
         self.each_part(tile, true, |quad, part| {
             let carrier = carriers.of(quad, self);
-            // SAFETY: the caller's.
+            // SAFETY: the message, the weights and the carriers are as `bring_back` asks; the part is of
+            // the tile.
             unsafe { (carrier.bring)(self, part, from, bbar.as_mut_ptr()) }
         });
     }
@@ -238,7 +240,8 @@ impl Routes {
         let column = at.column;
         self.each_stop(at, |stop| {
             let Stop { place, seat, .. } = stop;
-            // SAFETY: the caller's.
+            // SAFETY: `check` has seen that every place of a step and all its actions lie in the message, and
+            // a seat with its actions lies in the tile's block of scratch.
             unsafe {
                 let weight = self.mixing(has, at, stop, mixing);
                 let (mut post, mut to) = (post.add(seat), message.add(place.first));
@@ -271,7 +274,7 @@ impl Routes {
         let (first, step) = (weight(0), weight(1) - weight(0));
         self.each_stop(at, |stop| {
             let Stop { place, seat, .. } = stop;
-            // SAFETY: the caller's.
+            // SAFETY: as in `send_lanes`, and there are weights for every entering symbol and lane.
             unsafe {
                 let weight = has.load_at(back.weights.as_ptr().add(first + stop.entering * step));
                 let mixing = self.mixing(has, at, stop, back.mixing);
@@ -319,7 +322,8 @@ impl Routes {
                     mut places,
                 } = self.square(at, shift, row, e);
                 for _ in 0..Q {
-                    // SAFETY: the caller's.
+                    // SAFETY: a quad that is turned has its four entering symbols side by side in the message,
+                    // at places that `check` has seen; seats lie in the tile's block of scratch.
                     unsafe {
                         let [a, b, c, d] = seats;
                         let load = |seat| has.load_at(post.add(seat));
@@ -338,7 +342,7 @@ impl Routes {
                 for (lane, first) in firsts.into_iter().enumerate() {
                     let place = shift.of(first);
                     for n in 0..Q {
-                        // SAFETY: the caller's.
+                        // SAFETY: the places of single lanes were seen by `check`, the seats are the tile's.
                         unsafe {
                             let to = message.add(place.first + n * place.action);
                             *to = *post.add(seat + lane + n * column);
@@ -365,7 +369,7 @@ impl Routes {
         let (message, column) = (back.message.as_ptr(), at.column);
         let shift = self.shift(at.tile.history);
         let action = shift.in_rows.action;
-        // SAFETY: the caller's, and a quad of lanes lies in a row.
+        // SAFETY: there are weights for every entering symbol and lane, and a quad of lanes lies in a row.
         let weight = |e: usize| unsafe {
             let place = e * self.lanes.row + at.first();
             has.load_at(back.weights.as_ptr().add(place))
@@ -378,7 +382,7 @@ impl Routes {
                     mut places,
                 } = self.square(at, shift, row, e);
                 for _ in 0..Q {
-                    // SAFETY: the caller's.
+                    // SAFETY: as in `send_turned`.
                     unsafe {
                         let [a, b, c, d] = places;
                         let load = |place| has.load_at(message.add(place));
@@ -397,7 +401,7 @@ impl Routes {
                 let [a, b, c, d] = self.firsts(at.origin(row, e));
                 let [a, b, c, d] = [shift.of(a), shift.of(b), shift.of(c), shift.of(d)];
                 for n in 0..Q {
-                    // SAFETY: the caller's.
+                    // SAFETY: as in `send_turned`, lane by lane.
                     unsafe {
                         let from = |place: Place| *message.add(place.first + n * place.action);
                         let value = V::of(has, [from(a), from(b), from(c), from(d)]);
@@ -455,7 +459,7 @@ fn move_on(places: &mut [usize; QUAD], far: usize) {
 /// There is room for it at `to`.
 #[inline(always)]
 unsafe fn put<V: Lane>(value: V, add: bool, to: *mut f64) {
-    // SAFETY: the caller's.
+    // SAFETY: there is room for one vector at `to`, as this function asks.
     unsafe {
         let sum = if add {
             value.plus(value.has().load_at(to))

@@ -101,7 +101,8 @@ macro_rules! by_rows {
         }
     };
     (! $v:ty, $self:ident, $run:ident, $r:literal, $n:literal, [$($mode:tt),*], ($($argument:expr),*)) => {
-        // SAFETY: the caller's.
+        // SAFETY: the function that uses this macro asks its own caller for what `$run` asks, and the tile has
+        // this many rows.
         unsafe { $self.$run::<$v, $r, $n, $($mode),*>($($argument),*) }
     };
 }
@@ -206,7 +207,8 @@ impl Sums {
         let (next_states, next_columns) =
             (self.extent.states * row, self.weight_rows.len() * width);
         let (mut alpha, mut policy) = (from.alpha, from.policy);
-        // SAFETY: the caller's.
+        // SAFETY: R rows, C columns and all terms lie within the buffers, as this function asks, so every
+        // address up to the last term does; addresses beyond it are made but not followed.
         unsafe {
             let mut sum = [[has.splat(0.0); C]; R];
             for _ in 0..self.extent.terms {
@@ -363,7 +365,8 @@ impl Sums {
     ) {
         let (columns, states) = (self.weight_rows.len(), self.extent.states);
         let row = self.extent.lanes.row;
-        // SAFETY: the caller's.
+        // SAFETY: R rows, all columns and K terms lie within the buffers, as this function asks; values and
+        // message are followed only where VALUES and MESSAGE say that they are there.
         unsafe {
             let zero = has.splat(0.0);
             let mut terms = Terms {
@@ -410,7 +413,7 @@ impl<V: Lane, const R: usize, const K: usize> Terms<V, R, K> {
         j: usize,
         columns: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: column j of K terms and R rows lies within the buffers, as `backward_terms` asks.
         unsafe {
             let bbar = at.bbar.add(j * R * at.width);
             let mut right = [has.splat(0.0); K];

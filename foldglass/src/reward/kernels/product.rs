@@ -32,7 +32,8 @@ impl Product {
     #[inline(always)]
     pub unsafe fn run<V: Lane>(&self, has: Has<V>, a: *const f64, b: *const f64, c: *mut f64) {
         let mut column = 0;
-        // SAFETY: the caller's.
+        // SAFETY: whole vectors of columns end at or before the last column, and so does the overlapping one,
+        // which begins at `columns - WIDTH`: there was a whole vector, so that is not negative.
         unsafe {
             while self.columns - column >= 2 * V::WIDTH {
                 self.tiles::<V, 2>(has, column, a, b, c);
@@ -90,7 +91,8 @@ impl Product {
         b: *const f64,
         c: *mut f64,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: R rows of A, C vectors of columns of B and all terms lie within the matrices, as this function
+        // asks, and C's tile within C.
         unsafe {
             let mut sum = [[has.splat(0.0); C]; R];
             if self.add {
@@ -251,7 +253,8 @@ impl Kernels {
     /// # Safety
     /// As for `Product::run`.
     unsafe fn multiply(&self, product: &Product, a: *const f64, b: *const f64, c: *mut f64) {
-        // SAFETY: the caller's, and kernels are those of the machine.
+        // SAFETY: the product lies within its matrices, as this function asks, and kernels are those of the
+        // machine.
         unsafe { (self.loops(product.columns).product)(product, a, b, c) }
     }
 

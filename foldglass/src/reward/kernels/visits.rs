@@ -30,7 +30,8 @@ impl Sums {
     pub(super) unsafe fn visit<V: Lane>(&self, has: Has<V>, at: Visit) {
         let (row, entering) = (at.row, self.extent.entering);
         for k in 0..at.terms {
-            // SAFETY: the caller's.
+            // SAFETY: rows, terms and symbols lie within the buffers, as this function asks, and they are all that
+            // the sums and places below go through.
             unsafe {
                 let alpha = at.alpha.add(k * self.extent.states * row);
                 let mut sum = has.load_at(alpha);

@@ -72,8 +72,8 @@ impl Summary {
     }
 
     /// What [`welch`] needs of it; none for a single value.
-    pub fn moments(&self) -> Option<Moments> {
-        Some(Moments {
+    pub fn moments(&self) -> Option<SampleMoments> {
+        Some(SampleMoments {
             n: self.n,
             mean: self.mean,
             sd: self.sd?,
@@ -83,7 +83,7 @@ impl Summary {
 
 /// The number, mean and standard deviation (with n - 1) of two or more independent values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moments {
+pub struct SampleMoments {
     /// Number of values.
     pub n: usize,
     /// Their mean.
@@ -92,7 +92,7 @@ pub struct Moments {
     pub sd: f64,
 }
 
-impl Moments {
+impl SampleMoments {
     /// The variance of the mean, sd^2 / n.
     fn variance(&self) -> f64 {
         assert!(
@@ -119,7 +119,7 @@ impl Moments {
 ///
 /// # Panics
 /// If a set has fewer than two values, or a standard deviation below 0.
-pub fn welch(a: &Moments, b: &Moments) -> f64 {
+pub fn welch(a: &SampleMoments, b: &SampleMoments) -> f64 {
     let (va, vb) = (a.variance(), b.variance());
     let variance = va + vb;
     if variance == 0.0 {
@@ -170,7 +170,7 @@ fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn moments(values: &[f64]) -> Moments {
+    fn moments(values: &[f64]) -> SampleMoments {
         Summary::of(values).unwrap().moments().unwrap()
     }
 
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn sets_that_do_not_vary_are_equal_or_different() {
-        let set = |mean| Moments {
+        let set = |mean| SampleMoments {
             n: 5,
             mean,
             sd: 0.0,

@@ -113,6 +113,96 @@ fn sweeps_keep_the_gibbs_measure_when_it_is_warm() {
     sweeps_keep_the_measure(0.3);
 }
 
+/// Rows without a zero, unlike from cell to cell.
+fn prior_of(class: &Class) -> Policy {
+    let row = |cell: usize| -> Vec<f64> {
+        let weights = (0..class.q()).map(|a| 1.0 + ((3 * cell + 2 * a) % 5) as f64);
+        let weights: Vec<f64> = weights.collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter().map(|w| w / sum).collect()
+    };
+    let rows: Vec<Vec<f64>> = (0..class.cells()).map(row).collect();
+    Policy::from_rows(class, &rows).unwrap()
+}
+
+#[test]
+fn with_a_prior_a_code_weighs_its_probability_more() {
+    let tau = 0.2;
+    let classes = [
+        "parity 3, markov",
+        "z:3 2, few inputs",
+        "tied parity 2,3, markov",
+    ];
+    for (name, class, settings) in all() {
+        if !classes.contains(&name) {
+            continue;
+        }
+        let (enumeration, prior) = (Enumeration::of(&class), prior_of(&class));
+        let weigh = |(number, weight): (usize, f64)| {
+            let code = code(&class, number);
+            let chances = code.actions().iter().enumerate();
+            weight
+                * chances
+                    .map(|(cell, &a)| prior.row(cell)[a as usize])
+                    .product::<f64>()
+        };
+        let weights = enumeration.gibbs(tau).into_iter().enumerate().map(weigh);
+        let weights: Vec<f64> = weights.collect();
+        let sum: f64 = weights.iter().sum();
+        let law: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+        let mut counts = vec![0; law.len()];
+        let mut draws = Stream::new(2, 0);
+        for round in 0..SAMPLES / 8 {
+            for numbers in groups(&class, 8) {
+                let drawn = numbers
+                    .clone()
+                    .map(|_| code(&class, draw(&law, &mut draws)));
+                let codes: Vec<Code> = drawn.collect();
+                let taus = vec![tau; codes.len()];
+                let chains = Chains::builder(&class, settings).seed(300 + round);
+                let chains = chains.numbers(numbers).prior(&prior).unwrap();
+                let mut chains = chains.start_at(codes).unwrap();
+                (0..5).for_each(|_| chains.sweep(&taus));
+                for chain in 0..taus.len() {
+                    counts[enumeration.number(chains.code(chain))] += 1;
+                }
+            }
+        }
+        check_law(
+            &format!("{name}, {settings:?}, with a prior"),
+            &counts,
+            &law,
+        );
+    }
+}
+
+#[test]
+fn a_ladder_of_one_temperature_has_the_prior_of_its_chain() {
+    let class = class("quasigroup", &InputLaw::Uniform, &[4], Shape::untied(0, 0));
+    let (prior, tau) = (prior_of(&class), 0.01);
+    let chains = Chains::builder(&class, HEAT_BATH).seed(5);
+    let mut chain = chains.prior(&prior).unwrap().start().unwrap();
+    let taus = [tau];
+    let ladder = Tempering::builder(&class, HEAT_BATH, &taus).seed(5);
+    let mut ladder = ladder.prior(&prior).unwrap().start().unwrap();
+    let mut without = temper(&class, HEAT_BATH, &[tau], 5, 0);
+    for _ in 0..20 {
+        chain.sweep(&taus);
+        ladder.sweep();
+        without.sweep();
+    }
+    assert_eq!(ladder.code(0), chain.code(0));
+    assert_ne!(ladder.code(0), without.code(0));
+}
+
+#[test]
+fn a_prior_that_forbids_an_action_is_refused() {
+    let class = class("parity", &InputLaw::Uniform, &[2], Shape::untied(0, 0));
+    let prior = Policy::deterministic(&code(&class, 0));
+    let refused = Chains::builder(&class, HEAT_BATH).prior(&prior).err();
+    assert!(refused.unwrap().to_string().contains("action 1 of cell 0"));
+}
+
 #[test]
 fn heat_bath_draws_from_the_conditional_among_many_actions() {
     // At T = 1 the cells are independent: only the action equal to x_1 earns anything, 1 / q.
@@ -231,7 +321,7 @@ fn every_temperature_of_a_ladder_samples_its_gibbs_measure() {
         ("z:3 2", &z3, Kernel::Metropolis, Order::Cell, &short),
     ];
     for (name, class, kernel, order, ladder) in cases {
-        let settings = Settings::new(kernel, order);
+        let settings = ChainSettings::new(kernel, order);
         let enumeration = Enumeration::of(class);
         let mut counts = vec![vec![0; enumeration.rewards.len()]; ladder.len()];
         let mut gap = None;

@@ -94,7 +94,7 @@ fn tempering_taken_up_again_goes_on_as_before() {
         (&narrow, Order::Cell),
         (&wide, Order::Step),
     ] {
-        let settings = Settings::new(Kernel::Metropolis, order);
+        let settings = ChainSettings::new(Kernel::Metropolis, order);
         let mut through = temper(class, settings, &ladder, 6, 3);
         (0..31).for_each(|_| through.sweep());
         let state = through.state();

@@ -1,9 +1,11 @@
 //! Visits every code of a small class, by the definitions.
 
+use foldglass::Unwatched;
 use foldglass::landscape::census::{Census, Count, Survey};
+use foldglass::support::exact::UBig;
 use foldglass::support::exact::parse;
 use foldglass::support::watch::Tally;
-use foldglass::{Allowance, Class, InputLaw, LatinSquare, Shape, Symbol, Task, Unwatched};
+use foldglass::{Allowance, Class, ClassSpec, InputLaw, Operation, Shape, Symbol, Task};
 use std::collections::{BinaryHeap, HashSet};
 
 /// Every code of a class with its reward, by the definition.
@@ -19,8 +21,10 @@ impl All {
         let (q, cells) = (class.q(), class.cells());
         let mut rewards = vec![0u64; q.pow(cells as u32)];
         let task = class.task();
-        for &length in task.lengths() {
-            let lift = u64::try_from(task.lift(length)).unwrap();
+        let small = |n: UBig| u64::try_from(n).unwrap();
+        for (which, &length) in task.lengths().iter().enumerate() {
+            let lift = small(task.lift(length));
+            let earned = |t: usize| small(task.step_weight(which, t)) * lift;
             for n in 0..q.pow(length as u32) {
                 let x: Vec<Symbol> = (0..length)
                     .map(|i| (n / q.pow(i as u32) % q) as Symbol)
@@ -43,15 +47,16 @@ impl All {
                     };
                     routes.push(histories.map(|h| class.route(&x, t, &tokens(h))).collect());
                 }
-                let target = task.fold(&x) as usize;
+                let step = |t: usize| (task.fold(&x[..t]) as usize, weight * earned(t));
+                let steps: Vec<(usize, u64)> = (1..=length).map(step).collect();
                 for (code, reward) in rewards.iter_mut().enumerate() {
                     let mut history = 0;
-                    for routes in &routes {
+                    for (routes, (state, earned)) in routes.iter().zip(&steps) {
                         let cell = routes[history];
                         history = history * q + code / q.pow(cell as u32) % q;
-                    }
-                    if history % q == target {
-                        *reward += weight * lift;
+                        if history % q == *state {
+                            *reward += earned;
+                        }
                     }
                 }
             }
@@ -162,8 +167,30 @@ pub fn census_merging(class: &Class, tolerance: &str, steps: usize) -> (Census, 
 }
 
 pub fn class(task: &str, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
-    let task = Task::new(LatinSquare::named(task).unwrap(), law, lengths).unwrap();
+    class_of(Operation::named(task).unwrap(), law, lengths, shape)
+}
+
+pub fn class_of(table: Operation, law: &InputLaw, lengths: &[usize], shape: Shape) -> Class {
+    let task = Task::new(table, law, lengths).unwrap();
     Class::new(task, shape).unwrap()
+}
+
+/// All sixteen tables of two symbols, two of them Latin squares.
+pub fn tables_of_two() -> Vec<Operation> {
+    let entry = |table: usize, place: usize| (table >> place & 1) as i64;
+    let rows = |table| [0, 2].map(|row| vec![entry(table, row), entry(table, row + 1)]);
+    let tables = (0..16).map(|table| Operation::from_rows(&rows(table)).unwrap());
+    tables.collect()
+}
+
+/// The same class with other weights of its lengths, or another reward.
+pub fn reweighed(class: &Class, weights: Option<&str>, reward: &str) -> Class {
+    let spec = ClassSpec {
+        length_weights: weights.map(|text| text.parse().unwrap()),
+        reward: reward.parse().unwrap(),
+        ..class.spec()
+    };
+    spec.lay_out().unwrap()
 }
 
 pub fn markov(k: &str) -> InputLaw {

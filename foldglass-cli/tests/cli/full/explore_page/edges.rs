@@ -39,7 +39,6 @@ fn what_the_page_says_stays_true_when_things_change() {
     let mut walk = Walk::begin(browser, &server, &scratch);
     walk.browser.size(1280, 800);
     reproduction(&mut walk);
-    tour(&mut walk);
     verdicts(&mut walk);
     paths(&mut walk);
     history(&mut walk);
@@ -54,10 +53,6 @@ fn what_the_page_says_stays_true_when_things_change() {
 }
 
 impl Walk {
-    fn is(&mut self, expression: &str) -> bool {
-        self.browser.evaluate(&format!("Boolean({expression})")) == true
-    }
-
     fn back(&mut self) {
         self.browser.evaluate("history.back()");
     }
@@ -76,7 +71,7 @@ fn reproduction(walk: &mut Walk) {
     walk.browser
         .wait_for("document.querySelectorAll('#records-plot .point').length === 4");
     assert!(
-        !walk.is("document.getElementById('tour').open"),
+        walk.is("document.getElementById('tour').hidden"),
         "who opens records is not led away from them"
     );
     assert!(walk.text("commands").contains("again/first"));
@@ -93,20 +88,6 @@ fn reproduction(walk: &mut Walk) {
     walk.browser
         .wait_for("document.querySelectorAll('#runs tbody tr').length === 3");
     walk.screenshot("reproduction");
-}
-
-/// The tour ends where it began, with its button in sight.
-fn tour(walk: &mut Walk) {
-    walk.class("--task parity --lengths 5", "code");
-    walk.browser.click("#tour-open");
-    for _ in 0..6 {
-        assert!(!walk.text("tour-words").contains('_'));
-        walk.browser.click("#tour-next");
-    }
-    walk.browser
-        .wait_for("!document.getElementById('tour').open");
-    assert_eq!(walk.browser.evaluate("scrollY"), 0);
-    assert!(walk.is("document.activeElement.id === 'tour-open' && document.activeElement.getBoundingClientRect().top > 0"));
 }
 
 /// A verdict, and "nothing to do", are of one code: beside another one they are not left standing.

@@ -20,10 +20,7 @@ fn two_pages(scratch: &Scratch) -> Option<(Server, [Chromium; 2])> {
         fs::create_dir_all(&directory).unwrap();
         let mut page = Chromium::start(browser, &directory);
         page.open(&format!("{}{PAGE}", server.address));
-        page.wait_for("document.getElementById('tour').open");
-        page.key("Escape");
         page.wait_for("document.getElementById('chain-words').textContent.includes('sweep 0')");
-        // Keys are for the page, and not for what opened the tour.
         page.evaluate("document.activeElement.blur()");
         page
     });

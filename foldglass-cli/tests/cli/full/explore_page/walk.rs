@@ -131,6 +131,10 @@ impl Walk {
         text.as_str().unwrap_or("").to_owned()
     }
 
+    pub fn is(&mut self, expression: &str) -> bool {
+        self.browser.evaluate(&format!("Boolean({expression})")) == true
+    }
+
     pub fn wait_for_text(&mut self, id: &str, part: &str) {
         let expression = format!("document.getElementById({id:?}).textContent.includes({part:?})");
         self.browser.wait_for(&expression);

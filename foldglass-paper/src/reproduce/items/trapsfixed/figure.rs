@@ -8,8 +8,8 @@ use kuva::render::render::{Primitive, Scene, TextAnchor};
 use super::{FAMILIES, Family, Run, at, of_traps, runs, temperatures};
 use crate::report::figure::panel::{Axis, Frame, Panel, Places, grid};
 use crate::report::figure::{
-    BLACK, BLUE, Look, PLAIN, Point, VERMILION, WIDTH, curve_named, legend, line, round_step, tau,
-    text,
+    BLACK, BLUE, Look, PLAIN, PlotPoint, VERMILION, WIDTH, curve_named, legend, line, round_step,
+    tau, text,
 };
 use crate::reproduce::records::Records;
 use crate::reproduce::studies::Scale;
@@ -36,7 +36,7 @@ const fn look(colour: &'static str, marker: MarkerShape) -> Look {
 
 /// A point of a curve, open where fewer than half of the traps enter it.
 struct Mark {
-    point: Point,
+    point: PlotPoint,
     open: bool,
 }
 
@@ -90,7 +90,7 @@ fn scene(records: &Records, family: &'static Family, scale: Scale) -> Scene {
         ),
     ];
     let plots = curves.iter().zip(names).flat_map(|((look, marks), name)| {
-        let points: Vec<Point> = marks.iter().map(|mark| mark.point).collect();
+        let points: Vec<PlotPoint> = marks.iter().map(|mark| mark.point).collect();
         curve_named(&points, *look, |point| {
             format!("{name}, τ = {}", tau(point.x))
         })
@@ -147,7 +147,7 @@ fn rewards(runs: &[Run<'_>], taus: &[f64]) -> Vec<Mark> {
             .flat_map(|run| run.replicas())
             .collect();
         Some(Mark {
-            point: Point {
+            point: PlotPoint {
                 x: tau.log10(),
                 y: Summary::of(&replicas)?.mean,
                 interval: None,
@@ -176,7 +176,7 @@ fn averages(runs: &[Run<'_>], taus: &[f64], key: &str, unit: f64, bars: Bars) ->
         let summary = Summary::of(&values)?;
         let sd = summary.sd.filter(|_| bars == Bars::Drawn);
         Some(Mark {
-            point: Point {
+            point: PlotPoint {
                 x: tau.log10(),
                 y: summary.mean,
                 interval: sd.map(|sd| Interval {

@@ -3,10 +3,10 @@
 
 use super::VerdictError;
 use crate::model::class::Class;
+use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::model::quasigroup::Symbol;
 use crate::proof::check::Rollouts;
-use crate::proof::claim::Node;
+use crate::proof::claim::CodeNode;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct Codes {
     /// By number; that of the start is empty.
     differences: Vec<Differences>,
     /// Code i is `nodes[i - 1]`.
-    nodes: Vec<Node>,
+    nodes: Vec<CodeNode>,
     numbers: HashMap<Differences, usize>,
 }
 
@@ -28,8 +28,8 @@ impl Codes {
     pub fn new(
         class: &Class,
         start: &Code,
-        nodes: &[Node],
-        beyond: Option<Node>,
+        nodes: &[CodeNode],
+        beyond: Option<CodeNode>,
     ) -> Result<Codes, VerdictError> {
         let none: Differences = Arc::new([]);
         let mut codes = Codes {
@@ -44,7 +44,7 @@ impl Codes {
         Ok(codes)
     }
 
-    fn add(&mut self, class: &Class, node: Node) -> Result<(), VerdictError> {
+    fn add(&mut self, class: &Class, node: CodeNode) -> Result<(), VerdictError> {
         let (parent, cell, action) = (node.parent as usize, node.cell as usize, node.action);
         let number = self.len();
         let refuse = |problem: String| VerdictError::NoNode {
@@ -103,7 +103,7 @@ impl Codes {
     }
 
     /// The number of a code and how it is listed, if it is there.
-    pub fn find(&self, node: Node) -> Option<(usize, Option<Node>)> {
+    pub fn find(&self, node: CodeNode) -> Option<(usize, Option<CodeNode>)> {
         let own = self.changed(node.parent as usize, node.cell as usize, node.action);
         let number = *self.numbers.get(&own)?;
         let place = number.checked_sub(1);

@@ -1,6 +1,6 @@
 //! Says why a verdict does not hold.
 
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::proof::check::CheckError;
 use crate::support::watch::Stopped;
 use thiserror::Error;

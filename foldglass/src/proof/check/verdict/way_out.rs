@@ -6,7 +6,7 @@
 //!   gone through anew. They are as many as stated, and no change of any leads above the start.
 
 use super::{VerdictError, ratio, reward};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::proof::check::{CheckError, Rollouts};
 use crate::proof::claim::{Standing, WayOut};
 use crate::support::context::Context;

@@ -2,7 +2,7 @@
 
 use super::routes::routes;
 use crate::model::class::{Class, Node};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::kernels::{Extent, Routes, Sums};
 use crate::reward::layout::{Layout, Roles};
 
@@ -101,7 +101,7 @@ pub(crate) struct Geometry {
     pub sums: Sums,
     /// Where what it sends goes, if anything follows.
     pub routes: Option<Routes>,
-    /// If it may end here: by state, entering symbol and lane, the action that is the fold.
+    /// If tokens are rewarded here: by state, entering symbol and lane, the action that is the fold.
     pub right: Vec<u16>,
 }
 
@@ -113,7 +113,7 @@ impl Geometry {
         Geometry {
             sums: Sums::new(arrays.extent.clone()),
             routes: next.map(|next| routes(class, node, &arrays, &next)),
-            right: if node.ends {
+            right: if node.is_rewarded() {
                 right(class, &arrays)
             } else {
                 Vec::new()

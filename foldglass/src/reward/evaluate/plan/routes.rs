@@ -3,7 +3,7 @@
 
 use super::geometry::StepArrays;
 use crate::model::class::{Class, Node};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::kernels::{Landing, Moves, Origin, Routes};
 
 /// The routes from a step to the next. Where nothing reaches the message (at t = 1 the fold is x_1) it

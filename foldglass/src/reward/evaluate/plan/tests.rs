@@ -1,14 +1,14 @@
 use super::*;
 use crate::model::class::Shape;
 use crate::model::inputs::InputLaw;
-use crate::model::quasigroup::LatinSquare;
+use crate::model::operation::Operation;
 use crate::model::task::Task;
 use crate::reward::kernels::Origin;
 use crate::reward::layout::{Lanes, PANEL, Roles};
 
 #[test]
 fn the_worked_example_is_laid_out_as_described() {
-    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
+    let task = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[3]).unwrap();
     let class = Class::new(task, Shape::untied(0, 1)).unwrap();
     let layout = Layout::new(&class, 1, PANEL);
     let plan = Plan::new(&layout, Scale::Probability);
@@ -63,7 +63,7 @@ fn the_worked_example_is_laid_out_as_described() {
 
 #[test]
 fn what_entered_becomes_the_last_digit_of_a_lane_and_the_first_leaves() {
-    let task = Task::new(LatinSquare::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
+    let task = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(0, 3)).unwrap();
     let layout = Layout::new(&class, 1, PANEL);
     let arrays = |n: usize| geometry::StepArrays::new(&layout, &class.nodes()[n]);

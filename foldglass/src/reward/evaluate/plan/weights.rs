@@ -3,7 +3,7 @@
 use super::Scale;
 use super::geometry::{Geometry, StepArrays};
 use crate::model::class::{Class, Node};
-use crate::model::quasigroup::Symbol;
+use crate::model::operation::Symbol;
 use crate::reward::kernels::Origin;
 
 /// How a node weighs the symbol it draws. Alpha leaves this weight out; post and bbar have it.

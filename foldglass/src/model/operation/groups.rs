@@ -1,8 +1,8 @@
-//! Builds the paper's square, the named groups and products of squares (paper, section 2).
+//! Builds the paper's square, the named groups and products of operations (paper, section 2).
 //!
 //! Each constructor states the order of its elements and what `B[a, b]` means.
 
-use super::{Construction, LatinSquare, SquareError, Symbol, accept_order};
+use super::{Construction, Operation, OperationError, Symbol, accept_order};
 
 const PAPER: [[Symbol; 5]; 5] = [
     [1, 3, 4, 0, 2],
@@ -12,31 +12,31 @@ const PAPER: [[Symbol; 5]; 5] = [
     [0, 4, 2, 3, 1],
 ];
 
-impl LatinSquare {
+impl Operation {
     /// The paper's 5x5 quasigroup (eq:tableA), entries as printed.
-    pub fn paper() -> LatinSquare {
-        LatinSquare {
+    pub fn paper() -> Operation {
+        Operation {
             q: 5,
             table: PAPER.concat(),
         }
     }
 
     /// The cyclic group Z_n, `z:N`: `B[a, b] = a + b mod n`.
-    pub fn cyclic(n: usize) -> Result<LatinSquare, SquareError> {
+    pub fn cyclic(n: usize) -> Result<Operation, OperationError> {
         let q = Construction::Cyclic(n).accept_order()?;
-        Ok(LatinSquare::tabulate(q, |a, b| (a + b) % q))
+        Ok(Operation::tabulate(q, |a, b| (a + b) % q))
     }
 
     /// The symmetric group S_n, `s:N`: all permutations of `0..n` in lexicographic order of their
     /// one-line notation, the identity being 0. `B[a, b]` is first a, then b: `(ab)(i) = b(a(i))`.
-    pub fn symmetric(n: usize) -> Result<LatinSquare, SquareError> {
+    pub fn symmetric(n: usize) -> Result<Operation, OperationError> {
         Construction::Symmetric(n).accept_order()?;
         Ok(permutation_group(&permutations(n)))
     }
 
     /// The alternating group A_n, `a:N`: the even permutations, ordered and composed as in
-    /// [`LatinSquare::symmetric`].
-    pub fn alternating(n: usize) -> Result<LatinSquare, SquareError> {
+    /// [`Operation::symmetric`].
+    pub fn alternating(n: usize) -> Result<Operation, OperationError> {
         Construction::Alternating(n).accept_order()?;
         let even: Vec<_> = permutations(n).into_iter().filter(|p| is_even(p)).collect();
         Ok(permutation_group(&even))
@@ -44,9 +44,9 @@ impl LatinSquare {
 
     /// The dihedral group of order 2n, `d:N`: the rotation `r^k` is element k, the reflection
     /// `r^k f` is element n + k, and `f r = r^-1 f`.
-    pub fn dihedral(n: usize) -> Result<LatinSquare, SquareError> {
+    pub fn dihedral(n: usize) -> Result<Operation, OperationError> {
         let q = Construction::Dihedral(n).accept_order()?;
-        Ok(LatinSquare::tabulate(q, |a, b| {
+        Ok(Operation::tabulate(q, |a, b| {
             let turn = if a < n { a + b % n } else { a + n - b % n };
             let reflects = (a < n) != (b < n);
             turn % n + if reflects { n } else { 0 }
@@ -54,10 +54,10 @@ impl LatinSquare {
     }
 
     /// The quaternion group, `q8`: 1, -1, i, -i, j, -j, k, -k in this order, with ij = k.
-    pub fn quaternion() -> LatinSquare {
+    pub fn quaternion() -> Operation {
         // Whether the product of units u and v, both in the order 1, i, j, k, has a minus sign.
         const MINUS: [[usize; 4]; 4] = [[0, 0, 0, 0], [0, 1, 0, 1], [0, 1, 1, 0], [0, 0, 1, 1]];
-        LatinSquare::tabulate(8, |a, b| {
+        Operation::tabulate(8, |a, b| {
             let (u, v) = (a / 2, b / 2);
             2 * (u ^ v) + (a + b + MINUS[u][v]) % 2
         })
@@ -65,10 +65,10 @@ impl LatinSquare {
 
     /// The direct product: the pair (a, b) of a symbol of `self` and one of `other` is element
     /// `a * other.q() + b`, and pairs multiply componentwise.
-    pub fn product(&self, other: &LatinSquare) -> Result<LatinSquare, SquareError> {
+    pub fn product(&self, other: &Operation) -> Result<Operation, OperationError> {
         let q = accept_order("the product", Some(self.q as u128 * other.q as u128))?;
         let m = other.q;
-        Ok(LatinSquare::tabulate(q, |s, x| {
+        Ok(Operation::tabulate(q, |s, x| {
             usize::from(self.entry(s / m, x / m)) * m + usize::from(other.entry(s % m, x % m))
         }))
     }
@@ -100,8 +100,8 @@ fn is_even(permutation: &[usize]) -> bool {
 }
 
 /// The multiplication table of a group of permutations, given in lexicographic order.
-fn permutation_group(elements: &[Vec<usize>]) -> LatinSquare {
-    LatinSquare::tabulate(elements.len(), |a, b| {
+fn permutation_group(elements: &[Vec<usize>]) -> Operation {
+    Operation::tabulate(elements.len(), |a, b| {
         let product: Vec<usize> = elements[a]
             .iter()
             .map(|&image| elements[b][image])
@@ -116,11 +116,11 @@ fn permutation_group(elements: &[Vec<usize>]) -> LatinSquare {
 mod tests {
     use super::*;
 
-    fn named(name: &str) -> LatinSquare {
-        LatinSquare::named(name).unwrap()
+    fn named(name: &str) -> Operation {
+        Operation::named(name).unwrap()
     }
 
-    fn involutions(group: &LatinSquare) -> usize {
+    fn involutions(group: &Operation) -> usize {
         (1..group.q() as Symbol)
             .filter(|&a| group.multiply(a, a) == 0)
             .count()
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_symmetric_group_lists_permutations_in_order_and_composes_from_the_left() {
         // 012, 021, 102, 120, 201, 210.
-        let s3 = LatinSquare::symmetric(3).unwrap();
+        let s3 = Operation::symmetric(3).unwrap();
         assert_eq!(
             s3.multiply(1, 2),
             3,
@@ -201,14 +201,14 @@ mod tests {
     #[test]
     fn the_alternating_group_is_the_even_half_of_the_symmetric_one() {
         // 012, 120, 201: a 3-cycle, its square, and back.
-        let a3 = LatinSquare::alternating(3).unwrap();
-        assert_eq!(a3, LatinSquare::cyclic(3).unwrap());
+        let a3 = Operation::alternating(3).unwrap();
+        assert_eq!(a3, Operation::cyclic(3).unwrap());
     }
 
     #[test]
     fn dihedral_relations_hold() {
         for n in 1..8 {
-            let group = LatinSquare::dihedral(n).unwrap();
+            let group = Operation::dihedral(n).unwrap();
             let (r, f) = ((1 % n) as Symbol, n as Symbol);
             let inverse_r = ((n - 1) % n) as Symbol;
             for k in 0..n as Symbol {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn quaternion_units_multiply_as_hamilton_wrote() {
-        let q8 = LatinSquare::quaternion();
+        let q8 = Operation::quaternion();
         let (minus_one, i, j, k) = (1, 2, 4, 6);
         for unit in [i, j, k] {
             assert_eq!(q8.multiply(unit, unit), minus_one);
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn products_multiply_componentwise_and_associate_from_the_left() {
-        let (paper, s3) = (LatinSquare::paper(), LatinSquare::symmetric(3).unwrap());
+        let (paper, s3) = (Operation::paper(), Operation::symmetric(3).unwrap());
         let product = paper.product(&s3).unwrap();
         for (a, b) in [(0, 0), (3, 5), (4, 1)] {
             for (c, d) in [(0, 2), (1, 4), (4, 5)] {
@@ -253,7 +253,7 @@ mod tests {
         for spelling in ["quasigroup*s:3", "quasigroup x s:3", " quasigroupxs:3 "] {
             assert_eq!(named(spelling), product, "{spelling}");
         }
-        let z2 = LatinSquare::cyclic(2).unwrap();
+        let z2 = Operation::cyclic(2).unwrap();
         assert_eq!(
             named("quasigroup*s:3*parity"),
             product.product(&z2).unwrap()
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn the_square_named_quasigroup_is_the_printed_one() {
         let paper = named("quasigroup");
-        assert_eq!(paper, LatinSquare::paper());
+        assert_eq!(paper, Operation::paper());
         assert_eq!(paper.multiply(0, 2), 4);
         assert_eq!(paper.multiply(2, 0), 4);
         assert_eq!(paper.multiply(4, 1), 4);

@@ -11,15 +11,15 @@ use std::{array, mem};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Construction, LatinSquare, SquareError, Symbol};
+use super::{Construction, Operation, OperationError, Symbol};
 
-impl LatinSquare {
+impl Operation {
     /// A uniform Latin square, `random:Q`, a function of `q` and `seed` alone.
     ///
     /// The walk starts at the cyclic square and ends at the `q^2 + 100`-th proper square it meets
     /// (or, on a fair coin, the next), after about `q^3 + 100 q` moves of constant cost:
     /// milliseconds at q = 100, seconds at 500.
-    pub fn random(q: usize, seed: u64) -> Result<LatinSquare, SquareError> {
+    pub fn random(q: usize, seed: u64) -> Result<Operation, OperationError> {
         Construction::Random { q, seed }.accept_order()?;
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut cube = IncidenceCube::cyclic(q);
@@ -31,7 +31,7 @@ impl LatinSquare {
             cube.walk_to_next_proper(&mut rng);
         }
         let [_, _, table] = cube.ones;
-        Ok(LatinSquare { q, table })
+        Ok(Operation { q, table })
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::quasigroup::tests::integer_rows;
+    use crate::model::operation::tests::integer_rows;
 
     /// The chi-square statistic of `draws` seeds against the uniform law on `squares` squares, and
     /// its quantile at a tail of 1e-6 (Wilson and Hilferty's cube of a normal, z = 4.753).
@@ -152,7 +152,7 @@ mod tests {
         let mut counts = HashMap::new();
         for seed in 0..draws {
             *counts
-                .entry(LatinSquare::random(q, seed).unwrap())
+                .entry(Operation::random(q, seed).unwrap())
                 .or_insert(0u64) += 1;
         }
         assert_eq!(counts.len(), squares, "squares met at q = {q}");
@@ -182,15 +182,15 @@ mod tests {
 
     #[test]
     fn a_seed_gives_one_square_and_another_seed_another() {
-        let draw = |seed| LatinSquare::random(10, seed).unwrap();
+        let draw = |seed| Operation::random(10, seed).unwrap();
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));
     }
 
     #[test]
     fn a_square_of_100_symbols_is_latin() {
-        let square = LatinSquare::random(100, 0).unwrap();
-        assert_eq!(LatinSquare::from_rows(&integer_rows(&square)), Ok(square));
+        let square = Operation::random(100, 0).unwrap();
+        assert_eq!(Operation::from_rows(&integer_rows(&square)), Ok(square));
     }
 
     #[test]
@@ -214,8 +214,8 @@ mod tests {
     proptest! {
         #[test]
         fn random_squares_are_latin(q in 2usize..=12, seed: u64) {
-            let square = LatinSquare::random(q, seed).unwrap();
-            prop_assert_eq!(LatinSquare::from_rows(&integer_rows(&square)), Ok(square));
+            let square = Operation::random(q, seed).unwrap();
+            prop_assert_eq!(Operation::from_rows(&integer_rows(&square)), Ok(square));
         }
     }
 }

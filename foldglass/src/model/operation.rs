@@ -1,11 +1,13 @@
-//! Builds Latin squares, checks them and finds them by name (paper, section 2).
+//! Builds binary operations on q symbols, checks them and finds them by name (paper, section 2).
 //!
-//! `q` is the number of symbols, `B` the square: `B[s, x]` is the state that follows state `s` on
-//! input `x`. Every row and every column of `B` holds each symbol once, which makes it the
-//! multiplication table of a quasigroup; the associative ones are the groups.
+//! `q` is the number of symbols, `B` the table: `B[s, x]` is the state that follows state `s` on
+//! input `x`. Any entries below q will do. The paper's tables are Latin squares: every row and every
+//! column holds each symbol once, which makes them the multiplication tables of quasigroups; the
+//! associative ones are the groups.
 
 mod facts;
 mod groups;
+mod monoids;
 mod random;
 
 use std::{fmt, str::FromStr};
@@ -17,25 +19,25 @@ pub use facts::Facts;
 /// A symbol of the alphabet `0..q`: a state, an input or an emitted token.
 pub type Symbol = u16;
 
-/// The most symbols a square may have.
+/// The most symbols an operation may have.
 pub const MAX_Q: usize = 2048;
 
 const ACCEPTED_NAMES: &str = "parity, z:N, quasigroup (the paper's 5x5 square), s:N, a:N, d:N \
-     (order 2N), q8, random:Q, random:Q:SEED, and products of these joined by * or x, such as \
-     z:2*s:3";
+     (order 2N), q8, random:Q, random:Q:SEED (Latin squares), max:N, copy:N (the right argument), \
+     flipflop, t:N (all maps of N points), and products of these joined by * or x, such as z:2*s:3";
 
-/// A Latin square `B` on the symbols `0..q`.
+/// A binary operation `B` on the symbols `0..q`, given by its table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct LatinSquare {
+pub struct Operation {
     q: usize,
     /// Row-major: `B[s, x] = table[s * q + x]`.
     table: Vec<Symbol>,
 }
 
-/// Says why there is no such square.
+/// Says why there is no such operation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum SquareError {
+pub enum OperationError {
     /// The name is none of the accepted forms.
     #[error("unknown name '{name}'; accepted: {ACCEPTED_NAMES}")]
     UnknownName {
@@ -50,7 +52,7 @@ pub enum SquareError {
         /// The number as given.
         number: String,
     },
-    /// The square would have fewer than two symbols.
+    /// The operation would have fewer than two symbols.
     #[error("{name} has order {order}; at least 2 symbols are needed")]
     TooSmall {
         /// What was asked for.
@@ -58,7 +60,7 @@ pub enum SquareError {
         /// Its number of symbols.
         order: u128,
     },
-    /// The square would have more than [`MAX_Q`] symbols.
+    /// The operation would have more than [`MAX_Q`] symbols.
     #[error(
         "{name} has order {}; at most {MAX_Q} symbols are accepted",
         order.map_or("2^128 or more".to_string(), |order| order.to_string())
@@ -96,43 +98,25 @@ pub enum SquareError {
         /// The number of rows.
         q: usize,
     },
-    /// A row holds a symbol twice.
-    #[error(
-        "row {row} (counting from 0) holds symbol {symbol} more than once; \
-         a row of a Latin square holds every symbol exactly once"
-    )]
-    RepeatedInRow {
-        /// The row, counting from 0.
-        row: usize,
-        /// The repeated symbol.
-        symbol: Symbol,
-    },
-    /// A column holds a symbol twice.
-    #[error(
-        "column {column} (counting from 0) holds symbol {symbol} more than once; \
-         a column of a Latin square holds every symbol exactly once"
-    )]
-    RepeatedInColumn {
-        /// The column, counting from 0.
-        column: usize,
-        /// The repeated symbol.
-        symbol: Symbol,
-    },
 }
 
-impl LatinSquare {
-    /// Checks that `rows` is a Latin square and takes it over, `rows[s][x]` being `B[s, x]`.
-    pub fn from_rows(rows: &[Vec<i64>]) -> Result<LatinSquare, SquareError> {
-        let q = accept_order("the table", Some(rows.len() as u128))?;
+impl Operation {
+    /// Checks that `rows` is a table of q rows of q symbols and takes it over, `rows[s][x]` being `B[s, x]`.
+    pub fn from_rows(rows: &[Vec<i64>]) -> Result<Operation, OperationError> {
+        let what = match rows.len() {
+            1 => "a table of row 0 alone",
+            _ => "the table",
+        };
+        let q = accept_order(what, Some(rows.len() as u128))?;
         if let Some(row) = rows.iter().position(|entries| entries.len() != q) {
             let found = rows[row].len();
-            return Err(SquareError::RowLength { row, found, q });
+            return Err(OperationError::RowLength { row, found, q });
         }
         let mut table = Vec::with_capacity(q * q);
         for (row, entries) in rows.iter().enumerate() {
             for (column, &value) in entries.iter().enumerate() {
                 let symbol = Symbol::try_from(value).ok().filter(|&a| usize::from(a) < q);
-                table.push(symbol.ok_or(SquareError::OutOfRange {
+                table.push(symbol.ok_or(OperationError::OutOfRange {
                     row,
                     column,
                     value,
@@ -140,56 +124,40 @@ impl LatinSquare {
                 })?);
             }
         }
-        let square = LatinSquare { q, table };
-        for row in 0..q {
-            if let Some(symbol) = first_repeat((0..q).map(|column| square.entry(row, column))) {
-                return Err(SquareError::RepeatedInRow { row, symbol });
-            }
-        }
-        for column in 0..q {
-            if let Some(symbol) = first_repeat((0..q).map(|row| square.entry(row, column))) {
-                return Err(SquareError::RepeatedInColumn { column, symbol });
-            }
-        }
-        Ok(square)
+        Ok(Operation { q, table })
     }
 
-    /// Builds the square that `name` names.
+    /// Builds the operation that `name` names.
     ///
-    /// A name is `parity` (`z:2`), `z:N`, `quasigroup` ([`LatinSquare::paper`]), `s:N`, `a:N`,
-    /// `d:N`, `q8`, `random:Q:SEED` (`random:Q` is `random:Q:0`), or a product of these joined by `*` or
-    /// `x`, spaces allowed, taken from the left. A product too large is refused before any factor is
-    /// built.
+    /// A name is `parity` (`z:2`), `z:N`, `quasigroup` ([`Operation::paper`]), `s:N`, `a:N`,
+    /// `d:N`, `q8`, `random:Q:SEED` (`random:Q` is `random:Q:0`), `max:N`, `copy:N`, `flipflop`, `t:N`, or
+    /// a product of these joined by `*` or `x`, spaces allowed, taken from the left. A product too large is
+    /// refused before any factor is built.
     ///
     /// ```
-    /// use foldglass::LatinSquare;
+    /// use foldglass::Operation;
     ///
-    /// let square = LatinSquare::named("z:2 x s:3")?;
+    /// let square = Operation::named("z:2 x s:3")?;
     /// assert_eq!(square.q(), 12);
-    /// # Ok::<(), foldglass::model::quasigroup::SquareError>(())
+    /// # Ok::<(), foldglass::model::operation::OperationError>(())
     /// ```
-    pub fn named(name: &str) -> Result<LatinSquare, SquareError> {
-        let factors = name
-            .split(['*', 'x'])
-            .map(|factor| {
-                Construction::parse(factor.trim())?.ok_or_else(|| SquareError::UnknownName {
-                    name: name.to_string(),
-                })
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let order = factors
-            .iter()
-            .try_fold(1, |order: u128, factor| order.checked_mul(factor.order()?));
-        for factor in &factors {
-            factor.accept_order()?;
-        }
-        accept_order(name, order)?;
-
+    pub fn named(name: &str) -> Result<Operation, OperationError> {
+        let (factors, _) = Construction::parse_all(name)?;
         let mut square = factors[0].build()?;
         for factor in &factors[1..] {
             square = square.product(&factor.build()?)?;
         }
         Ok(square)
+    }
+
+    /// The number of symbols of the operation that `name` names, which is not built.
+    ///
+    /// ```
+    /// use foldglass::Operation;
+    /// assert_eq!(Operation::order_of("t:2*max:3"), Ok(12));
+    /// ```
+    pub fn order_of(name: &str) -> Result<usize, OperationError> {
+        Construction::parse_all(name).map(|(_, q)| q)
     }
 
     /// The number of symbols.
@@ -201,6 +169,18 @@ impl LatinSquare {
     #[inline]
     pub fn multiply(&self, s: Symbol, x: Symbol) -> Symbol {
         self.entry(s.into(), x.into())
+    }
+
+    /// Whether the table is a Latin square: every row and every column holds each symbol once.
+    pub fn is_latin(&self) -> bool {
+        let row = |s: usize| (0..self.q).map(move |x| self.entry(s, x));
+        (0..self.q).all(|s| holds_each_once(row(s))) && self.permutes_states()
+    }
+
+    /// Whether every column holds each symbol once: x_t permutes the states, whatever it is.
+    pub fn permutes_states(&self) -> bool {
+        let column = |x: usize| (0..self.q).map(move |s| self.entry(s, x));
+        (0..self.q).all(|x| holds_each_once(column(x)))
     }
 
     /// All entries, row by row: `B[s, x]` stands at `s * q + x`.
@@ -219,11 +199,25 @@ impl LatinSquare {
         self.table[s * self.q + x]
     }
 
-    fn tabulate(q: usize, product: impl Fn(usize, usize) -> usize) -> LatinSquare {
+    fn tabulate(q: usize, product: impl Fn(usize, usize) -> usize) -> Operation {
         let cells = (0..q).flat_map(|s| (0..q).map(move |x| (s, x)));
         let table = cells.map(|(s, x)| product(s, x) as Symbol).collect();
-        LatinSquare { q, table }
+        Operation { q, table }
     }
+}
+
+/// The factors of a name, split at `*` and at every `x` but that of `max`.
+pub fn factors(name: &str) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    let separators = name.match_indices(['*', 'x']).map(|(at, _)| at);
+    let ends = separators
+        .filter(|&at| name[at..].starts_with('*') || !name[..at].ends_with("ma"))
+        .chain([name.len()]);
+    ends.map(move |end| {
+        let factor = &name[start..end];
+        start = end + 1;
+        factor
+    })
 }
 
 /// One factor of a name, read but not yet built.
@@ -235,11 +229,34 @@ enum Construction {
     Dihedral(usize),
     Quaternion,
     Random { q: usize, seed: u64 },
+    Max(usize),
+    Copy(usize),
+    FlipFlop,
+    Maps(usize),
 }
 
 impl Construction {
+    /// The factors of a name, and their common order.
+    fn parse_all(name: &str) -> Result<(Vec<Construction>, usize), OperationError> {
+        let factors = factors(name)
+            .map(|factor| {
+                Construction::parse(factor.trim())?.ok_or_else(|| OperationError::UnknownName {
+                    name: name.to_string(),
+                })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let order = factors
+            .iter()
+            .try_fold(1, |order: u128, factor| order.checked_mul(factor.order()?));
+        for factor in &factors {
+            factor.accept_order()?;
+        }
+        let q = accept_order(name, order)?;
+        Ok((factors, q))
+    }
+
     /// `None` where the form is unknown.
-    fn parse(name: &str) -> Result<Option<Construction>, SquareError> {
+    fn parse(name: &str) -> Result<Option<Construction>, OperationError> {
         let parts: Vec<&str> = name.split(':').collect();
         Ok(Some(match parts[..] {
             ["parity"] => Construction::Cyclic(2),
@@ -257,6 +274,10 @@ impl Construction {
                 q: whole_number(q, name)?,
                 seed: whole_number(seed, name)?,
             },
+            ["max", n] => Construction::Max(whole_number(n, name)?),
+            ["copy", n] => Construction::Copy(whole_number(n, name)?),
+            ["flipflop"] => Construction::FlipFlop,
+            ["t", n] => Construction::Maps(whole_number(n, name)?),
             _ => return Ok(None),
         }))
     }
@@ -264,29 +285,39 @@ impl Construction {
     /// `None` from 2^128 on.
     fn order(&self) -> Option<u128> {
         match *self {
-            Construction::Cyclic(n) => Some(n as u128),
+            Construction::Cyclic(n) | Construction::Max(n) | Construction::Copy(n) => {
+                Some(n as u128)
+            }
             Construction::Paper => Some(5),
             Construction::Symmetric(n) => factorial(n),
             Construction::Alternating(n) => factorial(n).map(|order| order.div_ceil(2)),
             Construction::Dihedral(n) => Some(2 * n as u128),
             Construction::Quaternion => Some(8),
             Construction::Random { q, .. } => Some(q as u128),
+            Construction::FlipFlop => Some(3),
+            Construction::Maps(n) => u32::try_from(n)
+                .ok()
+                .and_then(|e| (n as u128).checked_pow(e)),
         }
     }
 
-    fn accept_order(&self) -> Result<usize, SquareError> {
+    fn accept_order(&self) -> Result<usize, OperationError> {
         accept_order(&self.to_string(), self.order())
     }
 
-    fn build(&self) -> Result<LatinSquare, SquareError> {
+    fn build(&self) -> Result<Operation, OperationError> {
         match *self {
-            Construction::Cyclic(n) => LatinSquare::cyclic(n),
-            Construction::Paper => Ok(LatinSquare::paper()),
-            Construction::Symmetric(n) => LatinSquare::symmetric(n),
-            Construction::Alternating(n) => LatinSquare::alternating(n),
-            Construction::Dihedral(n) => LatinSquare::dihedral(n),
-            Construction::Quaternion => Ok(LatinSquare::quaternion()),
-            Construction::Random { q, seed } => LatinSquare::random(q, seed),
+            Construction::Cyclic(n) => Operation::cyclic(n),
+            Construction::Paper => Ok(Operation::paper()),
+            Construction::Symmetric(n) => Operation::symmetric(n),
+            Construction::Alternating(n) => Operation::alternating(n),
+            Construction::Dihedral(n) => Operation::dihedral(n),
+            Construction::Quaternion => Ok(Operation::quaternion()),
+            Construction::Random { q, seed } => Operation::random(q, seed),
+            Construction::Max(n) => Operation::maximum(n),
+            Construction::Copy(n) => Operation::copy(n),
+            Construction::FlipFlop => Ok(Operation::flip_flop()),
+            Construction::Maps(n) => Operation::maps(n),
         }
     }
 }
@@ -301,27 +332,31 @@ impl fmt::Display for Construction {
             Construction::Dihedral(n) => write!(f, "d:{n}"),
             Construction::Quaternion => write!(f, "q8"),
             Construction::Random { q, .. } => write!(f, "random:{q}"),
+            Construction::Max(n) => write!(f, "max:{n}"),
+            Construction::Copy(n) => write!(f, "copy:{n}"),
+            Construction::FlipFlop => write!(f, "flipflop"),
+            Construction::Maps(n) => write!(f, "t:{n}"),
         }
     }
 }
 
-fn whole_number<T: FromStr>(text: &str, name: &str) -> Result<T, SquareError> {
+fn whole_number<T: FromStr>(text: &str, name: &str) -> Result<T, OperationError> {
     let digits_only = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse()
         .ok()
         .filter(|_| digits_only)
-        .ok_or_else(|| SquareError::BadNumber {
+        .ok_or_else(|| OperationError::BadNumber {
             name: name.to_string(),
             number: text.to_string(),
         })
 }
 
-fn accept_order(name: &str, order: Option<u128>) -> Result<usize, SquareError> {
+fn accept_order(name: &str, order: Option<u128>) -> Result<usize, OperationError> {
     let name = name.to_string();
     match order {
-        Some(order) if order < 2 => Err(SquareError::TooSmall { name, order }),
+        Some(order) if order < 2 => Err(OperationError::TooSmall { name, order }),
         Some(order) if order <= MAX_Q as u128 => Ok(order as usize),
-        _ => Err(SquareError::TooLarge { name, order }),
+        _ => Err(OperationError::TooLarge { name, order }),
     }
 }
 
@@ -332,7 +367,7 @@ fn factorial(n: usize) -> Option<u128> {
 /// The digits of a base-q number, the highest first.
 ///
 /// ```
-/// use foldglass::model::quasigroup::{digits, number};
+/// use foldglass::model::operation::{digits, number};
 /// assert_eq!(digits(7, 5, 3), [0, 1, 2]);
 /// assert_eq!(number(&[0, 1, 2], 5), 7);
 /// ```
@@ -350,13 +385,14 @@ pub fn number(digits: &[Symbol], q: usize) -> usize {
     digits.iter().fold(0, |n, &d| n * q + usize::from(d))
 }
 
-fn first_repeat(mut symbols: impl ExactSizeIterator<Item = Symbol>) -> Option<Symbol> {
+/// Whether n symbols of `0..n` are all different.
+fn holds_each_once(mut symbols: impl ExactSizeIterator<Item = Symbol>) -> bool {
     let mut seen = vec![false; symbols.len()];
-    symbols.find(|&symbol| std::mem::replace(&mut seen[usize::from(symbol)], true))
+    symbols.all(|symbol| !std::mem::replace(&mut seen[usize::from(symbol)], true))
 }
 
 #[cfg(feature = "serde")]
-impl serde::Serialize for LatinSquare {
+impl serde::Serialize for Operation {
     /// A list of rows.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.rows())
@@ -364,10 +400,10 @@ impl serde::Serialize for LatinSquare {
 }
 
 #[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for LatinSquare {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<LatinSquare, D::Error> {
+impl<'de> serde::Deserialize<'de> for Operation {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Operation, D::Error> {
         let rows = Vec::<Vec<i64>>::deserialize(deserializer)?;
-        LatinSquare::from_rows(&rows).map_err(serde::de::Error::custom)
+        Operation::from_rows(&rows).map_err(serde::de::Error::custom)
     }
 }
 
@@ -375,7 +411,7 @@ impl<'de> serde::Deserialize<'de> for LatinSquare {
 mod tests {
     use super::*;
 
-    pub(super) fn integer_rows(square: &LatinSquare) -> Vec<Vec<i64>> {
+    pub(super) fn integer_rows(square: &Operation) -> Vec<Vec<i64>> {
         square
             .rows()
             .map(|row| row.iter().map(|&symbol| symbol.into()).collect())
@@ -384,17 +420,16 @@ mod tests {
 
     fn refusal(rows: &[&[i64]]) -> String {
         let rows: Vec<Vec<i64>> = rows.iter().map(|row| row.to_vec()).collect();
-        LatinSquare::from_rows(&rows).unwrap_err().to_string()
+        Operation::from_rows(&rows).unwrap_err().to_string()
     }
 
     fn name_refusal(name: &str) -> String {
-        LatinSquare::named(name).unwrap_err().to_string()
+        Operation::named(name).unwrap_err().to_string()
     }
 
     #[test]
     fn a_table_is_read_with_the_state_as_its_row() {
-        let square =
-            LatinSquare::from_rows(&[vec![1, 0, 2], vec![0, 2, 1], vec![2, 1, 0]]).unwrap();
+        let square = Operation::from_rows(&[vec![1, 0, 2], vec![0, 2, 1], vec![2, 1, 0]]).unwrap();
         assert_eq!(square.q(), 3);
         assert_eq!(square.multiply(0, 2), 2);
         assert_eq!(square.multiply(1, 2), 1);
@@ -417,11 +452,15 @@ mod tests {
             "q8",
             "random:9",
             "quasigroup x random:4:11",
+            "max:4",
+            "copy:3",
+            "flipflop",
+            "t:3",
         ];
         for name in names {
-            let square = LatinSquare::named(name).unwrap();
+            let square = Operation::named(name).unwrap();
             assert_eq!(
-                LatinSquare::from_rows(&integer_rows(&square)),
+                Operation::from_rows(&integer_rows(&square)),
                 Ok(square),
                 "{name}"
             );
@@ -458,18 +497,19 @@ mod tests {
         );
     }
 
+    /// A row or column that holds a symbol twice makes the table another one, not a wrong one.
     #[test]
-    fn a_repeated_symbol_is_refused_with_its_row_or_column() {
-        assert_eq!(
-            refusal(&[&[0, 1, 2], &[1, 2, 0], &[2, 0, 2]]),
-            "row 2 (counting from 0) holds symbol 2 more than once; \
-             a row of a Latin square holds every symbol exactly once"
-        );
-        assert_eq!(
-            refusal(&[&[0, 1, 2], &[1, 2, 0], &[2, 1, 0]]),
-            "column 1 (counting from 0) holds symbol 1 more than once; \
-             a column of a Latin square holds every symbol exactly once"
-        );
+    fn any_table_is_taken_and_latin_is_a_fact_of_it() {
+        for (rows, latin, permutes_states) in [
+            ([[0, 1, 2], [1, 2, 0], [2, 0, 1]], true, true),
+            ([[0, 1, 2], [1, 2, 0], [2, 0, 2]], false, false),
+            ([[0, 1, 2], [0, 1, 2], [0, 1, 2]], false, false),
+            ([[0, 0, 0], [1, 1, 1], [2, 2, 2]], false, true),
+        ] {
+            let table = Operation::from_rows(&rows.map(|row| row.to_vec())).unwrap();
+            assert_eq!(table.is_latin(), latin, "{rows:?}");
+            assert_eq!(table.permutes_states(), permutes_states, "{rows:?}");
+        }
     }
 
     #[test]
@@ -480,7 +520,7 @@ mod tests {
         );
         assert_eq!(
             refusal(&[&[0]]),
-            "the table has order 1; at least 2 symbols are needed"
+            "a table of row 0 alone has order 1; at least 2 symbols are needed"
         );
         assert_eq!(
             refusal(&vec![&[][..]; 2049]),
@@ -500,6 +540,10 @@ mod tests {
             ("a:2", 1),
             ("d:0", 0),
             ("random:1", 1),
+            ("max:1", 1),
+            ("copy:0", 0),
+            ("t:0", 1),
+            ("t:1", 1),
         ] {
             let expected = format!("{name} has order {order}; at least 2 symbols are needed");
             assert_eq!(name_refusal(name), expected);
@@ -518,6 +562,10 @@ mod tests {
             ("s:35", "2^128 or more"),
             ("s:18446744073709551615", "2^128 or more"),
             ("random:4000000000", "4000000000"),
+            ("max:4096", "4096"),
+            ("t:5", "3125"),
+            ("t:40", "2^128 or more"),
+            ("t:18446744073709551615", "2^128 or more"),
         ] {
             assert_eq!(
                 name_refusal(name),
@@ -525,27 +573,29 @@ mod tests {
             );
         }
         let (s6, z3) = (
-            LatinSquare::symmetric(6).unwrap(),
-            LatinSquare::cyclic(3).unwrap(),
+            Operation::symmetric(6).unwrap(),
+            Operation::cyclic(3).unwrap(),
         );
         assert_eq!(
             s6.product(&z3).unwrap_err().to_string(),
             "the product has order 2160; at most 2048 symbols are accepted"
         );
-        assert_eq!(LatinSquare::named("z:2048").unwrap().q(), 2048);
+        assert_eq!(Operation::named("z:2048").unwrap().q(), 2048);
     }
 
     #[test]
     fn an_unknown_name_is_refused_with_all_accepted_forms() {
         for name in [
-            "", "mod:3", "z", "z:2:3", "q8:1", "parity*", "z:2**z:3", "Z:3", "matrix",
+            "", "mod:3", "z", "z:2:3", "q8:1", "parity*", "z:2**z:3", "Z:3", "matrix", "max",
+            "max*:3",
         ] {
             assert_eq!(
                 name_refusal(name),
                 format!(
                     "unknown name '{name}'; accepted: parity, z:N, quasigroup (the paper's 5x5 \
-                     square), s:N, a:N, d:N (order 2N), q8, random:Q, random:Q:SEED, and products \
-                     of these joined by * or x, such as z:2*s:3"
+                     square), s:N, a:N, d:N (order 2N), q8, random:Q, random:Q:SEED (Latin \
+                     squares), max:N, copy:N (the right argument), flipflop, t:N (all maps of N \
+                     points), and products of these joined by * or x, such as z:2*s:3"
                 )
             );
         }
@@ -570,9 +620,9 @@ mod tests {
 
     #[test]
     fn a_random_name_without_a_seed_has_the_seed_0() {
-        let named = |name| LatinSquare::named(name).unwrap();
-        assert_eq!(named("random:8"), LatinSquare::random(8, 0).unwrap());
-        assert_eq!(named("random:8:5"), LatinSquare::random(8, 5).unwrap());
+        let named = |name| Operation::named(name).unwrap();
+        assert_eq!(named("random:8"), Operation::random(8, 0).unwrap());
+        assert_eq!(named("random:8:5"), Operation::random(8, 5).unwrap());
         assert_ne!(named("random:8"), named("random:8:5"));
     }
 }

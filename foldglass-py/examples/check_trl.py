@@ -1,0 +1,104 @@
+"""Asks the oracle which objective each loss type of TRL's GRPO has.
+
+The loss is TRL's own (``GRPOTrainer._compute_loss`` of a trainer with its default settings), fed with log-probabilities of a
+small task in place of a model's. The advantages are computed here by TRL's documented formula: rewards minus the mean of their
+group, over the standard deviation of the group (or the batch) plus 1e-4.
+
+    pip install foldglass trl
+    python check_trl.py [LOSS_TYPE ..]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import foldglass as fg
+import torch
+import trl
+from datasets import Dataset
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo"]
+
+
+def trainer(loss_type: str, directory: Path, beta: float = 0.0, **settings: Any) -> trl.GRPOTrainer:
+    """A trainer of a model with a few hundred weights, on rows of z:3."""
+    rows = directory / "rows"
+    fg.answer("dataset", task="z:3", lengths=[1, 2], rows=8, trainer="trl", out=str(rows), progress=False)
+    tokenizer = AutoTokenizer.from_pretrained(rows / "tokenizer")
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1
+    )
+    arguments = trl.GRPOConfig(
+        output_dir=str(directory),
+        loss_type=loss_type,
+        num_generations=4,
+        per_device_train_batch_size=4,
+        max_completion_length=2,
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        **settings,
+    )
+    made = trl.GRPOTrainer(
+        model=LlamaForCausalLM(config),
+        reward_funcs=fg.verifier.reward,
+        args=arguments,
+        train_dataset=Dataset.from_json(str(rows / "train.jsonl")),
+        processing_class=tokenizer,
+    )
+    # Set afterwards: the trainer would load a reference model, whose log-probabilities the oracle brings.
+    made.beta = beta
+    made.current_gradient_accumulation_steps = 1
+    made.model.train()
+    return made
+
+
+def advantages(rewards: torch.Tensor, group: torch.Tensor, scale_rewards: str) -> torch.Tensor:
+    """TRL's advantages, by its documented formula."""
+    centred, deviation = torch.zeros_like(rewards), torch.ones_like(rewards)
+    for number in group.unique():
+        own = group == number
+        centred[own] = rewards[own] - rewards[own].mean()
+        deviation[own] = rewards[own].std() + 1e-4
+    if scale_rewards == "batch":
+        deviation = rewards.std() + 1e-4
+    return centred if scale_rewards == "none" else centred / deviation
+
+
+def loss_of(made: trl.GRPOTrainer) -> Any:
+    """The trainer's loss, as the oracle calls it."""
+
+    def loss(logp, old_logp, ref_logp, rewards, mask, group):
+        made._get_per_token_logps_and_entropies = lambda *_, **__: (logp, torch.zeros_like(logp), None)
+        ids = torch.zeros_like(mask, dtype=torch.long)
+        inputs = {
+            "prompt_ids": ids[:, :1],
+            "prompt_mask": torch.ones_like(ids[:, :1]),
+            "completion_ids": ids,
+            "completion_mask": mask,
+            "advantages": advantages(rewards, group, made.scale_rewards),
+            "old_per_token_logps": old_logp,
+            "ref_per_token_logps": ref_logp,
+            "num_items_in_batch": mask.sum(),
+        }
+        return made._compute_loss(made.model, inputs)
+
+    return loss
+
+
+def check(loss_type: str, **settings: Any) -> fg.oracle.OracleReport:
+    """What the oracle finds."""
+    with tempfile.TemporaryDirectory() as directory:
+        return fg.oracle.check(loss_of(trainer(loss_type, Path(directory), **settings)), arrays="torch")
+
+
+if __name__ == "__main__":
+    print(f"TRL {trl.__version__}, torch {torch.__version__}\n")
+    for loss_type in sys.argv[1:] or TYPES:
+        for words in ({}, {"scale_rewards": "none"}, {"beta": 0.04}):
+            report = check(loss_type, **words)
+            print(f"=== loss_type={loss_type} {words}\n{report}\n")
