@@ -27,7 +27,7 @@ pub use chain::{
 };
 pub use convergence::{effective_size_bulk, effective_size_mean, effective_size_tail, r_hat};
 pub use counts::{Proportion, fisher};
-pub use sample::{SampleMoments, Summary, quantile, welch};
+pub use sample::{SampleMoments, Summary, median_interval, quantile, welch};
 pub use special::chi_square_tail;
 pub(crate) use special::{crossing, student_quantile};
 

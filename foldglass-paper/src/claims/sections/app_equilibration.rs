@@ -1,8 +1,8 @@
 //! States appendix G's conventions and G.1: how chains become stationary (tab:equilibration).
 
-use foldglass::support::stats::Summary;
+use foldglass::support::stats::{Summary, median_interval};
 
-use super::{Claim, Decided, basis, claim, exhaustive, numbers, ours, result, sampled};
+use super::{Claim, Decided, basis, claim, exhaustive, numbers, ours, result, sampled, undecided};
 use crate::reproduce::classes::{PARITY, QG03, TIED};
 use crate::reproduce::items::equilibration::{
     ChainMove, EquilibrationQuantity, ITEM, LOWER_SWEEPS, MIDDLE_BLOCK, Statistic, UPPER_SWEEPS,
@@ -200,21 +200,29 @@ pub const CLAIMS: &[Claim] = &[
             let Some(wide) = Summary::of(&arrivals) else {
                 return sampled(0, ARRIVALS).holds(false, "no untied run arrives");
             };
+            let Some(interval) = median_interval(&arrivals, 0.95) else {
+                return undecided(format!("{} runs arrive: too few", wide.n));
+            };
             let (mut close, mut words) = (Vec::new(), Vec::new());
             for class in MIDDLE_BLOCK {
                 let quantity =
                     EquilibrationQuantity::Stationarity(Statistic::Median, ChainMove::Metropolis);
                 let narrow = facts.value(&ITEM, class, quantity)?;
-                let ratio = wide.median / narrow;
-                // Two orders, as a number that is rounded.
-                close.push((1.5..2.5).contains(&ratio.log10()));
-                words.push(format!("{ratio:.0} times those of {class} ({narrow})"));
+                // Two orders, as a number that is rounded: some value of the interval is.
+                let [low, high] = [interval.low, interval.high].map(|end| (end / narrow).log10());
+                close.push(low < 2.5 && high >= 1.5);
+                words.push(format!(
+                    "{:.0} times those of {class} ({narrow})",
+                    wide.median / narrow
+                ));
             }
             sampled(wide.n as u64, ARRIVALS).parts(
                 &close,
                 format!(
-                    "median sweeps of Metropolis on untied (0,3), {} over {} runs that arrive, are {}",
+                    "median sweeps of Metropolis on untied (0,3), {} ({} to {}, 95 %) over {} runs that arrive, are {}",
                     wide.median,
+                    interval.low,
+                    interval.high,
                     wide.n,
                     words.join(", ")
                 ),

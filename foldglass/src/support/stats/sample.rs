@@ -151,6 +151,35 @@ pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     (!values.is_empty()).then(|| quantile_of_sorted(&sorted(values), p))
 }
 
+/// The values between which the median lies, by order alone: k values from either end, k the largest for which a
+/// coin falls k - 1 times or less on one side, in as many throws as values, with half the chance left; none where the
+/// least and the largest value do not reach the level, which takes 6 values at 0.95.
+///
+/// ```
+/// use foldglass::support::stats::{Interval, median_interval};
+/// let values: Vec<f64> = (1..=12).map(f64::from).collect();
+/// assert_eq!(median_interval(&values, 0.95), Some(Interval { low: 3.0, high: 10.0 }));
+/// assert_eq!(median_interval(&values[..5], 0.95), None);
+/// ```
+///
+/// # Panics
+/// If the level is not in 0..1, or a value is not finite.
+pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
+    let (miss, sorted) = (miss(level), sorted(values));
+    let n = sorted.len();
+    let mut one = 0.5f64.powi(n as i32);
+    let (mut below, mut from_end) = (one, 0);
+    while from_end < n / 2 && below <= miss / 2.0 {
+        from_end += 1;
+        one *= (n + 1 - from_end) as f64 / from_end as f64;
+        below += one;
+    }
+    (from_end > 0).then(|| Interval {
+        low: sorted[from_end - 1],
+        high: sorted[n - from_end],
+    })
+}
+
 fn sorted(values: &[f64]) -> Vec<f64> {
     check_finite(values);
     let mut sorted = values.to_vec();
