@@ -103,7 +103,7 @@ const NUMBERS: &[(&str, Source)] = &[
     })),
     ("exits", Statement("g6:exits", "T=4 {} %, T=5 {} %, T=6 {} %, T=7 {} %, T=8 {} %")),
     ("one-in-eight", Statement("g6:one-in-eight",
-        "T=6 {} % (8.0 to 13.5), T=8 {} % (11.0 to 17.2); at 26 other T and k it is between {} % (T=5 k=3/5) and {} % (")),
+        "T=6 {} % (7.3 to 14.5), T=8 {} % (10.2 to 18.2); at 26 other T and k it is between {} % (T=5 k=3/5) and {} % (")),
     ("tied-losses-all", Statement("experiments:tied-microscopic",
         "lost on the way out: {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}")),
     ("tied-losses", Source::Numbers(|n| {
