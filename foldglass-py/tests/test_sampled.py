@@ -60,3 +60,13 @@ def test_reinforce_is_that_of_the_command_line_and_resumes_to_the_same_bits(pape
         fg.reinforce(paper, "rloo:1", learning_rate=1.0, progress=False)
     with pytest.raises(ValueError, match="learning_rate"):
         fg.reinforce(paper, "rloo:2", progress=False)
+
+
+def test_reinforce_takes_objectives_that_groups_estimate(paper: fg.Class) -> None:
+    settings = dict(batch=16, updates=5, learning_rate=1.0, progress=False)
+    runs = fg.reinforce(paper, "rloo:4", objective="pass@3", **settings)
+    said = fg.answer("reinforce", task="quasigroup", lengths=4, estimator="rloo:4", objective="pass@3", **settings)["runs"]
+    assert runs.reward.tolist() == [run["expected_reward"] for run in said]
+    assert said[0]["objective"] == pytest.approx(fg.objective(runs.policies[0], "pass@3").value, abs=1e-12)
+    with pytest.raises(ValueError, match="rloo:5"):
+        fg.reinforce(paper, "rloo:4", objective="pass@5", **settings)

@@ -180,6 +180,29 @@ fn a_prior_holds_policies_and_a_start_is_where_runs_begin() {
 }
 
 #[test]
+fn an_objective_is_ascended_and_its_exact_value_reported() {
+    let scratch = Scratch::new();
+    let line = format!("{SMALL} --objective maxrl:3 --policies reached.jsonl");
+    let found = scratch.json(&words(&line));
+    assert_eq!(found["settings"]["objective"], "maxrl:3");
+    let eval = "eval --policy reached.jsonl#4 --objective maxrl:3";
+    let exact = scratch.json(&words(eval));
+    assert_eq!(found["runs"][4]["objective"], exact["objective"]);
+    // maxrl:1 is J, and the estimate of grpo-std is grpo:G itself.
+    let plain = runs(&scratch, SMALL);
+    assert_ne!(
+        found["runs"][4]["expected_reward"],
+        plain[4]["expected_reward"]
+    );
+    let first = runs(&scratch, &format!("{SMALL} --objective maxrl:1"));
+    assert_eq!(first[4]["expected_reward"], plain[4]["expected_reward"]);
+    let group = SMALL.replace("rloo:3", "grpo:3");
+    let (with, without) = (format!("{group} --objective grpo-std"), &group);
+    let reward = |line: &str| runs(&scratch, line)[0]["expected_reward"].clone();
+    assert_eq!(reward(&with), reward(without));
+}
+
+#[test]
 fn mistakes_are_refused_by_name() {
     let scratch = Scratch::new();
     let class = "--task parity --lengths 2";
@@ -199,6 +222,9 @@ fn mistakes_are_refused_by_name() {
         ("--gate-every 5", &["--gate-every", "--curriculum"]),
         ("--record-every 5", &["--record-every", "--record"]),
         ("--start none.json", &["none.json"]),
+        ("--objective pass@3", &["--objective", "rloo:2", "rloo:3"]),
+        ("--objective grpo-std", &["--objective", "grpo:G"]),
+        ("--objective pass", &["--objective", "pass@K"]),
     ] {
         refuses(&scratch, &format!("{good} {flags}"), said);
     }

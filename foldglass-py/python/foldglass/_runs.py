@@ -449,6 +449,7 @@ def reinforce(
     *,
     seed: int = 0,
     first: int = 0,
+    objective: str | None = None,
     optimizer: Literal["sgd", "adam"] | None = None,
     epochs: int | None = None,
     clip: float | None = None,
@@ -472,6 +473,8 @@ def reinforce(
 
     - ``estimator``: ``"reinforce"``, ``"batch-mean"``, ``"rloo:G"``, ``"grpo:G"`` or ``"dr-grpo:G"``, with G rollouts
       on each of the ``batch`` inputs of an update; ``updates`` of them with a ``learning_rate``;
+    - ``objective``: in the place of J, ``"pass@K"`` or ``"maxrl:K"`` with ``rloo:G`` or ``dr-grpo:G`` of K rollouts or
+      more, or ``"grpo-std"`` with ``grpo:G``, which has it in the limit of large groups;
     - ``optimizer``: ``"sgd"`` (the default) or ``"adam"``; ``epochs`` steps on each batch, with PPO's ``clip``;
     - ``tau``: the coefficient of entropies in a ``convention``, ``"uniform"`` (the sum over cells, the default) or
       ``"occupancy"`` (the mean over emitted tokens); ``prior``: a policy from which divergences count instead;
@@ -492,6 +495,7 @@ def reinforce(
         "batch": whole("batch", batch, 1),
         "updates": whole("updates", updates),
         "learning_rate": learning_rate,
+        "objective": objective,
         "optimizer": optimizer,
         "epochs": epochs,
         "clip": clip,

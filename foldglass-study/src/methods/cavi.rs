@@ -284,21 +284,33 @@ fn rule(kind: &str, settings: &MethodSettings<'_>) -> Result<Rule, SettingError>
     })
 }
 
+/// The setting `objective`, for rewards of the last token alone.
+pub(super) fn utility(
+    class: &Class,
+    settings: &MethodSettings<'_>,
+) -> Result<Option<Utility>, SettingError> {
+    let utility = settings.get::<Utility>("objective")?;
+    let reward = class.task().reward();
+    match utility {
+        Some(utility) if !reward.is_final() => {
+            let problem = format!(
+                "objective = {utility}: it is about the last token of each input, and the reward is {reward}"
+            );
+            Err(SettingError::of("objective", problem))
+        }
+        utility => Ok(utility),
+    }
+}
+
 /// The objective, where it is not J.
 fn objective(
     class: &Class,
     settings: &MethodSettings<'_>,
 ) -> Result<Option<Utility>, SettingError> {
-    let Some(utility) = settings.get::<Utility>("objective")? else {
+    let Some(utility) = utility(class, settings)? else {
         return Ok(None);
     };
     let refuse = |problem: String| Err(SettingError::of("objective", problem));
-    if !class.task().reward().is_final() {
-        return refuse(format!(
-            "objective = {utility}: it is about the last token of each input, and the reward is {}",
-            class.task().reward()
-        ));
-    }
     if settings.need::<Convention>("convention")? != Convention::Uniform {
         return refuse(
             "`objective` with convention occupancy: soft values are those of J; write convention uniform"

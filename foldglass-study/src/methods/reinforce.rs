@@ -7,7 +7,7 @@ use foldglass::reward::count;
 use foldglass::{Allowance, Class, Code, Policy, Stream};
 use serde::{Deserialize, Serialize};
 
-use super::cavi::{INIT, KEEP_CODE, KEEP_POLICY, PRIOR, START, digest_of, policy, prior};
+use super::cavi::{INIT, KEEP_CODE, KEEP_POLICY, PRIOR, START, digest_of, policy, prior, utility};
 use crate::method::{
     Accepts, Fields, Headline, Method, MethodSettings, Recipe, RunOutcome, RunningUnit, Setting,
     SettingError, Streams, put, put_some,
@@ -23,6 +23,13 @@ pub const SETTINGS: &[Setting] = &[
         Accepts::Words,
         "How rewards become advantages: reinforce (the reward itself), batch-mean (minus the mean of the batch), \
          rloo:G, grpo:G or dr-grpo:G (G rollouts on each input, minus the mean of the others, or of the group)",
+    )
+    .value("NAME"),
+    Setting::new(
+        "objective",
+        Accepts::Words,
+        "The mean over inputs of a function of their success p(x) in the place of J: pass@K or maxrl:K with rloo:G \
+         or dr-grpo:G of K rollouts or more, or grpo-std with grpo:G (its limit of large groups)",
     )
     .value("NAME"),
     Setting::new("batch", Accepts::Count, "Inputs per update")
@@ -143,6 +150,10 @@ impl Method for Reinforce {
         let estimator = given.need("estimator")?;
         let rate = given.need("learning_rate")?;
         let mut settings = ReinforceSettings::new(estimator, batch as usize, rate);
+        settings.objective = utility(class, given)?;
+        settings
+            .check()
+            .map_err(|refused| SettingError::of("objective", format!("objective = {refused}")))?;
         settings.optimizer = given.need("optimizer")?;
         settings.epochs = given.need("epochs")?;
         settings.clip = given.get("clip")?;
@@ -193,6 +204,7 @@ impl Recipe for SampledPlan {
         let mut fields = Fields::new();
         let settings = &self.settings;
         put(&mut fields, "estimator", settings.estimator);
+        put_some(&mut fields, "objective", settings.objective);
         put(&mut fields, "batch", settings.batch);
         put(&mut fields, "updates", self.updates);
         put(&mut fields, "learning_rate", settings.learning_rate);
@@ -323,6 +335,7 @@ impl RunningUnit for SampledUnit {
             greedy_reward,
             entropy,
             lengths,
+            objective,
             ..
         } = self.run.outcome();
         let mut fields = Fields::new();
@@ -330,6 +343,7 @@ impl RunningUnit for SampledUnit {
         put(&mut fields, "greedy_reward", greedy_reward.to_f64());
         put(&mut fields, "greedy_exact", &greedy_reward);
         put(&mut fields, "entropy", entropy);
+        put_some(&mut fields, "objective", objective);
         if self.plan.settings.curriculum.is_some() {
             put(&mut fields, "lengths_open", lengths);
         }

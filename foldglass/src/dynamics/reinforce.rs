@@ -8,6 +8,8 @@
 //! r = pi(y_t | c_t) / pi_old(y_t | c_t), as long as r is below 1 + clip where A_i > 0, or above 1 - clip where A_i < 0:
 //! the gradient of min(r A, clamp(r) A).
 //!
+//! **Objectives.** Another objective of the success of each input than J weighs the advantages of a group (`advantage`).
+//!
 //! **Entropy and divergence.** tau adds entropies H(pi_c), or -KL(pi_c || prior_c), to the objective: *uniform* the sum
 //! over all cells, *occupancy* the mean over the emitted tokens of the batch, the tokens before taken as given. (The
 //! occupancy of [`super::cavi`] also counts what a token does to the entropies after it; trainers of models do not.)
@@ -28,10 +30,15 @@ use crate::model::policy::{Code, Policy};
 use crate::reward::count;
 use crate::reward::evaluate::{Evaluator, Passes};
 use crate::reward::kernels::on_vectors;
+use crate::reward::objectives;
+use crate::reward::ways::SummedBy;
+use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::{Allowance, TooLarge};
 use crate::support::stream::Stream;
 
+use advantage::Advantages;
+pub use advantage::ObjectiveError;
 pub use settings::{LengthGate, Optimizer, ReinforceSettings};
 
 /// Logits are held between minus this and this, so that they can be compared after steps of any size.
@@ -69,6 +76,8 @@ pub struct ReinforceOutcome {
     pub entropy: f64,
     /// How many of the lengths of the class the curriculum has come to; all without one.
     pub lengths: usize,
+    /// The objective of the policy, where it is not J and exact sums over the inputs are within reach.
+    pub objective: Option<f64>,
 }
 
 /// A run of sampled training.
@@ -99,6 +108,7 @@ pub struct SampledTraining {
     /// ln of the prior, where there is one.
     log_prior: Vec<f64>,
     batch: RolloutBatch,
+    weighing: Advantages,
     advantages: Vec<f64>,
     /// g(c,a); all 0 between steps.
     slopes: Vec<f64>,
@@ -113,7 +123,7 @@ impl SampledTraining {
     /// Begins a run at a policy, or at one drawn from the initial law of the settings.
     ///
     /// # Panics
-    /// If the policy is of another class.
+    /// If the policy is of another class, or the estimator does not estimate the objective ([`ReinforceSettings::check`]).
     pub fn new(
         class: &Class,
         settings: ReinforceSettings,
@@ -138,6 +148,8 @@ impl SampledTraining {
                 each.for_each(|row| settings.initial.draw(&mut stream, row));
             }
         }
+        let weighing = Advantages::new(settings.estimator, settings.objective);
+        let weighing = weighing.unwrap_or_else(|refused| panic!("{refused}"));
         let moments = match settings.optimizer {
             Optimizer::Sgd => [Vec::new(), Vec::new()],
             Optimizer::Adam => [vec![0.0; entries], vec![0.0; entries]],
@@ -152,6 +164,7 @@ impl SampledTraining {
             moments,
             log_prior: Vec::new(),
             batch: RolloutBatch::new(class, settings.estimator.group() as usize),
+            weighing,
             advantages: Vec::new(),
             slopes: vec![0.0; entries],
             visits: visits.unwrap_or_default(),
@@ -243,11 +256,8 @@ impl SampledTraining {
         self.batch
             .draw_inputs(count, self.lengths, &mut self.stream);
         self.batch.roll_out(&self.table, &mut self.stream);
-        advantage::find(
-            self.settings.estimator,
-            self.batch.rewards(),
-            &mut self.advantages,
-        );
+        self.weighing
+            .find(self.batch.rewards(), &mut self.advantages);
         if !self.visits.is_empty() {
             self.count_visits();
         }
@@ -412,7 +422,16 @@ impl SampledTraining {
             greedy_ties,
             entropy: self.policy().entropy(),
             lengths: self.lengths,
+            objective: self.objective(),
         }
+    }
+
+    /// The objective of the policy now, where it is not J and exact sums over the inputs are within reach.
+    fn objective(&self) -> Option<f64> {
+        let (utility, context) = (self.settings.objective?, Context::default());
+        let by = objectives::way(&self.class, utility, context);
+        let found = || objectives::objective(&self.policy(), utility, 0, context);
+        (by != SummedBy::Sampled).then(|| found().expect("nobody stops it").value)
     }
 }
 

@@ -67,36 +67,49 @@ impl Utility {
 const MOST_REPLICAS: u32 = 12;
 
 impl Utility {
-    /// f and f' as means over successes of rollouts; none for what is not a polynomial or has too high a degree.
-    fn polynomials(self) -> Option<(Polynomial, Polynomial)> {
-        let of =
-            |k: u32, values: &dyn Fn(u32) -> f64| Polynomial::new((0..=k).map(values).collect());
-        // (1 - p)^j is the chance that j of m rollouts, drawn without replacement, are all failures.
-        let power = |m: u32, successes: u32, j: u32| -> f64 {
-            (0..j)
-                .map(|i| (f64::from(m) - f64::from(successes + i)).max(0.0) / f64::from(m - i))
-                .product()
-        };
+    /// The degree of f; none where f is not a polynomial.
+    pub fn degree(self) -> Option<u32> {
         match self {
-            Utility::PassAt(k) if k <= MOST_REPLICAS => Some((
-                of(k, &|successes| f64::from(u8::from(successes > 0))),
-                of(k - 1, &|successes| {
-                    f64::from(if successes == 0 { k } else { 0 })
-                }),
-            )),
-            Utility::MaxRl(k) if k <= MOST_REPLICAS => Some((
-                of(k, &|successes| {
-                    -(1..=k)
-                        .map(|j| power(k, successes, j) / f64::from(j))
-                        .sum::<f64>()
-                }),
-                of(k - 1, &|successes| {
-                    (0..k).map(|j| power(k - 1, successes, j)).sum()
-                }),
-            )),
-            _ => None,
+            Utility::PassAt(k) | Utility::MaxRl(k) => Some(k),
+            Utility::GrpoStd => None,
         }
     }
+
+    /// The numbers b_0 .. b_m whose mean over the successes of m rollouts is f'; none where f' is not a polynomial of
+    /// degree m or below.
+    pub(crate) fn slope_by_successes(self, rollouts: u32) -> Option<Vec<f64>> {
+        if self.degree()? > rollouts + 1 {
+            return None;
+        }
+        let value = |successes: u32| match self {
+            Utility::PassAt(k) => f64::from(k) * all_fail(rollouts, successes, k - 1),
+            Utility::MaxRl(k) => (0..k).map(|j| all_fail(rollouts, successes, j)).sum(),
+            Utility::GrpoStd => unreachable!("not a polynomial"),
+        };
+        Some((0..=rollouts).map(value).collect())
+    }
+
+    /// f and f' as means over successes of rollouts; none for what is not a polynomial or has too high a degree.
+    fn polynomials(self) -> Option<(Polynomial, Polynomial)> {
+        let degree = self.degree().filter(|&k| k <= MOST_REPLICAS)?;
+        let slope = self.slope_by_successes(degree - 1)?;
+        let value = |successes: u32| match self {
+            Utility::MaxRl(k) => -(1..=k)
+                .map(|j| all_fail(k, successes, j) / f64::from(j))
+                .sum::<f64>(),
+            _ => f64::from(u8::from(successes > 0)),
+        };
+        let value = (0..=degree).map(value).collect();
+        Some((Polynomial::new(value), Polynomial::new(slope)))
+    }
+}
+
+/// The chance that `drawn` of these rollouts, drawn without replacement, are all failures. Its mean is (1 - p)^drawn.
+fn all_fail(rollouts: u32, successes: u32, drawn: u32) -> f64 {
+    let failures = f64::from(rollouts) - f64::from(successes);
+    (0..drawn)
+        .map(|i| (failures - f64::from(i)).max(0.0) / f64::from(rollouts - i))
+        .product()
 }
 
 #[cfg(feature = "serde")]

@@ -1,8 +1,10 @@
 //! Holds what a run of sampled training does, all choices explicit, and the words for them.
 
+use super::advantage::{Advantages, ObjectiveError};
 use crate::dynamics::cavi::Convention;
 use crate::model::policy::InitialLaw;
 use crate::reward::estimators::Estimator;
+use crate::reward::objectives::Utility;
 
 /// How logits move along a gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +36,8 @@ pub struct LengthGate {
 pub struct ReinforceSettings {
     /// How rollouts are turned into a gradient.
     pub estimator: Estimator,
+    /// What is ascended in the place of J. [`ReinforceSettings::check`] refuses what the estimator does not estimate.
+    pub objective: Option<Utility>,
     /// Inputs per update, at least 1.
     pub batch: usize,
     /// The learning rate, above 0.
@@ -59,6 +63,7 @@ impl ReinforceSettings {
     pub fn new(estimator: Estimator, batch: usize, learning_rate: f64) -> ReinforceSettings {
         ReinforceSettings {
             estimator,
+            objective: None,
             batch,
             learning_rate,
             optimizer: Optimizer::Sgd,
@@ -69,6 +74,11 @@ impl ReinforceSettings {
             initial: InitialLaw::UNorm,
             curriculum: None,
         }
+    }
+
+    /// Refuses an objective that the estimator does not estimate.
+    pub fn check(&self) -> Result<(), ObjectiveError> {
+        Advantages::new(self.estimator, self.objective).map(drop)
     }
 
     /// Whether a cell's entropy counts by its tokens.
