@@ -14,10 +14,13 @@ use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Allowance, Class, ClassSpec, Code, Context, Reward};
 use foldglass_study::Shard;
-use foldglass_study::census::{BARRIER_CAP, CensusOptions, CensusPlan, Counted, count, forecast};
+use foldglass_study::census::{
+    BARRIER_CAP, CensusForecast, CensusOptions, CensusPlan, Counted, count, forecast,
+};
 use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
 
+use super::enumerate::grouped;
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
@@ -67,25 +70,27 @@ impl BenignArgs {
                 let codes = plan.survey().codes().to_string();
                 let shard = Shard { number: 1, of: 1 };
                 let said = forecast(plan, shard, &Terminal::new());
-                (codes, Some(said.ok_or_else(stopped)?))
+                (codes, Ok(said.ok_or_else(stopped)?))
             }
-            Err(_) => {
+            Err(error) => {
                 let codes = dashu_int::UBig::from(class.q()).pow(class.cells());
-                (codes.to_string(), None)
+                (codes.to_string(), Err(error))
             }
         };
-        if said.is_some_and(|said| !said.at_least && said.seconds <= CENSUS_SECONDS)
+        let short = |said: &CensusForecast| !said.at_least && said.seconds <= CENSUS_SECONDS;
+        if said.as_ref().is_ok_and(short)
             && let Some(census) = census(&class, settings, allowance)?
         {
             return Ok(Benign::by_census(&class, census, codes));
         }
-        let needs = match said {
-            Some(said) if said.at_least => {
-                format!("A census takes {} or more", about(said.seconds))
+        let takes = match said {
+            Ok(said) if said.at_least => {
+                format!("takes longer than the {CENSUS_SECONDS} s that this command spends on one")
             }
-            Some(said) => format!("A census takes {}", about(said.seconds)),
-            None => "A census of all codes does not apply or fit".to_owned(),
+            Ok(said) => format!("takes {}", about(said.seconds)),
+            Err(error) => format!("is refused: {error}"),
         };
+        let needs = format!("A census of its {} codes {takes}", grouped(&codes));
         let (quenches, certified, code) = quench(&class, settings, allowance)?;
         Ok(Benign::by_quenches(
             &class, codes, &needs, quenches, certified, code,
@@ -264,7 +269,10 @@ impl Benign {
     }
 
     fn by_census(class: &Class, census: FinishedCensus, codes: String) -> Benign {
-        let why = format!("no theorem applies; all {codes} codes were counted");
+        let why = format!(
+            "no theorem applies; all {} codes were counted",
+            grouped(&codes)
+        );
         Benign {
             traps: Some(census.traps.to_string()),
             code: census.code.as_ref().map(CodeForm::from),
@@ -284,7 +292,7 @@ impl Benign {
         let fails = escape::assumptions(class);
         let fails = fails.map_or_else(|error| error.to_string(), |()| String::new());
         let why = format!(
-            "{fails}. {needs} ({codes} codes). {certified} of {quenches} quenches at zero temperature end \
+            "{fails}. {needs}. {certified} of {quenches} quenches at zero temperature end \
              in a certified trap"
         );
         // With no trap in n quenches, a larger share of them would have shown one with 95 %.

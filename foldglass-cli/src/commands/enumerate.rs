@@ -331,7 +331,7 @@ impl Report for Enumerated {
 }
 
 /// A count as a person reads it.
-fn grouped(digits: &str) -> String {
+pub fn grouped(digits: &str) -> String {
     let number = digits.parse::<foldglass::support::exact::UBig>();
     number.map_or(digits.to_owned(), |number| Cell::Large(number).text())
 }

@@ -38,7 +38,7 @@ pub fn forecast(plan: CensusPlan, shard: Shard, observer: &dyn Observer) -> Opti
     let census = plan.merged(observer)?;
     let merging = begun.elapsed().as_secs_f64();
     let clock = Clock::new(observer);
-    let tally = Tally::new(&clock, "parts", None);
+    let tally = Tally::new(&clock, "parts tried for a forecast", None);
     let mut visitor = census.visitor(&tally);
     let trial = Trial::new(census.parts(), |part| {
         let begun = Instant::now();
