@@ -1,10 +1,11 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `features`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `features`, `copies`.
 
 mod architecture;
 mod attack;
 mod bench;
 mod book;
 mod claims;
+mod copies;
 mod features;
 mod machine;
 mod page;
@@ -27,7 +28,8 @@ usage: cargo xtask <command>
                                  a failure where FOLDGLASS_CI is set
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
                                  page, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
-  test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the wheel as pip installs it
+  test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the crates as published (a dry run),
+                                 the wheel as pip installs it
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
@@ -41,6 +43,7 @@ usage: cargo xtask <command>
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
   architecture                   writes the tables of modules in docs/architecture.md
+  copies                         writes the copies of licences, records and errata that lie in the crates
   errata                         writes results/errata.json and docs/errata.md: the numbers of docs/templates/errata.md from
                                  commands, records and results/claims.json; two minutes of processor time";
 
@@ -68,12 +71,14 @@ fn main() -> ExitCode {
         Some(("book", [])) => book::run(),
         Some(("page", [])) => page::run(),
         Some(("features", [])) => features::run(),
-        Some(("errata", [])) => claims::errata(),
-        Some((name @ ("architecture" | "book" | "errata" | "features" | "page"), [extra, ..])) => {
-            Err(Failure::Usage(format!(
-                "{name} takes no argument, got {extra:?}"
-            )))
-        }
+        Some(("errata", [])) => claims::errata().and_then(|()| copies::run()),
+        Some(("copies", [])) => copies::run(),
+        Some((
+            name @ ("architecture" | "book" | "copies" | "errata" | "features" | "page"),
+            [extra, ..],
+        )) => Err(Failure::Usage(format!(
+            "{name} takes no argument, got {extra:?}"
+        ))),
         Some(("claims", rest)) => claims::run(rest),
         Some(("help" | "--help" | "-h", _)) => {
             println!("{USAGE}");

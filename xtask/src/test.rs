@@ -41,7 +41,7 @@ impl Tier {
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, coverage by cargo-llvm-cov, the wheel as pip installs it, Python tests with PyTorch and \
+            "licences by cargo-deny, coverage by cargo-llvm-cov, the crates as published, the wheel as pip installs it, Python tests with PyTorch and \
              TRL",
         );
         match self {
@@ -92,6 +92,11 @@ const DOCUMENTATION: Step<'static> = Step {
 const LICENCES: Step<'static> = step(
     "licences",
     &["deny", "check", "licenses", "sources", "bans"],
+);
+/// Builds each crate as a registry would hand it out. Nothing is uploaded. What is not committed yet is tested too.
+const CRATES: Step<'static> = step(
+    "crates as published",
+    &["publish", "--workspace", "--dry-run", "--allow-dirty"],
 );
 /// Of the library alone: to instrument the others would double the time and say little.
 const COVERAGE: Step<'static> = step(
@@ -153,6 +158,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     if tier == Tier::All {
         LICENCES.run_with("cargo-deny")?;
         COVERAGE.run_with("cargo-llvm-cov")?;
+        CRATES.run()?;
         python::run(packages, &[])?;
     }
     let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();

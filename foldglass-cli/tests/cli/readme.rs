@@ -119,9 +119,12 @@ fn sessions(text: &str) -> Vec<(String, String)> {
 #[test]
 fn the_outputs_that_the_readme_shows_are_those_of_its_commands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let sessions = sessions(&fs::read_to_string(root.join("README.md")).unwrap());
-    assert!(sessions.len() >= 2, "{sessions:?}");
-    for (command, shown) in sessions {
+    let readmes = ["README.md", "foldglass-cli/README.md"];
+    let [first, of_crate] =
+        readmes.map(|file| sessions(&fs::read_to_string(root.join(file)).unwrap()));
+    assert!(first.len() >= 2, "{first:?}");
+    assert!(!of_crate.is_empty());
+    for (command, shown) in first.into_iter().chain(of_crate) {
         let words = command.split_whitespace().skip(1);
         let output = Command::new(env!("CARGO_BIN_EXE_foldglass"))
             .args(words)

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::report::page::{Chapter, Page, slug};
 
 /// Where the paper and its text differ, and how it is read.
-const ERRATA: &str = include_str!("../../../docs/errata.md");
+const ERRATA: &str = include_str!("../../embedded/errata.md");
 
 /// The report of a comparison and the records behind it; `more` are chapters that others make, which
 /// stand before the errata. The same records make the same page.

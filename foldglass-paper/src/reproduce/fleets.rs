@@ -1,7 +1,7 @@
 //! Reads the records of networks that were trained on a GPU (app. G.4, app:cures).
 //!
-//! They are committed in `results/`, which says how each was made, and part of the program: no GPU is
-//! needed. Records of one's own take their place where the directory of a reproduction has some, in
+//! They are committed in `results/`, which says how each was made; copies in `embedded/` are part of the program: no GPU
+//! is needed. Records of one's own take their place where the directory of a reproduction has some, in
 //! `fleets/`.
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ macro_rules! kept {
         Kept {
             name: $name,
             identity: $identity,
-            text: include_str!(concat!("../../../results/", $name, ".jsonl")),
+            text: include_str!(concat!("../../embedded/", $name, ".jsonl")),
         }
     };
 }
