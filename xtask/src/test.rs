@@ -88,6 +88,20 @@ const DOCUMENTATION: Step<'static> = Step {
     args: &["doc", "--workspace", "--no-deps"],
     env: &[("RUSTDOCFLAGS", "-D warnings")],
 };
+/// Needs the book as built, so no other step of tests runs it.
+const BOOK_PAGES: Step<'static> = step(
+    "the book in a browser",
+    &[
+        "test",
+        "--package",
+        "foldglass-cli",
+        "--test",
+        "cli",
+        "book_page",
+        "--",
+        "--ignored",
+    ],
+);
 
 const LICENCES: Step<'static> = step(
     "licences",
@@ -151,6 +165,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     // The one step that needs a tool compiled: on a slow machine it would be what goes beyond CI's limit.
     if tier >= Tier::Full && start.elapsed() < PATIENCE {
         book::run()?;
+        BOOK_PAGES.run()?;
     } else if tier >= Tier::Full {
         let minutes = start.elapsed().as_secs() / 60;
         eprintln!("== book: LEFT OUT: {minutes} minutes have passed; `cargo xtask book` builds it");

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod axe;
+#[cfg(unix)]
+mod book_page;
 mod chromium;
 #[cfg(unix)]
 mod explore_page;

@@ -7,6 +7,7 @@
 use std::fs;
 use std::process::Command;
 
+use super::axe;
 use super::chromium::{self, Chromium};
 use crate::support::Scratch;
 use crate::tools;
@@ -65,6 +66,9 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
     let Some(browser) = chromium::installed() else {
         return;
     };
+    let Some(script) = axe::script() else {
+        return;
+    };
     let scratch = Scratch::new();
     let made = Command::new(env!("CARGO_BIN_EXE_foldglass"))
         .args([
@@ -80,8 +84,19 @@ fn a_report_is_whole_in_a_real_browser_at_the_width_of_a_desk_and_of_a_hand() {
     assert!(made.status.success(), "{made:?}");
     let page = fs::canonicalize(scratch.path().join("here/report/index.html")).unwrap();
     let mut chromium = Chromium::start(browser, scratch.path());
-    for width in [1280, 390] {
+    for (width, scheme) in [(1280, "light"), (390, "dark")] {
         chromium.size(width, 900);
+        chromium.prefer(&[("prefers-color-scheme", scheme)]);
+        chromium.open(&format!("file://{}", page.display()));
+        axe::check(&mut chromium, &script, &format!("the report at {width}"));
+        chromium.evaluate(
+            "document.querySelectorAll('details').forEach((one) => { one.open = true; })",
+        );
+        axe::check(
+            &mut chromium,
+            &script,
+            &format!("the report unfolded at {width}"),
+        );
         chromium.open(&format!("file://{}", page.display()));
         let answer = chromium.evaluate(PROBE);
         assert_eq!(chromium.complaints, Vec::<String>::new(), "at {width}");
