@@ -10,6 +10,7 @@ mod features;
 mod machine;
 mod page;
 mod peers;
+mod publish;
 mod python;
 mod section;
 mod table;

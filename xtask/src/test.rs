@@ -3,7 +3,9 @@
 //! The first tier needs Rust and, where there is a Python, two packages. The second is what CI runs. The third needs
 //! gigabytes or many minutes. A tier ends with the list of what it leaves to the next.
 
-use crate::{Failure, attack, book, cargo, features, page, python, skip, skipped_list, tools};
+use crate::{
+    Failure, attack, book, cargo, features, page, publish, python, skip, skipped_list, tools,
+};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -108,10 +110,7 @@ const LICENCES: Step<'static> = step(
     &["deny", "check", "licenses", "sources", "bans"],
 );
 /// Builds each crate as a registry would hand it out. Nothing is uploaded. What is not committed yet is tested too.
-const CRATES: Step<'static> = step(
-    "crates as published",
-    &["publish", "--workspace", "--dry-run", "--allow-dirty"],
-);
+const CRATES: &[&str] = &["publish", "--workspace", "--dry-run", "--allow-dirty"];
 /// Of the library alone: to instrument the others would double the time and say little.
 const COVERAGE: Step<'static> = step(
     "coverage",
@@ -173,7 +172,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
     if tier == Tier::All {
         LICENCES.run_with("cargo-deny")?;
         COVERAGE.run_with("cargo-llvm-cov")?;
-        CRATES.run()?;
+        crates()?;
         python::run(packages, &[])?;
     }
     let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();
@@ -196,6 +195,20 @@ fn tests(tier: Tier) -> Result<(), Failure> {
         name: "tests",
         args: &args,
         env: &[],
+    }
+    .run()
+}
+
+/// The dry run of publishing, in folders of its own.
+fn crates() -> Result<(), Failure> {
+    let folders = publish::Folders::fresh().map_err(Failure::Failed)?;
+    Step {
+        name: "crates as published",
+        args: CRATES,
+        env: &[
+            ("CARGO_HOME", &folders.home),
+            ("CARGO_TARGET_DIR", &folders.target),
+        ],
     }
     .run()
 }
