@@ -14,3 +14,38 @@ foldglass draw --code "$scratch/trap.json" --input 0,1,0,0,1,0 --svg trap.svg
 foldglass tree --task parity --lengths 6 --inputs markov:9/10 --orbits --svg tree.svg
 # The transition of parity.
 foldglass parity --lengths 10 --tau 0.01 --svg transition.svg
+# Monte Carlo and RLVR on the paper's quasigroup, against the temperature.
+cat > "$scratch/gap.toml" <<'TOML'
+name = "monte-carlo-and-rlvr"
+
+[[class]]
+id = "quasigroup-T8"
+task = "quasigroup"
+lengths = 8
+
+[[dynamics]]
+kind = "chain"
+tau = { from = 1e-12, to = 1e-2, points = 6 }
+sweeps = 1000
+runs = 60
+
+[[dynamics]]
+kind = "cavi"
+tau = { from = 1e-12, to = 1e-2, points = 6 }
+iterations = 2000
+runs = 60
+TOML
+foldglass run "$scratch/gap.toml" --out "$scratch/gap"
+foldglass plot "$scratch/gap" --of solved --svg gap.svg
+# The study of the tutorial, as the tutorial has it.
+tutorial=$(cd "$(dirname "$0")/.." && pwd)/tutorial.md
+sed -n "s/^echo '\(.*\)' > own.json$/\1/p" "$tutorial" > "$scratch/own.json"
+sed -n '/^name = "warm"/,/^EOF/p' "$tutorial" | sed '$d' > "$scratch/warm.toml"
+here=$PWD
+(cd "$scratch" && foldglass run warm.toml && foldglass plot warm --svg "$here/warm.svg")
+# The recipe's trap at T = 8, and the trees of longer inputs, of several lengths and of a process reward.
+foldglass law traps --length 8 --inputs markov:9/10 --out "$scratch/trap8.json"
+foldglass inspect --code "$scratch/trap8.json" --svg trap8.svg
+foldglass tree --task parity --lengths 7 --inputs markov:9/10 --orbits --svg tree7.svg
+foldglass tree --task parity --lengths 1,2,3,4,5 --svg lengths.svg
+foldglass tree --task parity --lengths 3 --window 0,1 --reward process:1,2,4 --svg process.svg

@@ -60,7 +60,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 const EXIT_CODES: &str = "\
 Exit codes:
     0  done
-    1  a check failed, or a file or a device did
+    1  a check failed, or an I/O or device error occurred
     2  a mistake in the command line or in a file it names
     3  another foldglass has been working in the directory for ten seconds
   130  stopped by Ctrl-C or SIGTERM; rerun the same command to resume
@@ -136,7 +136,7 @@ pub enum Command {
     ReadBack(commands::read_back::ReadBackArgs),
     /// Write inputs with their targets as rows for trainers of language models: TRL, verl, OpenRLHF
     Dataset(commands::dataset::DatasetArgs),
-    /// Run a study of many runs, on one machine or in shards; takes up what was interrupted
+    /// Run a study of many runs, on one machine or in shards; resumes what was interrupted
     Run(commands::run::RunArgs),
     /// Merge the records of a study into one table, or the shards of an enumeration
     Collect(commands::collect::CollectArgs),

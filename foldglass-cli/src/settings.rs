@@ -24,7 +24,7 @@ pub struct GlobalArgs {
     #[arg(short = 'j', long, global = true, value_name = "N", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     pub threads: Option<usize>,
-    /// Say nothing on stderr but errors: no progress, no remarks
+    /// Print only errors to stderr: no progress, no remarks
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }

@@ -31,7 +31,7 @@ pub use report::BarrierReport;
 #[command(after_help = "Examples:
   foldglass barrier --task z:5 --lengths 2 --out runs/barrier
       Networks along an escape path, and the lines between them.
-  foldglass barrier --task z:5 --lengths 2 --points 65
+  foldglass barrier --task z:5 --lengths 2 --points 129
       More points on every line.")]
 pub struct BarrierArgs {
     /// The temperature of the chain that leads a random code to reward 1

@@ -39,7 +39,7 @@ const SHELF: usize = 2000;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   foldglass benign --task quasigroup --lengths 7 --window 0,3
-      Has this class traps? Answered by a theorem.
+      Does this class have traps? Answered by a theorem.
   foldglass benign --task parity --lengths 2,3,4
       A class that has traps, with one of them.")]
 pub struct BenignArgs {

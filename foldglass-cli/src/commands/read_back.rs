@@ -34,8 +34,8 @@ use crate::report::{Cell, Column, Digits, Format, Table};
   foldglass read-back --weights nets/000_z-5_c0.3_s0.safetensors --task z:5 --lengths 2
       How much of a network a narrow window explains.")]
 pub struct ReadBackArgs {
-    /// The network, as `train --weights` and `distill --weights` write it; of another safetensors
-    /// file with the same tensors the flags below say what it is
+    /// The network, as `train --weights` and `distill --weights` write it; another safetensors file
+    /// with the same tensors needs the flags below
     #[arg(long, value_name = "FILE")]
     weights: PathBuf,
     /// Write the code to this file, which `eval`, `certify` and others read

@@ -39,11 +39,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = shard)]
     #[arg(allow_hyphen_values = true)]
     shard: Shard,
-    /// Save what runs longer than this, and again each time it has passed
+    /// Seconds between two checkpoints of a run that takes longer than this
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     #[arg(allow_negative_numbers = true)]
     checkpoint_every: Duration,
-    /// Say what would be done, how long it would take and how much memory, and write nothing
+    /// Print what would be done, how long it would take and how much memory, and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Refuse what needs more memory, such as 4GiB [default: what is available]

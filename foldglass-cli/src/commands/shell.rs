@@ -59,7 +59,7 @@ impl Report for Completions {
   man -l man1/foldglass-cavi.1
       Read one of them.")]
 pub struct ManArgs {
-    /// The directory to write them to, a page a command
+    /// The directory to write them to, one page per command
     #[arg(value_name = "DIR", default_value = ".")]
     directory: PathBuf,
 }

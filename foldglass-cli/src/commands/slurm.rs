@@ -51,8 +51,8 @@ pub struct SlurmArgs {
     #[arg(long, alias = "cpus-per-task", value_name = "N", default_value = "1")]
     #[arg(value_parser = positive, allow_negative_numbers = true)]
     cpus: usize,
-    /// Time limit of a task as sbatch reads it, such as 4:00:00; one that needs longer is requeued and
-    /// goes on [default: twice what a share is thought to take]
+    /// Time limit of a task as sbatch reads it, such as 4:00:00; a task that needs longer is requeued
+    /// and resumes [default: twice the forecast of a share]
     #[arg(long, value_name = "TIME", value_parser = limits::time, allow_hyphen_values = true)]
     time: Option<TimeLimit>,
     /// Memory of a task as sbatch reads it, such as 4G [default: what the cluster gives]

@@ -53,7 +53,7 @@ pub struct ClassArgs {
     /// The input symbols read before and after x_t [default: 0,0]
     #[arg(short, long, value_name = "P,F", value_parser = words::window, allow_hyphen_values = true)]
     window: Option<[usize; 2]>,
-    /// One table for all steps: t is no part of a cell
+    /// One table for all steps: t is not part of a cell
     #[arg(long)]
     tied: bool,
     /// The emitted tokens remembered (n_y) [default: 1]

@@ -54,8 +54,8 @@ fn seconds(text: &str) -> Option<u64> {
 }
 
 impl TimeLimit {
-    /// Twice what a task is thought to take, in whole tens of minutes, a day at most: a task that needs
-    /// longer is requeued and goes on.
+    /// Twice the forecast of a task, in whole tens of minutes, a day at most: a task that needs
+    /// longer is requeued and resumes.
     pub fn for_forecast(seconds: f64) -> TimeLimit {
         const STEP: u64 = 10 * 60;
         let steps = (2.0 * seconds / STEP as f64).ceil() as u64;
