@@ -27,7 +27,6 @@ def test_the_variance_of_reinforce_is_that_of_all_rollouts() -> None:
     np.testing.assert_allclose(found.mean, mean, atol=1e-14)
     np.testing.assert_allclose(found.variance, (square - mean**2) / 7, atol=1e-14)
     assert found.snr == pytest.approx(found.signal / found.variance.sum())
-    assert found.to_pandas().shape == (space.cells * 3, 5)
     assert fg.estimator(policy, "grpo:4").variance_by in ("replicas", "tree")
     with pytest.raises(ValueError, match="rloo:2 or more"):
         fg.estimator(policy, "rloo:1")

@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `features`, `copies`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `features`, `copies`, `wheel`.
 
 mod architecture;
 mod attack;
@@ -17,6 +17,7 @@ mod table;
 mod test;
 mod tools;
 mod venv;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -30,8 +31,9 @@ usage: cargo xtask <command>
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
                                  page, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
   test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the crates as published (a dry run),
-                                 the wheel as pip installs it
+                                 sdist and wheel as published, the package as pip builds it
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
+  wheel                          builds the sdist, the wheel from it, and tests the wheel where there is no Rust
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);
                                  --write puts the tables into BENCHMARKS.md
   attack [--seconds N] [--seed N] [--kills N] [--files N] [--bits N] [--flags N] [--signals N]
@@ -74,8 +76,9 @@ fn main() -> ExitCode {
         Some(("features", [])) => features::run(),
         Some(("errata", [])) => claims::errata().and_then(|()| copies::run()),
         Some(("copies", [])) => copies::run(),
+        Some(("wheel", [])) => wheel::run(),
         Some((
-            name @ ("architecture" | "book" | "copies" | "errata" | "features" | "page"),
+            name @ ("architecture" | "book" | "copies" | "errata" | "features" | "page" | "wheel"),
             [extra, ..],
         )) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"

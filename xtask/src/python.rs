@@ -94,14 +94,7 @@ fn test(
     };
     eprintln!("== python: {how}");
     let tested = install(&venv).and_then(|()| {
-        let mut pytest = Command::new(&venv.python);
-        pytest.current_dir(root().join("foldglass-py"));
-        pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
-        pytest.args(["--pyargs", "foldglass", "tests"]);
-        for folder in environment.packages.left_out() {
-            pytest.arg(format!("--ignore={folder}"));
-        }
-        pytest.env(tools::SKIPPED, skipped_list());
+        let mut pytest = pytest(&venv.python, environment.packages);
         let status = match output {
             Output::AsItComes => pytest.args(args).status(),
             Output::InOnePiece => pytest.args(args).output().map(|output| {
@@ -119,6 +112,19 @@ fn test(
     tested.map_err(|why| Failure::Failed(format!("python FAILED after {seconds:.1} s: {why}")))?;
     eprintln!("== python passed in {seconds:.1} s");
     Ok(())
+}
+
+/// The tests of the installed package; all but those that need more than `packages`.
+pub fn pytest(python: &Path, packages: Packages) -> Command {
+    let mut pytest = Command::new(python);
+    pytest.current_dir(root().join("foldglass-py"));
+    pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"]);
+    pytest.args(["--pyargs", "foldglass", "tests"]);
+    for folder in packages.left_out() {
+        pytest.arg(format!("--ignore={folder}"));
+    }
+    pytest.env(tools::SKIPPED, skipped_list());
+    pytest
 }
 
 fn environment(packages: Packages) -> Environment {

@@ -4,7 +4,7 @@
 //! gigabytes or many minutes. A tier ends with the list of what it leaves to the next.
 
 use crate::{
-    Failure, attack, book, cargo, features, page, publish, python, skip, skipped_list, tools,
+    Failure, attack, book, cargo, features, page, publish, python, skip, skipped_list, tools, wheel,
 };
 use std::fs;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ impl Tier {
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, coverage by cargo-llvm-cov, the crates as published, the wheel as pip installs it, Python tests with PyTorch and \
+            "licences by cargo-deny, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as pip builds it, Python tests with PyTorch and \
              TRL",
         );
         match self {
@@ -173,6 +173,7 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         LICENCES.run_with("cargo-deny")?;
         COVERAGE.run_with("cargo-llvm-cov")?;
         crates()?;
+        wheel::run()?;
         python::run(packages, &[])?;
     }
     let skipped = fs::read_to_string(skipped_list()).unwrap_or_default();

@@ -96,3 +96,9 @@ def test_a_fleet_is_a_frame() -> None:
     fleet = fg.train("z:3", models=2, quick=True, steps=20, backend="cpu", progress=False)
     frame = fleet.to_pandas()
     assert frame["seed"].tolist() == [0, 1] and "greedy_1" in frame
+
+
+def test_an_estimate_is_a_frame_with_a_row_per_cell_and_token() -> None:
+    space = fg.Class(fg.Task("z:3", 2))
+    found = fg.estimator(fg.Policy.dirichlet(space, rng=3), "reinforce", batch=7)
+    assert found.to_pandas().shape == (space.cells * 3, 5)
