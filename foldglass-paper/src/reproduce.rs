@@ -32,6 +32,7 @@ mod need;
 mod records;
 mod row;
 mod run;
+mod sampled;
 mod stated;
 pub mod studies;
 pub mod tables;

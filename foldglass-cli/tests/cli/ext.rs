@@ -91,6 +91,22 @@ fn capture(rows: &[Value]) {
     assert!((share - 8.0 / 16384.0).abs() < 1e-6, "{share}");
 }
 
+/// A batch of 512 has a ratio above 1 at length 1 and below 1 at length 2 of the tasks of five symbols, and groups of
+/// GRPO below four have J as their objective.
+fn sampled(rows: &[Value]) {
+    for task in ["Z_5", "quasigroup"] {
+        let first = row(rows, task, "first T with a ratio below 1, batch 512");
+        assert_eq!(first["ours"], 2.0, "{first}");
+    }
+    for (group, ratio) in [(2, 1.0), (3, 1.0), (4, 0.933)] {
+        let slope = row(rows, "any class", &format!("f'(1/2) / f'(0), grpo:{group}"));
+        let ours = slope["ours"].as_f64().unwrap();
+        assert!((ours - ratio).abs() < 1e-3, "{slope}");
+    }
+    let runs = row(rows, "quasigroup T=3", "J, sampled minus exact, batch 32");
+    assert_eq!(runs["n"], 8);
+}
+
 /// `check` verifies what the items left, and refuses it when a reward is changed.
 fn certificates(scratch: &Scratch) {
     let folder = scratch.path().join("here/certificates");
@@ -125,7 +141,14 @@ mod full {
         traps(rows(&first, "ext:traps"));
         lengths(rows(&first, "ext:lengths"));
         capture(rows(&first, "ext:capture"));
-        for figure in ["ext-traps.svg", "ext-lengths.svg", "ext-capture.svg"] {
+        sampled(rows(&first, "ext:sampled"));
+        let figures = [
+            "ext-traps.svg",
+            "ext-lengths.svg",
+            "ext-capture.svg",
+            "ext-sampled.svg",
+        ];
+        for figure in figures {
             assert!(scratch.read(&format!("here/{figure}")).starts_with("<svg"));
         }
         certificates(&scratch);

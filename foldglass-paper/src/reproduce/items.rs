@@ -7,6 +7,7 @@ pub mod escape;
 pub mod ext_capture;
 pub mod ext_lengths;
 mod ext_panels;
+pub mod ext_sampled;
 pub mod ext_traps;
 pub mod regulator;
 pub mod relabelling;
@@ -37,7 +38,12 @@ pub static ALL: [&Item; 11] = [
 ];
 
 /// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
-pub static BEYOND: [&Item; 3] = [&ext_lengths::ITEM, &ext_traps::ITEM, &ext_capture::ITEM];
+pub static BEYOND: [&Item; 4] = [
+    &ext_lengths::ITEM,
+    &ext_traps::ITEM,
+    &ext_capture::ITEM,
+    &ext_sampled::ITEM,
+];
 
 macro_rules! quantities {
     ($($variant:ident: $item:ident::$quantity:ident),* $(,)?) => {
@@ -78,6 +84,7 @@ quantities! {
     ExtLengths: ext_lengths::ExtLengthsQuantity,
     ExtTraps: ext_traps::ExtTrapsQuantity,
     ExtCapture: ext_capture::ExtCaptureQuantity,
+    ExtSampled: ext_sampled::ExtSampledQuantity,
 }
 
 /// The key of the same runs under their first name: numbers of two keys with one original are one number.

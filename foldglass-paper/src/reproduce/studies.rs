@@ -57,10 +57,12 @@ pub const PURE_TIED: StudyText = source!("pure-states-tied", 1096, seed 10);
 pub const LENGTHS: StudyText = source!("lengths", 120, seed 11);
 /// Quenches of correlated parity.
 pub const CAPTURE: StudyText = source!("capture", 400, seed 12);
+/// Sampled gradients beside exact ones.
+pub const SAMPLED: StudyText = source!("sampled", 60, seed 13);
 
 /// All of them, in any order.
 #[cfg(test)]
-pub const ALL: [StudyText; 13] = [
+pub const ALL: [StudyText; 14] = [
     APPROACH,
     STATIONARITY,
     CHAINS_LENGTHS,
@@ -74,6 +76,7 @@ pub const ALL: [StudyText; 13] = [
     PURE_TIED,
     LENGTHS,
     CAPTURE,
+    SAMPLED,
 ];
 
 /// How much is run.
@@ -123,7 +126,7 @@ const QUICK_TRAPS: u64 = 1;
 const QUICK_QUENCHES: u64 = 48;
 
 /// The most sweeps of a chain, and the most iterations of CAVI, on them.
-const QUICK_LENGTHS: [(&str, u64); 2] = [("sweeps", 1_000), ("iterations", 300)];
+const QUICK_LENGTHS: [(&str, u64); 3] = [("sweeps", 1_000), ("iterations", 300), ("updates", 300)];
 
 impl StudyText {
     /// The study at a scale. `seed` is that of the reproduction.
@@ -187,7 +190,7 @@ fn shrink(study: &mut Study) {
             (false, 1) => QUICK_WIDE_RUNS,
             (false, _) => QUICK_SCAN_RUNS,
         });
-        if !narrow || study.name == CAPTURE.name {
+        if !narrow || [CAPTURE.name, SAMPLED.name].contains(&study.name.as_str()) {
             cut_runs(dynamics);
         }
     }
@@ -240,6 +243,7 @@ mod tests {
             ("pure-states-tied", 10 << 32),
             ("lengths", 11 << 32),
             ("capture", 12 << 32),
+            ("sampled", 13 << 32),
         ];
         for (name, seed) in expected {
             assert!(seeds.contains(&(name, seed)), "{name}: {seeds:?}");

@@ -12,6 +12,7 @@ use super::items;
 use super::maps::{self, MapRecord};
 use super::need::{Need, Step};
 use super::run::Done;
+use super::sampled::{self, SnrRecord};
 use super::studies::{Scale, StudyText};
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -37,6 +38,8 @@ pub struct Worked {
     pub maps: Vec<MapRecord>,
     /// Basins of classes.
     pub basins: Vec<BasinRecord>,
+    /// Signal-to-noise ratios of sampled gradients.
+    pub ratios: Vec<SnrRecord>,
     /// Where the runs of studies ended.
     ends: Vec<Ends>,
     /// The steps that are done, by their names.
@@ -54,6 +57,7 @@ impl Worked {
         Ok(Worked {
             maps: maps::read(directory)?,
             basins: basins::read(directory)?,
+            ratios: sampled::read(directory)?,
             ends: ends::read(directory)?,
             done: done.collect(),
         })

@@ -35,6 +35,13 @@ impl Estimator {
         }
     }
 
+    /// f'(p), where the expectation of the estimator is the gradient of the mean of f(p(x)) over inputs, p(x) the
+    /// success of an input, up to a factor. It is constant where the objective is J: for all but GRPO with groups of four
+    /// and more.
+    pub fn slope(self, p: f64) -> f64 {
+        self.weights().mean.at(p)
+    }
+
     /// The advantages of successes and of failures, by the number of successes in a group, from 0 to G.
     pub(crate) fn advantages(self) -> (Vec<f64>, Vec<f64>) {
         let group = self.group();

@@ -163,3 +163,38 @@ fn drawn_inputs_have_the_moments_within_their_intervals() {
         }
     }
 }
+
+/// The slope of the objective of a group is the mean over the successes k of the G - 1 others of u_{k+1} - v_k, with the
+/// chances of k written out.
+#[test]
+fn the_slope_of_a_group_is_the_mean_of_its_advantages() {
+    let chance = |n: u32, k: u32, p: f64| {
+        let ways: f64 = (0..k)
+            .map(|i| f64::from(n - i) / f64::from(i + 1))
+            .product();
+        ways * p.powi(k as i32) * (1.0 - p).powi((n - k) as i32)
+    };
+    for group in [2, 3, 4, 5, 8] {
+        for estimator in [
+            Estimator::Grpo(group),
+            Estimator::Rloo(group),
+            Estimator::DrGrpo(group),
+        ] {
+            let (u, v) = estimator.advantages();
+            for p in [0.0, 0.1, 0.5, 0.8, 1.0] {
+                let others = group - 1;
+                let terms = (0..=others)
+                    .map(|k| chance(others, k, p) * (u[k as usize + 1] - v[k as usize]));
+                let expected: f64 = terms.sum();
+                let found = estimator.slope(p);
+                assert!(
+                    (found - expected).abs() < 1e-12,
+                    "{estimator} at {p}: {found}, {expected}"
+                );
+            }
+        }
+    }
+    let bend = |group| Estimator::Grpo(group).slope(0.5) / Estimator::Grpo(group).slope(0.0);
+    assert!((bend(2) - 1.0).abs() < 1e-12 && (bend(3) - 1.0).abs() < 1e-12);
+    assert!(bend(4) < 0.95 && bend(8) < bend(4));
+}
