@@ -2,7 +2,9 @@
 
 use super::Place;
 use super::lanes::{Block, Lanes, PANEL, Reading, Roles, Seat, Vectors};
+use super::take::{Taken, take};
 use crate::model::class::{Class, Group};
+use crate::reward::kernels::RowEntry;
 use std::ops::Range;
 
 /// Where one group lies.
@@ -185,11 +187,35 @@ impl GroupLayout {
         for panel in self.lane_panels() {
             let part = &mut table[panel.part(self, each)];
             match panel.width {
-                8 => by_entries!(each, scatter::<8>, (rows, panel.cells, part)),
-                4 => by_entries!(each, scatter::<4>, (rows, panel.cells, part)),
-                _ => by_entries!(each, scatter::<1>, (rows, panel.cells, part)),
+                8 => by_entries!(each, scatter::<8, f64>, (rows, panel.cells, part)),
+                4 => by_entries!(each, scatter::<4, f64>, (rows, panel.cells, part)),
+                _ => by_entries!(each, scatter::<1, f64>, (rows, panel.cells, part)),
             }
         }
+    }
+
+    /// The same for rows that are checked and scaled on the way; false where a row is not a distribution.
+    pub(super) fn take<P: RowEntry>(
+        &self,
+        each: usize,
+        group: Taken<'_, P>,
+        table: &mut [f64],
+    ) -> bool {
+        let share = group.ahead.len().div_ceil(self.lane_panels().count());
+        let mut ahead = group.ahead.chunks(share.max(1));
+        self.lane_panels().all(|panel| {
+            let part = &mut table[panel.part(self, each)];
+            let cells = panel.cells;
+            let taken = Taken {
+                ahead: ahead.next().unwrap_or_default(),
+                ..group
+            };
+            match panel.width {
+                8 => by_entries!(each, take::<8, P>, (taken, cells, part)),
+                4 => by_entries!(each, take::<4, P>, (taken, cells, part)),
+                _ => by_entries!(each, take::<1, P>, (taken, cells, part)),
+            }
+        })
     }
 
     /// The panels of a whole group, with the cells they hold.
@@ -239,9 +265,9 @@ impl LanePanel<'_> {
 
 /// The cells of a panel: by lane in use, and by vector of a table of cells, numbers whose sum is the cell.
 #[derive(Clone, Copy)]
-struct PanelCells<'a> {
-    lanes: &'a [usize],
-    vectors: &'a [usize],
+pub(super) struct PanelCells<'a> {
+    pub lanes: &'a [usize],
+    pub vectors: &'a [usize],
 }
 
 #[inline(always)]
@@ -258,13 +284,18 @@ fn gather<const W: usize>(each: usize, panel: &[f64], cells: PanelCells<'_>, row
 }
 
 #[inline(always)]
-fn scatter<const W: usize>(each: usize, rows: &[f64], cells: PanelCells<'_>, panel: &mut [f64]) {
+pub(super) fn scatter<const W: usize, P: RowEntry>(
+    each: usize,
+    rows: &[P],
+    cells: PanelCells<'_>,
+    panel: &mut [f64],
+) {
     let (vectors, _) = panel.as_chunks_mut::<W>();
     for (vectors, &cell) in vectors.chunks_exact_mut(each).zip(cells.vectors) {
         for (lane, &first) in cells.lanes.iter().take(W).enumerate() {
             let row = &rows[(first + cell) * each..][..each];
             for (&entry, vector) in row.iter().zip(&mut *vectors) {
-                vector[lane] = entry;
+                vector[lane] = entry.into();
             }
         }
     }
