@@ -78,7 +78,7 @@ pub enum TableError {
         /// Cells of the class.
         want: usize,
     },
-    /// An action that is no symbol.
+    /// An action that is not a symbol.
     #[error("cell {cell} has the action {action}: actions are 0 to {}", .q - 1)]
     NoSuchAction {
         /// The cell.
@@ -168,7 +168,7 @@ impl Code {
     /// The code whose action at each cell is given by a function.
     ///
     /// # Panics
-    /// If the function returns something that is no symbol.
+    /// If the function returns something that is not a symbol.
     pub fn from_fn(class: &Class, mut action: impl FnMut(usize) -> Symbol) -> Code {
         let actions: Vec<Symbol> = (0..class.cells()).map(&mut action).collect();
         assert!(

@@ -7,6 +7,7 @@
 mod passes;
 mod plan;
 mod table;
+mod take;
 #[cfg(test)]
 mod tests;
 

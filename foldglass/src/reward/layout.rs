@@ -18,14 +18,11 @@
 
 mod group;
 mod lanes;
-mod take;
 
 use crate::model::class::{Class, Group};
-use crate::reward::kernels::{RowEntry, fetch};
-pub(crate) use group::GroupLayout;
+pub(crate) use group::{GroupLayout, LanePanel};
 pub(crate) use lanes::{Lanes, PANEL, Roles};
 use std::ops::Range;
-use take::Taken;
 
 /// The number of policies that share vectors on a class: 8 where windows show no symbol but x_t and one
 /// that leaves, else 1.
@@ -176,32 +173,6 @@ impl Layout {
         for (to, place) in cells.iter_mut().zip(self.places(replica)) {
             *to = table[place.cell];
         }
-    }
-
-    /// Copies `rows`, cell by cell, q probabilities each, to the table of the only replica, scaled and with small
-    /// probabilities held as zero (`take`). Returns whether every row is a distribution within `tolerance`.
-    pub fn take_rows<P: RowEntry>(&self, rows: &[P], tolerance: f64, table: &mut [f64]) -> bool {
-        let q = self.class.q();
-        assert_eq!(self.replicas, 1, "one policy");
-        assert_eq!(rows.len(), self.class.cells() * q, "a row for each cell");
-        if !self.groups.iter().all(GroupLayout::is_whole) {
-            let mut cells = rows.chunks_exact(q).zip(self.places(0));
-            return cells.all(|(row, place)| take::take_one(row, place, tolerance, table));
-        }
-        let groups = self.class.groups();
-        let rows_of = |number: usize| match groups.get(number) {
-            Some(group) => &rows[group.first_cell * q..][..group.cells * q],
-            None => &[],
-        };
-        fetch(rows_of(0));
-        self.groups.iter().enumerate().all(|(number, layout)| {
-            let taken = Taken {
-                rows: rows_of(number),
-                ahead: rows_of(number + 1),
-                tolerance,
-            };
-            layout.take(q, taken, &mut table[layout.entries.clone()])
-        })
     }
 
     /// Copies `rows`, cell by cell, q entries each, to a replica's part of a table.

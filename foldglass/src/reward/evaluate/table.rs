@@ -1,5 +1,6 @@
 //! Holds policies as the kernels read them.
 
+use super::take::take_rows;
 use crate::model::policy::{Entries, flushed};
 use crate::reward::kernels::Aligned;
 use crate::reward::layout::{Layout, Place};
@@ -47,8 +48,8 @@ impl PolicyTable {
     /// distribution within `tolerance`, and the table then holds no policy.
     pub fn take_rows(&mut self, rows: Entries<'_>, tolerance: f64) -> bool {
         match rows {
-            Entries::Double(rows) => self.layout.take_rows(rows, tolerance, &mut self.entries),
-            Entries::Single(rows) => self.layout.take_rows(rows, tolerance, &mut self.entries),
+            Entries::Double(rows) => take_rows(&self.layout, rows, tolerance, &mut self.entries),
+            Entries::Single(rows) => take_rows(&self.layout, rows, tolerance, &mut self.entries),
         }
     }
 

@@ -2,9 +2,7 @@
 
 use super::Place;
 use super::lanes::{Block, Lanes, PANEL, Reading, Roles, Seat, Vectors};
-use super::take::{Taken, take};
 use crate::model::class::{Class, Group};
-use crate::reward::kernels::RowEntry;
 use std::ops::Range;
 
 /// Where one group lies.
@@ -144,7 +142,7 @@ impl GroupLayout {
     }
 
     /// Whether all windows occur and there is one replica, so that `gather` and `scatter` apply.
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.order.is_some()
     }
 
@@ -185,41 +183,12 @@ impl GroupLayout {
     /// Copies rows in the order of the cells, `each` entries per cell, to the group's part of a table.
     pub(super) fn scatter(&self, each: usize, rows: &[f64], table: &mut [f64]) {
         for panel in self.lane_panels() {
-            let part = &mut table[panel.part(self, each)];
-            match panel.width {
-                8 => by_entries!(each, scatter::<8, f64>, (rows, panel.cells, part)),
-                4 => by_entries!(each, scatter::<4, f64>, (rows, panel.cells, part)),
-                _ => by_entries!(each, scatter::<1, f64>, (rows, panel.cells, part)),
-            }
+            panel.scatter(each, rows, &mut table[panel.part(self, each)]);
         }
     }
 
-    /// The same for rows that are checked and scaled on the way; false where a row is not a distribution.
-    pub(super) fn take<P: RowEntry>(
-        &self,
-        each: usize,
-        group: Taken<'_, P>,
-        table: &mut [f64],
-    ) -> bool {
-        let share = group.ahead.len().div_ceil(self.lane_panels().count());
-        let mut ahead = group.ahead.chunks(share.max(1));
-        self.lane_panels().all(|panel| {
-            let part = &mut table[panel.part(self, each)];
-            let cells = panel.cells;
-            let taken = Taken {
-                ahead: ahead.next().unwrap_or_default(),
-                ..group
-            };
-            match panel.width {
-                8 => by_entries!(each, take::<8, P>, (taken, cells, part)),
-                4 => by_entries!(each, take::<4, P>, (taken, cells, part)),
-                _ => by_entries!(each, take::<1, P>, (taken, cells, part)),
-            }
-        })
-    }
-
     /// The panels of a whole group, with the cells they hold.
-    fn lane_panels(&self) -> impl Iterator<Item = LanePanel<'_>> {
+    pub fn lane_panels(&self) -> impl Iterator<Item = LanePanel<'_>> {
         let order = self.order.as_ref().expect("a whole group");
         self.lanes.blocks.iter().flat_map(move |block: &Block| {
             let lanes = block.lanes().step_by(block.width);
@@ -249,23 +218,32 @@ impl GroupLayout {
 }
 
 /// One panel, by its first lane.
-struct LanePanel<'a> {
+pub(crate) struct LanePanel<'a> {
     lane: usize,
-    width: usize,
-    cells: PanelCells<'a>,
+    pub width: usize,
+    pub cells: PanelCells<'a>,
 }
 
 impl LanePanel<'_> {
     /// Its part of the group's table with `each` entries per cell.
-    fn part(&self, group: &GroupLayout, each: usize) -> Range<usize> {
+    pub fn part(&self, group: &GroupLayout, each: usize) -> Range<usize> {
         let entries = group.vectors.count() * each;
         self.lane * entries..(self.lane + self.width) * entries
+    }
+
+    /// Copies rows in the order of the group's cells, `each` entries per cell, to this part.
+    pub fn scatter<P: Copy + Into<f64>>(&self, each: usize, rows: &[P], part: &mut [f64]) {
+        match self.width {
+            8 => by_entries!(each, scatter::<8, P>, (rows, self.cells, part)),
+            4 => by_entries!(each, scatter::<4, P>, (rows, self.cells, part)),
+            _ => by_entries!(each, scatter::<1, P>, (rows, self.cells, part)),
+        }
     }
 }
 
 /// The cells of a panel: by lane in use, and by vector of a table of cells, numbers whose sum is the cell.
 #[derive(Clone, Copy)]
-pub(super) struct PanelCells<'a> {
+pub(crate) struct PanelCells<'a> {
     pub lanes: &'a [usize],
     pub vectors: &'a [usize],
 }
@@ -284,7 +262,7 @@ fn gather<const W: usize>(each: usize, panel: &[f64], cells: PanelCells<'_>, row
 }
 
 #[inline(always)]
-pub(super) fn scatter<const W: usize, P: RowEntry>(
+fn scatter<const W: usize, P: Copy + Into<f64>>(
     each: usize,
     rows: &[P],
     cells: PanelCells<'_>,
