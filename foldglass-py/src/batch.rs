@@ -1,7 +1,6 @@
 //! Evaluates batches of policies on all threads: J, or another objective, with derivatives (paper, App. A).
 
 use foldglass::Context;
-use foldglass::model::policy::Entries;
 use foldglass::reward::objectives::{self, Utility};
 use foldglass::reward::per_input;
 use foldglass::reward::ways::MOST_INPUTS;
@@ -12,7 +11,7 @@ use rayon::prelude::*;
 use crate::class::Class;
 use crate::error;
 use crate::evaluate::{check_shape, pool};
-use crate::rows::{self, Probabilities};
+use crate::rows::{Entries, Probabilities};
 use crate::watch::watched;
 
 /// Policies of a batch that one thread does in a row.
@@ -139,8 +138,9 @@ pub fn evaluate_batch(
     };
     batch.run(py, false, |jobs| {
         class_.with_evaluator(|evaluator| {
+            let mut room = Vec::new();
             for job in jobs {
-                let reward = rows::evaluate(job.rows, evaluator, tolerance);
+                let reward = job.rows.evaluate(evaluator, tolerance, &mut room);
                 *job.reward = of_batch(job.number, reward)?;
                 if !job.visits.is_empty() {
                     evaluator.visits_into(job.visits);
@@ -197,7 +197,7 @@ pub fn objective_batch(
     };
     batch.run(py, in_turn, |jobs| {
         for job in jobs {
-            let policy = of_batch(job.number, rows::policy(job.rows, class, tolerance))?;
+            let policy = of_batch(job.number, job.rows.policy(class, tolerance))?;
             let found =
                 objectives::objective(&policy, utility, 0, context).map_err(error::refused)?;
             *job.reward = found.value;

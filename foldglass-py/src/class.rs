@@ -135,7 +135,8 @@ impl Class {
     fn fold(&self, x: Vec<Symbol>) -> PyResult<Vec<Symbol>> {
         let q = self.class.q();
         if let Some(bad) = x.iter().find(|&&symbol| usize::from(symbol) >= q) {
-            return Err(not_a_symbol(*bad, q));
+            let most = q - 1;
+            return Err(error::refused(format!("{bad} is no symbol: 0 to {most}")));
         }
         let square = self.class.task().square();
         let mut folds: Vec<Symbol> = Vec::with_capacity(x.len());
@@ -182,7 +183,10 @@ impl Class {
         }
         let q = self.class.q();
         if let Some(bad) = x.iter().chain(&y).find(|&&s| usize::from(s) >= q) {
-            return Err(not_a_symbol(*bad, q));
+            return Err(error::refused(format!(
+                "{bad} is no symbol: 0 to {}",
+                q - 1
+            )));
         }
         Ok(self.class.route(&x, t, &y))
     }
@@ -203,9 +207,4 @@ impl Class {
         self.spec().hash(&mut hasher);
         hasher.finish()
     }
-}
-
-fn not_a_symbol(bad: Symbol, q: usize) -> PyErr {
-    let most = q - 1;
-    error::refused(format!("{bad} is not a symbol of the task: 0 to {most}"))
 }

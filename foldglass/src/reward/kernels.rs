@@ -15,7 +15,6 @@ mod product;
 mod routes;
 mod soften;
 mod sums;
-mod transpose;
 mod vector;
 mod visits;
 
@@ -27,7 +26,6 @@ pub(crate) use routes::{Landing, Moves, Origin, Routes};
 pub(crate) use soften::Soften;
 pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
 use sums::{Targets, Tile};
-pub(crate) use transpose::{RowEntry, Transpose, Transposed, fetch};
 #[cfg(target_arch = "x86_64")]
 use vector::{Avx2, Avx512};
 use vector::{Has, Lane, Portable};
