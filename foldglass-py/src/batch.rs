@@ -1,6 +1,7 @@
 //! Evaluates batches of policies on all threads: J, or another objective, with derivatives (paper, App. A).
 
 use foldglass::Context;
+use foldglass::model::policy::Entries;
 use foldglass::reward::objectives::{self, Utility};
 use foldglass::reward::per_input;
 use foldglass::reward::ways::MOST_INPUTS;
@@ -11,7 +12,7 @@ use rayon::prelude::*;
 use crate::class::Class;
 use crate::error;
 use crate::evaluate::{check_shape, pool};
-use crate::rows::{Entries, Probabilities};
+use crate::rows::{self, Probabilities};
 use crate::watch::watched;
 
 /// Policies of a batch that one thread does in a row.
@@ -138,9 +139,8 @@ pub fn evaluate_batch(
     };
     batch.run(py, false, |jobs| {
         class_.with_evaluator(|evaluator| {
-            let mut room = Vec::new();
             for job in jobs {
-                let reward = job.rows.evaluate(evaluator, tolerance, &mut room);
+                let reward = rows::evaluate(job.rows, evaluator, tolerance);
                 *job.reward = of_batch(job.number, reward)?;
                 if !job.visits.is_empty() {
                     evaluator.visits_into(job.visits);
@@ -197,7 +197,7 @@ pub fn objective_batch(
     };
     batch.run(py, in_turn, |jobs| {
         for job in jobs {
-            let policy = of_batch(job.number, job.rows.policy(class, tolerance))?;
+            let policy = of_batch(job.number, rows::policy(job.rows, class, tolerance))?;
             let found =
                 objectives::objective(&policy, utility, 0, context).map_err(error::refused)?;
             *job.reward = found.value;

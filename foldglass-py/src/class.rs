@@ -135,8 +135,7 @@ impl Class {
     fn fold(&self, x: Vec<Symbol>) -> PyResult<Vec<Symbol>> {
         let q = self.class.q();
         if let Some(bad) = x.iter().find(|&&symbol| usize::from(symbol) >= q) {
-            let most = q - 1;
-            return Err(error::refused(format!("{bad} is no symbol: 0 to {most}")));
+            return Err(not_a_symbol(*bad, q));
         }
         let square = self.class.task().square();
         let mut folds: Vec<Symbol> = Vec::with_capacity(x.len());
@@ -183,10 +182,7 @@ impl Class {
         }
         let q = self.class.q();
         if let Some(bad) = x.iter().chain(&y).find(|&&s| usize::from(s) >= q) {
-            return Err(error::refused(format!(
-                "{bad} is no symbol: 0 to {}",
-                q - 1
-            )));
+            return Err(not_a_symbol(*bad, q));
         }
         Ok(self.class.route(&x, t, &y))
     }
@@ -207,4 +203,9 @@ impl Class {
         self.spec().hash(&mut hasher);
         hasher.finish()
     }
+}
+
+fn not_a_symbol(bad: Symbol, q: usize) -> PyErr {
+    let most = q - 1;
+    error::refused(format!("{bad} is not a symbol of the task: 0 to {most}"))
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::class::Class;
 use crate::error;
-use crate::rows::Probabilities;
+use crate::rows::{self, Probabilities};
 
 /// A policy. Evaluating it again at once, unchanged, costs no conversion.
 #[pyclass(frozen, module = "foldglass._native")]
@@ -35,7 +35,7 @@ impl Policy {
     ) -> PyResult<Policy> {
         let class = &class_.bind(py).get().class;
         check_shape("a policy", rows.shape(), &[class.cells(), class.q()])?;
-        let policy = rows.entries()?.policy(class, tolerance);
+        let policy = rows::policy(rows.entries()?, class, tolerance);
         let policy = policy.map_err(error::refused)?;
         Ok(Policy {
             class: class_,
@@ -68,8 +68,6 @@ impl Policy {
 pub struct Evaluator {
     class: Arc<foldglass::Class>,
     evaluator: Mutex<foldglass::Evaluator>,
-    /// For rows that are divided by their sums.
-    room: Mutex<Vec<f64>>,
 }
 
 #[pymethods]
@@ -81,7 +79,6 @@ impl Evaluator {
         Ok(Evaluator {
             class: Arc::new(class_.class.clone()),
             evaluator: Mutex::new(evaluator.map_err(|error| error::too_large(&error))?),
-            room: Mutex::default(),
         })
     }
 
@@ -104,8 +101,7 @@ impl Evaluator {
         check_shape("a policy", rows.shape(), &want)?;
         let entries = rows.entries()?;
         self.run(py, |evaluator| {
-            let mut room = lock(&self.room);
-            let reward = entries.evaluate(evaluator, tolerance, &mut room);
+            let reward = rows::evaluate(entries, evaluator, tolerance);
             reward.map_err(error::refused)
         })
     }

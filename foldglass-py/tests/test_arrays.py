@@ -35,14 +35,14 @@ class ByArray:
         return np.asarray(self.array, dtype=dtype)
 
 
-def test_rows_of_less_precision_are_divided_by_their_sums(paper: fg.Class, rows: np.ndarray) -> None:
+def test_rows_of_less_precision_are_scaled_to_the_sum_one(paper: fg.Class, rows: np.ndarray) -> None:
     exact = fg.evaluate(paper, rows).reward
     for kind, tolerance in ((np.float32, 1e-6), (np.float16, 1e-2)):
         given = rows.astype(kind)
         assert np.abs(given.astype(float).sum(1) - 1).max() > 1e-9, "float64 would be refused"
         policy = fg.Policy(paper, given)
         wide = given.astype(float)
-        np.testing.assert_array_equal(policy.rows, wide / wide.sum(1, keepdims=True))
+        np.testing.assert_array_equal(policy.rows, wide * (1 / wide.sum(1, keepdims=True)))
         found = fg.evaluate(paper, given)
         assert found.reward == fg.evaluate(policy).reward == pytest.approx(exact, abs=tolerance)
         np.testing.assert_array_equal(found.policy.rows, policy.rows)
@@ -51,7 +51,7 @@ def test_rows_of_less_precision_are_divided_by_their_sums(paper: fg.Class, rows:
     assert fg.rewards(paper, softmax[None]).shape == (1,)
 
 
-def test_double_rows_are_divided_beyond_rounding_alone(paper: fg.Class, rows: np.ndarray) -> None:
+def test_double_rows_are_scaled_beyond_rounding_alone(paper: fg.Class, rows: np.ndarray) -> None:
     np.testing.assert_array_equal(fg.Policy(paper, rows).rows, rows)
     off = rows.copy()
     off[7] *= 1 + 1e-10

@@ -88,7 +88,7 @@ fn check_input(class: &Class, x: &[Symbol]) -> Result<(), Error> {
     let text = || comma(x);
     if let Some(symbol) = x.iter().find(|&&symbol| usize::from(symbol) >= q) {
         let message = format!(
-            "--input {}: {symbol} is no symbol, those are 0 to {}",
+            "--input {}: {symbol} is not a symbol of the task: 0 to {}",
             text(),
             q - 1
         );

@@ -45,7 +45,7 @@ struct Input(Vec<Symbol>);
 
 fn input(text: &str) -> Result<Input, String> {
     let symbol = |part: &str| {
-        let refusal = || format!("'{part}' is no symbol: write an input such as 0,1,0,1,1");
+        let refusal = || format!("'{part}' is not a symbol: write an input such as 0,1,0,1,1");
         whole(part.trim()).ok_or_else(refusal)
     };
     text.split(',')

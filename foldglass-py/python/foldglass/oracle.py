@@ -45,8 +45,6 @@ __all__ = ["Match", "OracleReport", "check"]
 #: The most batches that are evaluated.
 MOST_BATCHES = 200_000
 
-_NAMES = {"constant": "dr-grpo constant"}
-
 
 @dataclass(frozen=True)
 class Match:
@@ -135,17 +133,17 @@ class OracleReport:
         if best is None:
             lines.append("The loss has the gradient of none of the known conventions. The nearest:")
         elif best.same:
-            lines.append(f"The loss is {best.name}, {_words(best)}.")
+            lines.append(f"The loss is {best.name}, {best.aggregation}.")
             if not best.identical:
                 lines.append("That holds of its expected gradient; gradients of single batches differ.")
         else:
-            lines.append(f"The loss is {best.factor:.6g} times {best.name}, {_words(best)}.")
+            lines.append(f"The loss is {best.factor:.6g} times {best.name}, {best.aggregation}.")
         shown = [match for match in self.matches if match.same] + [m for m in self.matches if not m.same][:5]
         if self.named is not None and self.named not in shown:
             shown.append(self.named)
         lines += ["", *_table(shown, "advantage")]
         if self.named is not None:
-            lines.append(f"\nnamed: {self.named.name}, {_words(self.named)}: {'agrees' if self.agrees else 'DIFFERS'}")
+            lines.append(f"\nnamed: {self.named.name}, {self.named.aggregation}: {'agrees' if self.agrees else 'DIFFERS'}")
         lines.append(f"\ncosine to the gradient of the expected reward: {self.cosine_to_reward:.6f}")
         lines.append(f"reference: {self.reference}")
         if self.penalties:
@@ -157,13 +155,9 @@ class OracleReport:
         return "\n".join(lines)
 
 
-def _words(match: Match) -> str:
-    return _NAMES.get(match.aggregation, match.aggregation)
-
-
 def _table(matches: Sequence[Match], head: str) -> list[str]:
     rows = [(head, "aggregation", "distance", "cosine", "factor")]
-    rows += [(m.name, _words(m), f"{m.distance:.2e}", f"{m.cosine:.9f}", f"{m.factor:.6g}") for m in matches]
+    rows += [(m.name, m.aggregation, f"{m.distance:.2e}", f"{m.cosine:.9f}", f"{m.factor:.6g}") for m in matches]
     widths = [max(len(row[place]) for row in rows) for place in range(5)]
     return ["  " + "  ".join(entry.ljust(width) for entry, width in zip(row, widths)).rstrip() for row in rows]
 

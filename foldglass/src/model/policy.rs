@@ -10,6 +10,7 @@ use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::support::stream::Stream;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -20,9 +21,50 @@ pub use initial::{InitialLaw, UnknownLaw};
 /// How far from one a row of a policy may sum.
 pub const ROW_TOLERANCE: f64 = 1e-9;
 
+/// A sum that misses 1 by at most this is 1 up to rounding: it is above what rounding does to a sum of f64, so that a
+/// row that was scaled to the sum 1 is not scaled again.
+pub const SUM_ROUNDING: f64 = 1e-12;
+
 /// Probabilities below this are held as zero: they change no reward by more than they are, and
 /// their products would be subnormal numbers, on which processors are slow.
 pub const LEAST_PROBABILITY: f64 = 1e-150;
+
+/// Probabilities in double or single precision, rows of q one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Entries<'a> {
+    /// In double precision.
+    Double(&'a [f64]),
+    /// In single precision.
+    Single(&'a [f32]),
+}
+
+impl<'a> Entries<'a> {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Entries::Double(entries) => entries.len(),
+            Entries::Single(entries) => entries.len(),
+        }
+    }
+
+    /// A part of them.
+    ///
+    /// # Panics
+    /// If it passes the end.
+    pub fn part(self, range: Range<usize>) -> Entries<'a> {
+        match self {
+            Entries::Double(entries) => Entries::Double(&entries[range]),
+            Entries::Single(entries) => Entries::Single(&entries[range]),
+        }
+    }
+
+    pub(crate) fn doubles(self) -> Vec<f64> {
+        match self {
+            Entries::Double(entries) => entries.to_vec(),
+            Entries::Single(entries) => entries.iter().map(|&p| f64::from(p)).collect(),
+        }
+    }
+}
 
 /// A table that is not a code or policy of its class.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -36,7 +78,7 @@ pub enum TableError {
         /// Cells of the class.
         want: usize,
     },
-    /// An action that is no symbol.
+    /// An action that is not a symbol.
     #[error("cell {cell} has the action {action}: actions are 0 to {}", .q - 1)]
     NoSuchAction {
         /// The cell.
@@ -126,7 +168,7 @@ impl Code {
     /// The code whose action at each cell is given by a function.
     ///
     /// # Panics
-    /// If the function returns something that is no symbol.
+    /// If the function returns something that is not a symbol.
     pub fn from_fn(class: &Class, mut action: impl FnMut(usize) -> Symbol) -> Code {
         let actions: Vec<Symbol> = (0..class.cells()).map(&mut action).collect();
         assert!(
@@ -280,6 +322,22 @@ impl Policy {
         Ok(Policy::new(class, rows))
     }
 
+    /// The same for rows of f64 or f32 that sum to 1 within `tolerance`: each is scaled to the sum 1 where its own misses
+    /// 1 by more than `SUM_ROUNDING`.
+    pub fn normalized(
+        class: &Class,
+        rows: Entries<'_>,
+        tolerance: f64,
+    ) -> Result<Policy, TableError> {
+        let mut rows = rows.doubles();
+        check_flat(class, &rows, tolerance)?;
+        for row in rows.chunks_exact_mut(class.q()) {
+            let scale = scale(row.iter().sum());
+            row.iter_mut().for_each(|p| *p *= scale);
+        }
+        Ok(Policy::new(class, &rows))
+    }
+
     /// Writes the distributions one behind the other, q probabilities per cell.
     ///
     /// # Panics
@@ -352,27 +410,23 @@ impl Policy {
 }
 
 /// A probability, or zero where it is below the least.
-#[inline]
-fn flushed(p: f64) -> f64 {
+#[inline(always)]
+pub(crate) fn flushed(p: f64) -> f64 {
     if p < LEAST_PROBABILITY { 0.0 } else { p }
+}
+
+/// What the probabilities of a row with this sum are multiplied by. One division for a row costs less than one for each
+/// of its entries.
+#[inline(always)]
+pub(crate) fn scale(sum: f64) -> f64 {
+    let is_one = (sum - 1.0).abs() <= SUM_ROUNDING;
+    if is_one { 1.0 } else { 1.0 / sum }
 }
 
 /// Checks rows laid one behind the other, q probabilities per cell, each of which sums to 1 within `tolerance`.
 pub(crate) fn check_flat(class: &Class, rows: &[f64], tolerance: f64) -> Result<(), TableError> {
-    let (q, cells) = (class.q(), class.cells());
-    if !rows.len().is_multiple_of(q) {
-        return Err(TableError::WrongRow {
-            cell: rows.len() / q,
-            got: rows.len() % q,
-            q,
-        });
-    }
-    if rows.len() != cells * q {
-        return Err(TableError::WrongSize {
-            got: rows.len() / q,
-            want: cells,
-        });
-    }
+    check_size(class, rows.len())?;
+    let q = class.q();
     let are_good = match q {
         2 => are_distributions::<2>(rows, tolerance),
         3 => are_distributions::<3>(rows, tolerance),
@@ -384,6 +438,25 @@ pub(crate) fn check_flat(class: &Class, rows: &[f64], tolerance: f64) -> Result<
         for (cell, row) in rows.chunks_exact(q).enumerate() {
             check_row(q, cell, row, tolerance)?;
         }
+    }
+    Ok(())
+}
+
+/// Checks that there are q entries for each cell.
+pub(crate) fn check_size(class: &Class, entries: usize) -> Result<(), TableError> {
+    let (q, cells) = (class.q(), class.cells());
+    if !entries.is_multiple_of(q) {
+        return Err(TableError::WrongRow {
+            cell: entries / q,
+            got: entries % q,
+            q,
+        });
+    }
+    if entries != cells * q {
+        return Err(TableError::WrongSize {
+            got: entries / q,
+            want: cells,
+        });
     }
     Ok(())
 }

@@ -7,11 +7,12 @@
 mod passes;
 mod plan;
 mod table;
+mod take;
 #[cfg(test)]
 mod tests;
 
 use crate::model::class::Class;
-use crate::model::policy::{Policy, TableError, check_flat};
+use crate::model::policy::{Entries, Policy, TableError, check_flat, check_size};
 use crate::support::memory::{Allowance, TooLarge};
 pub(crate) use passes::{Passes, Wants};
 pub(crate) use plan::Scale;
@@ -82,22 +83,27 @@ impl Evaluator {
         self.passes.reward(0)
     }
 
-    /// The same for a table that is evaluated once: rows in the order of the cells, q probabilities per cell, each of
-    /// which sums to 1 within `tolerance`. No policy is made of them.
+    /// The same for a table that is evaluated once: rows in the order of the cells, q probabilities per cell, of f64 or
+    /// f32. Each sums to 1 within `tolerance`, and is scaled to the sum 1 where its own misses 1 by more than rounding
+    /// (`SUM_ROUNDING`). No policy is made of them. After an error the evaluator holds no policy, and J, d, dQ and V of
+    /// the one before.
     ///
     /// ```
+    /// use foldglass::model::policy::Entries;
     /// use foldglass::{ClassSpec, Evaluator, Operation, Shape};
     /// let spec = ClassSpec::uniform(Operation::cyclic(2).unwrap(), &[3], Shape::untied(0, 0));
     /// let class = spec.lay_out().unwrap();
     /// let mut evaluator = Evaluator::new(&class).unwrap();
     /// let rows = vec![0.5; 2 * class.cells()];
-    /// assert_eq!(evaluator.evaluate_rows(&rows, 1e-9), Ok(0.5));
+    /// assert_eq!(evaluator.evaluate_rows(Entries::Double(&rows), 1e-9), Ok(0.5));
     /// ```
-    pub fn evaluate_rows(&mut self, rows: &[f64], tolerance: f64) -> Result<f64, TableError> {
-        check_flat(self.class(), rows, tolerance)?;
+    pub fn evaluate_rows(&mut self, rows: Entries<'_>, tolerance: f64) -> Result<f64, TableError> {
+        check_size(self.class(), rows.count())?;
         self.rows = None;
-        self.table.set_rows(0, rows);
-        self.table.flush();
+        if !self.table.take_rows(rows, tolerance) {
+            let refused = check_flat(self.class(), &rows.doubles(), tolerance);
+            return Err(refused.expect_err("a row that was refused"));
+        }
         self.passes.run(&self.table.entries, Wants::ALL);
         Ok(self.passes.reward(0))
     }

@@ -15,6 +15,7 @@ mod product;
 mod routes;
 mod soften;
 mod sums;
+mod transpose;
 mod vector;
 mod visits;
 
@@ -26,6 +27,7 @@ pub(crate) use routes::{Landing, Moves, Origin, Routes};
 pub(crate) use soften::Soften;
 pub(crate) use sums::{Coming, Extent, Given, Results, Reward, Sums};
 use sums::{Targets, Tile};
+pub(crate) use transpose::{RowEntry, Transpose, Transposed, fetch};
 #[cfg(target_arch = "x86_64")]
 use vector::{Avx2, Avx512};
 use vector::{Has, Lane, Portable};

@@ -20,7 +20,7 @@ mod group;
 mod lanes;
 
 use crate::model::class::{Class, Group};
-pub(crate) use group::GroupLayout;
+pub(crate) use group::{GroupLayout, LanePanel};
 pub(crate) use lanes::{Lanes, PANEL, Roles};
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! Holds policies as the kernels read them.
 
-use crate::model::policy::LEAST_PROBABILITY;
+use super::take::take_rows;
+use crate::model::policy::{Entries, flushed};
 use crate::reward::kernels::Aligned;
 use crate::reward::layout::{Layout, Place};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl PolicyTable {
     pub fn write(&mut self, cell: usize, replica: usize, row: &[f64]) {
         let place = self.place(cell, replica);
         for (action, &p) in row.iter().enumerate() {
-            self.entries[place.at(action)] = if p < LEAST_PROBABILITY { 0.0 } else { p };
+            self.entries[place.at(action)] = flushed(p);
         }
     }
 
@@ -43,10 +44,12 @@ impl PolicyTable {
         self.layout.scatter_rows(rows, replica, &mut self.entries);
     }
 
-    /// Makes probabilities below the least zero.
-    pub fn flush(&mut self) {
-        for p in self.entries.iter_mut() {
-            *p = if *p < LEAST_PROBABILITY { 0.0 } else { *p };
+    /// Replaces the only replica by the policy with these rows, scaled to sums of 1; false where one is not a
+    /// distribution within `tolerance`, and the table then holds no policy.
+    pub fn take_rows(&mut self, rows: Entries<'_>, tolerance: f64) -> bool {
+        match rows {
+            Entries::Double(rows) => take_rows(&self.layout, rows, tolerance, &mut self.entries),
+            Entries::Single(rows) => take_rows(&self.layout, rows, tolerance, &mut self.entries),
         }
     }
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::model::class::{Shape, Window};
 use crate::model::inputs::InputLaw;
 use crate::model::operation::Operation;
+use crate::model::policy::Entries;
 use crate::model::task::Task;
 use crate::reward::kernels::{self, Kernels};
 use crate::reward::layout::{self, Layout, PANEL};
@@ -201,7 +202,7 @@ fn tables_in_the_order_of_the_cells_hold_what_single_cells_have() {
         assert_eq!(rows, flat);
         let mut other = Evaluator::new(&class).unwrap();
         assert_eq!(
-            other.evaluate_rows(&flat, 1e-12),
+            other.evaluate_rows(Entries::Double(&flat), 1e-12),
             Ok(evaluator.evaluate(&policy))
         );
         assert_eq!(other.passes.values, evaluator.passes.values);
@@ -281,6 +282,64 @@ fn every_layout_takes_rows_and_gives_them_back() {
     }
 }
 
+/// What is taken in one pass is what a policy of the same rows holds, to the bit, on panels of every width; what is
+/// refused is refused in the same words.
+#[test]
+fn rows_are_taken_like_a_policy_of_them() {
+    let mut rng = ChaCha8Rng::seed_from_u64(17);
+    let constant = InputLaw::Markov(parse("1").unwrap());
+    let task = Task::new(Operation::random(3, 11).unwrap(), &constant, &[4]).unwrap();
+    let few = Class::new(task, Shape::untied(1, 1)).unwrap();
+    for class in classes().into_iter().chain([few]) {
+        let (q, cells) = (class.q(), class.cells());
+        // Sums are 1 up to rounding, then some miss it; some entries are too small to be held.
+        let exact = random_table(&class, 1, 5).rows(0);
+        let mut missing = exact.clone();
+        for row in missing.chunks_exact_mut(q) {
+            match rng.next_u32() % 4 {
+                0 => row.iter_mut().for_each(|p| *p *= 1.0 + 3e-10),
+                1 => row.iter_mut().for_each(|p| *p *= 1.0 - 3e-10),
+                2 => (row[0], row[1]) = (row[0] + row[1], 1e-200),
+                _ => {}
+            }
+        }
+        let single: Vec<f32> = exact.iter().map(|&p| p as f32).collect();
+        let given = [
+            (Entries::Double(&exact), 1e-9),
+            (Entries::Double(&missing), 1e-9),
+            (Entries::Single(&single), 1e-5),
+        ];
+        for (rows, tolerance) in given {
+            let policy = Policy::normalized(&class, rows, tolerance).unwrap();
+            for width in [PANEL / 2, PANEL] {
+                let layout = Arc::new(Layout::new(&class, 1, width));
+                let mut table = PolicyTable::zeros(layout.clone());
+                assert!(table.take_rows(rows, tolerance));
+                let mut want = PolicyTable::zeros(layout);
+                want.set_rows(0, policy.rows());
+                assert_eq!(table, want, "{class:?}");
+            }
+        }
+        let cell = rng.next_u32() as usize % cells;
+        let action = rng.next_u32() as usize % q;
+        let mut evaluator = Evaluator::new(&class).unwrap();
+        for wrong in [-0.1, -1e-300, 1.5, f64::NAN, f64::INFINITY, 0.0] {
+            let mut double = exact.clone();
+            let mut single = single.clone();
+            double[cell * q + action] = wrong;
+            single[cell * q + action] = wrong as f32;
+            for (rows, tolerance) in [
+                (Entries::Double(&double), 1e-9),
+                (Entries::Single(&single), 1e-5),
+            ] {
+                let refused = Policy::normalized(&class, rows, tolerance).unwrap_err();
+                let found = evaluator.evaluate_rows(rows, tolerance).unwrap_err();
+                assert_eq!(found.to_string(), refused.to_string());
+            }
+        }
+    }
+}
+
 #[test]
 fn flat_rows_are_checked_like_single_ones() {
     let task = Task::new(Operation::cyclic(2).unwrap(), &InputLaw::Uniform, &[2]).unwrap();
@@ -298,20 +357,35 @@ fn flat_rows_are_checked_like_single_ones() {
     assert_eq!(policy.row(3), [1.0, 0.0], "too small to be held");
     let mut evaluator = Evaluator::new(&class).unwrap();
     let of_policy = evaluator.evaluate(&policy);
-    assert_eq!(evaluator.evaluate_rows(&rows, 1e-9), Ok(of_policy));
+    assert_eq!(
+        evaluator.evaluate_rows(Entries::Double(&rows), 1e-9),
+        Ok(of_policy)
+    );
     assert_eq!(evaluator.table.row(3, 0), [1.0, 0.0]);
     // A policy that is evaluated after other rows is laid out again.
-    assert!(evaluator.evaluate_rows(&[0.5; 12], 1e-9).is_ok());
+    assert!(
+        evaluator
+            .evaluate_rows(Entries::Double(&[0.5; 12]), 1e-9)
+            .is_ok()
+    );
     assert_eq!(evaluator.evaluate(&policy), of_policy);
     rows[6] = 1.01;
-    let error = evaluator.evaluate_rows(&rows, 1e-3).unwrap_err();
+    let error = evaluator
+        .evaluate_rows(Entries::Double(&rows), 1e-3)
+        .unwrap_err();
     let told = "cell 3 gives action 0 the probability 1.01";
     assert!(error.to_string().contains(told), "{error}");
     rows[6] = 0.99;
-    let error = evaluator.evaluate_rows(&rows, 1e-3).unwrap_err();
+    let error = evaluator
+        .evaluate_rows(Entries::Double(&rows), 1e-3)
+        .unwrap_err();
     let told = "cell 3 sums to 0.99: it must sum to 1 within 1e-3";
     assert!(error.to_string().contains(told), "{error}");
-    assert!(evaluator.evaluate_rows(&rows, 0.02).is_ok());
+    assert!(
+        evaluator
+            .evaluate_rows(Entries::Double(&rows), 0.02)
+            .is_ok()
+    );
 }
 
 #[test]

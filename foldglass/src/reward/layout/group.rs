@@ -142,7 +142,7 @@ impl GroupLayout {
     }
 
     /// Whether all windows occur and there is one replica, so that `gather` and `scatter` apply.
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.order.is_some()
     }
 
@@ -183,17 +183,12 @@ impl GroupLayout {
     /// Copies rows in the order of the cells, `each` entries per cell, to the group's part of a table.
     pub(super) fn scatter(&self, each: usize, rows: &[f64], table: &mut [f64]) {
         for panel in self.lane_panels() {
-            let part = &mut table[panel.part(self, each)];
-            match panel.width {
-                8 => by_entries!(each, scatter::<8>, (rows, panel.cells, part)),
-                4 => by_entries!(each, scatter::<4>, (rows, panel.cells, part)),
-                _ => by_entries!(each, scatter::<1>, (rows, panel.cells, part)),
-            }
+            panel.scatter(each, rows, &mut table[panel.part(self, each)]);
         }
     }
 
     /// The panels of a whole group, with the cells they hold.
-    fn lane_panels(&self) -> impl Iterator<Item = LanePanel<'_>> {
+    pub fn lane_panels(&self) -> impl Iterator<Item = LanePanel<'_>> {
         let order = self.order.as_ref().expect("a whole group");
         self.lanes.blocks.iter().flat_map(move |block: &Block| {
             let lanes = block.lanes().step_by(block.width);
@@ -223,25 +218,34 @@ impl GroupLayout {
 }
 
 /// One panel, by its first lane.
-struct LanePanel<'a> {
+pub(crate) struct LanePanel<'a> {
     lane: usize,
-    width: usize,
-    cells: PanelCells<'a>,
+    pub width: usize,
+    pub cells: PanelCells<'a>,
 }
 
 impl LanePanel<'_> {
     /// Its part of the group's table with `each` entries per cell.
-    fn part(&self, group: &GroupLayout, each: usize) -> Range<usize> {
+    pub fn part(&self, group: &GroupLayout, each: usize) -> Range<usize> {
         let entries = group.vectors.count() * each;
         self.lane * entries..(self.lane + self.width) * entries
+    }
+
+    /// Copies rows in the order of the group's cells, `each` entries per cell, to this part.
+    pub fn scatter<P: Copy + Into<f64>>(&self, each: usize, rows: &[P], part: &mut [f64]) {
+        match self.width {
+            8 => by_entries!(each, scatter::<8, P>, (rows, self.cells, part)),
+            4 => by_entries!(each, scatter::<4, P>, (rows, self.cells, part)),
+            _ => by_entries!(each, scatter::<1, P>, (rows, self.cells, part)),
+        }
     }
 }
 
 /// The cells of a panel: by lane in use, and by vector of a table of cells, numbers whose sum is the cell.
 #[derive(Clone, Copy)]
-struct PanelCells<'a> {
-    lanes: &'a [usize],
-    vectors: &'a [usize],
+pub(crate) struct PanelCells<'a> {
+    pub lanes: &'a [usize],
+    pub vectors: &'a [usize],
 }
 
 #[inline(always)]
@@ -258,13 +262,18 @@ fn gather<const W: usize>(each: usize, panel: &[f64], cells: PanelCells<'_>, row
 }
 
 #[inline(always)]
-fn scatter<const W: usize>(each: usize, rows: &[f64], cells: PanelCells<'_>, panel: &mut [f64]) {
+fn scatter<const W: usize, P: Copy + Into<f64>>(
+    each: usize,
+    rows: &[P],
+    cells: PanelCells<'_>,
+    panel: &mut [f64],
+) {
     let (vectors, _) = panel.as_chunks_mut::<W>();
     for (vectors, &cell) in vectors.chunks_exact_mut(each).zip(cells.vectors) {
         for (lane, &first) in cells.lanes.iter().take(W).enumerate() {
             let row = &rows[(first + cell) * each..][..each];
             for (&entry, vector) in row.iter().zip(&mut *vectors) {
-                vector[lane] = entry;
+                vector[lane] = entry.into();
             }
         }
     }
