@@ -31,7 +31,7 @@ usage: cargo xtask <command>
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
                                  page, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
   test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the crates as published (a dry run),
-                                 sdist and wheel as published, the package as pip builds it
+                                 sdist and wheel as published, the package as pip builds it, PyTorch and TRL
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
   wheel                          builds the sdist, the wheel from it, and tests the wheel where there is no Rust
   bench [--rounds N] [--write]   times the library beside its NumPy and JAX peers (default 5 rounds);

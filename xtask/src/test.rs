@@ -43,8 +43,8 @@ impl Tier {
         );
         const ALL: (&str, &str) = (
             "--all",
-            "licences by cargo-deny, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as pip builds it, Python tests with PyTorch and \
-             TRL",
+            "licences by cargo-deny, coverage by cargo-llvm-cov, the crates, sdist and wheel as published, the package as \
+             pip builds it, Python tests with PyTorch and TRL",
         );
         match self {
             Tier::First => &[FULL, ALL],
@@ -80,7 +80,15 @@ const LINTS: Step<'static> = step(
         "warnings",
     ],
 );
-const NEXTEST: &[&str] = &["nextest", "run", "--workspace"];
+/// Examples are not built: the lints compile them.
+const NEXTEST: &[&str] = &[
+    "nextest",
+    "run",
+    "--workspace",
+    "--lib",
+    "--bins",
+    "--tests",
+];
 const CARGO_TEST: &[&str] = &["test", "--workspace", "--lib", "--bins", "--tests"];
 /// Tests that need a large tool or a compiler of C++: those in modules of these names are left to `--full`.
 const LEFT_TO_FULL: &[&str] = &["--", "--skip", "full::", "--skip", "emulator::"];

@@ -292,7 +292,7 @@ fn many_short_runs_hear_ctrl_c() {
         "run s.toml --max-memory 99GiB --dry-run".to_owned(),
         "enumerate --task z:3 --lengths 4".to_owned(),
     ] {
-        let wait = Duration::from_millis(1500);
+        let wait = Duration::from_millis(700);
         let begun = Instant::now();
         let run = scratch.run_and_interrupt(&words(&command), wait);
         let took = begun.elapsed() - wait;

@@ -199,40 +199,44 @@ fn a_path_is_followed_and_its_lines_are_counted() {
     }
 }
 
-#[cfg(unix)]
-#[test]
-fn networks_that_were_stopped_go_on_to_the_same_bytes() {
-    // A target that is never met, and exactness asked seldom: stops fall between two looks.
-    let distill = "distill --task parity --lengths 3 --runs 2 --every 400 --target 1 \
+mod full {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn networks_that_were_stopped_go_on_to_the_same_bytes() {
+        // A target that is never met, and exactness asked seldom: stops fall between two looks.
+        let distill = "distill --task parity --lengths 3 --runs 2 --every 400 --target 1 \
                    --held-out 100 --steps 800 --checkpoint-every 0.001 --out run";
-    let barrier = "--checkpoint-every 0.001 --out run";
-    for (flags, lines, result) in [
-        (flags(distill, ""), "run/curves.jsonl", "run/networks.json"),
-        (
-            flags(BARRIER, barrier),
-            "run/networks.jsonl",
-            "run/barriers.json",
-        ),
-    ] {
-        let whole = Scratch::new();
-        whole.json(&flags);
-        let scratch = Scratch::new();
-        let mut stops = 0;
-        for pause in [150, 250, 400] {
-            let run = scratch.run_and_interrupt(&flags, Duration::from_millis(pause));
-            stops += usize::from(run.code == Some(130));
+        let barrier = "--checkpoint-every 0.001 --out run";
+        for (flags, lines, result) in [
+            (flags(distill, ""), "run/curves.jsonl", "run/networks.json"),
+            (
+                flags(BARRIER, barrier),
+                "run/networks.jsonl",
+                "run/barriers.json",
+            ),
+        ] {
+            let whole = Scratch::new();
+            whole.json(&flags);
+            let scratch = Scratch::new();
+            let mut stops = 0;
+            for pause in [150, 250, 400] {
+                let run = scratch.run_and_interrupt(&flags, Duration::from_millis(pause));
+                stops += usize::from(run.code == Some(130));
+            }
+            assert!(stops > 0, "{result}: it was stopped before its end");
+            scratch.json(&flags);
+            for file in [lines, result] {
+                assert_eq!(scratch.read(file), whole.read(file), "{file}");
+            }
+            // What is done is not done again, and nothing else is taken for it.
+            scratch.json(&flags);
+            assert_eq!(scratch.read(result), whole.read(result));
+            let other = [flags.clone(), words("--seed 9")].concat();
+            let refused = scratch.run(&other);
+            assert_eq!(refused.code, Some(2), "{}", refused.errors);
+            assert!(refused.errors.contains("another run"), "{}", refused.errors);
         }
-        assert!(stops > 0, "{result}: it was stopped before its end");
-        scratch.json(&flags);
-        for file in [lines, result] {
-            assert_eq!(scratch.read(file), whole.read(file), "{file}");
-        }
-        // What is done is not done again, and nothing else is taken for it.
-        scratch.json(&flags);
-        assert_eq!(scratch.read(result), whole.read(result));
-        let other = [flags.clone(), words("--seed 9")].concat();
-        let refused = scratch.run(&other);
-        assert_eq!(refused.code, Some(2), "{}", refused.errors);
-        assert!(refused.errors.contains("another run"), "{}", refused.errors);
     }
 }

@@ -113,7 +113,7 @@ fn a_flood_finds_the_barrier_that_visiting_every_code_finds() {
     assert!(
         compare(
             &class("z:3", &InputLaw::Uniform, &[4], Shape::tied(0, 0)),
-            101
+            1009
         ) > 0
     );
     let remembers = Shape {

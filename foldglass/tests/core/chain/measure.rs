@@ -4,7 +4,7 @@ use super::*;
 use foldglass::support::stats::{Autocorrelation, chi_square_tail, integrated_time};
 
 /// The samples of a histogram.
-const SAMPLES: u64 = 4800;
+const SAMPLES: u64 = 2400;
 /// Of 400 histograms, all with fixed seeds, none from the right law is expected beyond this tail.
 const LEAST_TAIL: f64 = 1e-6;
 
