@@ -107,6 +107,7 @@ pub struct TokenAgreement {
 
 /// A back end that cannot go on.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum BackendError {
     /// There is no such device, or it cannot be used.
     #[error("{0}; the CPU back end works on any machine")]

@@ -37,6 +37,7 @@ pub struct ReadBack {
 
 /// A network that cannot be read back.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum BridgeError {
     /// The class.
     #[error(transparent)]

@@ -21,6 +21,7 @@ use std::ops::ControlFlow;
 /// How networks are distilled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct Distillation {
     /// The sizes of the transformer.
     pub shape: NetworkShape,

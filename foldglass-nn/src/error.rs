@@ -7,6 +7,7 @@ use crate::settings::SettingsError;
 
 /// A fleet that cannot be made, trained or taken up.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum FleetError {
     /// The settings.
     #[error(transparent)]

@@ -32,6 +32,7 @@ pub struct Lesson {
 
 /// A class whose codes cannot be taught.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum LessonError {
     /// A window cannot occur, so cells are not numbered by their symbols.
     #[error(

@@ -22,6 +22,7 @@ pub struct Origin {
 
 /// A weight file whose origin cannot be read.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum OriginError {
     /// The weights.
     #[error(transparent)]

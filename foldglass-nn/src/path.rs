@@ -25,6 +25,7 @@ pub struct EscapePath {
 
 /// A chain that cannot be run or does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ChainPathError {
     /// The class.
     #[error(transparent)]

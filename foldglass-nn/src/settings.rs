@@ -13,6 +13,7 @@ use thiserror::Error;
 /// Everything the models of a fleet share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
 pub struct FleetSettings {
     /// The sizes of the transformer.
     pub shape: NetworkShape,
@@ -377,6 +378,7 @@ pub enum Keep {
 
 /// What is one model's own.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ModelSettings {
     /// Its seed.
     pub seed: u64,
@@ -388,8 +390,21 @@ pub struct ModelSettings {
     pub learning_rate: f64,
 }
 
+impl ModelSettings {
+    /// A model without an entropy bonus, at Adam's rate 3e-4.
+    pub fn new(seed: u64, square: Operation) -> ModelSettings {
+        ModelSettings {
+            seed,
+            square,
+            entropy: 0.0,
+            learning_rate: 3e-4,
+        }
+    }
+}
+
 /// Settings that make no run.
 #[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
 pub enum SettingsError {
     /// The shape.
     #[error(transparent)]

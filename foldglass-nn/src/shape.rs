@@ -61,6 +61,7 @@ const MOST: usize = 1 << 16;
 
 /// Sizes that make no transformer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ShapeError {
     /// A size of zero.
     #[error("{what} is 0; at least 1 is needed")]

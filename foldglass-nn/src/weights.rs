@@ -38,6 +38,7 @@ pub struct Weights {
 
 /// A weight file that does not hold the weights of a model.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum WeightsError {
     /// Not a safetensors file.
     #[error("not a safetensors file: {0}")]

@@ -111,14 +111,11 @@ impl Study {
         threads: Option<usize>,
         max_memory: Option<&str>,
     ) -> PyResult<Options> {
-        Ok(Options {
-            out,
-            base: self.base.clone(),
-            shard: Shard::WHOLE,
-            threads: foldglass_study::parallel::threads(threads, usize::MAX),
-            checkpoint_every: Duration::from_secs(30),
-            allowance: allowance(max_memory).map_err(error::refused)?,
-        })
+        let mut options = Options::new(out);
+        options.base = self.base.clone();
+        options.threads = foldglass_study::parallel::threads(threads, usize::MAX);
+        options.allowance = allowance(max_memory).map_err(error::refused)?;
+        Ok(options)
     }
 }
 

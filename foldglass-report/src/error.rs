@@ -14,6 +14,7 @@ use thiserror::Error;
 
 /// Why a command ends without its report.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The command line cannot be read.
     #[error("{0}")]

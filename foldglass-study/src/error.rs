@@ -15,6 +15,7 @@ use thiserror::Error;
 
 /// Why something is refused or fails.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum StudyError {
     /// No such task.
     #[error("task {name}: {source}{file}", file = match .source {

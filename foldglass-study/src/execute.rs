@@ -28,6 +28,7 @@ use crate::spec::Study;
 
 /// How a study is executed; none of it shows in the records.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The directory of the records.
     pub out: PathBuf,

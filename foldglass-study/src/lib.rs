@@ -13,8 +13,8 @@
 //! No terminal here: progress and stopping go through a [`foldglass::Observer`], errors are types.
 //!
 //! ```
-//! use foldglass::{Allowance, Unwatched};
-//! use foldglass_study::{Options, Registry, Shard, Study, execute, gather, summarize};
+//! use foldglass::Unwatched;
+//! use foldglass_study::{Options, Registry, Study, execute, gather, summarize};
 //!
 //! let text = "name = \"example\"
 //!     [[class]]
@@ -28,14 +28,8 @@
 //!     runs = 4";
 //! let study = Study::parse(text, 0).unwrap();
 //! let out = std::env::temp_dir().join(format!("foldglass-example-{}", std::process::id()));
-//! let options = Options {
-//!     out: out.clone(),
-//!     base: "".into(),
-//!     shard: Shard::WHOLE,
-//!     threads: 1,
-//!     checkpoint_every: std::time::Duration::from_secs(30),
-//!     allowance: Allowance::default(),
-//! };
+//! let mut options = Options::new(out.clone());
+//! options.threads = 1;
 //! let registry = Registry::default();
 //! execute(&study, &registry, &options, &Unwatched)?;
 //! let records = gather(&[out.clone()])?.records;

@@ -73,11 +73,10 @@ impl BarrierArgs {
     /// Finds the path, follows it, and measures the lines.
     pub fn run(&self, settings: &GlobalArgs) -> Result<BarrierReport, Error> {
         let class = self.class.class()?;
-        let distillation = self.distillation.over(Distillation {
-            every: 100,
-            steps: 200_000,
-            ..Distillation::default()
-        });
+        let mut distillation = Distillation::default();
+        distillation.every = 100;
+        distillation.steps = 200_000;
+        let distillation = self.distillation.over(distillation);
         let shape = distillation.shape.check(class.q());
         shape.map_err(|error| pupils_named(SettingsError::from(error).into()))?;
         // Every point of a line is a network, and they are made at the end.

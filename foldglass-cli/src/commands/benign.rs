@@ -15,7 +15,7 @@ use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Allowance, Class, ClassSpec, Code, Context, Reward};
 use foldglass_study::Shard;
 use foldglass_study::census::{
-    BARRIER_CAP, CensusForecast, CensusOptions, CensusPlan, Counted, count, forecast,
+    CensusForecast, CensusOptions, CensusPlan, Counted, count, forecast,
 };
 use foldglass_study::parallel::{fitting, threads};
 use serde::Serialize;
@@ -103,13 +103,10 @@ fn stopped() -> Error {
 }
 
 fn options(settings: &GlobalArgs, allowance: Allowance) -> CensusOptions {
-    CensusOptions {
-        out: None,
-        shard: Shard { number: 1, of: 1 },
-        threads: threads(settings.threads, usize::MAX),
-        allowance,
-        barrier_cap: BARRIER_CAP,
-    }
+    let mut options = CensusOptions::default();
+    options.threads = threads(settings.threads, usize::MAX);
+    options.allowance = allowance;
+    options
 }
 
 /// Counts the traps of a class; none where a census does not apply.

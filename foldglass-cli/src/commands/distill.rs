@@ -75,11 +75,9 @@ pub struct DistillArgs {
 impl DistillArgs {
     /// Distils the codes.
     pub fn run(&self, settings: &GlobalArgs) -> Result<Distilled, Error> {
-        let distillation = self.distillation.over(Distillation {
-            target: self.target,
-            held_out: self.held_out,
-            ..Distillation::default()
-        });
+        let mut distillation = self.distillation.over(Distillation::default());
+        distillation.target = self.target;
+        distillation.held_out = self.held_out;
         let (class, teachers) = self.teachers(&distillation, settings.seed)?;
         if let Some(path) = &self.weights {
             let made = std::fs::create_dir_all(path);
@@ -179,14 +177,11 @@ impl DistillArgs {
         let Some(directory) = &self.weights else {
             return Ok(None);
         };
+        let mut model = ModelSettings::new(pupil.seed, pupil.square.clone());
+        model.learning_rate = distillation.learning_rate;
         let origin = Origin {
             settings: distillation.settings(class.task().longest()),
-            model: ModelSettings {
-                seed: pupil.seed,
-                square: pupil.square.clone(),
-                entropy: 0.0,
-                learning_rate: distillation.learning_rate,
-            },
+            model,
             step,
         };
         let path = directory.join(format!("distilled_s{}.safetensors", pupil.seed));

@@ -80,13 +80,12 @@ impl EnumerateArgs {
             }
         }
         let class = self.class.class()?;
-        let options = CensusOptions {
-            out: self.out.clone(),
-            shard: self.shard,
-            threads: threads(settings.threads, usize::MAX),
-            allowance: self.class.allowance(),
-            barrier_cap: self.max_codes,
-        };
+        let mut options = CensusOptions::default();
+        options.out = self.out.clone();
+        options.shard = self.shard;
+        options.threads = threads(settings.threads, usize::MAX);
+        options.allowance = self.class.allowance();
+        options.barrier_cap = self.max_codes;
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
         let done = if self.dry_run {
             self.forecast(plan)?
@@ -120,13 +119,11 @@ impl EnumerateArgs {
     ) -> Result<EnumerationShare, Error> {
         let class = self.class.class()?;
         let shard = Shard { number: 1, of };
-        let options = CensusOptions {
-            out: None,
-            shard,
-            threads,
-            allowance,
-            barrier_cap: self.max_codes,
-        };
+        let mut options = CensusOptions::default();
+        options.shard = shard;
+        options.threads = threads;
+        options.allowance = allowance;
+        options.barrier_cap = self.max_codes;
         let plan = CensusPlan::new(&class, &self.tolerance, &options)?;
         let said = forecast(plan, shard, &Terminal::new()).ok_or_else(stopped_trial)?;
         Ok(EnumerationShare {

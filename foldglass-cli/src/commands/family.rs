@@ -153,10 +153,7 @@ impl FamilyArgs {
         let jobs = grid.len() * self.runs as usize;
         let mut list = Vec::with_capacity(jobs);
         let job = |number: usize| -> Result<_, StudyError> {
-            let walk_settings = FamilySettings {
-                couplings: grid[number / self.runs as usize],
-                tau: self.tau,
-            };
+            let walk_settings = FamilySettings::new(grid[number / self.runs as usize], self.tau);
             let mut walk = FamilyWalk::new(family, Stream::new(settings.seed, number as u64));
             Ok(Some(walk.averages(
                 &walk_settings,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use foldglass_study::Options;
 use foldglass_study::parallel::threads;
-use foldglass_study::{Options, Shard};
 use serde::Serialize;
 
 use crate::cli::GlobalArgs;
@@ -41,14 +41,10 @@ impl ListArgs {
     /// Lists them; what was never run is tried for a moment.
     pub fn run(&self, settings: &GlobalArgs) -> Result<ItemList, Error> {
         let directory = self.directory.clone().unwrap_or_else(default_directory);
-        let options = Options {
-            out: PathBuf::new(),
-            base: PathBuf::new(),
-            shard: Shard::WHOLE,
-            threads: threads(settings.threads, usize::MAX),
-            checkpoint_every: Duration::MAX,
-            allowance: max_memory::available(),
-        };
+        let mut options = Options::new("");
+        options.threads = threads(settings.threads, usize::MAX);
+        options.checkpoint_every = Duration::MAX;
+        options.allowance = max_memory::available();
         let mut list = Vec::new();
         for item in items::ALL {
             let forecast = || forecast(item, settings.seed, &options);

@@ -71,13 +71,7 @@ impl ReadBackArgs {
         let net = self.settings(&class, origin.as_ref())?;
         let weights = Weights::from_safetensors(net.shape, &bytes);
         let weights = weights.map_err(|error| not(error.to_string()))?;
-        let model = ModelSettings {
-            seed: 0,
-            square: class.task().square().clone(),
-            entropy: 0.0,
-            learning_rate: 1.0,
-        };
-        let models = [model];
+        let models = [ModelSettings::new(0, class.task().square().clone())];
         let checked = net.check(&models);
         checked.map_err(|error| named(error.into()))?;
         let maker = self.backend.maker(settings.threads)?;
@@ -91,6 +85,7 @@ impl ReadBackArgs {
         let found = found.map_err(|error| match error {
             BridgeError::Backend(error) => backend_named(&error),
             BridgeError::Lesson(error) => Error::Usage(format!("--inputs: {error}")),
+            _ => Error::Failed(error.to_string()),
         })?;
         if let Some(out) = &self.out {
             claims::write(out, &CodeForm::from(&found.code))?;
@@ -141,21 +136,20 @@ impl ReadBackArgs {
         }
         let shape = own.map_or(NetworkShape::default(), |own| own.shape);
         let layout = own.map_or(Layout::default(), |own| own.layout);
-        Ok(FleetSettings {
-            shape: self.network.shape(shape),
-            layout: self.network.layout(layout),
-            cap,
-            lengths: BatchLengths::Fixed {
-                lengths: vec![longest],
-                weights: Vec::new(),
-                drawn: LengthDraw::Sample,
-            },
-            evaluation: Evaluation {
-                length: longest,
-                ..Evaluation::default()
-            },
-            ..FleetSettings::default()
-        })
+        let mut settings = FleetSettings::default();
+        settings.shape = self.network.shape(shape);
+        settings.layout = self.network.layout(layout);
+        settings.cap = cap;
+        settings.lengths = BatchLengths::Fixed {
+            lengths: vec![longest],
+            weights: Vec::new(),
+            drawn: LengthDraw::Sample,
+        };
+        settings.evaluation = Evaluation {
+            length: longest,
+            ..Evaluation::default()
+        };
+        Ok(settings)
     }
 }
 

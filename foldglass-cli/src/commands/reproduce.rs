@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use foldglass_study::Options;
 use foldglass_study::parallel::threads;
-use foldglass_study::{Options, Shard};
 
 use crate::cli::GlobalArgs;
 use crate::commands::report;
@@ -101,14 +101,10 @@ impl ReproduceArgs {
     pub fn run(&self, settings: &GlobalArgs) -> Result<ReproduceReport, Error> {
         // A name that cannot be written is better refused before the work than after.
         let table = self.table.as_deref().map(table_format).transpose()?;
-        let options = Options {
-            out: PathBuf::new(),
-            base: PathBuf::new(),
-            shard: Shard::WHOLE,
-            threads: threads(settings.threads, usize::MAX),
-            checkpoint_every: CHECKPOINT_EVERY,
-            allowance: max_memory::available(),
-        };
+        let mut options = Options::new("");
+        options.threads = threads(settings.threads, usize::MAX);
+        options.checkpoint_every = CHECKPOINT_EVERY;
+        options.allowance = max_memory::available();
         let named = self.named();
         let mut ran = false;
         let directory = match &self.from {

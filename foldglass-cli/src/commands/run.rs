@@ -56,17 +56,16 @@ impl RunArgs {
     /// Runs the study, or says what that would do.
     pub fn run(&self, settings: &GlobalArgs) -> Result<RunReport, Error> {
         let study = Study::read(&self.study, settings.seed)?;
-        let options = Options {
-            out: self
-                .out
+        let mut options = Options::new(
+            self.out
                 .clone()
                 .unwrap_or_else(|| PathBuf::from(&study.name)),
-            base: self.study.parent().unwrap_or(Path::new("")).to_owned(),
-            shard: self.shard,
-            threads: threads(settings.threads, usize::MAX),
-            checkpoint_every: self.checkpoint_every,
-            allowance: self.max_memory.unwrap_or_else(max_memory::available),
-        };
+        );
+        options.base = self.study.parent().unwrap_or(Path::new("")).to_owned();
+        options.shard = self.shard;
+        options.threads = threads(settings.threads, usize::MAX);
+        options.checkpoint_every = self.checkpoint_every;
+        options.allowance = self.max_memory.unwrap_or_else(max_memory::available);
         let (name, seed) = (study.name.clone(), study.seed);
         let (registry, observer) = (Registry::default(), Terminal::new());
         if self.dry_run {

@@ -13,7 +13,7 @@ use foldglass_study::method::{MethodSettings, put};
 use foldglass_study::parallel::threads;
 use foldglass_study::tables::Source;
 use foldglass_study::{
-    Dynamics, End, Fields, Options, Record, Registry, Shard, Study, StudyError, execute_in_memory,
+    Dynamics, End, Fields, Options, Record, Registry, Study, StudyError, execute_in_memory,
 };
 use serde_json::{Value, json};
 
@@ -66,14 +66,10 @@ pub fn run(
     };
     let spec = class.spec();
     let study = Study::of(kind, spec.clone(), dynamics, settings.seed);
-    let options = Options {
-        out: PathBuf::new(),
-        base: PathBuf::new(),
-        shard: Shard::WHOLE,
-        threads: threads(settings.threads, usize::MAX),
-        checkpoint_every: Duration::MAX,
-        allowance: args.allowance(),
-    };
+    let mut options = Options::new("");
+    options.threads = threads(settings.threads, usize::MAX);
+    options.checkpoint_every = Duration::MAX;
+    options.allowance = args.allowance();
     let observer = Terminal::new();
     let (records, end) = execute_in_memory(&study, &registry, &options, &observer)?;
     Ok(FinishedSeries {

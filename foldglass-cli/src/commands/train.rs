@@ -230,12 +230,10 @@ impl TrainArgs {
                             learning_rate,
                             seed,
                         });
-                        models.push(ModelSettings {
-                            seed,
-                            square: square.clone(),
-                            entropy: c,
-                            learning_rate,
-                        });
+                        let mut model = ModelSettings::new(seed, square.clone());
+                        model.entropy = c;
+                        model.learning_rate = learning_rate;
+                        models.push(model);
                     }
                 }
             }

@@ -33,17 +33,15 @@ pub struct DistillationArgs {
 
 impl DistillationArgs {
     /// The distillation, where flags say nothing as in `base`.
-    pub fn over(&self, base: Distillation) -> Distillation {
-        Distillation {
-            shape: self.network.shape(base.shape),
-            initial: self.initial.law(base.initial),
-            layout: self.network.layout(base.layout),
-            batch: self.batch.unwrap_or(base.batch),
-            learning_rate: self.learning_rate.unwrap_or(base.learning_rate),
-            steps: self.steps.unwrap_or(base.steps),
-            every: self.every.unwrap_or(base.every),
-            ..base
-        }
+    pub fn over(&self, mut base: Distillation) -> Distillation {
+        base.shape = self.network.shape(base.shape);
+        base.initial = self.initial.law(base.initial);
+        base.layout = self.network.layout(base.layout);
+        base.batch = self.batch.unwrap_or(base.batch);
+        base.learning_rate = self.learning_rate.unwrap_or(base.learning_rate);
+        base.steps = self.steps.unwrap_or(base.steps);
+        base.every = self.every.unwrap_or(base.every);
+        base
     }
 }
 

@@ -125,6 +125,7 @@ pub fn named(error: FleetError) -> Error {
         FleetError::Settings(error) => settings_named(&error),
         FleetError::Backend(error) => backend_named(&error),
         FleetError::Checkpoint(problem) => Error::Usage(format!("checkpoint: {problem}")),
+        _ => Error::Failed(error.to_string()),
     }
 }
 

@@ -10,11 +10,9 @@ use foldglass_nn::weights::Weights;
 use std::time::Instant;
 
 fn bench_fleet(name: &str, r: usize, l: usize, batch: usize) -> Outcome<Box<dyn Backend>> {
-    let settings = FleetSettings {
-        batch,
-        cap: 21.max(l),
-        ..FleetSettings::default()
-    };
+    let mut settings = FleetSettings::default();
+    settings.batch = batch;
+    settings.cap = 21.max(l);
     let models: Vec<ModelSettings> = (0..r)
         .map(|seed| Ok(model(seed as u64, Operation::cyclic(5)?, 0.01)))
         .collect::<Outcome<_>>()?;
@@ -66,10 +64,8 @@ pub fn bench(name: &str, r: usize, l: usize, seconds: f64, batch: usize) -> Outc
 }
 
 pub fn profile(name: &str, r: usize, l: usize) -> Outcome<()> {
-    let settings = FleetSettings {
-        cap: 21.max(l),
-        ..FleetSettings::default()
-    };
+    let mut settings = FleetSettings::default();
+    settings.cap = 21.max(l);
     let models: Vec<ModelSettings> = (0..r)
         .map(|seed| Ok(model(seed as u64, Operation::cyclic(5)?, 0.01)))
         .collect::<Outcome<_>>()?;

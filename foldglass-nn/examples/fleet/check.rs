@@ -90,16 +90,14 @@ pub fn check() -> Outcome<()> {
         ("bf16", layered, Layout::PrefixFixed, 1e-2),
         ("tf32", layered, Layout::PrefixFixed, 2e-3),
     ] {
-        let settings = FleetSettings {
-            shape,
-            layout,
-            cap: 8,
-            batch: 64,
-            gate: Gate {
-                samples: 64,
-                ..Gate::default()
-            },
-            ..FleetSettings::default()
+        let mut settings = FleetSettings::default();
+        settings.shape = shape;
+        settings.layout = layout;
+        settings.cap = 8;
+        settings.batch = 64;
+        settings.gate = Gate {
+            samples: 64,
+            ..Gate::default()
         };
         let models = [
             model(3, Operation::paper(), 0.3),
@@ -158,14 +156,12 @@ pub fn check() -> Outcome<()> {
 /// logits are nearly equal.
 fn check_greedy(name: &str) -> Outcome<usize> {
     let square = Operation::paper();
-    let settings = FleetSettings {
-        cap: 4,
-        batch: 128,
-        evaluation: foldglass_nn::settings::Evaluation {
-            length: 3,
-            inputs: 100,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.cap = 4;
+    settings.batch = 128;
+    settings.evaluation = foldglass_nn::settings::Evaluation {
+        length: 3,
+        inputs: 100,
     };
     let own = model(8, square.clone(), 0.0);
     let mut made = backend(name, &settings, std::slice::from_ref(&own))?;
@@ -188,18 +184,16 @@ fn check_greedy(name: &str) -> Outcome<usize> {
 
 /// First tokens of one input, drawn 512 times at a step, against the reference's softmax.
 fn check_draws(name: &str) -> Outcome<usize> {
-    let settings = FleetSettings {
-        cap: 1,
-        lengths: BatchLengths::Fixed {
-            lengths: vec![1],
-            weights: Vec::new(),
-            drawn: LengthDraw::Sample,
-        },
-        evaluation: foldglass_nn::settings::Evaluation {
-            length: 1,
-            inputs: 100,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.cap = 1;
+    settings.lengths = BatchLengths::Fixed {
+        lengths: vec![1],
+        weights: Vec::new(),
+        drawn: LengthDraw::Sample,
+    };
+    settings.evaluation = foldglass_nn::settings::Evaluation {
+        length: 1,
+        inputs: 100,
     };
     let own = model(8, Operation::paper(), 0.0);
     let mut made = backend(name, &settings, std::slice::from_ref(&own))?;
@@ -236,19 +230,17 @@ fn check_draws(name: &str) -> Outcome<usize> {
 
 /// The same run twice, to the last bit; and its first steps against the CPU's.
 fn check_twice(name: &str) -> Outcome<usize> {
-    let settings = FleetSettings {
-        batch: 128,
-        steps: 60,
-        cap: 8,
-        lengths: BatchLengths::Curriculum {
-            start: 6,
-            drawn: LengthDraw::Sample,
-        },
-        gate: Gate {
-            samples: 128,
-            ..Gate::default()
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.batch = 128;
+    settings.steps = 60;
+    settings.cap = 8;
+    settings.lengths = BatchLengths::Curriculum {
+        start: 6,
+        drawn: LengthDraw::Sample,
+    };
+    settings.gate = Gate {
+        samples: 128,
+        ..Gate::default()
     };
     let models: Vec<ModelSettings> = (0..5)
         .map(|seed| model(seed, Operation::paper(), 0.1))
@@ -260,10 +252,8 @@ fn check_twice(name: &str) -> Outcome<usize> {
                 _ => Ok(Box::new(Cuda::new(s, m, precision(name).expect("a name"))?)
                     as Box<dyn Backend>),
             };
-        let settings = FleetSettings {
-            steps,
-            ..settings.clone()
-        };
+        let mut settings = settings.clone();
+        settings.steps = steps;
         let mut fleet = Fleet::new(settings, models.clone(), &make)?;
         let mut last = String::new();
         fleet.run(|points| {

@@ -61,12 +61,9 @@ fn precision(name: &str) -> Outcome<Precision> {
 }
 
 fn model(seed: u64, square: Operation, entropy: f64) -> ModelSettings {
-    ModelSettings {
-        seed,
-        square,
-        entropy,
-        learning_rate: 3e-4,
-    }
+    let mut model = ModelSettings::new(seed, square);
+    model.entropy = entropy;
+    model
 }
 
 /// Weights with norms that are not all 1.

@@ -35,12 +35,10 @@ fn small(norm: Norm) -> NetworkShape {
 }
 
 fn model(seed: u64, square: Operation, entropy: f64) -> ModelSettings {
-    ModelSettings {
-        seed,
-        square,
-        entropy,
-        learning_rate: 1e-3,
-    }
+    let mut model = ModelSettings::new(seed, square);
+    model.entropy = entropy;
+    model.learning_rate = 1e-3;
+    model
 }
 
 fn on_cpu(settings: &FleetSettings, models: &[ModelSettings]) -> Box<dyn Backend> {
@@ -117,12 +115,10 @@ fn compare_gradients(settings: &FleetSettings, square: &Operation, rows: usize, 
 fn gradients_of_all_tensors_are_those_of_the_dense_reference() {
     for layout in LAYOUTS {
         for norm in [Norm::Rms, Norm::Layer] {
-            let settings = FleetSettings {
-                shape: small(norm),
-                layout,
-                cap: 5,
-                ..FleetSettings::default()
-            };
+            let mut settings = FleetSettings::default();
+            settings.shape = small(norm);
+            settings.layout = layout;
+            settings.cap = 5;
             compare_gradients(&settings, &Operation::paper(), 30, 1e-5);
         }
     }
@@ -130,10 +126,8 @@ fn gradients_of_all_tensors_are_those_of_the_dense_reference() {
 
 #[test]
 fn gradients_at_the_papers_width_are_those_of_the_dense_reference() {
-    let settings = FleetSettings {
-        cap: 4,
-        ..FleetSettings::default()
-    };
+    let mut settings = FleetSettings::default();
+    settings.cap = 4;
     compare_gradients(&settings, &Operation::paper(), 12, 1e-5);
 }
 
@@ -141,12 +135,10 @@ fn gradients_at_the_papers_width_are_those_of_the_dense_reference() {
 fn greedy_decoding_is_that_of_the_dense_reference_on_all_inputs() {
     let square = Operation::cyclic(3).unwrap();
     for layout in LAYOUTS {
-        let settings = FleetSettings {
-            shape: small(Norm::Rms),
-            layout,
-            cap: 4,
-            ..FleetSettings::default()
-        };
+        let mut settings = FleetSettings::default();
+        settings.shape = small(Norm::Rms);
+        settings.layout = layout;
+        settings.cap = 4;
         let weights = Weights::draw(settings.shape, WeightLaw::Pt, 8).values;
         let own = model(8, square.clone(), 0.0);
         let mut cpu = Cpu::new(&settings, &[own]);
@@ -296,26 +288,24 @@ fn relative(one: &[f64], other: &[f64]) -> f64 {
 
 #[test]
 fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
-    let plain = FleetSettings {
-        shape: small(Norm::Rms),
-        batch: 24,
-        steps: 5,
-        cap: 3,
-        lengths: BatchLengths::Fixed {
-            lengths: vec![1, 2, 3],
-            weights: Vec::new(),
-            drawn: LengthDraw::Sample,
-        },
-        // So large that the length of a gradient shows in the step, which Adam else divides out.
-        adam: Adam {
-            epsilon: 1e-2,
-            ..Adam::default()
-        },
-        evaluation: Evaluation {
-            length: 3,
-            inputs: 1,
-        },
-        ..FleetSettings::default()
+    let mut plain = FleetSettings::default();
+    plain.shape = small(Norm::Rms);
+    plain.batch = 24;
+    plain.steps = 5;
+    plain.cap = 3;
+    plain.lengths = BatchLengths::Fixed {
+        lengths: vec![1, 2, 3],
+        weights: Vec::new(),
+        drawn: LengthDraw::Sample,
+    };
+    // So large that the length of a gradient shows in the step, which Adam else divides out.
+    plain.adam = Adam {
+        epsilon: 1e-2,
+        ..Adam::default()
+    };
+    plain.evaluation = Evaluation {
+        length: 3,
+        inputs: 1,
     };
     let own = model(3, Operation::paper(), 0.3);
     let start = Weights::draw(plain.shape, plain.initial, own.seed).values;
@@ -383,25 +373,23 @@ fn options_of_the_optimiser_make_the_steps_of_the_dense_reference() {
 fn run(
     change: impl FnOnce(&mut FleetSettings),
 ) -> (FleetSettings, Vec<Vec<CurvePoint>>, Vec<ModelState>) {
-    let mut settings = FleetSettings {
-        shape: small(Norm::Rms),
-        batch: 32,
-        steps: 12,
-        cap: 3,
-        lengths: BatchLengths::Curriculum {
-            start: 2,
-            drawn: LengthDraw::Sample,
-        },
-        gate: Gate {
-            period: 4,
-            samples: 32,
-            ..Gate::default()
-        },
-        evaluation: Evaluation {
-            length: 2,
-            inputs: 50,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.batch = 32;
+    settings.steps = 12;
+    settings.cap = 3;
+    settings.lengths = BatchLengths::Curriculum {
+        start: 2,
+        drawn: LengthDraw::Sample,
+    };
+    settings.gate = Gate {
+        period: 4,
+        samples: 32,
+        ..Gate::default()
+    };
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 50,
     };
     change(&mut settings);
     let models = [
@@ -509,23 +497,21 @@ fn every_option_trains_and_changes_the_run() {
 
 #[test]
 fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
-    let settings = FleetSettings {
-        shape: small(Norm::Rms),
-        batch: 16,
-        steps: 30,
-        cap: 3,
-        gate: Gate {
-            period: 7,
-            samples: 16,
-            above: 0.3,
-            ..Gate::default()
-        },
-        adaptive: Some(Adaptive { right: 9, most: 3 }),
-        evaluation: Evaluation {
-            length: 2,
-            inputs: 9,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.batch = 16;
+    settings.steps = 30;
+    settings.cap = 3;
+    settings.gate = Gate {
+        period: 7,
+        samples: 16,
+        above: 0.3,
+        ..Gate::default()
+    };
+    settings.adaptive = Some(Adaptive { right: 9, most: 3 });
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 9,
     };
     let models: Vec<ModelSettings> = (0..3)
         .map(|seed| model(seed, Operation::paper(), 0.1 * seed as f64))
@@ -576,24 +562,22 @@ fn a_fleet_taken_up_again_goes_on_to_the_last_bit() {
 
 #[test]
 fn the_best_gate_is_kept_through_a_checkpoint() {
-    let settings = FleetSettings {
-        shape: small(Norm::Rms),
-        batch: 16,
-        steps: 40,
-        cap: 3,
-        gate: Gate {
-            period: 4,
-            samples: 16,
-            above: 0.3,
-            ..Gate::default()
-        },
-        evaluation: Evaluation {
-            length: 2,
-            inputs: 9,
-        },
-        keep: Keep::Best,
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.batch = 16;
+    settings.steps = 40;
+    settings.cap = 3;
+    settings.gate = Gate {
+        period: 4,
+        samples: 16,
+        above: 0.3,
+        ..Gate::default()
     };
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 9,
+    };
+    settings.keep = Keep::Best;
     let models: Vec<ModelSettings> = (0..3)
         .map(|seed| model(seed, Operation::paper(), 0.1))
         .collect();
@@ -637,10 +621,8 @@ fn the_best_gate_is_kept_through_a_checkpoint() {
     assert_eq!(seen.unwrap().to_vec(), kept);
     assert_eq!(whole.save().unwrap(), last);
     // Without it nothing else changes.
-    let plain = FleetSettings {
-        keep: Keep::Last,
-        ..settings.clone()
-    };
+    let mut plain = settings.clone();
+    plain.keep = Keep::Last;
     let mut plain = fleet(&plain, &models);
     plain.run(|_| ControlFlow::Continue(())).unwrap();
     assert!(plain.best().is_empty());
@@ -651,16 +633,14 @@ fn the_best_gate_is_kept_through_a_checkpoint() {
 
 #[test]
 fn pieces_do_not_show_in_what_is_trained() {
-    let settings = FleetSettings {
-        shape: small(Norm::Rms),
-        batch: 16,
-        steps: 50,
-        cap: 2,
-        evaluation: Evaluation {
-            length: 2,
-            inputs: 10,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.batch = 16;
+    settings.steps = 50;
+    settings.cap = 2;
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 10,
     };
     let models = [model(1, Operation::cyclic(2).unwrap(), 0.1)];
     let mut whole = fleet(&settings, &models);
@@ -691,22 +671,20 @@ fn stop_at(number: usize) -> (Stop, Arc<AtomicUsize>) {
 
 #[test]
 fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
-    let settings = FleetSettings {
-        shape: small(Norm::Rms),
-        batch: 16,
-        steps: 9,
-        cap: 3,
-        gate: Gate {
-            period: 3,
-            samples: 16,
-            ..Gate::default()
-        },
-        adaptive: Some(Adaptive { right: 9, most: 3 }),
-        evaluation: Evaluation {
-            length: 3,
-            inputs: 10,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.shape = small(Norm::Rms);
+    settings.batch = 16;
+    settings.steps = 9;
+    settings.cap = 3;
+    settings.gate = Gate {
+        period: 3,
+        samples: 16,
+        ..Gate::default()
+    };
+    settings.adaptive = Some(Adaptive { right: 9, most: 3 });
+    settings.evaluation = Evaluation {
+        length: 3,
+        inputs: 10,
     };
     let models = [1, 2].map(|seed| model(seed, Operation::cyclic(2).unwrap(), 0.1));
     let mut whole = fleet(&settings, &models);
@@ -758,21 +736,19 @@ fn a_step_or_gate_that_is_stopped_anywhere_is_left_undone() {
 
 #[test]
 fn parity_of_two_symbols_is_learned() {
-    let settings = FleetSettings {
-        shape: NetworkShape {
-            width: 32,
-            heads: 2,
-            mlp: 64,
-            ..NetworkShape::default()
-        },
-        batch: 128,
-        steps: 1500,
-        cap: 2,
-        evaluation: Evaluation {
-            length: 2,
-            inputs: 64,
-        },
-        ..FleetSettings::default()
+    let mut settings = FleetSettings::default();
+    settings.shape = NetworkShape {
+        width: 32,
+        heads: 2,
+        mlp: 64,
+        ..NetworkShape::default()
+    };
+    settings.batch = 128;
+    settings.steps = 1500;
+    settings.cap = 2;
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 64,
     };
     let models: Vec<ModelSettings> = (0..2)
         .map(|seed| model(seed, Operation::cyclic(2).unwrap(), 0.3))

@@ -31,21 +31,20 @@ fn class(window: Shape, length: usize) -> Class {
 }
 
 fn small() -> Distillation {
-    Distillation {
-        shape: NetworkShape {
-            width: 64,
-            heads: 4,
-            mlp: 128,
-            vocabulary: 4,
-            ..NetworkShape::default()
-        },
-        batch: 64,
-        learning_rate: 1e-3,
-        steps: 3000,
-        every: 20,
-        held_out: 100,
-        ..Distillation::default()
-    }
+    let mut distillation = Distillation::default();
+    distillation.shape = NetworkShape {
+        width: 64,
+        heads: 4,
+        mlp: 128,
+        vocabulary: 4,
+        ..NetworkShape::default()
+    };
+    distillation.batch = 64;
+    distillation.learning_rate = 1e-3;
+    distillation.steps = 3000;
+    distillation.every = 20;
+    distillation.held_out = 100;
+    distillation
 }
 
 fn on_cpu(
@@ -68,10 +67,8 @@ fn random_codes_are_learned_and_read_back() {
             }
         })
         .collect();
-    let distillation = Distillation {
-        target: 1.0,
-        ..small()
-    };
+    let mut distillation = small();
+    distillation.target = 1.0;
     let mut measured = 0;
     let (progress, weights) = distillation
         .run(&pupils, &on_cpu, |points| {
@@ -104,12 +101,7 @@ fn random_codes_are_learned_and_read_back() {
     }
     // Read back on its own windows, a network is its code wherever it goes, and earns its reward.
     let settings = distillation.settings(3);
-    let own = ModelSettings {
-        seed: 0,
-        square: class.task().square().clone(),
-        entropy: 0.0,
-        learning_rate: 1e-3,
-    };
+    let own = ModelSettings::new(0, class.task().square().clone());
     let mut backend = Cpu::new(&settings, &[own]);
     for (pupil, weights) in pupils.iter().zip(&weights) {
         backend
@@ -246,13 +238,11 @@ fn an_update_or_a_measurement_that_is_stopped_is_left_undone() {
             seed,
         }
     });
-    let distillation = Distillation {
-        every: 3,
-        steps: 6,
-        target: 1.0,
-        held_out: 20,
-        ..small()
-    };
+    let mut distillation = small();
+    distillation.every = 3;
+    distillation.steps = 6;
+    distillation.target = 1.0;
+    distillation.held_out = 20;
     let asked = Arc::new(AtomicUsize::new(0));
     let begin = |stop_at: usize| {
         asked.store(0, Ordering::Relaxed);

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use foldglass::landscape::shelf::Workers;
 use foldglass::proof::claim::{Finding, Verdict};
 use foldglass::{Allowance, Class, Code, Reward};
+use foldglass_study::ClassWords;
 use foldglass_study::census::{CensusFindings, CensusOptions, CensusPlan, Counted, Traps, count};
-use foldglass_study::{ClassWords, Shard};
 use serde::{Deserialize, Serialize};
 
 use super::certified::{self, Resources};
@@ -246,13 +246,10 @@ pub fn census(
     observer: &Terminal,
 ) -> Result<CensusFindings, Error> {
     let Resources { threads, allowance } = means;
-    let options = CensusOptions {
-        out: parts,
-        shard: Shard::WHOLE,
-        threads,
-        allowance,
-        barrier_cap: BARRIER_CAP,
-    };
+    let mut options = CensusOptions::default();
+    options.out = parts;
+    options.threads = threads;
+    options.allowance = allowance;
     let plan = CensusPlan::new(class, tolerance, &options)?;
     let stopped = || Error::Stopped("stopped in a census; the same command goes on".to_owned());
     let Counted::Whole(census, all) = count(plan, &options, observer)? else {

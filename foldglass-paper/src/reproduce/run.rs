@@ -72,12 +72,12 @@ impl Done {
 
 impl Request {
     fn options(&self, source: StudyText, options: &Options) -> Options {
-        Options {
-            out: self.out.join(source.name),
-            base: self.out.clone(),
-            shard: Shard::WHOLE,
-            ..options.clone()
-        }
+        let mut options = options.clone();
+        options.out = self.out.join(source.name);
+        options.base = self.out.clone();
+        options.shard = Shard::WHOLE;
+        options.shard = Shard::WHOLE;
+        options
     }
 
     /// What is left to do of each study.

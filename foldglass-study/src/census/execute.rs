@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use foldglass::landscape::census::{Census, Count, Survey};
 use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Tally};
-use foldglass::{Allowance, Class, Reward};
+use foldglass::{Allowance, Class, Context, Reward};
 
 use super::PartRecord;
 use super::store::{CensusManifest, Parts, Store, sum};
@@ -16,6 +16,7 @@ use crate::plan::Shard;
 
 /// How a census is taken; none of it shows in the counts.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CensusOptions {
     /// The directory of its records; none keeps nothing.
     pub out: Option<PathBuf>,
@@ -27,6 +28,22 @@ pub struct CensusOptions {
     pub allowance: Allowance,
     /// The most codes that are kept to find a barrier.
     pub barrier_cap: usize,
+}
+
+impl Default for CensusOptions {
+    /// All codes, counted in memory on all threads, within 8 GiB.
+    fn default() -> CensusOptions {
+        let Context {
+            memory, threads, ..
+        } = Context::default();
+        CensusOptions {
+            out: None,
+            shard: Shard::WHOLE,
+            threads,
+            allowance: memory,
+            barrier_cap: BARRIER_CAP,
+        }
+    }
 }
 
 /// The most codes that are kept to find a barrier, where none is said.

@@ -178,6 +178,7 @@ impl Setting {
 /// A setting that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
+#[non_exhaustive]
 pub struct SettingError {
     /// The key at fault.
     pub key: String,

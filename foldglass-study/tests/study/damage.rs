@@ -2,16 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use foldglass::model::class::{Class, Shape};
 use foldglass::model::inputs::InputLaw;
 use foldglass::model::operation::Operation;
 use foldglass::model::task::Task;
 use foldglass::support::exact::{Reward, parse};
-use foldglass::{Allowance, Context, Unwatched};
-use foldglass_study::census::{self, BARRIER_CAP, CensusOptions, CensusPlan, Counted};
-use foldglass_study::{Options, Registry, Shard, Study, execute, gather};
+use foldglass::{Context, Unwatched};
+use foldglass_study::census::{self, CensusOptions, CensusPlan, Counted};
+use foldglass_study::{Options, Registry, Study, execute, gather};
 
 const STUDY: &str = r#"
 name = "small"
@@ -54,14 +53,8 @@ fn flip(path: &Path, notices: impl Fn() -> bool) {
 #[test]
 fn a_flipped_bit_in_records_gives_no_other_table() {
     let out = directory("damaged-records");
-    let options = Options {
-        out: out.clone(),
-        base: PathBuf::new(),
-        shard: Shard::WHOLE,
-        threads: 1,
-        checkpoint_every: Duration::from_secs(30),
-        allowance: Allowance::default(),
-    };
+    let mut options = Options::new(out.clone());
+    options.threads = 1;
     let study = Study::parse(STUDY, 0).unwrap();
     execute(&study, &Registry::default(), &options, &Unwatched).unwrap();
     for file in ["records.jsonl", "study.json"] {
@@ -78,13 +71,9 @@ fn a_flipped_bit_in_parts_gives_no_other_count() {
     let inputs = InputLaw::Markov(parse("9/10").unwrap());
     let task = Task::new(Operation::named("parity").unwrap(), &inputs, &[4]).unwrap();
     let class = Class::new(task, Shape::untied(0, 0)).unwrap();
-    let options = CensusOptions {
-        out: Some(out.clone()),
-        shard: Shard::WHOLE,
-        threads: 1,
-        allowance: Allowance::default(),
-        barrier_cap: BARRIER_CAP,
-    };
+    let mut options = CensusOptions::default();
+    options.out = Some(out.clone());
+    options.threads = 1;
     let plan = CensusPlan::new(&class, &Reward::ZERO, &options).unwrap();
     let Ok(Counted::Whole(..)) = census::count(plan, &options, &Unwatched) else {
         panic!("it counts all codes");

@@ -1,19 +1,13 @@
 //! A build without networks or Parquet refuses what it lacks, and names the feature.
 
-use foldglass::{Allowance, Unwatched};
-use foldglass_study::{
-    Form, Options, Registry, Shard, Study, execute_in_memory, forecast, write_table,
-};
+use foldglass::Unwatched;
+use foldglass_study::{Form, Options, Registry, Study, execute_in_memory, forecast, write_table};
 
 fn options(out: std::path::PathBuf) -> Options {
-    Options {
-        out,
-        base: "".into(),
-        shard: Shard::WHOLE,
-        threads: 1,
-        checkpoint_every: std::time::Duration::MAX,
-        allowance: Allowance::default(),
-    }
+    let mut options = Options::new(out);
+    options.threads = 1;
+    options.checkpoint_every = std::time::Duration::MAX;
+    options
 }
 
 /// A wrong program would call `train` an unknown word, or list it among the kinds that it has.

@@ -220,14 +220,11 @@ fn directory(name: &str) -> PathBuf {
 }
 
 fn options(out: &Path, shard: Shard) -> Options {
-    Options {
-        out: out.to_owned(),
-        base: PathBuf::new(),
-        shard,
-        threads: 2,
-        checkpoint_every: Duration::from_millis(5),
-        allowance: Allowance::default(),
-    }
+    let mut options = Options::new(out);
+    options.shard = shard;
+    options.threads = 2;
+    options.checkpoint_every = Duration::from_millis(5);
+    options
 }
 
 fn table(directories: &[PathBuf]) -> Vec<u8> {

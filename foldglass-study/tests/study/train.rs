@@ -1,14 +1,13 @@
 //! Studies of transformers: the same records in any fleet, after any stop; settings refused by name.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use foldglass::{Allowance, Progress, Unwatched};
+use foldglass::{Progress, Unwatched};
 use foldglass_study::{
-    End, Form, Options, Record, Registry, Shard, Study, execute, execute_in_memory, gather,
-    write_table,
+    End, Form, Options, Record, Registry, Study, execute, execute_in_memory, gather, write_table,
 };
 
 /// A tiny network on lengths 1 and 2, with and without noise.
@@ -40,14 +39,10 @@ noise = [\"none\", \"full:0.5,2\"]
 ";
 
 fn options(out: &Path) -> Options {
-    Options {
-        out: out.to_owned(),
-        base: PathBuf::new(),
-        shard: Shard::WHOLE,
-        threads: 2,
-        checkpoint_every: Duration::from_millis(1),
-        allowance: Allowance::default(),
-    }
+    let mut options = Options::new(out);
+    options.threads = 2;
+    options.checkpoint_every = Duration::from_millis(1);
+    options
 }
 
 fn in_memory(text: &str) -> Vec<Record> {

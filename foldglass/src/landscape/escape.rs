@@ -53,6 +53,7 @@ pub use search::{EscapeSearch, SearchOutcome, check_cap, search};
 
 /// A hypothesis of the theorem that a class does not meet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EscapeError {
     /// All steps share one table.
     #[error(

@@ -35,6 +35,7 @@ use thiserror::Error;
 
 /// A class that a law is not about.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum LawError {
     /// The first symbol tells the others.
     #[error("the law needs a repeat probability above 0 and below 1: here it is {0}")]

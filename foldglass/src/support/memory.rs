@@ -17,6 +17,7 @@ impl Default for Allowance {
 /// More bytes than allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{what} needs {needed}: {} are allowed", Bytes::of(.allowed.0))]
+#[non_exhaustive]
 pub struct TooLarge {
     /// What would take them.
     pub what: String,

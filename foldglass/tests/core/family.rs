@@ -142,10 +142,7 @@ fn a_walk_keeps_its_energies_and_moves_every_history() {
         };
         let mut moved = vec![false; before.len()];
         for _ in 0..60 {
-            walk.sweep(&FamilySettings {
-                couplings,
-                tau: 0.5,
-            });
+            walk.sweep(&FamilySettings::new(couplings, 0.5));
             assert_eq!(walk.energy(), family.energy(walk.code()));
             for (moved, (a, b)) in moved.iter_mut().zip(walk.code().iter().zip(&before)) {
                 *moved |= a != b;
@@ -261,7 +258,7 @@ fn the_walk_samples_the_gibbs_measure() {
     for (window, tau) in [(0.0, 0.1), (0.5, 0.1), (2.0, 0.2), (20.0, 0.1)] {
         let couplings = Couplings { window, tying: 0.0 };
         let exact = Averages::of(&family, &energies, couplings, tau);
-        assert_samples(&family, &FamilySettings { couplings, tau }, &exact, 3000);
+        assert_samples(&family, &FamilySettings::new(couplings, tau), &exact, 3000);
     }
 }
 
@@ -282,7 +279,7 @@ fn with_a_strong_penalty_the_walk_samples_the_windowed_class() {
             tied: 0.0,
         };
         // The walk starts at a random code, which is in no class.
-        assert_samples(&family, &FamilySettings { couplings, tau }, &exact, 5000);
+        assert_samples(&family, &FamilySettings::new(couplings, tau), &exact, 5000);
     }
 }
 

@@ -6,9 +6,7 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use foldglass::Allowance;
-use foldglass_study::{
-    Forecast, Options, Registry, SeriesForecast, Shard, Study, StudyError, forecast,
-};
+use foldglass_study::{Forecast, Options, Registry, SeriesForecast, Study, StudyError, forecast};
 
 use super::script::plain_path;
 use crate::cli::{GlobalArgs, one_line};
@@ -75,14 +73,11 @@ impl SharedWork {
     ) -> Result<SharedWork, Error> {
         let study = Study::read(path, seed)?;
         let out = out.map_or_else(|| PathBuf::from(&study.name), Path::to_owned);
-        let options = Options {
-            out: out.clone(),
-            base: path.parent().unwrap_or(Path::new("")).to_owned(),
-            shard: Shard::WHOLE,
-            threads: limits.cpus,
-            checkpoint_every: Duration::MAX,
-            allowance: limits.allowance,
-        };
+        let mut options = Options::new(out.clone());
+        options.base = path.parent().unwrap_or(Path::new("")).to_owned();
+        options.threads = limits.cpus;
+        options.checkpoint_every = Duration::MAX;
+        options.allowance = limits.allowance;
         let found = forecast(&study, &Registry::default(), &options, &Terminal::new());
         let found = found.map_err(too_large)?.ok_or_else(stopped_trial)?;
         let path = plain_path("the study", path).map_err(Error::Usage)?;

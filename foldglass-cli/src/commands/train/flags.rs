@@ -31,25 +31,24 @@ pub const QUICK: Quick = Quick {
 
 /// The settings of `--quick`.
 fn quick() -> FleetSettings {
-    FleetSettings {
-        shape: NetworkShape {
-            width: 64,
-            mlp: 128,
-            ..NetworkShape::default()
-        },
-        batch: 128,
-        steps: 1500,
-        cap: 2,
-        gate: Gate {
-            samples: 256,
-            ..Gate::default()
-        },
-        evaluation: Evaluation {
-            length: 2,
-            inputs: 500,
-        },
-        ..FleetSettings::default()
-    }
+    let mut settings = FleetSettings::default();
+    settings.shape = NetworkShape {
+        width: 64,
+        mlp: 128,
+        ..NetworkShape::default()
+    };
+    settings.batch = 128;
+    settings.steps = 1500;
+    settings.cap = 2;
+    settings.gate = Gate {
+        samples: 256,
+        ..Gate::default()
+    };
+    settings.evaluation = Evaluation {
+        length: 2,
+        inputs: 500,
+    };
+    settings
 }
 
 /// A list of numbers.
@@ -178,14 +177,14 @@ fn length_weights(text: &str) -> Result<LengthWeights, String> {
 impl TrainArgs {
     /// The settings that the flags state.
     pub fn fleet_settings(&self) -> Result<FleetSettings, Error> {
-        let base = if self.quick {
+        let mut settings = if self.quick {
             quick()
         } else {
             FleetSettings::default()
         };
         let own = &self.method;
         let listed = own.lengths.as_ref().and_then(|l| l.0.iter().max()).copied();
-        let cap = own.longest.or(listed).unwrap_or(base.cap);
+        let cap = own.longest.or(listed).unwrap_or(settings.cap);
         let drawn = own.drawn.unwrap_or_default();
         let lengths = match &own.lengths {
             Some(LengthList(lengths)) => BatchLengths::Fixed {
@@ -198,46 +197,45 @@ impl TrainArgs {
                 drawn,
             },
         };
-        let test = base.evaluation;
+        let test = settings.evaluation;
         let longest_test = if own.longest.is_some() || listed.is_some() {
             FleetSettings::default().evaluation.length
         } else {
             test.length
         };
-        Ok(FleetSettings {
-            shape: self.network.shape(base.shape),
-            initial: self.initial.law(base.initial),
-            layout: self.network.layout(base.layout),
-            batch: own.batch.unwrap_or(base.batch),
-            steps: own.steps.unwrap_or(base.steps),
-            cap,
-            lengths,
-            gate: self.gate(base.gate),
-            entropy: own.convention.unwrap_or(base.entropy),
-            method: own.method.unwrap_or(base.method),
-            exploration: own.epsilon.unwrap_or(base.exploration),
-            relabelling: own.noise,
-            adaptive: own.adaptive,
-            adam: own.adam.unwrap_or(base.adam),
-            evaluation: Evaluation {
-                length: own.test_length.unwrap_or(longest_test.min(cap)),
-                inputs: own.test_inputs.unwrap_or(test.inputs),
-            },
-            clip_norm: own.clip_norm,
-            weight_decay: own.weight_decay.unwrap_or(base.weight_decay),
-            schedule: RateSchedule {
-                warm_up: own.warm_up.unwrap_or(base.schedule.warm_up),
-                floor: own.cosine.unwrap_or(base.schedule.floor),
-            },
-            entropy_decay: own.entropy_decay,
-            baseline: own.baseline.unwrap_or(base.baseline),
-            standardise: own.standardise,
-            keep: own.keep.unwrap_or(base.keep),
-            inputs: match &own.inputs {
-                Some(law) => words::law(law, Path::new(""))?,
-                None => base.inputs,
-            },
-        })
+        settings.shape = self.network.shape(settings.shape);
+        settings.initial = self.initial.law(settings.initial);
+        settings.layout = self.network.layout(settings.layout);
+        settings.batch = own.batch.unwrap_or(settings.batch);
+        settings.steps = own.steps.unwrap_or(settings.steps);
+        settings.cap = cap;
+        settings.lengths = lengths;
+        settings.gate = self.gate(settings.gate);
+        settings.entropy = own.convention.unwrap_or(settings.entropy);
+        settings.method = own.method.unwrap_or(settings.method);
+        settings.exploration = own.epsilon.unwrap_or(settings.exploration);
+        settings.relabelling = own.noise;
+        settings.adaptive = own.adaptive;
+        settings.adam = own.adam.unwrap_or(settings.adam);
+        settings.evaluation = Evaluation {
+            length: own.test_length.unwrap_or(longest_test.min(cap)),
+            inputs: own.test_inputs.unwrap_or(test.inputs),
+        };
+        settings.clip_norm = own.clip_norm;
+        settings.weight_decay = own.weight_decay.unwrap_or(settings.weight_decay);
+        settings.schedule = RateSchedule {
+            warm_up: own.warm_up.unwrap_or(settings.schedule.warm_up),
+            floor: own.cosine.unwrap_or(settings.schedule.floor),
+        };
+        settings.entropy_decay = own.entropy_decay;
+        settings.baseline = own.baseline.unwrap_or(settings.baseline);
+        settings.standardise = own.standardise;
+        settings.keep = own.keep.unwrap_or(settings.keep);
+        settings.inputs = match &own.inputs {
+            Some(law) => words::law(law, Path::new(""))?,
+            None => settings.inputs,
+        };
+        Ok(settings)
     }
 
     fn gate(&self, base: Gate) -> Gate {

@@ -102,39 +102,38 @@ fn fleet_settings(
     class: &Class,
     settings: &MethodSettings<'_>,
 ) -> Result<FleetSettings, SettingError> {
-    let base = FleetSettings::default();
     let cap = class.task().longest();
-    Ok(FleetSettings {
-        shape: shape(settings, base.shape)?,
-        initial: settings.or::<WeightLaw>("init", base.initial)?,
-        layout: settings.or::<Layout>("layout", base.layout)?,
-        batch: settings.or("batch", base.batch)?,
-        steps: settings.need("steps")?,
-        cap,
-        lengths: lengths(class, settings)?,
-        gate: gate(settings, base.gate)?,
-        entropy: settings.or::<EntropyForm>("convention", base.entropy)?,
-        method: worded::<TrainingMethod>(settings, "method")?.unwrap_or(base.method),
-        exploration: settings.or("epsilon", base.exploration)?,
-        relabelling: worded_or_none::<TokenRelabelling>(settings, "noise")?,
-        adaptive: worded_or_none::<Adaptive>(settings, "adaptive")?,
-        adam: worded::<Adam>(settings, "adam")?.unwrap_or(base.adam),
-        evaluation: Evaluation {
-            length: cap,
-            inputs: settings.or("test_inputs", base.evaluation.inputs)?,
-        },
-        clip_norm: worded_or_none::<f64>(settings, "clip_norm")?,
-        weight_decay: settings.or("weight_decay", base.weight_decay)?,
-        schedule: RateSchedule {
-            warm_up: settings.or("warm_up", base.schedule.warm_up)?,
-            floor: settings.or("cosine", base.schedule.floor)?,
-        },
-        entropy_decay: worded_or_none::<EntropyDecay>(settings, "entropy_decay")?,
-        baseline: settings.or::<Baseline>("baseline", base.baseline)?,
-        standardise: settings.or("standardise", base.standardise)?,
-        keep: settings.or::<Keep>("keep", base.keep)?,
-        inputs: class.task().inputs().law().clone(),
-    })
+    let mut fleet = FleetSettings::default();
+    fleet.shape = shape(settings, fleet.shape)?;
+    fleet.initial = settings.or::<WeightLaw>("init", fleet.initial)?;
+    fleet.layout = settings.or::<Layout>("layout", fleet.layout)?;
+    fleet.batch = settings.or("batch", fleet.batch)?;
+    fleet.steps = settings.need("steps")?;
+    fleet.cap = cap;
+    fleet.lengths = lengths(class, settings)?;
+    fleet.gate = gate(settings, fleet.gate)?;
+    fleet.entropy = settings.or::<EntropyForm>("convention", fleet.entropy)?;
+    fleet.method = worded::<TrainingMethod>(settings, "method")?.unwrap_or(fleet.method);
+    fleet.exploration = settings.or("epsilon", fleet.exploration)?;
+    fleet.relabelling = worded_or_none::<TokenRelabelling>(settings, "noise")?;
+    fleet.adaptive = worded_or_none::<Adaptive>(settings, "adaptive")?;
+    fleet.adam = worded::<Adam>(settings, "adam")?.unwrap_or(fleet.adam);
+    fleet.evaluation = Evaluation {
+        length: cap,
+        inputs: settings.or("test_inputs", fleet.evaluation.inputs)?,
+    };
+    fleet.clip_norm = worded_or_none::<f64>(settings, "clip_norm")?;
+    fleet.weight_decay = settings.or("weight_decay", fleet.weight_decay)?;
+    fleet.schedule = RateSchedule {
+        warm_up: settings.or("warm_up", fleet.schedule.warm_up)?,
+        floor: settings.or("cosine", fleet.schedule.floor)?,
+    };
+    fleet.entropy_decay = worded_or_none::<EntropyDecay>(settings, "entropy_decay")?;
+    fleet.baseline = settings.or::<Baseline>("baseline", fleet.baseline)?;
+    fleet.standardise = settings.or("standardise", fleet.standardise)?;
+    fleet.keep = settings.or::<Keep>("keep", fleet.keep)?;
+    fleet.inputs = class.task().inputs().law().clone();
+    Ok(fleet)
 }
 
 fn worded<T>(settings: &MethodSettings<'_>, key: &str) -> Result<Option<T>, SettingError>
@@ -245,12 +244,13 @@ impl Plan {
 
     /// The networks with the numbers of a unit.
     pub fn models(&self, streams: &Streams) -> Vec<ModelSettings> {
-        let model = |number: u64| ModelSettings {
+        let model = |number: u64| {
             // The seeds of `train --runs`, where points share random numbers.
-            seed: streams.seed.wrapping_add(number),
-            square: self.class.task().square().clone(),
-            entropy: self.entropy,
-            learning_rate: self.learning_rate,
+            let seed = streams.seed.wrapping_add(number);
+            let mut model = ModelSettings::new(seed, self.class.task().square().clone());
+            model.entropy = self.entropy;
+            model.learning_rate = self.learning_rate;
+            model
         };
         streams.numbers.clone().map(model).collect()
     }

@@ -8,11 +8,19 @@ use crate::support::stream::Stream;
 
 /// What a walk does in each sweep.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct FamilySettings {
     /// g_win and g_tie.
     pub couplings: Couplings,
     /// The temperature, above 0.
     pub tau: f64,
+}
+
+impl FamilySettings {
+    /// A walk at these couplings and this temperature, which is above 0.
+    pub fn new(couplings: Couplings, tau: f64) -> FamilySettings {
+        FamilySettings { couplings, tau }
+    }
 }
 
 /// A complete code on its way.
