@@ -109,7 +109,7 @@ def loss_of(advantage="grpo", aggregation="token-mean", penalty=None, sign=1.0, 
         losses = -sign * by_hand(name, rewards, groups)[:, None] * np.exp(logp - old_logp)
         d = logp - ref_logp
         if penalty is not None:
-            losses = losses + 0.1 * {"k1": d, "k2": d**2 / 2, "k3": np.exp(-d) + d - 1}[penalty]
+            losses = losses + 0.1 * {"k1": d, "k2": d**2 / 2, "k3": np.exp(-d) + d - 1, "abs": np.abs(d)}[penalty]
         if not masked:
             mask = np.ones_like(mask)
         if aggregation == "token-mean":
@@ -149,7 +149,24 @@ def test_a_multiple_is_said_to_be_one() -> None:
     assert report.best is not None and not report.agrees and report.best.factor == pytest.approx(3)
 
 
-@pytest.mark.parametrize("penalty", ["k2", "k3"])
+@pytest.mark.parametrize("advantage, factor", [("reinforce", 3), ("rloo", 1)])
+def test_losses_of_one_expected_gradient_are_told_apart_by_single_batches(advantage: str, factor: float) -> None:
+    report = oracle.check(lambda *given: factor * loss_of(advantage)(*given), group_size=2)
+    assert report.advantage == advantage and report.best.identical
+    other = "rloo" if advantage == "reinforce" else "reinforce"
+    found = next(m for m in report.matches if m.name == other and m.aggregation == "token-mean")
+    assert found.proportional and not found.identical
+
+
+def test_a_baseline_of_no_known_convention_is_said_to_be_one() -> None:
+    def constant_baseline(logp, old_logp, ref_logp, rewards, mask, group):
+        return loss_of("reinforce")(logp, old_logp, ref_logp, rewards - 0.5, mask, group)
+
+    report = oracle.check(constant_baseline, group_size=2)
+    assert report.best.same and not report.best.identical and "single batches differ" in str(report)
+
+
+@pytest.mark.parametrize("penalty", ["k2", "k3", "abs"])
 def test_a_penalty_is_recognised_with_its_coefficient(penalty: str) -> None:
     report = oracle.check(loss_of("rloo", "sequence-mean", penalty), group_size=2)
     assert report.penalty is not None
@@ -157,9 +174,43 @@ def test_a_penalty_is_recognised_with_its_coefficient(penalty: str) -> None:
     assert report.penalty.factor == pytest.approx(0.1) and report.agrees
 
 
-def test_k1_in_the_loss_has_no_expected_gradient() -> None:
-    report = oracle.check(loss_of("rloo", penalty="k1"), group_size=2)
-    assert "k1" in report.reference and report.agrees
+@pytest.mark.parametrize(
+    "advantage, aggregation", [("reinforce", "token-mean"), ("rloo", "sequence-mean"), ("grpo", "token-mean")]
+)
+def test_k1_in_the_loss_is_named_though_it_has_no_expected_gradient(advantage: str, aggregation: str) -> None:
+    report = oracle.check(loss_of(advantage, aggregation, penalty="k1"), group_size=2)
+    assert report.best.identical and (report.advantage, report.aggregation) == (
+        "grpo (ddof 1, eps 0.0001)" if advantage == "grpo" else advantage,
+        aggregation,
+    )
+    assert report.agrees and "the gradient does not" in report.reference
+    assert (report.penalty.name, report.penalty.aggregation) == ("k1", aggregation)
+    assert report.penalty.factor == pytest.approx(0.1, rel=1e-9)
+    assert "0.1 times k1, whose expected gradient is 0" in str(report)
+
+
+def test_a_constant_penalty_that_is_not_k1_is_not_named() -> None:
+    # The value of k2 and no gradient: the penalty is there, and does nothing.
+    def detached(logp, old_logp, ref_logp, rewards, mask, group):
+        return loss_of("rloo")(logp, old_logp, ref_logp, rewards, mask, group) + ((old_logp - ref_logp) ** 2 * mask).sum()
+
+    report = oracle.check(detached, group_size=2)
+    assert report.advantage == "rloo" and report.best.identical and report.penalty is None
+    assert "the gradient does not" in report.reference
+
+
+@pytest.mark.parametrize("advantage", ["reinforce", "rloo"])
+def test_k1_in_the_reward_is_recognised(advantage: str) -> None:
+    def loss(logp, old_logp, ref_logp, rewards, mask, group):
+        lowered = (rewards - 0.1 * ((old_logp - ref_logp) * mask).sum(axis=1)).reshape(int(group.max()) + 1, -1)
+        others = (lowered.sum(axis=1, keepdims=True) - lowered) / (lowered.shape[1] - 1)
+        estimate = (lowered - (others if advantage == "rloo" else 0)).ravel()
+        return -(estimate[:, None] * np.exp(logp - old_logp) * mask).sum() / mask.sum()
+
+    report = oracle.check(loss, group_size=2)
+    assert (report.advantage, report.aggregation) == (advantage, "token-mean") and report.best.identical
+    assert (report.penalty.name, report.penalty.aggregation) == ("k1 in the reward", "token-mean")
+    assert report.penalty.factor == pytest.approx(0.1) and report.agrees
 
 
 def test_padding_and_order_are_found_out() -> None:

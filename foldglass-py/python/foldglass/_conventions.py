@@ -208,6 +208,7 @@ def policy_gradient(
 PENALTIES: dict[str, Callable[[Array], Array]] = {
     "k2": lambda d: d,
     "k3": lambda d: 1 - np.exp(-d),
+    "abs": np.sign,
 }
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -58,7 +58,7 @@ class Match:
     cosine: float
     #: The multiple of the convention's gradient that is nearest.
     factor: float
-    #: Whether the gradients of single batches are equal too: REINFORCE and RLOO differ in these alone.
+    #: Whether the gradients of single batches are equal too, up to the factor: REINFORCE and RLOO differ in these alone.
     identical: bool = False
 
     @property
@@ -78,8 +78,8 @@ class OracleReport:
 
     #: Conventions, nearest first.
     matches: list[Match]
-    #: Penalties, nearest direction first, each times its best coefficient (``factor``); empty where the gradient does not
-    #: depend on the reference.
+    #: Penalties, nearest direction first, each times its best coefficient (``factor``); empty where the loss does not depend
+    #: on the reference. ``k1`` is found by the value of the loss: its expected gradient is 0.
     penalties: list[Match]
     #: The convention that was named, if one was.
     named: Match | None
@@ -134,10 +134,10 @@ class OracleReport:
             lines.append("The loss has the gradient of none of the known conventions. The nearest:")
         elif best.same:
             lines.append(f"The loss is {best.name}, {best.aggregation}.")
-            if not best.identical:
-                lines.append("That holds of its expected gradient; gradients of single batches differ.")
         else:
             lines.append(f"The loss is {best.factor:.6g} times {best.name}, {best.aggregation}.")
+        if best is not None and not best.identical:
+            lines.append("That holds of its expected gradient; gradients of single batches differ.")
         shown = [match for match in self.matches if match.same] + [m for m in self.matches if not m.same][:5]
         if self.named is not None and self.named not in shown:
             shown.append(self.named)
@@ -146,6 +146,8 @@ class OracleReport:
             lines.append(f"\nnamed: {self.named.name}, {self.named.aggregation}: {'agrees' if self.agrees else 'DIFFERS'}")
         lines.append(f"\ncosine to the gradient of the expected reward: {self.cosine_to_reward:.6f}")
         lines.append(f"reference: {self.reference}")
+        if self.penalty is not None and self.penalty.name == "k1":
+            lines.append(f"The loss has {self.penalty.factor:.6g} times k1, whose expected gradient is 0.")
         if self.penalties:
             lines += ["", *_table(self.penalties[:4], "penalty")]
         if self.padding > 0:
@@ -232,9 +234,12 @@ def check(
         for a, b in itertools.product(known, AGGREGATIONS)
     ]
     shown = [batch for batches in made for batch in batches.sample(16)]
-    every = [
-        replace(m, identical=_is_identical(derivative, shown, known[m.name], m.aggregation)) if m.same else m for m in every
-    ]
+    if any(m.same or m.proportional for m in every):
+        by_token = _by_token(derivative, shown, reference_use)
+        every = [
+            replace(m, identical=_is_identical(by_token, shown, known[m.name], m)) if m.same or m.proportional else m
+            for m in every
+        ]
     exact = flat(lambda g, c: policy_gradient(listed, shape, known["reinforce"], "sequence-sum", g, c))
     penalties: list[Match] = []
     if reference_use == "gradient":
@@ -245,13 +250,19 @@ def check(
             _scaled(added, flat(lambda g, c: penalty_gradient(listed, shape, a, b, g, c)), a, b)
             for a, b in itertools.product([*PENALTIES, "k1 in the reward"], AGGREGATIONS)
         ]
+    if reference_use == "value":
+        by_reference = _joined(_slope_by_reference(derivative, batch, batch.ref_logp) for batch in shown)
+        penalties = [
+            _scaled(-by_reference, _joined(_token_weights(batch, b) for batch in shown), "k1", b) for b in AGGREGATIONS
+        ]
     named = None
     if name is not None or convention is not None:
         fits = [m for m in every if name in (None, m.name) and convention in (None, m.aggregation)]
         named = min(fits, key=lambda match: match.distance)
     lengths = ",".join(map(str, space.lengths))
     return OracleReport(
-        matches=sorted(every, key=lambda m: (not m.identical, not m.same, not m.proportional, m.distance)),
+        # Distances that differ by rounding are equal: the order of the conventions decides.
+        matches=sorted(every, key=lambda m: (not m.identical, not m.same, not m.proportional, round(m.distance, 9))),
         penalties=sorted(penalties, key=lambda m: -m.cosine),
         named=named,
         gradients=gradients,
@@ -269,7 +280,7 @@ def check(
 
 _REFERENCE = {
     "none": "the loss does not depend on ref_logp",
-    "value": "the value depends on ref_logp and the gradient does not, as with k1 in the loss, whose expected gradient is 0",
+    "value": "the value depends on ref_logp and the gradient does not",
     "gradient": "the gradient depends on ref_logp",
 }
 
@@ -321,18 +332,59 @@ def _reference_use(derivative: Derivative, batches: Batches) -> str:
     return use
 
 
-def _is_identical(derivative: Derivative, shown: list[Batch], advantage: Advantage, aggregation: str) -> bool:
-    """Whether the derivative by each token of some batches is the one of a convention."""
+def _joined(tables: Iterable[Array]) -> Array:
+    return np.concatenate([table.ravel() for table in tables])
+
+
+def _lengths(batch: Batch) -> list[int]:
+    return [int(length) for length in batch.mask.sum(axis=1)]
+
+
+def _token_weights(batch: Batch, aggregation: str) -> Array:
+    """The weight of each token of a batch."""
+    lengths = _lengths(batch)
+    weigh, (count, longest) = AGGREGATIONS[aggregation], batch.mask.shape
+    weights: Array = np.array([weigh(T, count, sum(lengths), longest) for T in lengths])[:, None] * batch.mask
+    return weights
+
+
+def _slope_by_reference(derivative: Derivative, batch: Batch, ref_logp: Array) -> Array:
+    """The derivative of the value by ``ref_logp``, by differences (two points: k1 is linear)."""
+    step, found = 1e-3, np.zeros_like(ref_logp)
+    for place in np.ndindex(found.shape):
+        for sign in (1, -1):
+            moved = ref_logp.copy()
+            moved[place] += sign * step
+            found[place] += sign * derivative(batch, moved)[0] / (2 * step)
+    return found
+
+
+def _by_token(derivative: Derivative, shown: list[Batch], reference_use: str) -> list[tuple[Array, ...]]:
+    """The derivative by each token of some batches, where the reference is the policy itself; and the same without k1.
+
+    There k2, k3 and the penalties in the reward have the derivative 0. That of k1 is its coefficient, whatever the
+    rewards are, and minus the derivative of the value by ``ref_logp``.
+    """
+    found: list[tuple[Array, ...]] = []
     for batch in shown:
-        groups, count, lengths = int(batch.group.max()) + 1, len(batch.rewards), batch.mask.sum(axis=1).astype(int)
+        by_logp = derivative(batch, batch.logp)[1]
+        if reference_use == "none":
+            found.append((by_logp,))
+        else:
+            found.append((by_logp, by_logp + _slope_by_reference(derivative, batch, batch.logp)))
+    return found
+
+
+def _is_identical(by_token: list[tuple[Array, ...]], shown: list[Batch], advantage: Advantage, match: Match) -> bool:
+    """Whether the derivatives by each token are those of a convention, times the factor of the match."""
+    factor = 1.0 if match.same else match.factor
+    for batch, candidates in zip(shown, by_token):
+        groups, count = int(batch.group.max()) + 1, len(batch.rewards)
         own = [int(batch.rewards[batch.group == number].sum()) for number in batch.group]
         size, all_ = count // groups, int(batch.rewards.sum())
-        wanted = [
-            -advantage(int(r), k, all_, size, groups)
-            * AGGREGATIONS[aggregation](int(T), count, int(lengths.sum()), batch.mask.shape[1])
-            for r, k, T in zip(batch.rewards, own, lengths)
-        ]
-        if np.abs(derivative(batch, batch.logp)[1] - np.array(wanted)[:, None] * batch.mask).max() > SAME:
+        of_rollouts = [advantage(int(r), k, all_, size, groups) for r, k in zip(batch.rewards, own)]
+        wanted = -factor * np.array(of_rollouts)[:, None] * _token_weights(batch, match.aggregation)
+        if min(np.abs(found - wanted).max() for found in candidates) > SAME * max(1.0, abs(factor)):
             return False
     return True
 
