@@ -1,8 +1,8 @@
 """Asks the oracle which objective each loss type of TRL's GRPO has.
 
-The loss is TRL's own (``GRPOTrainer._compute_loss`` of a trainer with its default settings), fed with log-probabilities of a
-small task in place of a model's. The advantages are computed here by TRL's documented formula: rewards minus the mean of their
-group, over the standard deviation of the group (or the batch) plus 1e-4.
+Loss and advantages are TRL's own, of a trainer with its default settings: ``GRPOTrainer._compute_loss`` is given the
+log-probabilities of a small task in place of a model's, and the advantages that
+``GRPOTrainer._generate_and_score_completions`` makes of the rewards.
 
     pip install foldglass trl
     python check_trl.py [LOSS_TYPE ..]
@@ -57,22 +57,27 @@ def trainer(loss_type: str, directory: Path, beta: float = 0.0, **settings: Any)
     return made
 
 
-def advantages(rewards: torch.Tensor, group: torch.Tensor, scale_rewards: str) -> torch.Tensor:
-    """TRL's advantages, by its documented formula."""
-    centred, deviation = torch.zeros_like(rewards), torch.ones_like(rewards)
-    for number in group.unique():
-        own = group == number
-        centred[own] = rewards[own] - rewards[own].mean()
-        deviation[own] = rewards[own].std() + 1e-4
-    if scale_rewards == "batch":
-        deviation = rewards.std() + 1e-4
-    return centred if scale_rewards == "none" else centred / deviation
+def advantages(made: trl.GRPOTrainer, rewards: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
+    """The advantages that the trainer gives to completions with these rewards."""
+    count = len(rewards)
+    made._generate = lambda prompts: ([[0]] * count, [[0]] * count, None, ["0"] * count, None, {}, None, None)
+    made._calculate_rewards = lambda *_: rewards[:, None]
+    made.num_generations = int((group == group[0]).sum())
+    # Without the log-probabilities of a reference model, which do not enter the advantages.
+    beta, made.beta = made.beta, 0.0
+    scored = made._generate_and_score_completions([{"prompt": "0 <sep>"}] * count)
+    made.beta = beta
+    return scored["advantages"]
 
 
 def loss_of(made: trl.GRPOTrainer) -> Any:
     """The trainer's loss, as the oracle calls it."""
+    known: dict[tuple[float, ...], torch.Tensor] = {}
 
     def loss(logp, old_logp, ref_logp, rewards, mask, group):
+        batch = (*rewards.tolist(), *group.tolist())
+        if batch not in known:
+            known[batch] = advantages(made, rewards, group)
         made._get_per_token_logps_and_entropies = lambda *_, **__: (logp, torch.zeros_like(logp), None)
         ids = torch.zeros_like(mask, dtype=torch.long)
         inputs = {
@@ -80,7 +85,7 @@ def loss_of(made: trl.GRPOTrainer) -> Any:
             "prompt_mask": torch.ones_like(ids[:, :1]),
             "completion_ids": ids,
             "completion_mask": mask,
-            "advantages": advantages(rewards, group, made.scale_rewards),
+            "advantages": known[batch],
             "old_per_token_logps": old_logp,
             "ref_per_token_logps": ref_logp,
             "num_items_in_batch": mask.sum(),
@@ -99,6 +104,6 @@ def check(loss_type: str, **settings: Any) -> fg.oracle.OracleReport:
 if __name__ == "__main__":
     print(f"TRL {trl.__version__}, torch {torch.__version__}\n")
     for loss_type in sys.argv[1:] or TYPES:
-        for words in ({}, {"scale_rewards": "none"}, {"beta": 0.04}):
+        for words in ({}, {"scale_rewards": "batch"}, {"scale_rewards": "none"}, {"beta": 0.04}):
             report = check(loss_type, **words)
             print(f"=== loss_type={loss_type} {words}\n{report}\n")

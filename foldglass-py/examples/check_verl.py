@@ -15,7 +15,9 @@ import foldglass as fg
 import torch
 from verl.trainer.ppo import core_algos
 
-MODES = ["token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"]
+MODES = ["token-mean", "token-sum", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"]
+ADVANTAGES = ["grpo", "grpo_vectorized", "rloo", "rloo_vectorized", "reinforce_plus_plus_baseline", "opo"]
+PENALTIES = ["k1", "k2", "k3", "k1+", "k3+", "abs"]
 
 
 def loss_of(mode: str, advantage: str = "grpo", penalty: str | None = None, **settings: Any) -> Any:
@@ -45,8 +47,8 @@ if __name__ == "__main__":
     print(f"verl {version('verl')}, torch {torch.__version__}\n")
     for mode in MODES:
         print(f"=== {mode}, grpo\n{check(mode)}\n")
-    for advantage in ["grpo", "grpo_vectorized", "rloo", "rloo_vectorized", "reinforce_plus_plus_baseline", "opo"]:
+    for advantage in ADVANTAGES:
         print(f"=== token-mean, {advantage}\n{check('token-mean', advantage)}\n")
     print(f"=== grpo without deviation\n{check('token-mean', norm_adv_by_std_in_grpo=False)}\n")
-    for penalty in ["k1", "k2", "k3", "k1+", "k3+", "abs"]:
+    for penalty in PENALTIES:
         print(f"=== token-mean, grpo, KL {penalty}\n{check('token-mean', penalty=penalty)}\n")

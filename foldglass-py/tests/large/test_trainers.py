@@ -33,28 +33,61 @@ def test_a_loss_in_torch_is_recognised() -> None:
 
 
 @pytest.mark.parametrize(
-    "loss_type, aggregation",
-    [("grpo", "sequence-mean"), ("bnpo", "token-mean"), ("dapo", "token-mean"), ("dr_grpo", "constant"), ("luspo", "sequence-sum")],
+    "loss_type, aggregation, factor",
+    [
+        ("grpo", "sequence-mean", 1),
+        ("sapo", "sequence-mean", 1),
+        ("bnpo", "token-mean", 1),
+        ("dapo", "token-mean", 1),
+        ("vespo", "token-mean", 1),
+        ("cispo", "token-mean", 0.2),
+        ("dr_grpo", "constant", 1),
+        ("luspo", "sequence-sum", 1),
+    ],
 )
-def test_the_loss_types_of_trl_are_told_apart(loss_type: str, aggregation: str) -> None:
+def test_the_loss_types_of_trl_are_told_apart(loss_type: str, aggregation: str, factor: float) -> None:
     pytest.importorskip("trl")
     report = example("check_trl").check(loss_type)
     assert (report.advantage, report.aggregation) == ("grpo (ddof 1, eps 0.0001)", aggregation)
-    assert report.padding == 0 and not report.ordered
+    assert report.best.identical and report.best.factor == pytest.approx(factor, rel=1e-6)
+    assert report.agrees == (factor == 1) and report.padding == 0 and not report.ordered
 
 
-@pytest.mark.parametrize("corrected, penalty", [(True, "k2"), (False, "k3")])
-def test_the_penalty_of_trl_has_the_gradient_of_k2_unless_its_correction_is_off(corrected: bool, penalty: str) -> None:
+@pytest.mark.parametrize(
+    "scale_rewards, advantage",
+    [("batch", "group mean, batch deviation (ddof 1, eps 0.0001)"), ("none", "dr-grpo")],
+)
+def test_the_advantages_of_trl_are_told_apart(scale_rewards: str, advantage: str) -> None:
     pytest.importorskip("trl")
-    report = example("check_trl").check("grpo", beta=0.04, use_bias_correction_kl=corrected)
-    assert report.penalty is not None and report.penalty.name == penalty
+    report = example("check_trl").check("dapo", scale_rewards=scale_rewards)
+    assert report.agrees and (report.advantage, report.aggregation) == (advantage, "token-mean")
+
+
+@pytest.mark.parametrize(
+    "loss_type, corrected, penalty, aggregation",
+    [
+        ("grpo", True, "k2", "sequence-mean"),
+        ("grpo", False, "k3", "sequence-mean"),
+        ("dapo", True, "k2", "token-mean"),
+        ("cispo", True, "k2", "token-mean"),
+    ],
+)
+def test_the_penalty_of_trl_has_the_gradient_of_k2_unless_its_correction_is_off(
+    loss_type: str, corrected: bool, penalty: str, aggregation: str
+) -> None:
+    pytest.importorskip("trl")
+    report = example("check_trl").check(loss_type, beta=0.04, use_bias_correction_kl=corrected)
+    assert (report.penalty.name, report.penalty.aggregation) == (penalty, aggregation)
+    # Of cispo too, whose other part is 0.2 times as large.
     assert report.penalty.factor == pytest.approx(0.04)
+    assert report.best.factor == pytest.approx(0.2 if loss_type == "cispo" else 1, rel=1e-6)
 
 
 @pytest.mark.parametrize(
     "mode, aggregation",
     [
         ("token-mean", "token-mean"),
+        ("token-sum", "sum"),
         ("seq-mean-token-sum", "sequence-sum"),
         ("seq-mean-token-mean", "sequence-mean"),
         ("seq-mean-token-sum-norm", "constant"),
@@ -64,6 +97,37 @@ def test_the_aggregations_of_verl_are_told_apart(mode: str, aggregation: str) ->
     pytest.importorskip("verl")
     report = example("check_verl").check(mode)
     assert (report.advantage, report.aggregation) == ("grpo (ddof 1, eps 1e-06)", aggregation)
+    assert report.agrees and report.best.identical
+
+
+@pytest.mark.parametrize(
+    "advantage, known",
+    [
+        ("grpo_vectorized", "grpo (ddof 1, eps 1e-06)"),
+        ("rloo", "rloo"),
+        ("rloo_vectorized", "rloo"),
+        ("opo", "dr-grpo"),
+        ("reinforce_plus_plus_baseline", None),
+    ],
+)
+def test_the_advantages_of_verl_are_told_apart(advantage: str, known: str | None) -> None:
+    pytest.importorskip("verl")
+    report = example("check_verl").check("token-mean", advantage)
+    assert report.advantage == known
+    assert (report.best is None) == (known is None)
+    if known is not None:
+        assert report.aggregation == "token-mean" and report.agrees and report.best.identical
+
+
+@pytest.mark.parametrize(
+    "penalty, gradient", [("k1", "k1"), ("k2", "k2"), ("k3", "k3"), ("k1+", "k2"), ("k3+", "k2"), ("abs", "abs")]
+)
+def test_the_penalties_of_verl_are_told_apart(penalty: str, gradient: str) -> None:
+    pytest.importorskip("verl")
+    report = example("check_verl").check("token-mean", "rloo", penalty)
+    assert report.advantage == "rloo" and report.best.identical
+    assert (report.penalty.name, report.penalty.aggregation) == (gradient, "token-mean")
+    assert report.penalty.factor == pytest.approx(0.1)
 
 
 def test_verifiers_loads_and_scores_the_taskset(monkeypatch) -> None:
