@@ -33,6 +33,7 @@ mod records;
 mod row;
 mod run;
 mod sampled;
+mod stalled;
 mod stated;
 pub mod studies;
 pub mod tables;

@@ -91,8 +91,9 @@ fn capture(rows: &[Value]) {
     assert!((share - 8.0 / 16384.0).abs() < 1e-6, "{share}");
 }
 
-/// A batch of 512 has a ratio above 1 at length 1 and below 1 at length 2 of the tasks of five symbols, and groups of
-/// GRPO below four have J as their objective.
+/// A batch of 512 has a ratio above 1 at length 1 and below 1 at length 2 of the tasks of five symbols, groups of GRPO
+/// below four have J as their objective, rollouts in groups of two have a lower ratio than the same without groups, and
+/// stalled starts are followed.
 fn sampled(rows: &[Value]) {
     for task in ["Z_5", "quasigroup"] {
         let first = row(rows, task, "first T with a ratio below 1, batch 512");
@@ -105,6 +106,39 @@ fn sampled(rows: &[Value]) {
     }
     let runs = row(rows, "quasigroup T=3", "J, sampled minus exact, batch 32");
     assert_eq!(runs["n"], 8);
+    let ratio = |estimator: &str| {
+        let quantity = format!("signal to noise, 512 rollouts, {estimator}, random policies");
+        row(rows, "quasigroup T=3", &quantity)["ours"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(ratio("rloo:2") < 0.7 * ratio("batch-mean"));
+    // Advantages of grpo:2 are those of rloo:2 times a constant.
+    assert!((ratio("grpo:2") / ratio("rloo:2") - 1.0).abs() < 0.01);
+    for class in [
+        "quasigroup T=3",
+        "quasigroup T=8",
+        "Z_5 T=8",
+        "parity k=9/10 T=6",
+    ] {
+        let share = |what: &str| {
+            row(
+                rows,
+                class,
+                &format!("end {what} a stalled start, sampled, learning rate 500"),
+            )
+        };
+        let (above, below) = (share("above"), share("below"));
+        assert_eq!(above["n"], 2);
+        assert!(above["ours"].as_f64().unwrap() + below["ours"].as_f64().unwrap() <= 1.0);
+    }
+    // Noise of this size destroys what a code of length 8 solves.
+    let below = row(
+        rows,
+        "quasigroup T=8",
+        "end below a stalled start, sampled, learning rate 500",
+    );
+    assert_eq!(below["ours"], 1.0, "{below}");
 }
 
 /// `check` verifies what the items left, and refuses it when a reward is changed.

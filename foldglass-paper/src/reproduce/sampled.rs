@@ -1,4 +1,5 @@
-//! Computes exact signal-to-noise ratios of sampled gradients: by length from random policies, and along runs.
+//! Computes exact signal-to-noise ratios of sampled gradients: by length from random policies, along runs, and by the
+//! size of groups at one number of rollouts.
 //!
 //! In the directory of a reproduction `ratios/` has one file per curve. Files that are there are not made again.
 
@@ -6,6 +7,7 @@ use std::path::Path;
 
 use foldglass::dynamics::reinforce::{ReinforceSettings, SampledTraining};
 use foldglass::reward::estimators::{Estimator, moments};
+use foldglass::support::parallel::in_order;
 use foldglass::support::stats::quantile;
 use foldglass::{Class, Context, Policy, Stream};
 use foldglass_study::ClassWords;
@@ -29,11 +31,18 @@ const ESTIMATOR: Estimator = Estimator::BatchMean;
 const POLICIES: u64 = 15;
 const QUICK_POLICIES: u64 = 3;
 
-/// Points of a curve along a run.
+/// Runs of a curve along runs.
+pub const RUNS: u64 = 8;
+const QUICK_RUNS: u64 = 2;
+
+/// Points of a curve along runs.
 const POINTS: u64 = 32;
 
+/// The sizes of groups of a curve; 1 is the estimator without groups, [`ESTIMATOR`].
+pub const GROUPS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
 /// A curve of ratios.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum SnrCurve {
     /// Of batches of 512, at policies drawn as `u_norm`, over the lengths up to the last.
     Lengths {
@@ -44,7 +53,7 @@ pub enum SnrCurve {
         /// The last length.
         longest: usize,
     },
-    /// Along one run of [`ROLLOUTS`] rollouts.
+    /// Along runs of [`ROLLOUTS`] rollouts.
     Run {
         /// The curve's name.
         id: &'static str,
@@ -55,13 +64,28 @@ pub enum SnrCurve {
         /// Inputs per update.
         batch: u32,
     },
+    /// Of 512 rollouts in groups, at policies after so many updates of 512.
+    Groups {
+        /// The curve's name.
+        id: &'static str,
+        /// The task.
+        task: &'static str,
+        /// T.
+        length: usize,
+        /// The updates before.
+        updates: u64,
+        /// The estimator with groups of a size.
+        estimator: fn(u32) -> Estimator,
+    },
 }
 
 impl SnrCurve {
     /// The curve's name, and its file's.
     pub fn id(&self) -> &'static str {
         match self {
-            SnrCurve::Lengths { id, .. } | SnrCurve::Run { id, .. } => id,
+            SnrCurve::Lengths { id, .. }
+            | SnrCurve::Run { id, .. }
+            | SnrCurve::Groups { id, .. } => id,
         }
     }
 }
@@ -81,10 +105,12 @@ pub struct SnrRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnrPoint {
-    /// T, or the rollouts so far.
+    /// T, the rollouts so far, or the size of groups.
     pub at: u64,
     /// Signal over variance, the median over policies; none where the variance is 0.
     pub snr: Option<f64>,
+    /// The least and the largest of them.
+    pub range: Option<[f64; 2]>,
     /// J, the median over policies.
     pub reward: f64,
 }
@@ -119,6 +145,13 @@ pub fn make(curves: &[SnrCurve], work: &Work<'_>) -> Result<(), Error> {
                 batch,
                 ..
             } => along(task, length, batch, work)?,
+            SnrCurve::Groups {
+                task,
+                length,
+                updates,
+                estimator,
+                ..
+            } => of_groups(&class(task, length, work)?, updates, estimator, work)?,
         };
         let record = SnrRecord {
             version: VERSION.to_owned(),
@@ -141,13 +174,64 @@ fn class(task: &str, length: usize, work: &Work<'_>) -> Result<Class, Error> {
 }
 
 /// The ratio of a policy's gradient.
-fn snr(policy: &Policy, batch: u32, work: &Work<'_>) -> Result<Option<f64>, Error> {
-    let context = Context::default()
-        .with_memory(work.means.allowance)
-        .with_threads(work.means.threads);
-    let found = moments(policy, ESTIMATOR, batch, seed(work), context);
+fn snr(
+    policy: &Policy,
+    estimator: Estimator,
+    batch: u32,
+    work: &Work<'_>,
+) -> Result<Option<f64>, Error> {
+    let context = Context::default().with_memory(work.means.allowance);
+    let found = moments(policy, estimator, batch, seed(work), context);
     let found = found.map_err(|error| Error::Failed(error.to_string()))?;
     Ok(found.snr())
+}
+
+/// What the policies of one point came to.
+#[derive(Debug, Default)]
+struct Policies {
+    ratios: Vec<f64>,
+    rewards: Vec<f64>,
+}
+
+impl Policies {
+    fn add(&mut self, ratio: Option<f64>, reward: f64) {
+        self.ratios.extend(ratio);
+        self.rewards.push(reward);
+    }
+
+    fn point(&self, at: u64) -> SnrPoint {
+        let ends = [0.0, 1.0].map(|level| quantile(&self.ratios, level));
+        SnrPoint {
+            at,
+            snr: quantile(&self.ratios, 0.5),
+            range: ends[0].zip(ends[1]).map(<[f64; 2]>::from),
+            reward: quantile(&self.rewards, 0.5).expect("there are policies"),
+        }
+    }
+}
+
+/// Does the same for the policies numbered from 0, and hands over what comes of each, in order.
+fn each<T: Send>(
+    policies: u64,
+    work: &Work<'_>,
+    one: impl Fn(u64) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let mut all = Vec::new();
+    let tools = vec![(); work.means.threads.max(1)];
+    let job = |()| |number: usize| one(number as u64).map(Some);
+    in_order(tools, policies as usize, job, |found| {
+        all.push(found);
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// How many policies a point has at the scale.
+fn policies(work: &Work<'_>, full: u64, quick: u64) -> u64 {
+    match work.scale {
+        Scale::Quick => quick,
+        Scale::Short | Scale::Full => full,
+    }
 }
 
 /// A run before its first update, at a policy drawn from its own stream.
@@ -170,38 +254,72 @@ fn begin(
 
 fn of_length(task: &str, length: usize, work: &Work<'_>) -> Result<SnrPoint, Error> {
     let class = class(task, length, work)?;
-    let policies = match work.scale {
-        Scale::Quick => QUICK_POLICIES,
-        Scale::Short | Scale::Full => POLICIES,
-    };
-    let (mut ratios, mut rewards) = (Vec::new(), Vec::new());
-    for number in 0..policies {
+    let found = each(policies(work, POLICIES, QUICK_POLICIES), work, |number| {
         let mut run = begin(&class, BATCH, number, work)?;
-        ratios.extend(snr(&run.policy(), BATCH, work)?);
-        rewards.push(run.expected_reward());
-    }
-    Ok(SnrPoint {
-        at: length as u64,
-        snr: quantile(&ratios, 0.5),
-        reward: quantile(&rewards, 0.5).expect("there are policies"),
-    })
+        let ratio = snr(&run.policy(), ESTIMATOR, BATCH, work)?;
+        Ok((ratio, run.expected_reward()))
+    })?;
+    let mut all = Policies::default();
+    found
+        .into_iter()
+        .for_each(|(ratio, reward)| all.add(ratio, reward));
+    Ok(all.point(length as u64))
 }
 
 /// The paper's batch.
 pub const BATCH: u32 = 512;
 
 fn along(task: &str, length: usize, batch: u32, work: &Work<'_>) -> Result<Vec<SnrPoint>, Error> {
-    let mut run = begin(&class(task, length, work)?, batch, 0, work)?;
+    let class = class(task, length, work)?;
     let updates = ROLLOUTS / u64::from(batch);
-    let mut points = Vec::new();
-    for point in 0..=POINTS {
-        let due = updates * point / POINTS;
-        run.advance(due - updates * point.saturating_sub(1) / POINTS);
-        points.push(SnrPoint {
-            at: due * u64::from(batch),
-            snr: snr(&run.policy(), batch, work)?,
-            reward: run.expected_reward(),
+    let due = |point: u64| updates * point / POINTS;
+    let runs = each(policies(work, RUNS, QUICK_RUNS), work, |number| {
+        let mut run = begin(&class, batch, number, work)?;
+        let mut points = Vec::new();
+        for point in 0..=POINTS {
+            run.advance(due(point) - due(point.saturating_sub(1)));
+            let ratio = snr(&run.policy(), ESTIMATOR, batch, work)?;
+            points.push((ratio, run.expected_reward()));
+        }
+        Ok(points)
+    })?;
+    let points = (0..=POINTS).map(|point| {
+        let mut all = Policies::default();
+        for run in &runs {
+            let (ratio, reward) = run[point as usize];
+            all.add(ratio, reward);
+        }
+        all.point(due(point) * u64::from(batch))
+    });
+    Ok(points.collect())
+}
+
+fn of_groups(
+    class: &Class,
+    updates: u64,
+    estimator: fn(u32) -> Estimator,
+    work: &Work<'_>,
+) -> Result<Vec<SnrPoint>, Error> {
+    let number = policies(work, POLICIES, QUICK_POLICIES);
+    let runs = each(number, work, |number| {
+        let mut run = begin(class, BATCH, number, work)?;
+        run.advance(updates);
+        let ratios = GROUPS.map(|group| {
+            let kind = match group {
+                1 => ESTIMATOR,
+                _ => estimator(group),
+            };
+            snr(&run.policy(), kind, BATCH / group, work)
         });
-    }
-    Ok(points)
+        let ratios: Result<Vec<_>, Error> = ratios.into_iter().collect();
+        Ok((ratios?, run.expected_reward()))
+    })?;
+    let points = GROUPS.into_iter().enumerate().map(|(which, group)| {
+        let mut all = Policies::default();
+        for (ratios, reward) in &runs {
+            all.add(ratios[which], *reward);
+        }
+        all.point(u64::from(group))
+    });
+    Ok(points.collect())
 }

@@ -13,6 +13,7 @@ use super::maps::{self, MapRecord};
 use super::need::{Need, Step};
 use super::run::Done;
 use super::sampled::{self, SnrRecord};
+use super::stalled::{self, StalledRecord};
 use super::studies::{Scale, StudyText};
 use crate::error::Error;
 use crate::progress::Terminal;
@@ -40,6 +41,8 @@ pub struct Worked {
     pub basins: Vec<BasinRecord>,
     /// Signal-to-noise ratios of sampled gradients.
     pub ratios: Vec<SnrRecord>,
+    /// What came of starts at which exact RLVR stalls.
+    pub stalled: Vec<StalledRecord>,
     /// Where the runs of studies ended.
     ends: Vec<Ends>,
     /// The steps that are done, by their names.
@@ -58,6 +61,7 @@ impl Worked {
             maps: maps::read(directory)?,
             basins: basins::read(directory)?,
             ratios: sampled::read(directory)?,
+            stalled: stalled::read(directory)?,
             ends: ends::read(directory)?,
             done: done.collect(),
         })

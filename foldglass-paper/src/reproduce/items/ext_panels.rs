@@ -20,6 +20,8 @@ pub enum CurveStyle {
     Marks,
     /// A line alone: what a law says.
     Line,
+    /// A dashed line: what another curve is compared with.
+    Dashes,
 }
 
 /// A curve of a panel.
@@ -43,6 +45,13 @@ impl PanelCurve {
                 LinePlot::new()
                     .with_data(places)
                     .with_color(self.look.colour)
+                    .with_stroke_width(1.2),
+            )],
+            CurveStyle::Dashes => vec![Plot::Line(
+                LinePlot::new()
+                    .with_data(places)
+                    .with_color(self.look.colour)
+                    .with_dashed()
                     .with_stroke_width(1.2),
             )],
             CurveStyle::Marks => vec![Plot::Scatter(

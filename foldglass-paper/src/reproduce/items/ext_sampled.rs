@@ -1,7 +1,10 @@
 //! ext:sampled: training by sampled gradients beside training by exact ones, and the signal-to-noise ratio of the
 //! samples.
+//!
+//! - `quantity`: names what is measured.
+//! - `drawing`: draws the figure.
 
-use std::fmt;
+use std::cmp::Ordering;
 
 use foldglass::reward::estimators::Estimator;
 
@@ -10,11 +13,19 @@ use crate::reproduce::item::{Item, Number, RecordFigure};
 use crate::reproduce::measured::Measured;
 use crate::reproduce::need::{Need, Step};
 use crate::reproduce::records::{Records, Sample};
-use crate::reproduce::sampled::{self, BATCH, SnrCurve, SnrPoint};
+use crate::reproduce::sampled::{self, SnrCurve, SnrPoint};
+use crate::reproduce::stalled::{self, ExactWay, StalledClass, StalledRecord, StalledStart};
 use crate::reproduce::stated::Entry;
 use crate::reproduce::studies;
 
 mod drawing;
+mod quantity;
+
+use ExtSampledQuantity::{
+    AtOne, FirstBelowOne, GroupSlope, Noise, RatioAtLength, RatioOfGroup, RatioOfRun, Reward,
+    StalledAbove, StalledAnswer, StalledBelow, StalledNoise,
+};
+pub use quantity::{ExtSampledQuantity, GradientSource, GroupMoment, RunMoment, SampledScan};
 
 /// The item.
 pub static ITEM: Item = Item {
@@ -25,7 +36,10 @@ pub static ITEM: Item = Item {
         Need::Study(studies::SAMPLED),
         Need::Work(Step {
             name: "ext:sampled",
-            run: |work| sampled::make(&CURVES, work),
+            run: |work| {
+                sampled::make(&CURVES, work)?;
+                stalled::make(&STALLED.map(|(_, class)| class), work)
+            },
         }),
     ],
     measure,
@@ -63,13 +77,13 @@ const LONGEST: usize = 8;
 
 /// The tasks of these lengths, and their curves.
 const TASKS: [(ClassId, &str); 3] = [
-    (ClassId::named("parity"), "lengths-parity"),
-    (ClassId::named("Z_5"), "lengths-z5"),
-    (ClassId::named("quasigroup"), "lengths-quasigroup"),
+    (ClassId::named("parity"), "random-parity"),
+    (ClassId::named("Z_5"), "random-z5"),
+    (ClassId::named("quasigroup"), "random-quasigroup"),
 ];
 
 /// The batches along whose runs the ratio is computed, and their curves.
-const RUN_BATCHES: [(u32, &str); 3] = [(32, "run-32"), (512, "run-512"), (8192, "run-8192")];
+const RUN_BATCHES: [(u32, &str); 3] = [(32, "runs-32"), (512, "runs-512"), (8192, "runs-8192")];
 
 const fn lengths(id: &'static str, task: &'static str) -> SnrCurve {
     SnrCurve::Lengths {
@@ -88,13 +102,90 @@ const fn run((batch, id): (u32, &'static str)) -> SnrCurve {
     }
 }
 
-const CURVES: [SnrCurve; 6] = [
+const fn groups((id, moment, estimator): GroupCurve) -> SnrCurve {
+    SnrCurve::Groups {
+        id,
+        task: "quasigroup",
+        length: 3,
+        updates: moment.updates(),
+        estimator,
+    }
+}
+
+/// The name of a curve of ratios against the size of groups, where it is computed, and its estimators.
+type GroupCurve = (&'static str, GroupMoment, fn(u32) -> Estimator);
+
+const GROUP_CURVES: [GroupCurve; 4] = [
+    ("groups-rloo-random", GroupMoment::Random, Estimator::Rloo),
+    ("groups-grpo-random", GroupMoment::Random, Estimator::Grpo),
+    ("groups-rloo-trained", GroupMoment::Trained, Estimator::Rloo),
+    ("groups-grpo-trained", GroupMoment::Trained, Estimator::Grpo),
+];
+
+const CURVES: [SnrCurve; 10] = [
     lengths(TASKS[0].1, "parity"),
     lengths(TASKS[1].1, "z:5"),
     lengths(TASKS[2].1, "quasigroup"),
     run(RUN_BATCHES[0]),
     run(RUN_BATCHES[1]),
     run(RUN_BATCHES[2]),
+    groups(GROUP_CURVES[0]),
+    groups(GROUP_CURVES[1]),
+    groups(GROUP_CURVES[2]),
+    groups(GROUP_CURVES[3]),
+];
+
+/// Estimators with groups that are trained by, all with 512 rollouts per update.
+const TRAINED_GROUPS: [Estimator; 5] = [
+    Estimator::Rloo(2),
+    Estimator::Rloo(8),
+    Estimator::Grpo(2),
+    Estimator::Grpo(8),
+    Estimator::DrGrpo(8),
+];
+
+/// The classes whose stalled ends are continued from.
+const STALLED: [(ClassId, StalledClass); 4] = [
+    (
+        BATCH_CLASSES[2],
+        StalledClass {
+            id: "qg-3",
+            task: "quasigroup",
+            length: 3,
+            inputs: "uniform",
+            by: ExactWay::Gradient,
+        },
+    ),
+    (
+        ClassId::new("qg-8", "quasigroup T=8"),
+        StalledClass {
+            id: "qg-8",
+            task: "quasigroup",
+            length: 8,
+            inputs: "uniform",
+            by: ExactWay::Cavi,
+        },
+    ),
+    (
+        ClassId::new("z5-8", "Z_5 T=8"),
+        StalledClass {
+            id: "z5-8",
+            task: "z:5",
+            length: 8,
+            inputs: "uniform",
+            by: ExactWay::Cavi,
+        },
+    ),
+    (
+        ClassId::new("parity-k9-6", "parity k=9/10 T=6"),
+        StalledClass {
+            id: "parity-k9-6",
+            task: "parity",
+            length: 6,
+            inputs: "markov:9/10",
+            by: ExactWay::Cavi,
+        },
+    ),
 ];
 
 /// Groups of GRPO.
@@ -102,121 +193,6 @@ const GROUPS: [u32; 6] = [2, 3, 4, 8, 16, 64];
 
 /// What is not of a class.
 const ANY_CLASS: ClassId = ClassId::named("any class");
-
-/// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ExtSampledQuantity {
-    /// Runs at 1.
-    AtOne(GradientSource, SampledScan),
-    /// The mean greedy reward.
-    Reward(GradientSource, SampledScan),
-    /// The mean greedy reward of sampled runs minus that of exact ones.
-    Noise(SampledScan),
-    /// The ratio of a batch of 512 at random policies of a length.
-    RatioAtLength(usize),
-    /// The first length at which it is below 1.
-    FirstBelowOne,
-    /// The ratio of a batch along a run: at its first update, at its highest, at the end.
-    RatioOfRun(u32, RunMoment),
-    /// f'(1/2) over f'(0) of the objective that groups of GRPO have.
-    GroupSlope(u32),
-}
-
-use ExtSampledQuantity::{
-    AtOne, FirstBelowOne, GroupSlope, Noise, RatioAtLength, RatioOfRun, Reward,
-};
-
-/// The gradients of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GradientSource {
-    /// Estimated from rollouts.
-    Sampled,
-    /// Exact.
-    Exact,
-}
-
-impl GradientSource {
-    const BOTH: [GradientSource; 2] = [GradientSource::Sampled, GradientSource::Exact];
-
-    fn word(self) -> &'static str {
-        match self {
-            GradientSource::Sampled => "sampled",
-            GradientSource::Exact => "exact",
-        }
-    }
-}
-
-/// A point of a scan of the study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SampledScan {
-    /// Inputs per update.
-    Batch(u32),
-    /// The learning rate.
-    Rate(u32),
-    /// All lengths of the class from the start.
-    AllAtOnce,
-    /// One length after another.
-    Curriculum,
-}
-
-impl SampledScan {
-    /// The id of its dynamics in the study.
-    fn id(self, source: GradientSource) -> String {
-        match self {
-            SampledScan::Batch(batch) => format!("batch-{batch}-{}", source.word()),
-            SampledScan::Rate(rate) => format!("rate-{rate}-{}", source.word()),
-            SampledScan::AllAtOnce => "all-at-once".to_owned(),
-            SampledScan::Curriculum => "curriculum".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for SampledScan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SampledScan::Batch(batch) => write!(f, "batch {batch}"),
-            SampledScan::Rate(rate) => write!(f, "learning rate {rate}"),
-            SampledScan::AllAtOnce => f.write_str("no curriculum"),
-            SampledScan::Curriculum => f.write_str("curriculum"),
-        }
-    }
-}
-
-/// Where a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunMoment {
-    /// At its first update.
-    First,
-    /// Where the ratio is highest.
-    Highest,
-    /// After its last update.
-    Last,
-}
-
-impl RunMoment {
-    const ALL: [RunMoment; 3] = [RunMoment::First, RunMoment::Highest, RunMoment::Last];
-}
-
-impl fmt::Display for ExtSampledQuantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AtOne(source, point) => write!(f, "at 1, {}, {point}", source.word()),
-            Reward(source, point) => write!(f, "J, {}, {point}", source.word()),
-            Noise(point) => write!(f, "J, sampled minus exact, {point}"),
-            RatioAtLength(length) => write!(f, "signal to noise, batch {BATCH}, T = {length}"),
-            FirstBelowOne => write!(f, "first T with a ratio below 1, batch {BATCH}"),
-            RatioOfRun(batch, moment) => {
-                let moment = match moment {
-                    RunMoment::First => "first",
-                    RunMoment::Highest => "highest",
-                    RunMoment::Last => "last",
-                };
-                write!(f, "signal to noise along a run, batch {batch}, {moment}")
-            }
-            GroupSlope(group) => write!(f, "f'(1/2) / f'(0), grpo:{group}"),
-        }
-    }
-}
 
 fn paper() -> Vec<Entry> {
     Vec::new()
@@ -228,6 +204,15 @@ fn measure(records: &Records) -> Vec<Number> {
         list.extend(scan(records, class, &BATCHES.map(SampledScan::Batch)));
     }
     list.extend(scan(records, RATE_CLASS, &RATES.map(SampledScan::Rate)));
+    for estimator in TRAINED_GROUPS {
+        let way = SampledScan::Groups(estimator);
+        list.extend(ends_of(
+            records,
+            BATCH_CLASSES[2],
+            GradientSource::Sampled,
+            way,
+        ));
+    }
     let ways = [
         (LAST_LENGTH, SampledScan::AllAtOnce),
         (SIX_LENGTHS, SampledScan::AllAtOnce),
@@ -262,6 +247,23 @@ fn measure(records: &Records) -> Vec<Number> {
             list.push(Number::new(class, RatioOfRun(batch, moment), exact(ratio)));
         }
     }
+    let class = BATCH_CLASSES[2];
+    for (id, moment, estimator) in GROUP_CURVES {
+        for point in curve(records, id) {
+            let kind = match point.at {
+                1 => Estimator::BatchMean,
+                group => estimator(group as u32),
+            };
+            let number = Number::new(class, RatioOfGroup(kind, moment), exact(point.snr));
+            // Both curves of a moment begin with the estimator without groups.
+            if list.iter().all(|other| other.key != number.key) {
+                list.push(number);
+            }
+        }
+    }
+    for (class, stalled) in STALLED {
+        list.extend(of_stalled(class, starts(records, stalled.id)));
+    }
     for group in GROUPS {
         let estimator = Estimator::Grpo(group);
         let ratio = estimator.slope(0.5) / estimator.slope(0.0);
@@ -283,6 +285,83 @@ fn exact(number: Option<f64>) -> Measured {
 fn curve<'a>(records: &'a Records, id: &str) -> &'a [SnrPoint] {
     let own = records.work.ratios.iter().find(|record| record.id == id);
     own.map(|record| &record.points[..]).unwrap_or_default()
+}
+
+/// The stalled starts of a class; none before they are followed.
+fn starts<'a>(records: &'a Records, id: &str) -> &'a [StalledStart] {
+    let own = |record: &&StalledRecord| record.id == id;
+    let record = records.work.stalled.iter().find(own);
+    record.map(|record| &record.starts[..]).unwrap_or_default()
+}
+
+/// The rewards that a start led to, by its learning rates.
+fn ends(start: &StalledStart, source: GradientSource) -> &[foldglass::support::exact::Reward] {
+    match source {
+        GradientSource::Sampled => &start.sampled,
+        GradientSource::Exact => &start.exact,
+    }
+}
+
+/// Of stalled starts, those whose run ended as the comparison with its start says.
+fn share_of(
+    starts: &[StalledStart],
+    source: GradientSource,
+    which: usize,
+    is: Ordering,
+) -> Measured {
+    Measured::share(starts.iter(), |start| {
+        ends(start, source)[which].cmp(&start.reward) == is
+    })
+}
+
+fn of_stalled(class: ClassId, starts: &[StalledStart]) -> Vec<Number> {
+    let mut list = Vec::new();
+    for (which, rate) in stalled::RATES.into_iter().enumerate() {
+        for source in GradientSource::BOTH {
+            let above = share_of(starts, source, which, Ordering::Greater);
+            let below = share_of(starts, source, which, Ordering::Less);
+            list.push(Number::new(class, StalledAbove(source, rate), above));
+            list.push(Number::new(class, StalledBelow(source, rate), below));
+        }
+        let rewards = |source| {
+            let end = |start: &StalledStart| ends(start, source)[which].to_f64();
+            starts.iter().map(end).collect()
+        };
+        let effect = Measured::Effect {
+            with: rewards(GradientSource::Sampled),
+            without: rewards(GradientSource::Exact),
+        };
+        list.push(Number::new(class, StalledNoise(rate), effect));
+    }
+    list.push(Number::new(
+        class,
+        StalledAnswer,
+        Measured::Exact(answer(starts)),
+    ));
+    list
+}
+
+/// Says how many runs end above their starts at each learning rate; none without starts.
+fn answer(starts: &[StalledStart]) -> Option<String> {
+    if starts.is_empty() {
+        return None;
+    }
+    let above = |source| {
+        let count = |which: usize| {
+            let is_above =
+                |start: &&StalledStart| ends(start, source)[which].cmp(&start.reward).is_gt();
+            starts.iter().filter(is_above).count().to_string()
+        };
+        let counts: Vec<String> = (0..stalled::RATES.len()).map(count).collect();
+        counts.join(", ")
+    };
+    let rates = stalled::RATES.map(|rate| rate.to_string()).join(", ");
+    Some(format!(
+        "above at rates {rates}: {} of {}, exact {}",
+        above(GradientSource::Sampled),
+        starts.len(),
+        above(GradientSource::Exact)
+    ))
 }
 
 fn sample(records: &Records, class: ClassId, source: GradientSource, point: SampledScan) -> Sample {
@@ -316,4 +395,34 @@ fn scan(records: &Records, class: ClassId, points: &[SampledScan]) -> Vec<Number
         list.push(Number::new(class, Noise(point), effect));
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_counts_runs_that_end_above_their_own_start() {
+        let start = |reward: &str, sampled: [&str; 3], exact: [&str; 3]| {
+            let own = serde_json::json!({
+                "run": 0,
+                "reward": reward,
+                "sampled": sampled,
+                "exact": exact,
+            });
+            serde_json::from_value::<StalledStart>(own).unwrap()
+        };
+        let starts = [
+            start("4/5", ["4/5", "9/10", "1/5"], ["4/5", "4/5", "1/1"]),
+            start("3/5", ["3/5", "4/5", "2/5"], ["3/5", "3/5", "3/5"]),
+        ];
+        let said = answer(&starts).unwrap();
+        assert_eq!(
+            said,
+            "above at rates 5, 50, 500: 0, 2, 0 of 2, exact 0, 0, 1"
+        );
+        let below = share_of(&starts, GradientSource::Sampled, 2, Ordering::Less);
+        assert_eq!((below.value(), below.runs()), (Some(1.0), 2));
+        assert_eq!(answer(&[]), None);
+    }
 }

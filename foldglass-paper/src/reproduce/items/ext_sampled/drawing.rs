@@ -1,11 +1,15 @@
 //! Draws the figure of ext:sampled.
 
+use std::cmp::Ordering;
+use std::sync::Arc;
+
 use foldglass::reward::estimators::Estimator;
+use foldglass::support::stats::Interval;
 use kuva::prelude::TickFormat;
 
 use super::{
-    BATCH_CLASSES, BATCHES, GradientSource, LONGEST, RATE_CLASS, RATES, RUN_BATCHES, SampledScan,
-    TASKS, curve, sample,
+    BATCH_CLASSES, BATCHES, GROUP_CURVES, GradientSource, GroupMoment, LONGEST, RATE_CLASS, RATES,
+    RUN_BATCHES, STALLED, SampledScan, TASKS, curve, sample, share_of, starts,
 };
 use crate::report::figure::{LOOKS, Look, PlotPoint, powers_of_ten};
 use crate::reproduce::classes::ClassId;
@@ -13,7 +17,8 @@ use crate::reproduce::items::ext_panels::{
     CurveStyle, PanelAxis, PanelCurve, PanelSpec, apart, page,
 };
 use crate::reproduce::records::Records;
-use crate::reproduce::sampled::ROLLOUTS;
+use crate::reproduce::sampled::{ROLLOUTS, SnrPoint};
+use crate::reproduce::stalled;
 use crate::reproduce::studies::Scale;
 
 /// The groups that are drawn, where all of a size below four are alike.
@@ -32,6 +37,14 @@ pub fn draw(records: &Records, scale: Scale) -> String {
         against_length(records, smoke),
         along_runs(records, smoke),
         slopes(),
+        against_group(records, smoke),
+        from_stalled(
+            records,
+            Ordering::Greater,
+            "(g) end above a stalled start",
+            smoke,
+        ),
+        from_stalled(records, Ordering::Less, "(h) end below it", smoke),
     ])
 }
 
@@ -72,6 +85,7 @@ fn reward_axis() -> PanelAxis {
 }
 
 const BARS: &[&str] = &["bars: 95 % intervals"];
+const RANGES: &[&str] = &["medians over policies;", "bars: least and largest"];
 
 fn against_batch(records: &Records, smoke: &str) -> PanelSpec {
     let mut curves = Vec::new();
@@ -127,7 +141,11 @@ fn against_rate(records: &Records, smoke: &str) -> PanelSpec {
 fn ratio_axis(curves: &[PanelCurve]) -> PanelAxis {
     let points = curves.iter().flat_map(|curve| &curve.points);
     let (low, high) = points.fold((-1.0, 1.0), |(low, high): (f64, f64), point| {
-        (low.min(point.y), high.max(point.y))
+        let ends = point.interval.unwrap_or(Interval {
+            low: point.y,
+            high: point.y,
+        });
+        (low.min(ends.low), high.max(ends.high))
     });
     let (low, high) = (low.floor(), high.ceil());
     PanelAxis {
@@ -156,12 +174,16 @@ fn one(ends: [f64; 2]) -> PanelCurve {
 /// The positive ratios of a curve, as powers of ten.
 fn ratios(records: &Records, id: &str, unit: f64) -> Vec<PlotPoint> {
     let points = curve(records, id).iter();
-    let point = |point: &crate::reproduce::sampled::SnrPoint| {
+    let point = |point: &SnrPoint| {
         let ratio = point.snr.filter(|ratio| *ratio > 0.0)?;
+        let range = point.range.filter(|range| range[0] > 0.0);
         Some(PlotPoint {
             x: point.at as f64 / unit,
             y: ratio.log10(),
-            interval: None,
+            interval: range.map(|[low, high]| Interval {
+                low: low.log10(),
+                high: high.log10(),
+            }),
         })
     };
     points.filter_map(point).collect()
@@ -184,7 +206,7 @@ fn against_length(records: &Records, smoke: &str) -> PanelSpec {
         },
         y: ratio_axis(&curves),
         curves,
-        notes: &["medians over policies"],
+        notes: RANGES,
     }
 }
 
@@ -202,7 +224,7 @@ fn along_runs(records: &Records, smoke: &str) -> PanelSpec {
         ));
     }
     PanelSpec {
-        title: format!("(d) along one run each, quasigroup T = 3{smoke}"),
+        title: format!("(d) along runs, quasigroup T = 3{smoke}"),
         x: PanelAxis {
             label: "rollouts / 1,000",
             ends,
@@ -210,8 +232,8 @@ fn along_runs(records: &Records, smoke: &str) -> PanelSpec {
             ticks: TickFormat::Fixed(0),
         },
         y: ratio_axis(&curves),
-        curves,
-        notes: &[],
+        curves: apart(curves, 2.0),
+        notes: RANGES,
     }
 }
 
@@ -255,5 +277,85 @@ fn slopes() -> PanelSpec {
         },
         curves,
         notes: &["the objective that groups", "of GRPO have"],
+    }
+}
+
+fn against_group(records: &Records, smoke: &str) -> PanelSpec {
+    let ends = [-0.2, 5.2];
+    let mut curves = vec![one(ends)];
+    for ((id, moment, estimator), look) in GROUP_CURVES.into_iter().zip(LOOKS) {
+        let mut points = ratios(records, id, 1.0);
+        points.iter_mut().for_each(|point| point.x = point.x.log2());
+        let name = estimator(2).to_string().replace(":2", "");
+        let label = match moment {
+            GroupMoment::Random => format!("{name}, random"),
+            GroupMoment::Trained => format!("{name}, trained"),
+        };
+        curves.push(named(label, look, CurveStyle::Both, points));
+    }
+    PanelSpec {
+        title: format!("(f) 512 rollouts in groups, quasigroup T = 3{smoke}"),
+        x: PanelAxis {
+            label: "rollouts per input (1: batch-mean)",
+            ends,
+            step: 1.0,
+            ticks: TickFormat::Custom(Arc::new(|power: f64| power.exp2().round().to_string())),
+        },
+        y: ratio_axis(&curves),
+        curves: apart(curves, 0.03),
+        notes: RANGES,
+    }
+}
+
+/// Of the runs from stalled starts, the share that ends as `is` says: above the start, or below.
+fn from_stalled(records: &Records, is: Ordering, title: &str, smoke: &str) -> PanelSpec {
+    let mut curves = Vec::new();
+    for ((class, stalled), look) in STALLED.into_iter().zip(LOOKS) {
+        for source in GradientSource::BOTH {
+            let points = stalled::RATES.into_iter().enumerate().map(|(which, rate)| {
+                let share = share_of(starts(records, stalled.id), source, which, is);
+                Some(PlotPoint {
+                    x: f64::from(rate).log10(),
+                    y: share.value()?,
+                    interval: match source {
+                        GradientSource::Sampled => share.interval(),
+                        GradientSource::Exact => None,
+                    },
+                })
+            });
+            let points = points.flatten().collect();
+            curves.push(match source {
+                GradientSource::Sampled => {
+                    named(class.name.to_owned(), look, CurveStyle::Both, points)
+                }
+                GradientSource::Exact => PanelCurve {
+                    label: None,
+                    look,
+                    drawn: CurveStyle::Dashes,
+                    points,
+                },
+            });
+        }
+    }
+    PanelSpec {
+        title: format!("{title}{smoke}"),
+        x: PanelAxis {
+            label: "learning rate",
+            ends: [0.5, 3.0],
+            step: 1.0,
+            ticks: powers_of_ten(),
+        },
+        y: PanelAxis {
+            label: "share of runs",
+            ends: [-0.02, 1.02],
+            step: 0.2,
+            ticks: TickFormat::Fixed(1),
+        },
+        curves: apart(curves, 0.012),
+        notes: &[
+            "batches of 32;",
+            "dashes: exact gradients;",
+            "bars: 95 % intervals",
+        ],
     }
 }
