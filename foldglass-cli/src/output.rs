@@ -40,7 +40,7 @@ pub fn write(
             let tables = report.tables(format);
             if tables.is_empty() {
                 return Err(Error::Usage(format!(
-                    "--format {}: this report is no table; --json has all of it",
+                    "--format {}: this report has no table; --json has all of it",
                     format.name()
                 )));
             }

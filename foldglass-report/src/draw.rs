@@ -1,5 +1,6 @@
 //! Draws codes of small classes: cells, tokens, and the ways of inputs through them (paper, Fig. 1 II).
 
+mod grid;
 mod picture;
 mod ways;
 
@@ -34,6 +35,16 @@ pub fn picture(codes: &[(&str, Code)], inputs: &[[Symbol; 5]]) -> (String, Vec<R
 /// Draws codes side by side.
 pub fn side_by_side(codes: &[DrawnCode]) -> String {
     Picture::new(codes.iter().flat_map(CodePanel::of).collect()).draw()
+}
+
+/// Whether a class is too large for a drawing of cells and ways, so that a map is drawn in its place.
+pub fn needs_map(class: &Class) -> bool {
+    check_size(class).is_err()
+}
+
+/// Draws a code as a map of its cells.
+pub fn map(code: &DrawnCode) -> Result<String, Error> {
+    grid::map(code)
 }
 
 /// A code as it is drawn, without inputs of one's own; refuses one that is too large for a drawing.
@@ -178,6 +189,11 @@ impl DrawnCode {
         let walks: Result<Vec<DrawnRollout>, Error> =
             inputs.iter().map(|x| walk(code, x)).collect();
         Ok(DrawnCode::new(name, code, walks?))
+    }
+
+    /// A code for a map, which shows no inputs.
+    pub fn for_map(name: &str, code: &Code) -> DrawnCode {
+        DrawnCode::new(name, code, Vec::new())
     }
 
     fn new(name: &str, code: &Code, inputs: Vec<DrawnRollout>) -> DrawnCode {

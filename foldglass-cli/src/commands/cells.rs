@@ -12,7 +12,7 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::Report;
-use crate::report::{Cell, Column, StreamedTable, Table};
+use crate::report::{Cell, Column, Format, StreamedTable, Table};
 
 /// The flags of `cells`.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ use crate::report::{Cell, Column, StreamedTable, Table};
 pub struct CellsArgs {
     #[command(flatten)]
     class: ClassArgs,
-    /// Print every cell, one a line, in place of the summary
+    /// Print every cell, one per line, in place of the summary
     #[arg(short, long)]
     list: bool,
 }
@@ -88,6 +88,16 @@ impl Report for Cells {
         Some(self.class.spec())
     }
 
+    fn tables(&self, _: Format) -> Vec<Table> {
+        if self.list {
+            let cells = 0..self.class.cells();
+            let rows = cells.map(|cell| key_entries(cell, &self.class.key(cell)));
+            vec![Table::new(key_columns()).rows(rows)]
+        } else {
+            vec![self.groups()]
+        }
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.list {
             self.write_list(out)
@@ -107,7 +117,8 @@ impl Cells {
         })
     }
 
-    fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// The cells that read alike, in one row.
+    fn groups(&self) -> Table {
         let shape = self.class.shape();
         let columns = [
             Column::numbers("t"),
@@ -116,7 +127,11 @@ impl Cells {
             Column::numbers("cells"),
         ];
         let rows = self.class.groups().iter().map(|g| summary(g, shape));
-        Table::new(columns).rows(rows).write_text(out)?;
+        Table::new(columns).rows(rows)
+    }
+
+    fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.groups().write_text(out)?;
         writeln!(
             out,
             "\n{} cells of {} symbols",
@@ -157,16 +172,31 @@ fn run(mark: &str, times: usize) -> Vec<String> {
 }
 
 /// The columns of a list of cells: number, t, window, remembered tokens.
+pub fn key_columns() -> [Column; 4] {
+    [
+        Column::numbers("cell"),
+        Column::numbers("t"),
+        Column::words("x"),
+        Column::words("y"),
+    ]
+}
+
+/// [`key_columns`], as wide as a class needs them.
 pub fn key_lines(class: &Class) -> StreamedTable {
     let Shape { window, memory, .. } = class.shape();
     let symbol = SEP.len().max((class.q() - 1).to_string().len());
     let list = |symbols: usize| symbols * (symbol + 1) - 1;
     let digits = |most: usize| most.to_string().len();
-    StreamedTable::default()
-        .column(Column::numbers("cell"), digits(class.cells()))
-        .column(Column::numbers("t"), digits(class.task().longest()))
-        .column(Column::words("x"), list(window.past + 1 + window.future))
-        .column(Column::words("y"), list(memory))
+    let widths = [
+        digits(class.cells()),
+        digits(class.task().longest()),
+        list(window.past + 1 + window.future),
+        list(memory),
+    ];
+    let columns = key_columns().into_iter().zip(widths);
+    columns.fold(StreamedTable::default(), |lines, (column, width)| {
+        lines.column(column, width)
+    })
 }
 
 /// The entries of [`key_lines`] for one cell; t is missing where all steps share one table.

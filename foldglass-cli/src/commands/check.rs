@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::flags::{max_memory, positive};
 use crate::output::Report;
 use crate::progress::Terminal;
+use crate::report::{Cell, Column, Format, Table};
 use crate::summary::short;
 
 /// The flags of `check`.
@@ -177,6 +178,21 @@ impl Report for CheckReport {
         };
         let failures: Vec<String> = self.checked.iter().filter_map(failed).collect();
         (self.refused || !failures.is_empty()).then(|| failures.join("; "))
+    }
+
+    fn tables(&self, _: Format) -> Vec<Table> {
+        let columns = ["file", "holds", "claims"].map(Column::words);
+        let row = |line: &Line| -> [Cell; 3] {
+            let claims = match &line.found {
+                Found::Failure { problem } => problem.clone(),
+                Found::Unread { error } => error.clone(),
+                Found::Path { moves, .. } => format!("a path of {moves} moves"),
+                Found::Verdicts { verdicts } => verdicts::text(verdicts),
+            };
+            let holds = if line.holds { "yes" } else { "no" };
+            [line.file.clone().into(), holds.into(), claims.into()]
+        };
+        vec![Table::new(columns).rows(self.checked.iter().map(row))]
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -14,15 +14,15 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::table::one_code;
 use crate::flags::{ClassArgs, whole};
-use crate::report::draw::{DrawnCode, DrawnCodes, check_colours, side_by_side};
+use crate::report::draw::{DrawnCode, DrawnCodes, check_colours, map, needs_map, side_by_side};
 
 /// The flags of `draw`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   foldglass draw --code trap.json --svg trap.svg
       A code as the paper's figure draws it.
-  foldglass draw --code runs.json#0 --svg run.svg
-      The first code of a file.")]
+  foldglass draw --code runs.json#0 --grid --svg run.svg
+      The first code of a file as a map, a square for each cell.")]
 pub struct DrawArgs {
     /// The code to draw: a code file, FILE#N for one of several, - for stdin; given several times,
     /// the codes stand side by side
@@ -32,6 +32,10 @@ pub struct DrawArgs {
     #[arg(short, long, value_name = "X,..", num_args = 1.., value_parser = input)]
     #[arg(allow_negative_numbers = true)]
     input: Vec<Input>,
+    /// Draw a map in place of cells and ways: a square for each cell, its colour the token, with a
+    /// mark where another token raises J. Classes too large for ways are drawn so without this flag
+    #[arg(long, conflicts_with = "input")]
+    grid: bool,
     /// Draw to this file
     #[arg(long, value_name = "FILE")]
     svg: PathBuf,
@@ -59,7 +63,7 @@ impl DrawArgs {
     pub fn run(&self, _: &GlobalArgs) -> Result<DrawnCodes, Error> {
         check_colours(self.input.len())?;
         let inputs: Vec<Vec<Symbol>> = self.input.iter().map(|Input(x)| x.clone()).collect();
-        let mut codes = Vec::new();
+        let (mut codes, mut is_map) = (Vec::new(), self.grid);
         for source in &self.code {
             let (_, code) = one_code(source, &self.class)?;
             let name = source
@@ -70,9 +74,22 @@ impl DrawArgs {
             let name = if name == "-" { "code".into() } else { name };
             let number = source.number.map_or(String::new(), |n| format!("#{n}"));
             let name = format!("{name}{number}");
-            codes.push(DrawnCode::checked(&name, &code, &inputs)?);
+            is_map |= inputs.is_empty() && needs_map(code.class());
+            codes.push(match is_map {
+                true => DrawnCode::for_map(&name, &code),
+                false => DrawnCode::checked(&name, &code, &inputs)?,
+            });
         }
-        let drawing = side_by_side(&codes);
+        let drawing = match &codes[..] {
+            [code] if is_map => map(code)?,
+            codes if is_map => {
+                return Err(Error::Usage(format!(
+                    "--code: {} codes are given, and a map shows one: draw each to a file of its own",
+                    codes.len()
+                )));
+            }
+            codes => side_by_side(codes),
+        };
         let written = Whole::create(&self.svg, LABEL).and_then(|mut file| {
             file.write_all(drawing.as_bytes())?;
             file.finish()

@@ -12,14 +12,14 @@ use foldglass::{ClassSpec, Code, Context, Evaluator, Policy, Reward, reward::cou
 use foldglass_study::parallel::threads;
 use serde::{Serialize, Serializer};
 
-use super::cells::{key_entries, key_lines};
+use super::cells::{key_columns, key_entries, key_lines};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::{CodeOrPolicy, TableArgs};
 use crate::output::{Report, number};
 use crate::progress::Terminal;
-use crate::report::{Cell, Column};
+use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `eval`.
 #[derive(Debug, Args)]
@@ -109,6 +109,33 @@ const LONGEST_SHOWN: usize = 60;
 impl Report for EvaluationReport {
     fn class(&self) -> Option<ClassSpec> {
         Some(self.policy.class().spec())
+    }
+
+    /// A row per cell, a column per entry of its row and of dQ.
+    fn tables(&self, _: Format) -> Vec<Table> {
+        let class = self.policy.class();
+        let each = |name: &str| -> Vec<Column> {
+            let actions = 0..class.q();
+            let columns = actions.map(|a| Column::numbers(&format!("{name} {a}")));
+            columns.collect()
+        };
+        let chosen = match self.code {
+            Some(_) => vec![Column::numbers("action")],
+            None => each("pi"),
+        };
+        let columns = key_columns().into_iter().chain(chosen);
+        let columns = columns.chain([Column::numbers("d")]).chain(each("dQ"));
+        let row = |cell: usize| -> Vec<Cell> {
+            let mut entries = key_entries(cell, &class.key(cell)).to_vec();
+            match &self.code {
+                Some(code) => entries.push(code.action(cell).into()),
+                None => entries.extend(self.policy.row(cell).iter().map(|&p| Cell::real(p))),
+            }
+            entries.push(Cell::real(self.visits[cell]));
+            entries.extend(self.evaluator.values(cell).into_iter().map(Cell::real));
+            entries
+        };
+        vec![Table::new(columns).rows((0..class.cells()).map(row))]
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::flags::table::one_code;
 use crate::output::Report;
-use crate::report::{Cell, Table};
+use crate::report::{Cell, Format, Table};
 use crate::summary::short;
 
 /// The flags of `gauge`.
@@ -274,6 +274,11 @@ impl Report for Gauged {
         Some(self.class.clone())
     }
 
+    fn tables(&self, _: Format) -> Vec<Table> {
+        let rows = self.links.iter().flatten().map(LinksForm::row);
+        vec![Table::of_numbers(["t", "links", "invertible", "holonomies"]).rows(rows)]
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let CanonicalForm {
             orbit, stabiliser, ..
@@ -315,14 +320,13 @@ impl Report for Gauged {
         if let Some(other) = &self.other {
             other.write_text(out, self.canonical.canonical.len())?;
         }
-        let Some(links) = &self.links else {
+        if self.links.is_none() {
             return writeln!(out, "links         none: more than one token is remembered");
-        };
+        }
         writeln!(out)?;
-        let table = Table::of_numbers(["t", "links", "invertible", "holonomies"]);
-        table
-            .rows(links.iter().map(LinksForm::row))
-            .write_text(out)?;
+        for table in self.tables(Format::Text) {
+            table.write_text(out)?;
+        }
         writeln!(
             out,
             "a link is what a step does to the token before it, under one window; its holonomy is \
@@ -348,7 +352,7 @@ impl Compared {
         writeln!(out, "cells alike   {} of {cells}", self.cells_alike)?;
         match &self.relabelling {
             Some(g) => writeln!(out, "the other is a relabelling: {}", permutations(g)),
-            None => writeln!(out, "the other is no relabelling"),
+            None => writeln!(out, "the other is not a relabelling"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs a study, or goes on with it (DESIGN, "Beyond one machine").
+//! Runs a study, or resumes it (paper, section 4 and App. G: many runs per setting).
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::error::{Error, stopped_trial};
 use crate::flags::{max_memory, seconds, shard};
 use crate::output::{Report, counted};
 use crate::progress::{Terminal, about, span};
-use crate::report::{Cell, Column, Table};
+use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `run`.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ impl RunArgs {
             }),
             End::Stopped => Err(Error::Stopped(format!(
                 "stopped: {} of {} runs are recorded in {}, what was under way is saved; the same \
-                 command goes on from there",
+                 command resumes it",
                 summary.done_before + summary.done_now,
                 summary.runs,
                 summary.records.display()
@@ -132,6 +132,13 @@ impl Report for RunReport {
         Some(*seed)
     }
 
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![match self {
+            RunReport::Summary { summary, .. } => executed(summary),
+            RunReport::Forecast { forecast, .. } => forecast_table(forecast),
+        }]
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             RunReport::Summary {
@@ -162,7 +169,23 @@ impl Report for RunReport {
     }
 }
 
-fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
+fn executed(summary: &Executed) -> Table {
+    let columns = [
+        Column::words("records"),
+        Column::numbers("runs"),
+        Column::numbers("done before").key("done_before"),
+        Column::numbers("done now").key("done_now"),
+    ];
+    let row: [Cell; 4] = [
+        summary.records.display().to_string().into(),
+        summary.runs.into(),
+        summary.done_before.into(),
+        summary.done_now.into(),
+    ];
+    Table::new(columns).rows([row])
+}
+
+fn forecast_table(forecast: &Forecast) -> Table {
     let row = |series: &SeriesForecast| -> [Cell; 8] {
         [
             series.class.clone().into(),
@@ -186,7 +209,11 @@ fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
         Column::numbers("time of one thread"),
     ];
     let rows = forecast.series.iter().map(row);
-    Table::new(columns).rows(rows).write_text(out)?;
+    Table::new(columns).rows(rows)
+}
+
+fn write_forecast(forecast: &Forecast, out: &mut dyn Write) -> io::Result<()> {
+    forecast_table(forecast).write_text(out)?;
     let Forecast {
         runs,
         finished,

@@ -12,7 +12,7 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{TaskArg, warn_of_random};
 use crate::output::Report;
-use crate::report::{Cell, Column, Table};
+use crate::report::{Cell, Column, Format, Table};
 
 /// The flags of `task`.
 #[derive(Debug, Args)]
@@ -76,6 +76,10 @@ fn rows<S: Serializer>(square: &Operation, serializer: S) -> Result<S::Ok, S::Er
 const LARGEST_SHOWN: usize = 40;
 
 impl Report for Algebra {
+    fn tables(&self, _: Format) -> Vec<Table> {
+        vec![table(&self.square)]
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.q <= LARGEST_SHOWN {
             table(&self.square).write_text(out)?;

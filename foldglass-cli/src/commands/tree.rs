@@ -23,7 +23,7 @@ use crate::flags::{ClassArgs, data_path, positive};
 use crate::output::Report;
 use crate::progress::Terminal;
 use crate::report::tree::{Drawing, refuse, title};
-use crate::report::{Cell, Table};
+use crate::report::{Cell, Format, Table};
 
 /// The flags of `tree`.
 #[derive(Debug, Args)]
@@ -299,6 +299,11 @@ impl Report for Flooded {
         Some(self.class.clone())
     }
 
+    fn tables(&self, _: Format) -> Vec<Table> {
+        let saddles = (!self.saddles.is_empty()).then(|| self.saddle_table());
+        [self.leaf_table()].into_iter().chain(saddles).collect()
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let orbits = match self.orbits {
             true => format!(" in {} orbits", self.nodes),
@@ -308,7 +313,7 @@ impl Report for Flooded {
         self.write_leaves(out)?;
         if !self.saddles.is_empty() {
             writeln!(out)?;
-            self.write_saddles(out)?;
+            self.saddle_table().write_text(out)?;
         }
         if let Some(Exported {
             graph,
@@ -334,8 +339,8 @@ impl Report for Flooded {
 }
 
 impl Flooded {
-    /// The leaves, those alike in one line, and where ascents end.
-    fn write_leaves(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// The leaves, those alike in one row, and where ascents end.
+    fn leaf_table(&self) -> Table {
         // By reward, the highest first, then the highest barrier, then the largest shelf.
         let mut kinds: BTreeMap<_, (usize, u128, f64)> = BTreeMap::new();
         for leaf in &self.leaves {
@@ -369,15 +374,20 @@ impl Flooded {
             share(stuck.steepest as f64),
             share(stuck.random),
         ]);
-        table.write_text(out)?;
+        table
+    }
+
+    fn write_leaves(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.leaf_table().write_text(out)?;
         writeln!(
             out,
             "\nsteepest and random: the share of all codes that ascent brings to these leaves; stuck \
-             are\nthe local maxima on no leaf, which a neutral way leaves"
+             are\nthe local maxima on no leaf: a neutral path leaves them"
         )
     }
 
-    fn write_saddles(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// The saddles, those alike in one row.
+    fn saddle_table(&self) -> Table {
         let mut kinds: BTreeMap<_, usize> = BTreeMap::new();
         for saddle in &self.saddles {
             let key = Reverse((&saddle.reward, saddle.children.len()));
@@ -386,7 +396,6 @@ impl Flooded {
         let row = |(Reverse((reward, joins)), count): (Reverse<(&Reward, usize)>, usize)| {
             [count.into(), Cell::Exact(reward.to_string()), joins.into()]
         };
-        let table = Table::of_numbers(["saddles", "reward", "joins"]);
-        table.rows(kinds.into_iter().map(row)).write_text(out)
+        Table::of_numbers(["saddles", "reward", "joins"]).rows(kinds.into_iter().map(row))
     }
 }

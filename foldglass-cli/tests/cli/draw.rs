@@ -160,7 +160,8 @@ fn what_cannot_be_drawn_is_refused() {
         "draw --code parity.json --svg no/such/file",
         &["no/such/file"],
     );
-    let words = "draw --task quasigroup --lengths 4 --window 1,0 --code long.json --svg out.svg";
+    let words = "draw --task quasigroup --lengths 4 --window 1,0 --code long.json --svg out.svg \
+                 --input 0,1,0,1";
     let count = scratch.json(&args("cells --task quasigroup --lengths 4 --window 1,0"));
     let count = count["count"].as_u64().unwrap() as usize;
     scratch.file(
@@ -168,7 +169,37 @@ fn what_cannot_be_drawn_is_refused() {
         &json!({ "actions": vec![0; count] }).to_string(),
     );
     refuses(&scratch, words, &["125 rows", "64 rows", "16 steps"]);
+    let two = "draw --code parity.json --code copy.json --grid --svg out.svg";
+    refuses(&scratch, two, &["2 codes", "a map shows one"]);
     assert!(!scratch.files().contains(&"out.svg".to_owned()));
+}
+
+/// A class too wide for ways is drawn as a map: a square per cell, a mark where `eval` finds a better token.
+#[test]
+fn a_wide_code_is_drawn_as_a_map_that_marks_what_can_be_raised() {
+    let scratch = Scratch::new();
+    let class = "--task quasigroup --lengths 4 --window 1,0";
+    let count = scratch.json(&args(&format!("cells {class}")));
+    let count = count["count"].as_u64().unwrap() as usize;
+    let actions: Vec<usize> = (0..count).map(|cell| cell % 5).collect();
+    scratch.file("long.json", &json!({ "actions": actions }).to_string());
+    let drawn = format!("draw {class} --code long.json --svg map.svg");
+    scratch.run(&args(&drawn)).success();
+    let map = scratch.read("map.svg");
+    let found = scratch.json(&args(&format!("eval {class} --code long.json")));
+    let values = found["values"].as_array().unwrap().iter();
+    // dQ of an untied class is the change of J, up to rounding.
+    let raised = values.zip(&actions).filter(|(row, action)| {
+        let value = |a: usize| row[a].as_f64().unwrap();
+        (0..5).any(|a| value(a) > value(**action) + 1e-9)
+    });
+    let marks = raised.count();
+    assert!(marks > 0 && marks < count, "{marks}");
+    let (squares, tokens) = (map.matches("<rect").count(), 5);
+    // One is the background.
+    assert_eq!(squares, 1 + count + marks + tokens);
+    scratch.run(&args(&format!("{drawn} --grid"))).success();
+    assert_eq!(scratch.read("map.svg"), map);
 }
 
 #[test]

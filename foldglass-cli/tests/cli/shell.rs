@@ -136,11 +136,48 @@ fn tables_have_every_format() {
     );
     assert!(form("latex").contains("\\toprule"));
     assert!(form("text").starts_with("chain "));
-    // What is no table says so; two forms at once are none.
+    // What has no table says so; two forms at once are refused.
     let said = ["--format csv", "--json"];
-    refuses_form(&scratch, "task --task z:3 --format csv", &said);
+    refuses_form(&scratch, "completions bash --format csv", &said);
     let said = ["--format", "--json"];
     refuses_form(&scratch, &format!("{chain} --format csv --json"), &said);
+}
+
+/// The tables of looks at one object have the numbers of its JSON, a row for each.
+#[test]
+fn tables_of_single_objects_have_a_row_for_each_part() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", r#"{"actions":[0,1,0,1,1,0]}"#);
+    let code = "--task parity --lengths 2 --code code.json";
+    for (command, head, rows) in [
+        ("task --task z:3".to_owned(), "s,0,1,2", 3),
+        (
+            "cells --task parity --lengths 2 --list".to_owned(),
+            "cell,t,x,y",
+            6,
+        ),
+        (
+            "cells --task parity --lengths 2".to_owned(),
+            "t,x,y,cells",
+            2,
+        ),
+        (format!("gauge {code}"), "t,links,invertible,holonomies", 2),
+        (format!("eval {code}"), "cell,t,x,y,action,d,dq_0,dq_1", 6),
+        (
+            "tree --task parity --lengths 2".to_owned(),
+            "leaves,reward,barrier,shelf,steepest,random",
+            2,
+        ),
+    ] {
+        let csv = scratch.run(&words(&format!("{command} --format csv")));
+        let csv = csv.success().to_owned();
+        let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
+        assert_eq!(
+            (lines[0], lines.len()),
+            (head, 1 + rows),
+            "{command}: {csv}"
+        );
+    }
 }
 
 /// Requires exit 2 and a line that holds all of `said`.
