@@ -16,8 +16,9 @@ use crate::settings::{GlobalArgs, Invocation, one_line};
 
 /// What the program says of itself, with three examples that work as they stand.
 const EXAMPLES: &str = "\
-A policy multiplies symbols one after the other and emits one token per step; only the last token is
-rewarded. A deterministic policy is a *code*. Codes are the configurations of a spin glass: the energy
+In reinforcement learning with verifiable rewards (RLVR) a policy multiplies symbols one after the
+other by a table and emits one token per step; only the last token is rewarded, unless --reward says
+otherwise. A deterministic policy is a *code*. Codes are the configurations of a spin glass: the energy
 of a code is minus its expected reward, and the entropy coefficient is the temperature.
 Three things to try:
 
@@ -67,7 +68,7 @@ Exit codes:
 
 `foldglass COMMAND --help` lists the flags of a command, their defaults and two examples.";
 
-/// Exact landscapes of RLVR on iterated quasigroup multiplication.
+/// Exact reward landscapes of reinforcement learning with verifiable rewards on iterated multiplication.
 #[derive(Debug, Parser)]
 #[command(name = "foldglass", version)]
 pub struct Cli {

@@ -190,7 +190,7 @@ impl Shared {
             let most = limits::LONG_ONES;
             Refusal::new(
                 503,
-                format!("{most} long computations are going on: try again"),
+                format!("{most} long computations are running: try again"),
             )
         })
     }

@@ -22,7 +22,7 @@ pub enum Error {
     /// A class, a study or a file is refused or fails.
     #[error("{}", named(.0))]
     Study(Box<study::StudyError>),
-    /// A file's permutations are no relabelling of the class.
+    /// A file's permutations are not a relabelling of the class.
     #[error("{path}: {source}")]
     Relabelling {
         /// The file.
@@ -33,7 +33,7 @@ pub enum Error {
     /// Something that should hold does not.
     #[error("{0}")]
     Failed(String),
-    /// The user stopped it; the message says how to go on.
+    /// The user stopped it; the message says how to resume.
     #[error("{0}")]
     Stopped(String),
     /// The user stopped it; what was done until then is reported.

@@ -66,7 +66,7 @@ pub enum StudyError {
     },
     /// What was computed cannot be kept.
     #[error(
-        "cannot write {path}: {source}; all runs recorded so far are safe, and the same command goes on"
+        "cannot write {path}: {source}; all runs recorded so far are safe, and the same command resumes"
     )]
     Keep {
         /// The file or directory.
@@ -111,7 +111,7 @@ pub enum StudyError {
         needed: Box<ClassSpec>,
     },
     /// A claim that is none.
-    #[error("{path} is no claim: {source}")]
+    #[error("{path} is not a claim: {source}")]
     Claim {
         /// The file.
         path: String,

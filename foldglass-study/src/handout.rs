@@ -152,7 +152,7 @@ pub fn redeem(
     if !known || unit.numbers.is_empty() {
         return Err(StudyError::Study {
             place: format!("study \"{}\"", study.name),
-            problem: format!("{ticket:?} is no part of it"),
+            problem: format!("{ticket:?} is not a part of it"),
         });
     }
     let (records, end) = Work::of_unit(unit).in_memory(&plan, options, observer)?;

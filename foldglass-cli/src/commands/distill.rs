@@ -244,7 +244,7 @@ impl Lessons {
         })
     }
 
-    /// Begins in a directory, or goes on with what is in it.
+    /// Begins in a directory, or resumes what is in it.
     fn take_up(
         &self,
         class: &Class,

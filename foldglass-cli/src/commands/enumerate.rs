@@ -37,7 +37,7 @@ pub struct EnumerateArgs {
     #[arg(long, value_name = "REWARD", default_value = "0", value_parser = tolerance)]
     #[arg(allow_negative_numbers = true)]
     tolerance: Reward,
-    /// The directory of the finished parts; the same command goes on from there
+    /// The directory of the finished parts; the same command resumes it
     #[arg(short, long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Count one share of the parts, such as 2/8; `collect` puts them together
@@ -171,18 +171,18 @@ impl EnumerateArgs {
             }),
             Counted::Unbegun => Err(Error::Stopped(
                 "stopped while prefixes were merged, before anything was counted: the same command \
-                 goes on"
+                 begins again"
                     .to_owned(),
             )),
             Counted::Stopped { parts, of } => Err(Error::Stopped(match &self.out {
                 Some(out) => format!(
-                    "stopped: {parts} of {of} parts are recorded in {}; the same command goes on \
-                     from there",
+                    "stopped: {parts} of {of} parts are recorded in {}; the same command \
+                     resumes the count",
                     out.display()
                 ),
                 None => format!(
                     "stopped after {parts} of {of} parts, which are not kept: with --out DIR they \
-                     are, and the same command goes on"
+                     are, and the same command resumes the count"
                 ),
             })),
         }

@@ -117,8 +117,10 @@ impl ExploreArgs {
         }
         say(match server.serve()? {
             ServerEnd::Interrupted => "explore ended: stopped by Ctrl-C",
-            ServerEnd::NoPage => "explore ended: no page was open any more (--stay goes on)",
-            ServerEnd::NeverOpened => "explore ended: no page was opened (--stay goes on)",
+            ServerEnd::NoPage => {
+                "explore ended: no page was open any more (--stay keeps it running)"
+            }
+            ServerEnd::NeverOpened => "explore ended: no page was opened (--stay keeps it running)",
         });
         Ok(())
     }

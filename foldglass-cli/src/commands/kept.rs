@@ -183,7 +183,7 @@ pub trait Trains {
     /// Makes up to so many steps, none where it is told to stop; what is to be recorded now.
     fn advance(&mut self, steps: u64) -> Result<Vec<Self::Line>, Error>;
 
-    /// Everything that a later call needs to go on.
+    /// Everything that a later call needs to resume.
     fn save(&mut self) -> Result<Vec<u8>, Error>;
 
     /// Goes on with what an earlier call saved of the same run.
@@ -196,7 +196,7 @@ pub trait Trains {
     fn news(&self) -> (Progress<'static>, String);
 }
 
-/// Begins a run in a directory, or goes on with the one in it.
+/// Begins a run in a directory, or resumes the one in it.
 pub fn begin_in<T: Trains>(
     path: &Path,
     names: &'static Names,
@@ -245,7 +245,7 @@ pub fn train<T: Trains>(
         return Ok(false);
     };
     Err(Error::Stopped(format!(
-        "stopped: step {step} of {steps} is saved in {}; the same command goes on from there",
+        "stopped: step {step} of {steps} is saved in {}; the same command resumes it",
         kept.path.display()
     )))
 }

@@ -38,7 +38,7 @@ pub struct ItemList {
 }
 
 impl ListArgs {
-    /// Lists them; what was never run is tried for a moment.
+    /// Lists them; a short trial estimates what was never run.
     pub fn run(&self, settings: &GlobalArgs) -> Result<ItemList, Error> {
         let directory = self.directory.clone().unwrap_or_else(default_directory);
         let mut options = Options::new("");
@@ -78,7 +78,9 @@ impl ItemList {
         let row = |item: &Listed| -> [Cell; 4] {
             let takes = match item.measured {
                 Some(measured) => said(&measured),
-                None => item.at_most_seconds.map_or("a moment".to_owned(), at_most),
+                None => item
+                    .at_most_seconds
+                    .map_or("not measured".to_owned(), at_most),
             };
             [
                 item.item.into(),

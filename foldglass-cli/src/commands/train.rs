@@ -1,7 +1,7 @@
 //! Trains fleets of the paper's transformer by REINFORCE (paper, section 5, app. G.4 and G.5).
 //!
 //! Models are tasks x coefficients x rates x seeds, in lock step. With `--out` curves are on disk as
-//! they come, and a run that was killed goes on to the same bytes.
+//! they come, and a run that was killed resumes to the same bytes.
 
 mod flags;
 mod report;
@@ -159,7 +159,7 @@ struct UnderWay<'a> {
 }
 
 impl TrainArgs {
-    /// Trains the fleet, or goes on with it.
+    /// Trains the fleet, or resumes its training.
     pub fn run(&self, settings: &GlobalArgs) -> Result<FleetReport, Error> {
         let training = self.training(settings.seed)?;
         let maker = self.backend.maker(settings.threads)?;
@@ -417,7 +417,7 @@ impl Training {
         serde_json::to_value(run).expect("plain data")
     }
 
-    /// Begins in a directory, or goes on with what is in it.
+    /// Begins in a directory, or resumes what is in it.
     fn take_up(
         &self,
         path: &Path,

@@ -113,7 +113,7 @@ pub fn only(maker: &Maker, machine: Machine) -> Result<Maker, Error> {
     };
     maker.only(machine).ok_or_else(|| {
         Error::Usage(format!(
-            "the run was begun with {name}, and another back end would not go on to the last bit: \
+            "the run was begun with {name}, and another back end would not give the same bits: \
              accepted are {name} or --backend auto"
         ))
     })

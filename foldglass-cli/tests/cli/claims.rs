@@ -197,7 +197,7 @@ fn what_was_stopped_goes_on() {
     let args = words("claims --quick --json");
     let run = scratch.run_and_interrupt(&args, Duration::from_millis(300));
     if run.code == Some(130) {
-        assert!(run.errors.contains("goes on"), "{}", run.errors);
+        assert!(run.errors.contains("resumes"), "{}", run.errors);
     }
 }
 

@@ -235,7 +235,7 @@ fn ctrl_c_says_how_to_go_on() {
     let run = scratch.run_and_interrupt(&parity("12", &["--out", "parts"]), wait);
     assert_eq!(run.code, Some(130));
     assert!(
-        run.errors.contains("the same command goes on"),
+        run.errors.contains("the same command resumes"),
         "{}",
         run.errors
     );

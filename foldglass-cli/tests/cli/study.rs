@@ -333,7 +333,7 @@ fn a_study_stopped_by_a_signal_says_how_to_go_on_and_does() {
         let run = Run::from(child.wait_with_output().unwrap());
         assert_eq!(run.code, Some(130), "{}", run.errors);
         assert!(
-            run.errors.contains("the same command goes on"),
+            run.errors.contains("the same command resumes"),
             "{}",
             run.errors
         );

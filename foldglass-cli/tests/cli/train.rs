@@ -262,7 +262,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     let flags = kept("--batch 32 --steps 100000000");
     let Run { code, errors, .. } = scratch.run_and_interrupt(&flags, Duration::from_secs(2));
     assert_eq!(code, Some(130));
-    assert!(errors.contains("the same command goes on"), "{errors}");
+    assert!(errors.contains("the same command resumes"), "{errors}");
     let other = kept("--batch 16 --steps 100000000");
     let refused = scratch.run(&other);
     assert_eq!(refused.code, Some(2));

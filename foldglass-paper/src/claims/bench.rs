@@ -46,7 +46,7 @@ impl Bench {
         if interrupted() {
             return Err(Error::Stopped(
                 "stopped in the claims' own computations: those that are finished are recorded, and \
-                 the same command goes on from there"
+                 the same command resumes it"
                     .to_owned(),
             ));
         }

@@ -44,7 +44,7 @@ pub fn verdict(
 
 /// What is said when the user stops it.
 pub fn stopped() -> Error {
-    Error::Stopped("stopped in the landscape; the same command goes on".to_owned())
+    Error::Stopped("stopped in the landscape; the same command resumes it".to_owned())
 }
 
 /// Certifies traps of a class, at least one, in a file, unless it has them; then checks every verdict

@@ -251,7 +251,7 @@ pub fn census(
     options.threads = threads;
     options.allowance = allowance;
     let plan = CensusPlan::new(class, tolerance, &options)?;
-    let stopped = || Error::Stopped("stopped in a census; the same command goes on".to_owned());
+    let stopped = || Error::Stopped("stopped in a census; the same command resumes it".to_owned());
     let Counted::Whole(census, all) = count(plan, &options, observer)? else {
         return Err(stopped());
     };

@@ -54,7 +54,7 @@ impl ReproductionManifest {
     pub fn missing(directory: &Path) -> Error {
         let problem = format!(
             "it does not hold a reproduction ({FILE} is missing); `foldglass reproduce --out {}` makes \
-             one, or goes on with one of an earlier version",
+             one, or resumes one of an earlier version",
             directory.display()
         );
         refused(directory, problem)

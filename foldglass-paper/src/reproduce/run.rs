@@ -183,7 +183,7 @@ impl Request {
         }
         Err(Error::Stopped(format!(
             "stopped in {}: {} of its {} runs are recorded in {}, what was under way is saved; the \
-             same command goes on from there",
+             same command resumes it",
             source.name,
             summary.done_before + summary.done_now,
             summary.runs,

@@ -201,7 +201,7 @@ pub fn collect(
     }
     if parts.len() < manifest.parts {
         return Err(StudyError::Failed(format!(
-            "{} of {} parts are counted: the same `foldglass enumerate --out` goes on, and each \
+            "{} of {} parts are counted: the same `foldglass enumerate --out` resumes the count, and each \
              shard with its --shard",
             parts.len(),
             manifest.parts

@@ -442,7 +442,7 @@ enum State {
     Ladder(TemperingState),
 }
 
-/// What a unit needs to go on later.
+/// What a unit needs to resume.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     state: State,

@@ -27,7 +27,7 @@ const PAIRS: usize = 2_000;
 /// A cell this far from its target is not at a fixed point to machine precision.
 const UNSTABLE: f64 = 1e-9;
 
-/// What a unit needs to go on later.
+/// What a unit needs to resume.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     chains: Vec<chain::ChainState>,

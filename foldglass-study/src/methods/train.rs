@@ -21,7 +21,7 @@ pub use settings::SETTINGS;
 /// The accuracy above which a length is held (SPEC, "Holds T").
 const HELD: f64 = 0.9;
 
-/// What a unit needs to go on later.
+/// What a unit needs to resume.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     machine: Machine,
@@ -95,7 +95,7 @@ impl InProgress {
         maker: &Maker,
     ) -> Result<InProgress, String> {
         let saved: Saved = postcard::from_bytes(state).map_err(|error| error.to_string())?;
-        // Another back end would not go on to the last bit.
+        // Another back end would not give the same bits.
         let maker = maker.only(saved.machine);
         let maker = maker.ok_or_else(|| format!("it was saved on back end {:?}", saved.machine))?;
         let mut progress = InProgress::begin(plan, streams, &maker)?;

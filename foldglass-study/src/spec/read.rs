@@ -440,9 +440,11 @@ fn json(value: &DeValue<'_>) -> Result<Value, String> {
             let float: f64 = number
                 .as_str()
                 .parse()
-                .map_err(|_| format!("{} is no number", number.as_str()))?;
+                .map_err(|_| format!("{} is not a number", number.as_str()))?;
             let finite = serde_json::Number::from_f64(float);
-            Value::Number(finite.ok_or_else(|| format!("{} is no finite number", number.as_str()))?)
+            Value::Number(
+                finite.ok_or_else(|| format!("{} is not a finite number", number.as_str()))?,
+            )
         }
         DeValue::Boolean(flag) => Value::from(*flag),
         DeValue::Datetime(date) => Value::from(date.to_string()),

@@ -76,7 +76,7 @@ impl CodeRoute {
         })
     }
 
-    /// Begins in a directory, or goes on with what is in it.
+    /// Begins in a directory, or resumes what is in it.
     pub fn take_up(
         &self,
         points: usize,

@@ -154,7 +154,7 @@ struct LengthList(Vec<usize>);
 fn lengths(text: &str) -> Result<LengthList, String> {
     let one = |part: &str| {
         let part = part.trim();
-        let refusal = || format!("'{part}' is no length: write 2, or several as 1,2");
+        let refusal = || format!("'{part}' is not a length: write 2, or several as 1,2");
         whole(part).filter(|&n| n > 0).ok_or_else(refusal)
     };
     text.split(',')
