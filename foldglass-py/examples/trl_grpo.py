@@ -2,8 +2,8 @@
 
     python examples/trl_grpo.py [STEPS]
 
-A prompt is x_1 .. x_T followed by "=". The model answers with T symbols, of which the last must be the product of the
-input. Before each step its policy is read back: one row for every input and every beginning of an answer, which is the
+Prompts and the tokenizer are those that ``foldglass dataset --trainer trl`` writes: x_1 .. x_T followed by ``<sep>``. The
+model answers with T symbols, of which ``foldglass.verifier.reward`` compares the last with the product of the input. Before each step its policy is read back: one row for every input and every beginning of an answer, which is the
 table of the class with window (2, 2) and memory 2. Its exact J stands beside the mean reward of the sampled answers.
 """
 
@@ -20,36 +20,29 @@ import foldglass as fg
 import numpy as np
 import torch
 from datasets import Dataset
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
 LENGTHS = [1, 2, 3]
 SPACE = fg.Class(fg.Task("z:3", LENGTHS), window=(2, 2), memory=2)
 Q = SPACE.q
-EQUALS, PAD = Q, Q + 1
+# The ids that the tokenizer has for <pad>, <eos>, <sep>, <unk>; those of the symbols are 0 .. q - 1.
+PAD, EOS, SEP, UNK = range(Q, Q + 4)
 
 
 def make_model() -> LlamaForCausalLM:
     """Two layers, of which the head gives symbols alone."""
     config = LlamaConfig(
-        vocab_size=Q + 2, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-        tie_word_embeddings=False, pad_token_id=PAD, bos_token_id=None, eos_token_id=PAD,
+        vocab_size=UNK + 1, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+        tie_word_embeddings=False, pad_token_id=PAD, bos_token_id=None, eos_token_id=EOS,
     )  # fmt: skip
     model = LlamaForCausalLM(config)
-    model.lm_head = torch.nn.Linear(64, Q + 2)
+    model.lm_head = torch.nn.Linear(64, UNK + 1)
     with torch.no_grad():
         model.lm_head.bias.zero_()
         model.lm_head.bias[Q:] = -1e4
     model.lm_head.bias.requires_grad_(False)
     return model
-
-
-def make_tokenizer() -> PreTrainedTokenizerFast:
-    words = [str(symbol) for symbol in range(Q)] + ["=", "_"]
-    tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="_"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="_", eos_token="_", padding_side="left")
 
 
 @torch.no_grad()
@@ -67,19 +60,11 @@ def read_back(model: LlamaForCausalLM, space: fg.Class) -> torch.Tensor:
     def shown(symbols: np.ndarray) -> list[int]:
         return [int(symbol) for symbol in symbols if symbol >= 0]
 
-    return next_symbols(model, [shown(key["x"]) + [EQUALS] + shown(key["y"]) for key in space.keys()])
+    return next_symbols(model, [shown(key["x"]) + [SEP] + shown(key["y"]) for key in space.keys()])
 
 
 def main(steps: int = 300, batch: int = 192, group: int = 8, seed: int = 0) -> dict[str, list[float]]:
     torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
-    inputs = [rng.integers(Q, size=length).tolist() for length in rng.choice(LENGTHS, size=20_000)]
-    rows = Dataset.from_dict(
-        {
-            "prompt": [" ".join(map(str, x)) + " =" for x in inputs],
-            "target": [SPACE.fold(x)[-1] for x in inputs],
-        }
-    )
     found: dict[str, list[float]] = {"exact": [], "sampled": []}
 
     def rollout(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list]:
@@ -98,13 +83,17 @@ def main(steps: int = 300, batch: int = 192, group: int = 8, seed: int = 0) -> d
     def make_ids(prompts: list[str]) -> list[list[int]]:
         return tokenizer(prompts)["input_ids"]
 
-    def is_right(completions: list[str], target: list[int], **_) -> list[float]:
-        rewards = [float(text.split()[-1] == str(right)) for text, right in zip(completions, target)]
+    def is_right(completions: list[str], target: list[int], **given) -> list[float]:
+        rewards = fg.verifier.reward(completions, target, **given)
         found["sampled"].append(statistics.fmean(rewards))
         return rewards
 
-    model, tokenizer = make_model(), make_tokenizer()
     with tempfile.TemporaryDirectory() as folder:
+        fg.answer(
+            "dataset", task="z:3", lengths=LENGTHS, rows=20_000, seed=seed, trainer="trl", out=folder, progress=False
+        )
+        rows = Dataset.from_json(f"{folder}/train.jsonl")
+        model, tokenizer = make_model(), AutoTokenizer.from_pretrained(f"{folder}/tokenizer")
         settings = GRPOConfig(
             output_dir=folder, max_steps=steps, per_device_train_batch_size=batch, num_generations=group,
             max_completion_length=max(LENGTHS), learning_rate=2e-3, lr_scheduler_type="constant", seed=seed,

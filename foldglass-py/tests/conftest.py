@@ -72,7 +72,7 @@ def run_section() -> Callable[[str], dict[str, Any]]:
 
     def run(title: str) -> dict[str, Any]:
         section = page.split(f"\n## {title}\n")[1].split("\n## ")[0]
-        names: dict[str, Any] = {}
+        names: dict[str, Any] = {"section": section}
         for code in re.findall(r"^```python\n(.*?)^```", section, re.DOTALL | re.MULTILINE):
             exec(code, names)
         return names

@@ -2,7 +2,12 @@
 
 import json
 import pickle
+import re
+import shlex
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import foldglass as fg
 import numpy as np
@@ -35,6 +40,24 @@ def test_rows_depend_on_their_number_and_seed_alone() -> None:
     assert {row.length for row in fg.rows(TASK, 5, n=10)} == {5}
 
 
+def test_lengths_number_and_seed_may_be_positional() -> None:
+    drawn = list(fg.rows(TASK, [1, 3], 20, 7))
+    assert drawn == list(fg.rows(fg.Task("z:3", [1, 3]), n=20, rng=7)) == list(fg.rows(TASK, [1, 3], 20, seed=7))
+    assert drawn != list(fg.rows(TASK, [1, 3], 20, 8)) and {row.length for row in drawn} == {1, 3}
+
+
+def test_lengths_keep_the_weights_of_the_task_or_are_refused() -> None:
+    weighted = fg.Task("z:3", [1, 2, 3], length_weights=["98", "1", "1"])
+    counts = [0, 0, 0, 0]
+    for row in fg.rows(weighted, [3, 1], n=400):
+        counts[row.length] += 1
+    # 4 of length 3 are expected; without weights 200.
+    assert counts[2] == 0 and 0 < counts[3] < 20 and counts[1] + counts[3] == 400
+    assert list(fg.rows(weighted, [1, 2, 3], n=30)) == list(fg.rows(weighted, n=30)) != list(fg.rows(TASK, n=30))
+    with pytest.raises(ValueError, match="no weight for 4.*length_weights"):
+        fg.rows(weighted, [1, 4])
+
+
 def test_rows_become_lines_and_dicts(tmp_path) -> None:
     drawn = fg.rows(TASK, n=4, rendering="words")
     drawn.write_jsonl(tmp_path / "rows.jsonl")
@@ -49,8 +72,9 @@ def test_a_code_tags_its_rows() -> None:
     drawn = fg.rows(fg.Task("parity", 2), n=50, code=always_zero)
     assert all(row.code_answer == 0 and row.code_correct == (row.target == 0) for row in drawn)
     assert 0 < sum(bool(row.code_correct) for row in drawn) < 50
-    with pytest.raises(ValueError, match="one of the task and its lengths"):
-        fg.rows(fg.Task("parity", 3), n=1, code=always_zero)
+    for other in (fg.Task("parity", 3), fg.Task("parity", 2, inputs="markov:9/10")):
+        with pytest.raises(ValueError, match="one of the task, its lengths and its law"):
+            fg.rows(other, n=1, code=always_zero)
 
 
 def test_mistakes_are_named() -> None:
@@ -104,3 +128,29 @@ def test_the_section_of_the_documentation_runs(run_section, tmp_path, monkeypatc
     names = run_section("Rows and a verifier")
     assert len(names["rows"]) == 1000 and {row.length for row in names["hard"]} == {8}
     assert 0 < len(names["wrong"]) < 100 and len((tmp_path / "rows.jsonl").read_text().splitlines()) == 1000
+    # The commands of the section, one after the other in the folder that its code has left.
+    (block,) = re.findall(r"^```sh\n(.*?)^```", names["section"], re.DOTALL | re.MULTILINE)
+    program = "from foldglass._program import main; raise SystemExit(main())"
+    for line in block.splitlines():
+        name, *words = shlex.split(line)
+        assert name == "foldglass"
+        subprocess.run([sys.executable, "-c", program, *words], check=True, capture_output=True)
+    files = ["rows/test.jsonl", "rows/tokenizer/tokenizer.json", "questions/train.parquet", "tagged/train.jsonl"]
+    assert all((tmp_path / file).stat().st_size > 0 for file in files)
+    tagged = [json.loads(line) for line in (tmp_path / "tagged/train.jsonl").read_text().splitlines()]
+    assert {row["code_answer"] for row in tagged} == {0} and {row["code_correct"] for row in tagged} == {True, False}
+
+
+def test_every_section_of_the_page_with_code_is_run_by_a_test() -> None:
+    folder = Path(__file__).parent
+    page = (folder.parents[1] / "docs/bridges.md").read_text()
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    with_code = {section.splitlines()[0] for section in sections if "\n```" in section}
+    run = {name for test in folder.rglob("test_*.py") for name in re.findall(r'run_section\("(.+?)"\)', test.read_text())}
+    assert with_code == run
+
+
+def test_blocks_are_of_the_languages_that_are_run() -> None:
+    page = (Path(__file__).parents[2] / "docs/bridges.md").read_text()
+    blocks = re.findall(r"^```(\w+)$", page, re.MULTILINE)
+    assert set(blocks) == {"python", "sh"} and blocks.count("sh") == 1

@@ -174,18 +174,25 @@ impl RowWriter<'_> {
         match trainer {
             Trainer::Any => with(plain, shared()),
             Trainer::Trl => match self.rendering {
-                // A tokenizer of symbols has no template for a conversation.
+                // One turn of symbols needs no roles.
                 Rendering::Symbols => plain,
                 _ => with(plain, json!({ "prompt": messages(row) })),
             },
             Trainer::OpenRlhf => with(plain, json!({ "label": row.target.to_string() })),
             Trainer::ReasoningGym => {
+                // As the datasets of reasoning-gym have it: the least and the greatest that the settings allow.
+                let lengths = self.task.lengths();
+                let (shortest, longest) = (lengths.iter().min(), lengths.iter().max());
+                let mut plain = plain;
+                if let Value::Object(fields) = &mut plain {
+                    fields.remove("prompt");
+                }
                 let metadata = with(
                     with(plain, shared()),
                     json!({
                         "source_dataset": "foldglass",
                         "source_index": row.index,
-                        "difficulty": { "length": row.length },
+                        "difficulty": { "length": [shortest, longest] },
                     }),
                 );
                 json!({

@@ -7,8 +7,8 @@ use crate::{Failure, root};
 use std::fs;
 use std::path::PathBuf;
 
-/// The crates that are published, in the order of their dependencies, and the Python package.
-const CRATES: [&str; 8] = [
+/// The crates that are published, in the order of their dependencies, and the Python packages.
+const CRATES: [&str; 9] = [
     "foldglass",
     "foldglass-nn",
     "foldglass-study",
@@ -17,6 +17,7 @@ const CRATES: [&str; 8] = [
     "foldglass-paper",
     "foldglass-cli",
     "foldglass-py",
+    "foldglass-py/environments/foldglass_fold",
 ];
 
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];

@@ -25,6 +25,7 @@ pub fn run() -> Result<(), Failure> {
     };
     eprintln!("== wheel: sdist, wheel from the sdist, twine, pytest without Rust");
     let wheel = build(&tools).and_then(|wheel| test(&wheel).map(|()| wheel));
+    let wheel = wheel.and_then(|wheel| taskset(&tools).map(|()| wheel));
     let seconds = start.elapsed().as_secs_f64();
     let wheel = wheel
         .map_err(|why| Failure::Failed(format!("wheel FAILED after {seconds:.1} s: {why}")))?;
@@ -74,6 +75,19 @@ fn build(tools: &Venv) -> Result<PathBuf, String> {
     let size = fs::metadata(&wheel).map_err(|error| error.to_string())?;
     describe(&wheel, size.len())?;
     Ok(wheel)
+}
+
+/// Builds the wheel of `foldglass-fold`, the taskset for verifiers. `tests/large` installs and loads it.
+fn taskset(tools: &Venv) -> Result<(), String> {
+    let folder = target_dir().join("wheel/taskset");
+    let mut pip = Command::new(&tools.python);
+    pip.args(["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]);
+    pip.arg(&folder);
+    let source = root().join("foldglass-py/environments/foldglass_fold");
+    succeed("pip wheel", pip.arg(source))?;
+    let mut twine = Command::new(&tools.python);
+    twine.args(["-m", "twine", "check", "--strict"]);
+    succeed("twine check", twine.arg(only(&folder, ".whl")?)).map(drop)
 }
 
 /// Refuses a wheel that is too large, or for one version of Python only.

@@ -88,6 +88,7 @@ fn each_trainer_has_its_columns() {
         asked["metadata"]["table"],
         json!([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
     );
+    assert_eq!(asked["metadata"]["difficulty"], json!({ "length": [1, 3] }));
     let spoken = &lines(&scratch, "trl/train.jsonl")[0]["prompt"][0];
     assert_eq!(spoken["role"], "user");
     let question = spoken["content"].as_str().unwrap();
@@ -170,6 +171,9 @@ fn a_tokenizer_of_the_symbols_comes_with_them() {
         tokenizer["model"]["vocab"],
         json!({ "0": 0, "1": 1, "2": 2, "<pad>": 3, "<eos>": 4, "<sep>": 5, "<unk>": 6 })
     );
+    let config: Value =
+        serde_json::from_str(&scratch.read("rows/tokenizer/tokenizer_config.json")).unwrap();
+    assert!(config["chat_template"].is_string());
 }
 
 #[test]

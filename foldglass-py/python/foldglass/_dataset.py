@@ -15,6 +15,7 @@ from ._class import Class, Code, Task
 from ._commands import ask, flags_of, folder, write_table
 from ._frames import Framed
 from ._given import of_type, whole
+from ._spelling import renamed
 from .verifier import is_correct
 
 
@@ -87,12 +88,13 @@ class Rows(Sequence[Row], Framed):
             file.writelines(json.dumps(row) + "\n" for row in self.dicts())
 
 
+@renamed(seed="rng")
 def rows(
     task: Task,
     lengths: int | Iterable[int] | None = None,
-    *,
     n: int = 1000,
     rng: int | np.random.Generator = 0,
+    *,
     first: int = 0,
     split: str = "train",
     rendering: str = "symbols",
@@ -100,9 +102,21 @@ def rows(
 ) -> Rows:
     """Draws ``n`` inputs of a task from its law, with their products and targets.
 
-    Row number i is the same in every call with one ``rng``; ``first`` is the first number, and ``split="test"`` draws
-    other rows. ``lengths`` replaces those of the task. ``rendering`` of the prompts is ``"symbols"``, ``"words"`` or
-    ``"words-hidden"``. With ``code`` each row says what it answers. ``foldglass dataset`` writes the same rows for trainers.
+    Row number i is the same in every call with one ``rng``. ``foldglass dataset`` writes the same rows for trainers.
+
+    Args:
+        task: The task that the inputs are of.
+        lengths: Lengths in place of the task's. Those of a task with ``length_weights`` keep their weights, and no others
+            are accepted.
+        n: The number of rows.
+        rng: A seed, or a generator that one is drawn from. ``seed=`` is the same keyword.
+        first: The number of the first row.
+        split: ``"train"``, or ``"test"`` for other rows of the same law.
+        rendering: The prompts: ``"symbols"``, ``"words"`` (the question shows the table) or ``"words-hidden"``.
+        code: A code of the task, which each row then has the answer of.
+
+    Returns:
+        The rows, in the order of their numbers.
 
     >>> drawn = rows(Task("z:3", [1, 2, 3]), n=1000, rng=0)
     >>> drawn[0].input, drawn[0].products, drawn[0].target, drawn[0].chance
@@ -112,7 +126,7 @@ def rows(
     """
     of_type("task", task, Task, 'Task("z:3", [1, 2, 3])')
     if lengths is not None:
-        task = Task(task.task, lengths, inputs=task.inputs)
+        task = _of_lengths(task, lengths)
     if split not in ("train", "test"):
         raise ValueError(f"split={split!r}: 'train' or 'test' is needed")
     seed = int(rng.integers(2**63)) if isinstance(rng, np.random.Generator) else whole("rng", rng)
@@ -120,8 +134,9 @@ def rows(
     with folder() as place:
         if code is not None:
             given = ["--code", str(write_table(code, place / "code.json"))]
-            if code.space.spec["square"] != Class(task, tied=True).spec["square"] or code.space.lengths != sorted(task.lengths):
-                raise ValueError(f"a code of {code.space!r}: one of the task and its lengths is needed")
+            posed = Class(task, tied=True).spec
+            if any(code.space.spec.get(name) != posed.get(name) for name in ("square", "lengths", "inputs", "length_weights")):
+                raise ValueError(f"a code of {code.space!r}: one of the task, its lengths and its law is needed")
         else:
             given = Class(task, tied=True).flags(place)
         flags = flags_of({**counts, "first": whole("first", first), "seed": seed, "rendering": rendering})
@@ -131,6 +146,21 @@ def rows(
     words = law if isinstance(law, str) else f"markov:{law['markov']}" if "markov" in law else "product"
     made = (_row(one, table, words) for one in found["dataset"])
     return Rows(made, Fraction(found["chance"]))
+
+
+def _of_lengths(task: Task, lengths: int | Iterable[int]) -> Task:
+    """The task with other lengths. Weights stay with the lengths that they are of."""
+    other = Task(task.task, lengths, inputs=task.inputs)
+    if task.length_weights is None:
+        return other
+    weights = dict(zip(task.lengths, task.length_weights))
+    unknown = [length for length in other.lengths if length not in weights]
+    if unknown:
+        raise ValueError(
+            f"lengths={other.lengths}: the task has no weight for {', '.join(map(str, unknown))}; "
+            "pass a Task with these lengths and their length_weights"
+        )
+    return Task(task.task, other.lengths, inputs=task.inputs, length_weights=[weights[n] for n in other.lengths])
 
 
 def _row(one: Mapping[str, Any], table: tuple[tuple[int, ...], ...], inputs: str) -> Row:
@@ -145,6 +175,13 @@ def verify(answer: str | int | None, row: Row | Mapping[str, Any]) -> bool:
 
     ``row`` is a :class:`Row`, or a mapping with ``target``, ``label`` or ``answer``, as files have it.
     :mod:`foldglass.verifier` says which word of a text counts.
+
+    Args:
+        answer: The text of an answer, or a number.
+        row: A :class:`Row`, or a mapping with ``target``, ``label`` or ``answer``, as files have it.
+
+    Returns:
+        Whether it is the target.
 
     >>> verify("12", {"target": 2}), verify("2.", {"target": 2}), verify(2, {"answer": "2"})
     (False, True, True)

@@ -6,27 +6,52 @@
 An observation is x_1 .. x_T followed by y_1 .. y_(t-1), each padded to the longest length by q, which stands for no symbol.
 Action y_t is a symbol. The reward is 1 if y_T is the target, and 0 at every step before.
 
-``pip install foldglass[gymnasium]`` brings Gymnasium.
+The extra ``gymnasium`` brings Gymnasium.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ._class import Class, Task
-from ._dataset import rows
+from ._dataset import Row, rows
 from ._given import of_type, whole
 
 __all__ = ["FoldEnv", "FoldVectorEnv"]
 
-#: Inputs that are drawn at once.
-_BLOCK = 1024
+#: Inputs that are drawn at once: the fewest after a seed, and the most.
+_BLOCKS = (16, 1024)
+
+
+class _Inputs:
+    """The inputs of one environment, in the order that its seed has them in."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.seed_with(0)
+
+    def seed_with(self, seed: int) -> None:
+        """Begins anew."""
+        self._seed, self._first = seed, 0
+        self._drawn: Iterator[Row] = iter(())
+
+    def next(self) -> Row:
+        """The next one. A reset asks for one input, so blocks begin small; each is as long as all before."""
+        row = next(self._drawn, None)
+        if row is None:
+            n = min(max(self._first, _BLOCKS[0]), _BLOCKS[1])
+            self._drawn = iter(rows(self.task, n=n, rng=self._seed, first=self._first))
+            self._first += n
+            row = next(self._drawn)
+        return row
 
 
 class _Rollouts:
@@ -34,23 +59,20 @@ class _Rollouts:
 
     def __init__(self, task: Task, count: int) -> None:
         of_type("task", task, Task, 'Task("z:3", [1, 2, 3])')
-        self.task = task
         self.q, self.longest = Class(task, tied=True).q, max(task.lengths)
         self.space = gymnasium.spaces.MultiDiscrete(np.full(2 * self.longest, self.q + 1))
         self.seen = np.full((count, 2 * self.longest), self.q, dtype=np.int64)
         self.steps, self.lengths, self.targets = np.zeros((3, count), dtype=np.int64)
-        self._drawn: list[Any] = []
+        self._inputs = [_Inputs(task) for _ in range(count)]
 
-    def restart(self) -> None:
-        """Forgets what was drawn, as a new seed asks for."""
-        self._drawn = []
+    def seed_with(self, number: int, rng: np.random.Generator) -> None:
+        """Gives one of them the inputs of another seed."""
+        self._inputs[number].seed_with(int(rng.integers(2**63)))
 
-    def start(self, which: NDArray[np.intp], rng: np.random.Generator) -> None:
-        """Gives some of them a new input."""
+    def start(self, which: Iterable[int]) -> None:
+        """Gives some of them their next input."""
         for number in which:
-            if not self._drawn:
-                self._drawn = list(rows(self.task, n=_BLOCK, rng=rng))[::-1]
-            row = self._drawn.pop()
+            row = self._inputs[number].next()
             self.seen[number] = self.q
             self.seen[number, : row.length] = row.input
             self.steps[number], self.lengths[number], self.targets[number] = 0, row.length, row.target
@@ -75,7 +97,7 @@ class FoldEnv(gymnasium.Env[NDArray[np.int64], np.int64]):
         self.render_mode = render_mode
         self.observation_space = self._rollouts.space
         self.action_space = gymnasium.spaces.Discrete(self._rollouts.q)
-        self._which, self._ended = np.arange(1), True
+        self._which, self._ended, self._seeded = np.arange(1), True, False
 
     def _info(self) -> dict[str, Any]:
         return {"length": int(self._rollouts.lengths[0]), "target": int(self._rollouts.targets[0])}
@@ -84,9 +106,10 @@ class FoldEnv(gymnasium.Env[NDArray[np.int64], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int64], dict[str, Any]]:
         super().reset(seed=seed)
-        if seed is not None:
-            self._rollouts.restart()
-        self._rollouts.start(self._which, self.np_random)
+        if seed is not None or not self._seeded:
+            self._rollouts.seed_with(0, self.np_random)
+            self._seeded = True
+        self._rollouts.start([0])
         self._ended = False
         return self._rollouts.seen[0].copy(), self._info()
 
@@ -99,7 +122,11 @@ class FoldEnv(gymnasium.Env[NDArray[np.int64], np.int64]):
 
 
 class FoldVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]):
-    """Many rollouts at once. One that has ended starts again at the next step, whose action counts for nothing."""
+    """Many rollouts at once. One that has ended starts again at the next step, whose action counts for nothing.
+
+    Number i of a reset with ``seed=s`` is :class:`FoldEnv` with ``seed=s + i``; a list has a seed for each. Those outside
+    ``options["reset_mask"]`` go on as they were.
+    """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
 
@@ -111,27 +138,54 @@ class FoldVectorEnv(VectorEnv[NDArray[np.int64], NDArray[np.int64], NDArray[Any]
         self.single_action_space = gymnasium.spaces.Discrete(self._rollouts.q)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._ended = np.ones(self.num_envs, dtype=bool)
+        self._ended, self._seeded = np.ones(self.num_envs, dtype=bool), np.zeros(self.num_envs, dtype=bool)
 
     def _info(self) -> dict[str, Any]:
         return {"length": self._rollouts.lengths.copy(), "target": self._rollouts.targets.copy()}
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int64], dict[str, Any]]:
-        super().reset(seed=seed[0] if isinstance(seed, list) else seed)
-        if seed is not None:
-            self._rollouts.restart()
-        self._rollouts.start(np.arange(self.num_envs), self.np_random)
-        self._ended[:] = False
+        seeds = self._seeds(seed)
+        which = np.flatnonzero(self._mask(options))
+        for number in which.tolist():
+            if seeds[number] is not None:
+                self._rollouts.seed_with(number, seeding.np_random(seeds[number])[0])
+            elif not self._seeded[number]:
+                self._rollouts.seed_with(number, self.np_random)
+        self._seeded[which], self._ended[which] = True, False
+        self._rollouts.start(which)
         return self._rollouts.seen.copy(), self._info()
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
+        """The seed of each environment."""
+        if seed is None:
+            return [None] * self.num_envs
+        if isinstance(seed, (int, np.integer)):
+            return [int(seed) + number for number in range(self.num_envs)]
+        seeds = [None if one is None else int(one) for one in seed]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments: one number, or one for each, is needed")
+        return seeds
+
+    def _mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
+        """Which environments are reset."""
+        if options is None or "reset_mask" not in options:
+            return np.ones(self.num_envs, dtype=bool)
+        mask = np.asarray(options["reset_mask"])
+        if mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"reset_mask of type {mask.dtype} and shape {mask.shape}: an array of {self.num_envs} truth values, "
+                "of which one is true, is needed"
+            )
+        return mask
 
     def step(
         self, actions: Any
     ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         rewards, ended = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=bool)
         again, going = np.flatnonzero(self._ended), np.flatnonzero(~self._ended)
-        self._rollouts.start(again, self.np_random)
+        self._rollouts.start(again)
         rewards[going], ended[going] = self._rollouts.emit(going, np.asarray(actions, dtype=np.int64)[going])
         self._ended = ended
         return self._rollouts.seen.copy(), rewards, ended.copy(), np.zeros(self.num_envs, dtype=bool), self._info()

@@ -2,7 +2,9 @@
 
 import asyncio
 import importlib.util
+import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import foldglass as fg
@@ -130,17 +132,83 @@ def test_the_penalties_of_verl_are_told_apart(penalty: str, gradient: str) -> No
     assert report.penalty.factor == pytest.approx(0.1)
 
 
-def test_verifiers_loads_and_scores_the_taskset(monkeypatch) -> None:
+@pytest.mark.parametrize("rendering", ["symbols", "words"])
+def test_verl_reads_every_row_and_scores_it(rendering: str, tmp_path) -> None:
+    pytest.importorskip("verl")
+    from omegaconf import OmegaConf
+    from transformers import AutoTokenizer
+    from verl.trainer.ppo.reward import get_custom_reward_fn
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    out = {"symbols": tmp_path / "symbols", "words": tmp_path / "words"}
+    for name, folder in out.items():
+        flags = {"task": "z:3", "lengths": [1, 2, 3], "rows": 20, "trainer": "verl", "rendering": name}
+        fg.answer("dataset", out=str(folder), progress=False, **flags)
+    tokenizer = AutoTokenizer.from_pretrained(out["symbols"] / "tokenizer")
+    settings = OmegaConf.create({"cache_dir": str(tmp_path), "max_prompt_length": 500})
+    # A prompt that the tokenizer's template cannot render is left out by verl, with a line of output.
+    data = RLHFDataset(str(out[rendering] / "train.parquet"), tokenizer, settings)
+    drawn = fg.rows(fg.Task("z:3", [1, 2, 3]), n=20, rendering=rendering)
+    assert len(data) == len(drawn)
+    reward = {"custom_reward_function": {"path": fg.verifier.__file__, "name": "compute_score"}}
+    score = get_custom_reward_fn(OmegaConf.create({"reward": reward}))
+    for item, row in zip(data, drawn):
+        assert item["raw_prompt"] == [{"role": "user", "content": row.prompt}]
+        ids = tokenizer.apply_chat_template(item["raw_prompt"], add_generation_prompt=True, return_dict=False)
+        assert ids == [*row.input, tokenizer.sep_token_id] or rendering == "words"
+        asked = {"data_source": item["data_source"], "extra_info": item["extra_info"]}
+        truth = item["reward_model"]["ground_truth"]
+        assert score(solution_str=f"so it is {row.target}.", ground_truth=truth, **asked) == 1.0
+        assert score(solution_str=f"{row.target}0", ground_truth=truth, **asked) == 0.0
+
+
+def test_the_page_on_verl_runs(run_section, tmp_path, monkeypatch) -> None:
+    pytest.importorskip("verl")
+    monkeypatch.chdir(tmp_path)
+    names = run_section("verl")
+    assert len(names["data"]) == 20 and names["paid"] == 1.0
+
+
+def test_the_page_on_openrlhf_runs(run_section, tmp_path, monkeypatch) -> None:
+    pytest.importorskip("openrlhf")
+    monkeypatch.chdir(tmp_path)
+    names = run_section("OpenRLHF")
+    drawn = fg.rows(fg.Task("z:3", [1, 2, 3]), n=20)
+    assert names["data"].prompts == [row.prompt for row in drawn]
+    assert names["data"].labels == [str(row.target) for row in drawn]
+    assert names["scored"]["rewards"].tolist() == [1.0]
+
+
+@pytest.fixture(scope="module")
+def taskset(tmp_path_factory) -> Path:
+    """A folder with ``foldglass-fold``, installed from its wheel."""
     pytest.importorskip("verifiers")
     if sys.version_info < (3, 11):
         pytest.skip("verifiers needs Python 3.11")
-    import verifiers.v1 as vf
-    from verifiers.v1.utils.loaders import taskset_class
+    folder = tmp_path_factory.mktemp("taskset")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    source = PACKAGE / "environments" / "foldglass_fold"
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(folder), str(source)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--target", str(folder / "site"), str(wheel)], check=True)
+    return folder
 
-    monkeypatch.syspath_prepend(str(PACKAGE / "environments" / "foldglass_fold"))
-    kind = taskset_class("foldglass-fold")
-    config = vf.taskset_config_type("foldglass-fold")(id="foldglass-fold", task_name="z:3", lengths=[1, 2], rows=20)
-    tasks = list(kind(config))
+
+def test_the_wheel_of_the_taskset_is_the_package_with_its_licences(taskset) -> None:
+    (wheel,) = taskset.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert wheel.name == f"foldglass_fold-{fg.__version__}-py3-none-any.whl"
+    files = {name.split("/", 1)[1] for name in names}
+    licences = {"licenses/LICENSE-APACHE", "licenses/LICENSE-MIT"}
+    assert files == {"__init__.py", "METADATA", "WHEEL", "RECORD", *licences}
+    metadata = (taskset / "site").glob("*.dist-info/METADATA")
+    assert f"Requires-Dist: foldglass=={fg.__version__}" in next(metadata).read_text()
+
+
+def test_verifiers_loads_and_scores_the_taskset(taskset, monkeypatch, run_section) -> None:
+    monkeypatch.syspath_prepend(str(taskset / "site"))
+    tasks = run_section("verifiers")["tasks"]
+    assert Path(sys.modules["foldglass_fold"].__file__).is_relative_to(taskset)
     drawn = fg.rows(fg.Task("z:3", [1, 2]), n=20, rendering="words")
     assert [task.data.target for task in tasks] == [row.target for row in drawn]
     assert [task.data.prompt for task in tasks] == [row.prompt for row in drawn]

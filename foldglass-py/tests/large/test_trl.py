@@ -31,7 +31,7 @@ def test_the_table_read_back_has_the_reward_of_the_model(example) -> None:
             for answer in itertools.product(range(space.q), repeat=length):
                 if answer[-1] != space.fold(x)[-1]:
                     continue
-                asked = [[*x, example["EQUALS"], *answer[:t]] for t in range(length)]
+                asked = [[*x, example["SEP"], *answer[:t]] for t in range(length)]
                 rows = example["next_symbols"](model, asked)
                 chance = rows[torch.arange(length), list(answer)].prod().item()
                 reward += chance / (3 * space.q**length)
@@ -40,8 +40,26 @@ def test_the_table_read_back_has_the_reward_of_the_model(example) -> None:
     assert abs(reward - 1 / 3) > 1e-3, "the policy is not the uniform one"
 
 
+def test_prompts_are_those_of_the_rows_and_the_tokenizer_that_foldglass_writes(example, tmp_path) -> None:
+    from transformers import AutoTokenizer
+
+    fg.answer("dataset", task="z:3", lengths=[1, 2, 3], rows=5, trainer="trl", out=str(tmp_path), progress=False)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "tokenizer")
+    for row in fg.rows(fg.Task("z:3", [1, 2, 3]), n=5):
+        assert tokenizer(row.prompt)["input_ids"] == [*row.input, example["SEP"]]
+    special = [tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.unk_token_id]
+    assert special == [example[name] for name in ("PAD", "EOS", "SEP", "UNK")]
+    assert len(tokenizer) == example["make_model"]().config.vocab_size
+
+
 def test_grpo_raises_the_exact_reward(example, capsys) -> None:
-    found = example["main"](steps=12, batch=64)
-    assert len(found["exact"]) == len(found["sampled"]) == 12
-    assert found["exact"][-1] > found["exact"][0] + 0.05
+    found = example["main"](steps=26)
+    assert len(found["exact"]) == len(found["sampled"]) == 26
+    assert found["exact"][-1] > found["exact"][0] + 0.1
     assert "standard error" in capsys.readouterr().out
+
+
+def test_the_page_on_trl_runs(run_section, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = run_section("TRL")
+    assert names["trainer"].state.global_step == 2

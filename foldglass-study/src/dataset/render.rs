@@ -102,7 +102,12 @@ pub fn tokenizer(q: usize) -> Value {
     })
 }
 
-/// The file `tokenizer_config.json` beside it, by which `transformers` finds the special tokens.
+/// Messages as one line of symbols: no roles, `<eos>` after an answer. A prompt ends on `<sep>` by itself.
+const CHAT_TEMPLATE: &str = "{% for message in messages %}{% if not loop.first %} {% endif %}{{ message['content'] }}\
+    {% if message['role'] == 'assistant' %} <eos>{% endif %}{% endfor %}";
+
+/// The file `tokenizer_config.json` beside it, by which `transformers` finds the special tokens and how messages are
+/// rendered, as verl asks for prompts.
 pub fn tokenizer_config() -> Value {
     json!({
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -112,5 +117,6 @@ pub fn tokenizer_config() -> Value {
         "unk_token": "<unk>",
         "padding_side": "left",
         "clean_up_tokenization_spaces": false,
+        "chat_template": CHAT_TEMPLATE,
     })
 }
