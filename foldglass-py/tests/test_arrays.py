@@ -25,6 +25,29 @@ class ByDlpack:
         return self.array.__dlpack_device__()
 
 
+class OnDevice(ByDlpack):
+    """An array on a GPU, which its library copies to the CPU where it is asked to."""
+
+    def __init__(self, array: np.ndarray, copies: bool = True) -> None:
+        super().__init__(array)
+        self.copies = copies
+
+    def __dlpack__(self, *, dl_device=None, **settings):
+        if not self.copies or tuple(dl_device or ()) != (1, 0):
+            raise BufferError("on another device")
+        return self.array.__dlpack__(**settings)
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+class Explicit(OnDevice):
+    """The same, of a library that refuses an implicit copy."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("implicit conversion")
+
+
 class ByArray:
     """An array that other libraries read by ``__array__`` alone."""
 
@@ -72,10 +95,14 @@ def test_any_strides_and_any_array_are_the_same_policy(paper: fg.Class, rows: np
         rows.astype(np.longdouble),
         rows.tolist(),
         ByDlpack(rows),
+        OnDevice(rows),
+        Explicit(rows),
         ByArray(rows),
     ):
         assert fg.evaluate(paper, same).reward == reward
         assert fg.Policy(paper, same) == fg.Policy(paper, rows)
+    with pytest.raises(TypeError, match=r"on the device \(2, 0\).*copy"):
+        fg.evaluate(paper, OnDevice(rows, copies=False))
     code = fg.Code.fold(paper)
     hot = np.eye(paper.q, dtype=np.int8)[code.actions]
     assert fg.evaluate(paper, hot).reward == 1.0

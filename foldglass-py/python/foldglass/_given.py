@@ -79,11 +79,41 @@ def _as_numpy(name: str, value: Any) -> tuple[NDArray[Any], float]:
         precision = str(tensor.dtype).removeprefix("torch.")
         tensor = tensor.float() if precision == "bfloat16" else tensor
         return tensor.numpy(), _TOLERANCE.get(precision, 0.0)
-    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
-        array: NDArray[Any] = np.from_dlpack(value)
-    else:
-        array = np.asarray(value)
+    array: NDArray[Any]
+    try:
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            array = np.from_dlpack(_OnCpu(value))
+        else:
+            array = np.asarray(value)
+    except TypeError:
+        # CuPy refuses ``__array__``: what is copied from a device has to be asked for.
+        if not hasattr(value, "__dlpack__"):
+            raise
+        array = np.from_dlpack(_OnCpu(value))
     return array, _TOLERANCE.get(array.dtype.name, 0.0)
+
+
+class _OnCpu:
+    """An array by DLPack, copied to the CPU by its own library if it lies elsewhere."""
+
+    CPU = (1, 0)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.CPU
+
+    def __dlpack__(self, **settings: Any) -> Any:
+        device = tuple(map(int, self.value.__dlpack_device__()))
+        if device[0] == self.CPU[0]:
+            return self.value.__dlpack__(**settings)
+        try:
+            return self.value.__dlpack__(**{**settings, "dl_device": self.CPU})
+        except (TypeError, BufferError, ValueError) as error:
+            raise TypeError(
+                f"an array on the device {device} of DLPack, which its library does not copy to the CPU: pass a copy there"
+            ) from error
 
 
 def room(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -48,6 +48,18 @@ def test_gradients_are_those_of_differences(objective) -> None:
         assert fgj.reward(SPACE, given, objective).dtype == jnp.float64
 
 
+@pytest.mark.parametrize("device", {one.platform: one for one in [*jax.devices("cpu"), *jax.devices()]}.values(), ids=str)
+def test_it_works_on_every_kind_of_device_here(device) -> None:
+    table = jax.device_put(jnp.asarray(logits(2)), device)
+    reward, gradient = jax.jit(jax.vmap(jax.value_and_grad(lambda given: fgj.reward(SPACE, given))))(table)
+    assert reward.devices() == gradient.devices() == {device}
+    expected, derivative = exact(np.asarray(table[1]).astype(float))
+    assert float(reward[1]) == np.float32(expected)
+    np.testing.assert_array_equal(np.asarray(gradient[1]), derivative.astype(np.float32))
+    rows = jax.nn.softmax(table)
+    np.testing.assert_allclose(fg.rewards(SPACE, rows), np.asarray(reward), atol=1e-6)
+
+
 def test_it_works_under_jit_and_vmap() -> None:
     table = jnp.asarray(logits(4, 2))
     plain = fgj.reward(SPACE, table)

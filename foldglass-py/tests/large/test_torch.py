@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 import foldglass.torch as fgt  # noqa: E402
 
 SPACE = fg.Class(fg.Task("z:3", [1, 2, 3]))
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
 def logits(*lead: int, kind=torch.float64):
@@ -70,6 +71,20 @@ def test_it_works_in_one_compiled_graph(backend: str) -> None:
         expected.backward()
         assert found.item() == pytest.approx(expected.item(), rel=1e-6)
         torch.testing.assert_close(ours.grad, plain.grad)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_results_stay_on_the_device_of_the_logits(device: str) -> None:
+    table = logits(2).detach().to(device).requires_grad_()
+    reward = fgt.reward(SPACE, table)
+    reward.sum().backward()
+    assert reward.device == table.grad.device == table.device
+    for number in (0, 1):
+        expected, gradient = exact(table[number].cpu())
+        assert reward[number].item() == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(table.grad[number].cpu().numpy(), gradient, rtol=1e-12, atol=1e-15)
+    rows = torch.softmax(table, -1)
+    np.testing.assert_allclose(fg.rewards(SPACE, rows), reward.detach().cpu().numpy(), rtol=1e-12)
 
 
 def test_it_works_under_vmap() -> None:
