@@ -585,6 +585,13 @@ def _fractions(space: Class, codes: NDArray[np.int64]) -> list[Fraction]:
 def rewards_exact(space: Class, codes: ArrayLike) -> list[Fraction]:
     """The exact rewards of codes, of shape (codes, cells), on all cores.
 
+    Args:
+        space: The class.
+        codes: Actions, of shape (codes, cells).
+
+    Returns:
+        The reward of each code.
+
     >>> space = Class(Task("parity", 3))
     >>> rewards_exact(space, [Code.fold(space).actions])
     [Fraction(1, 1)]

@@ -18,8 +18,15 @@ from ._progress import Interrupted, ProgressLike, listener
 def answer(command: str, *arguments: str, progress: ProgressLike = True, **flags: Any) -> dict[str, Any]:
     """Runs any command of ``foldglass`` in this process and gives the object that ``--json`` prints.
 
-    Flags are keywords, with underscores for dashes; ``True`` is a flag without a value, a list
-    several values with commas, ``None`` and ``False`` nothing.
+    Args:
+        command: The command, such as ``"enumerate"``.
+        arguments: Arguments as the shell has them.
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+        flags: Flags as keywords, with underscores for dashes; ``True`` is a flag without a value, a list several
+            values with commas, ``None`` and ``False`` nothing.
+
+    Returns:
+        The object that ``--json`` prints.
 
     >>> answer("parity", lengths=8, progress=False)["command"]
     'parity'

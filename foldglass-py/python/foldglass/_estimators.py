@@ -95,6 +95,17 @@ def estimator(
     """The exact mean and variance of a sampled policy gradient on ``batch`` inputs: ``reinforce``,
     ``batch-mean``, ``rloo:G``, ``grpo:G`` or ``dr-grpo:G`` with G rollouts per input.
 
+    Args:
+        policy: The policy or code.
+        name: ``"reinforce"``, ``"batch-mean"``, ``"rloo:G"``, ``"grpo:G"`` or ``"dr-grpo:G"``, with G rollouts per
+            input.
+        batch: The inputs of an update.
+        seed: The seed of what is sampled where the variance has no formula.
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        Signal, bias and variance of the gradient, by cells and actions.
+
     >>> from foldglass import Task
     >>> policy = Policy.uniform(Class(Task("parity", 1)))
     >>> found = estimator(policy, "reinforce", batch=4)
@@ -115,6 +126,15 @@ def objective(
 ) -> Objective:
     """The mean over inputs of a function of their success: ``pass@K``, ``maxrl:K`` or ``grpo-std``.
 
+    Args:
+        policy: The policy or code.
+        name: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"``.
+        seed: The seed of the inputs that are sampled where they are too many to list.
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        The value, its derivative by every probability, and how it was found.
+
     >>> from foldglass import Task
     >>> objective(Policy.uniform(Class(Task("parity", 3))), "pass@2").value
     0.75
@@ -131,6 +151,13 @@ def objective(
 def pass_at_k(policy: Policy | Code, k: int) -> float:
     """The probability that one of k rollouts on an input succeeds.
 
+    Args:
+        policy: The policy or code.
+        k: The number of rollouts on an input.
+
+    Returns:
+        The mean over inputs of 1 - (1 - p)^k.
+
     >>> from foldglass import Task
     >>> pass_at_k(Policy.uniform(Class(Task("parity", 3))), 3)
     0.875
@@ -140,6 +167,12 @@ def pass_at_k(policy: Policy | Code, k: int) -> float:
 
 def per_input(policy: Policy | Code) -> Successes:
     """The success p(x) of every input that can occur, to 10 million of them.
+
+    Args:
+        policy: The policy or code.
+
+    Returns:
+        The inputs with their probabilities and successes.
 
     >>> from foldglass import Task
     >>> found = per_input(Policy.uniform(Class(Task("parity", 2))))

@@ -204,6 +204,13 @@ def evaluate(policy: Class, rows: ArrayLike) -> Evaluation: ...
 def evaluate(policy: Policy | Code | Class, rows: ArrayLike | None = None) -> Evaluation:
     """Evaluates a policy, a code, or an array as a policy of a class, exactly.
 
+    Args:
+        policy: A policy or code, or the class that ``rows`` are a policy of.
+        rows: A table of probabilities of shape (cells, q), of NumPy, PyTorch, JAX or lists.
+
+    Returns:
+        J, the visits of cells, and dJ/dpi.
+
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
     >>> evaluate(Code.fold(space)).reward
@@ -238,6 +245,14 @@ def rewards(
 ) -> NDArray[np.float64]:
     """J of every policy of a batch of shape (policies, cells, q), on all cores; written to ``out`` where it is given.
 
+    Args:
+        space: The class.
+        batch: Tables of probabilities, of shape (policies, cells, q); any array.
+        out: An array of float64 that the result is written to.
+
+    Returns:
+        J of each policy, of shape (policies,).
+
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
     >>> rewards(space, np.full((4, *space.shape), 0.5)).tolist()
@@ -256,6 +271,14 @@ Evaluated = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 def evaluate_batch(space: Class, batch: ArrayLike, *, out: Evaluated | None = None) -> Evaluated:
     """Rewards (policies,), visits (policies, cells) and values (policies, cells, q) of a batch, on all cores. The
     values are dJ/dpi. ``out`` is an earlier result of the same shapes, which is written over.
+
+    Args:
+        space: The class.
+        batch: Tables of probabilities, of shape (policies, cells, q); any array.
+        out: An earlier result of the same shapes, which is written over.
+
+    Returns:
+        Rewards (policies,), visits (policies, cells) and values (policies, cells, q); values are dJ/dpi.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
@@ -282,6 +305,15 @@ def objective_batch(
 
     ``objective`` is a mean over inputs of a function of p, the probability that a rollout on the input succeeds:
     ``pass@K``, ``maxrl:K`` or ``grpo-std`` as in ``foldglass eval --objective``; None is J, the mean of p itself.
+
+    Args:
+        space: The class.
+        batch: Tables of probabilities, of shape (policies, cells, q); any array.
+        objective: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"``, a mean over inputs of a function of p, the
+            probability that a rollout on the input succeeds; None is J, the mean of p itself.
+
+    Returns:
+        The objective (policies,) and its derivative by every probability (policies, cells, q).
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))

@@ -51,10 +51,16 @@ def plot_temperature(
 ) -> Axes:
     """Reward against temperature with 95 % intervals, one line per method and class.
 
-    ``data`` are the records of a study whose dynamics have several ``tau``, or a mapping from labels
-    to (taus, means, lows, highs). ``quantity`` is a result of the runs, or ``"solved"``, the share of
-    runs at exactly 1; by default each method has the reward by which it is judged, and where those
-    differ each line is labelled with its own (of chains ``reward`` is that of the last code).
+    Args:
+        data: The records of a study whose dynamics have several ``tau``, or a mapping from labels to (taus, means,
+            lows, highs).
+        quantity: A result of the runs, or ``"solved"``, the share of runs at exactly 1; by default the reward by
+            which each method is judged, and where those differ each line is labelled with its own (of chains
+            ``reward`` is that of the last code).
+        ax: The axes to draw on (default new ones).
+
+    Returns:
+        The axes.
     """
     axes = _axes(ax, (5.0, 3.4))
     series: dict[str, list[list[float]]] = {}
@@ -95,7 +101,15 @@ def plot_temperature(
 
 
 def plot_tree(tree: Tree, *, ax: Axes | None = None) -> Axes:
-    """The disconnectivity graph: reward upwards, optima in blue, traps in vermilion."""
+    """The disconnectivity graph: reward upwards, optima in blue, traps in vermilion.
+
+    Args:
+        tree: The tree.
+        ax: The axes to draw on (default new ones).
+
+    Returns:
+        The axes.
+    """
     axes = _axes(ax, (5.0, 3.6))
     saddles = {saddle.id: saddle for saddle in tree.saddles}
     leaves = {leaf.id: leaf for leaf in tree.leaves}
@@ -144,7 +158,15 @@ def plot_tree(tree: Tree, *, ax: Axes | None = None) -> Axes:
 
 def plot_code(code: Code, *, ax: Axes | None = None) -> Axes:
     """A code as a table a step: the window across (below each column), the tokens before down (left of
-    each row), the action as colour and number."""
+    each row), the action as colour and number.
+
+    Args:
+        code: The code.
+        ax: The axes to draw on (default new ones).
+
+    Returns:
+        The axes.
+    """
     from matplotlib.patches import Rectangle
 
     space, keys = code.space, code.space.keys()

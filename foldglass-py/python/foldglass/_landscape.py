@@ -100,6 +100,18 @@ def enumerate(
 
     With ``out`` finished parts are kept in that directory, and the same call goes on from there.
 
+    Args:
+        space: An untied class.
+        tolerance: A change of the reward by up to this counts as none; above 0 traps are not sought. A ``Fraction``
+            or text is exact.
+        out: A directory that keeps finished parts: the same call resumes there.
+        max_codes: The most codes that the search of a barrier visits (default 4,000,000).
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        Counts of optima, local maxima and traps, and the traps with their barriers.
+
     >>> from foldglass import Task
     >>> census = enumerate(Class(Task("parity", 4, inputs="markov:9/10")), progress=False)
     >>> census.codes, census.optima, census.local_maxima, census.trap_count
@@ -218,6 +230,16 @@ def tree(
 ) -> Tree:
     """Floods a small class: its maxima, the saddles that join them, barriers and basins.
 
+    Args:
+        space: A small class.
+        orbits: Whether codes that differ in the names of their tokens only are one; not of a tied class.
+        max_leaves: The most leaves in the drawing: an optimum and the traps of the highest barriers come first.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        Leaves and saddles, with rewards, barriers and basins.
+
     >>> from foldglass import Task
     >>> flooded = tree(Class(Task("parity", 4, inputs="markov:9/10")), progress=False)
     >>> len(flooded.leaves), sorted({leaf.reward for leaf in flooded.leaves})
@@ -323,6 +345,16 @@ def certify(
 ) -> Verdict | list[Verdict]:
     """Searches the shelves of codes, up to ``max_codes`` codes each, for a way up.
 
+    Args:
+        codes: A code, a trap, or several of one class.
+        max_codes: The most codes that the search of a shelf, or of a barrier, visits.
+        barrier: Whether to say too how far reward must fall below the shelf before a higher reward can be reached.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        What was found of the code; of several codes a list.
+
     >>> from foldglass import Task
     >>> census = enumerate(Class(Task("parity", 4, inputs="markov:9/10")), progress=False)
     >>> verdict = certify(census.trap_codes[0], barrier=True, progress=False)
@@ -411,6 +443,15 @@ class Benign:
 def benign(space: Class, *, seed: int = 0, threads: int | None = None, progress: ProgressLike = True) -> Benign:
     """Says whether a class has traps, by a theorem, a census of a few seconds, or 500 quenches.
 
+    Args:
+        space: The class.
+        seed: The seed of the quenches.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        The answer and what it is based on.
+
     >>> from foldglass import Task
     >>> benign(Class(Task("quasigroup", 7), window=(0, 3)), progress=False).theorem
     'C'
@@ -444,6 +485,16 @@ def escape(
     """Leads a code, or the code that a policy is led to, to reward one by changes that never lower
     it; with ``search``, where the theorem does not apply, by a random walk at zero temperature.
 
+    Args:
+        table: A code, or a policy that stands for the code it is led to.
+        search: Whether to walk at random where the theorem does not apply.
+        max_proposals: The most changes that a walk proposes.
+        tolerance: Differences of dQ that count as none in the test for a local maximum, of a policy.
+        seed: The seed of the walk.
+
+    Returns:
+        The changes in their order, with the reward after each.
+
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
     >>> path = escape(Code(space, [0] * space.cells))
@@ -474,6 +525,15 @@ def check(
 ) -> list[dict[str, Any]]:
     """Re-verifies verdicts and paths, or files of them, from their content alone. A claim that does
     not hold raises :class:`FoldglassError` with what is wrong.
+
+    Args:
+        claims: Verdicts, paths, or names of files of them.
+        sample: Codes of a bounded shelf whose single-cell changes are all looked at, evenly spaced (default 200).
+        everything: Whether all single-cell changes of every code of a bounded shelf are looked at.
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        For each claim what was checked; ``holds`` is true.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
@@ -527,6 +587,15 @@ def gauge(
     ``other`` how far both agree; with ``relabel`` (``"random"``, or a permutation a step) the code
     relabelled.
 
+    Args:
+        code: The code.
+        other: A code of the same class to compare it with.
+        relabel: ``"random"``, or a permutation of the tokens for each step, by which the code is relabelled.
+        seed: The seed of a random relabelling.
+
+    Returns:
+        The orbit, the canonical form and the holonomies; with ``other`` or ``relabel`` also those results.
+
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 3))
     >>> found = gauge(Code.fold(space))
@@ -568,6 +637,15 @@ def gauge(
 def inspect(code: Code, *, max_inputs: int = 200_000, wrong: int = 8) -> dict[str, Any]:
     """Takes a code apart, as ``foldglass inspect --json`` does: dead steps, aliasing, positions
     ignored, wrong answers, defended cells.
+
+    Args:
+        code: The code.
+        max_inputs: All inputs are rolled out where there are at most so many, else so many of each length, drawn from
+            their law.
+        wrong: Wrong answers that are listed.
+
+    Returns:
+        The object that ``--json`` prints.
 
     >>> from foldglass import Task
     >>> census = enumerate(Class(Task("parity", 4, inputs="markov:9/10")), progress=False)

@@ -387,26 +387,39 @@ def cavi(
 ) -> CaviRuns:
     """Trains policies by damped coordinate ascent (the paper's tabular RLVR) or the exact gradient.
 
-    Settings have the names, values and defaults of ``foldglass cavi`` and of studies:
+    Settings have the names, values and defaults of ``foldglass cavi`` and of studies.
 
-    - ``tau``, the temperature of the entropy bonus, or ``anneal``, a schedule such as
-      ``"geometric:1e-1,1e-6,500"``; ``iterations`` and independent ``runs``, of which the first draws from
-      stream ``first`` of ``seed``;
-    - ``rule="cavi"``: cells move by ``damping`` (0.3) towards their targets, a ``share`` (0.3) of them
-      each time; ``rule="gradient"``: the exact gradient by the logits, with its ``step``
-      (``rule="gradient:X"`` is the same with ``step=X``), of J or of an ``objective`` of the success of each
-      input: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"``;
-    - ``init``: the law of the first policies, ``"u_norm"`` (the default), ``"dirichlet:A"`` or
-      ``"logit_normal:S"``; ``start``: one policy for all runs instead;
-    - ``quench="N,TAU"``: N more iterations at another temperature; ``resets="SHARE,EVERY,TIMES"``:
-      cells are redrawn now and then;
-    - ``convention``: whose entropies count, ``"uniform"`` (every cell, the default) or ``"occupancy"``;
-      ``prior``: a policy from which divergences count in place of entropies;
-    - ``stop_at_convergence``: the residual at which a run stops; ``record_every``: record J before every
-      N-th iteration; ``keep_policy``: and keep the policies after them.
+    Args:
+        space: The class.
+        tau: The temperature of the entropy bonus.
+        iterations: Iterations of each run.
+        runs: Independent runs.
+        seed: The seed of everything random.
+        first: The number of the first run, whose stream of ``seed`` it draws from.
+        rule: ``"cavi"``: cells move towards their targets. ``"gradient"``: the exact gradient by the logits
+            (``"gradient:X"`` is the same with ``step=X``).
+        damping: How far a cell moves towards its target (0.3), of ``cavi``.
+        share: The share of cells that move in an iteration (0.3), of ``cavi``.
+        step: The step size of ``gradient``.
+        anneal: A schedule of temperatures in place of ``tau``, such as ``"geometric:1e-1,1e-6,500"``.
+        init: The law of the first policies: ``"u_norm"`` (the default), ``"dirichlet:A"`` or ``"logit_normal:S"``.
+        quench: ``"N,TAU"``: N more iterations at another temperature.
+        resets: ``"SHARE,EVERY,TIMES"``: a share of the cells is redrawn after so many iterations, so many times.
+        objective: In place of J, of ``gradient``: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"``, functions of the
+            success of each input.
+        convention: Whose entropies count: ``"uniform"`` (every cell, the default) or ``"occupancy"``.
+        prior: A policy from which divergences count in place of entropies.
+        start: One policy for all runs in place of ``init``.
+        stop_at_convergence: The residual at which a run stops.
+        record_every: Record J before every N-th iteration.
+        keep_policy: Whether the policies are recorded too.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+        on_interrupt: After Ctrl-C ``"raise"`` raises :class:`Interrupted`, whose ``partial`` has the runs as far as
+            they came; ``"return"`` returns them.
 
-    Ctrl-C raises :class:`Interrupted`, whose ``partial`` has the runs as far as they came; with
-    ``on_interrupt="return"`` they are returned.
+    Returns:
+        The runs: rewards, greedy codes, entropies, and what was recorded.
 
     >>> from foldglass import Task
     >>> space = Class(Task("quasigroup", 4))
@@ -469,20 +482,41 @@ def reinforce(
 ) -> ReinforceRuns:
     """Trains tables by sampled policy gradients, as trainers of models do, and scores them exactly.
 
-    Settings have the names, values and defaults of ``foldglass reinforce`` and of studies:
+    Settings have the names, values and defaults of ``foldglass reinforce`` and of studies.
 
-    - ``estimator``: ``"reinforce"``, ``"batch-mean"``, ``"rloo:G"``, ``"grpo:G"`` or ``"dr-grpo:G"``, with G rollouts
-      on each of the ``batch`` inputs of an update; ``updates`` of them with a ``learning_rate``;
-    - ``objective``: in the place of J, ``"pass@K"`` or ``"maxrl:K"`` with ``rloo:G`` or ``dr-grpo:G`` of K rollouts or
-      more, or ``"grpo-std"`` with ``grpo:G``, which has it in the limit of large groups;
-    - ``optimizer``: ``"sgd"`` (the default) or ``"adam"``; ``epochs`` steps on each batch, with PPO's ``clip``;
-    - ``tau``: the coefficient of entropies in a ``convention``, ``"uniform"`` (the sum over cells, the default) or
-      ``"occupancy"`` (the mean over emitted tokens); ``prior``: a policy from which divergences count instead;
-    - ``init`` and ``start`` as for :func:`cavi`; ``curriculum``: the lengths of the class one after another, the next
-      when the greedy code is right on more than ``gate_above`` (0.9) of a fresh batch, asked every ``gate_every``
-      (20) updates;
-    - ``record_every``: record the exact J, and that of the greedy code, before every N-th update;
-      ``keep_policy``: and keep the policies after them.
+    Args:
+        space: The class.
+        estimator: ``"reinforce"``, ``"batch-mean"``, ``"rloo:G"``, ``"grpo:G"`` or ``"dr-grpo:G"``, with G rollouts
+            on each input.
+        batch: The inputs of an update.
+        updates: Updates of each run.
+        learning_rate: The learning rate.
+        runs: Independent runs.
+        seed: The seed of everything random.
+        first: The number of the first run, whose stream of ``seed`` it draws from.
+        objective: In place of J: ``"pass@K"`` or ``"maxrl:K"`` with ``rloo:G`` or ``dr-grpo:G`` of K rollouts or
+            more, or ``"grpo-std"`` with ``grpo:G``, which has it in the limit of large groups.
+        optimizer: ``"sgd"`` (the default) or ``"adam"``.
+        epochs: Steps on each batch.
+        clip: The clip of PPO.
+        tau: The coefficient of the entropies.
+        convention: Whose entropies count: ``"uniform"`` (the sum over cells, the default) or ``"occupancy"`` (the
+            mean over emitted tokens).
+        prior: A policy from which divergences count in place of entropies.
+        init: The law of the first policies, as for :func:`cavi`.
+        start: One policy for all runs in place of ``init``.
+        curriculum: Whether the lengths of the class are trained one after another.
+        gate_every: Updates between two questions whether the next length is added (20).
+        gate_above: The share of a fresh batch on which the greedy code must be right for that (0.9).
+        record_every: Record the exact J, and that of the greedy code, before every N-th update.
+        keep_policy: Whether the policies are recorded too.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+        on_interrupt: After Ctrl-C ``"raise"`` raises :class:`Interrupted`, whose ``partial`` has the runs as far as
+            they came; ``"return"`` returns them.
+
+    Returns:
+        The runs: rewards, greedy codes, and what was recorded.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 2))
@@ -704,19 +738,36 @@ def chain(
 ) -> Chains:
     """Samples codes from the Gibbs measure at temperature ``tau``, annealed, or on a ladder.
 
-    Settings have the names, values and defaults of ``foldglass chain`` and of studies; ``runs`` chains are
-    independent of each other:
+    Settings have the names, values and defaults of ``foldglass chain`` and of studies.
 
-    - ``tau``, or ``anneal="geometric:FROM,TO,SWEEPS"``, or ``ladder``: temperatures of parallel
-      tempering, the coldest first, of which the coldest is reported;
-    - ``kernel``: ``"metropolis"`` or ``"heat-bath"``; ``order`` of a sweep: ``"step"`` (random steps, each as
-      a block), ``"forward"`` or ``"cell"`` (a permutation of the cells), by default the one that is exact;
-    - ``start``: one code for all chains in place of random ones; ``prior``: a policy by whose probability of a
-      code its weight is multiplied;
-    - ``stop_when_stationary``: stop once J has not changed for N sweeps; ``stop_at_optimum``: once it is 1;
-    - ``record_every``: record J after every N-th sweep, and with ``keep_code`` the codes;
-      ``keep_marginals``: how often each cell had each action over the second half;
-      ``checkpoints``: sweeps after which J is a result of its own.
+    Args:
+        space: The class.
+        tau: The temperature.
+        sweeps: Sweeps of each chain.
+        runs: Independent chains.
+        seed: The seed of everything random.
+        first: The number of the first run, whose stream of ``seed`` it draws from.
+        kernel: ``"metropolis"`` or ``"heat-bath"``.
+        order: The order of a sweep: ``"step"`` (random steps, each as a block), ``"forward"`` or ``"cell"`` (a
+            permutation of the cells); by default the one that is exact.
+        anneal: A schedule in place of ``tau``: ``"geometric:FROM,TO,SWEEPS"``.
+        ladder: Temperatures of parallel tempering in place of ``tau``, the coldest first, of which the coldest is
+            reported.
+        start: One code for all chains in place of random ones.
+        prior: A policy by whose probability of a code its weight is multiplied.
+        stop_when_stationary: Stop once J has not changed for N sweeps.
+        stop_at_optimum: Whether to stop once J is 1.
+        checkpoints: Sweeps after which J is a result of its own.
+        record_every: Record J after every N-th sweep.
+        keep_code: Whether the codes are recorded too.
+        keep_marginals: Whether it is recorded how often each cell had each action over the second half.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+        on_interrupt: After Ctrl-C ``"raise"`` raises :class:`Interrupted`, whose ``partial`` has the runs as far as
+            they came; ``"return"`` returns them.
+
+    Returns:
+        The chains: rewards, codes and diagnostics.
 
     >>> from foldglass import Task
     >>> space = Class(Task("parity", 4))

@@ -275,7 +275,14 @@ class Ticket:
 
 
 def collect(*out: str | PathLike) -> Records:
-    """The records of directories of one study."""
+    """The records of directories of one study.
+
+    Args:
+        out: The directories.
+
+    Returns:
+        The records of all of them, as one table.
+    """
     return Records([Path(one) for one in out])
 
 

@@ -89,6 +89,14 @@ def _log(count: int) -> float:
 def density(space: Class, *, threads: int | None = None, progress: ProgressLike = True) -> Density:
     """Counts how many codes of an untied class have which reward.
 
+    Args:
+        space: An untied class.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        The rewards that codes have, and how many codes have each.
+
     >>> from foldglass import Task
     >>> found = density(Class(Task("parity", 3)), progress=False)
     >>> list(zip(map(str, found.rewards), found.counts))
@@ -142,7 +150,24 @@ def free_energy(
     threads: int | None = None,
     progress: ProgressLike = True,
 ) -> FreeEnergy:
-    """Estimates ln Z and the mean reward of any class, and sets RLVR's loss beside the free energy."""
+    """Estimates ln Z and the mean reward of any class, and sets RLVR's loss beside the free energy.
+
+    Args:
+        space: The class, of any size.
+        tau: One temperature above 0, or several.
+        replicas: Independent replicas, at least 4: half start at random codes, half at reward 1.
+        learning: Sweeps in which a replica learns the weights of the rewards.
+        sweeps: Sweeps of a replica with these weights.
+        runs: Runs of CAVI at each temperature, of which the lowest loss counts.
+        iterations: Iterations of each of them.
+        samples: Codes that are drawn for the reward of a tied class, where it has too many to sum over.
+        seed: The seed of everything random.
+        threads: Threads to compute with; the result does not depend on them (default all).
+        progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+    Returns:
+        For each temperature ln Z, the mean reward and the losses of RLVR, with errors.
+    """
     flags = {
         "tau": np.atleast_1d(np.asarray(tau, dtype=float)).tolist(),
         "replicas": replicas,

@@ -7,7 +7,7 @@
 Observations, actions and rewards are those of :mod:`foldglass.gymnasium`. Inputs are drawn by JAX with the probabilities of the law
 rounded to floats. ``gymnax.make("Fold-foldglass", task=..)`` makes one after ``import foldglass.gymnax``.
 
-``pip install foldglass[gymnax]`` brings gymnax.
+The extra ``gymnax`` brings gymnax.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     space = fg.Class(fg.Task("z:3", [1, 2, 3]))
     gradient = jax.grad(lambda logits: fgj.reward(space, logits))(jnp.zeros(space.shape))
 
-``pip install foldglass[jax]`` brings JAX.
+The extra ``jax`` brings JAX.
 """
 
 from __future__ import annotations
@@ -30,6 +30,14 @@ def reward(space: Class, logits: Any, objective: str | None = None) -> jax.Array
     computed in double precision on the host, whatever ``jax_enable_x64`` says, and returned in the dtype of the
     logits. It works under ``jit``, ``vmap`` and ``grad``, in reverse mode and once: there is no forward mode and no
     second derivative.
+
+    Args:
+        space: The class.
+        logits: Of shape (..., cells, q), of any floating-point type.
+        objective: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"`` in place of J (:func:`foldglass.objective_batch`).
+
+    Returns:
+        J, of shape (...), of the dtype of the logits.
     """
     logits = jnp.asarray(logits)
     if not jnp.issubdtype(logits.dtype, jnp.floating):

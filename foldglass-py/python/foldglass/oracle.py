@@ -177,22 +177,28 @@ def check(
 ) -> OracleReport:
     """Compares the expected gradient of a loss with the exact ones of all known conventions.
 
-    ``loss(logp, old_logp, ref_logp, rewards, mask, group)`` returns a scalar to be minimised. Its arrays have shape
-    (rollout, token), ``rewards`` and ``group`` (rollout,); ``rewards`` are 0 or 1, ``group`` numbers the groups of a
-    batch from 0, the rollouts of a group are neighbours, padded tokens have mask 0. ``old_logp`` equals ``logp``:
-    the check is that of an update on its own rollouts.
+    Args:
+        loss: ``loss(logp, old_logp, ref_logp, rewards, mask, group)``, a scalar to be minimised. Its arrays have
+            shape (rollout, token), ``rewards`` and ``group`` (rollout,). ``rewards`` are 0 or 1, ``group`` numbers
+            the groups of a batch from 0, the rollouts of a group are neighbours, padded tokens have mask 0.
+            ``old_logp`` equals ``logp``: the check is that of an update on its own rollouts.
+        space: A small class with several lengths (default z:2, lengths 1 and 2). All rollouts on an input have its
+            length, so that a mean over the tokens of a group is the sequence mean here.
+        estimator: The advantage that the loss should have, ``"rloo"``, ``"grpo:4"`` or another name of the report;
+            ``report.agrees`` says whether it does.
+        convention: How it should average: ``"token-mean"``, ``"sequence-mean"``, ``"sequence-sum"``, ``"constant"``
+            or ``"sum"``.
+        group_size: The rollouts of a group, in batches of one and of two groups. By default batches are one group of
+            4 and two groups of 2: of groups of 2 or 3 the direction of GRPO is that of RLOO, and one group has one
+            length.
+        arrays: ``"numpy"``, ``"torch"`` or ``"jax"``, what the loss takes; by default it is found out by calling it.
+            Derivatives are those of torch or JAX, in double precision; of a NumPy loss they are differences (five
+            points, error about 1e-12), which look through everything, also what is meant to be constant.
+        policy: The policy of the rollouts, (cells, q), without zeros (default a fixed one without symmetry).
+        reference: The reference policy, likewise.
 
-    Without ``group_size`` the batches are one group of 4 and two groups of 2: of groups of 2 or 3 the direction of GRPO is
-    that of RLOO, and one group has one length. With it they are one and two groups of that size.
-
-    ``space`` is a small class with several lengths (by default z:2, lengths 1 and 2). All rollouts on an input have its
-    length, so that a mean over the tokens of a group is the sequence mean here. ``arrays`` is ``"numpy"``, ``"torch"`` or
-    ``"jax"``, what the loss takes; by default it is found out by calling it. Derivatives are those of torch or JAX, in double
-    precision; of a NumPy loss they are differences (five points, error about 1e-12), which look through everything, also
-    what is meant to be constant.
-
-    ``estimator`` (``"rloo"``, ``"grpo:4"``, ..) and ``convention`` (``"token-mean"``, ``"sequence-mean"``, ``"sequence-sum"``,
-    ``"constant"``, ``"sum"``) name what the loss should be: ``report.agrees`` says whether it is.
+    Returns:
+        Which objective the loss has, or how far from each it is.
     """
     if space is None:
         space = Class(Task("z:2", [1, 2]))

@@ -7,7 +7,7 @@
 An answer scores 1 or 0, by :func:`foldglass.verify`: the score of the base class pays for answers that contain the right
 one. Scoring reads the entry alone. The curriculum raises the length.
 
-``pip install foldglass[reasoning-gym]`` brings reasoning-gym.
+The extra ``reasoning-gym`` brings reasoning-gym.
 """
 
 from __future__ import annotations

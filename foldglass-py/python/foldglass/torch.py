@@ -5,7 +5,7 @@
     logits = torch.zeros(space.shape, requires_grad=True)
     fgt.reward(space, logits).backward()        # logits.grad is the exact gradient of J
 
-``pip install foldglass[torch]`` brings PyTorch.
+The extra ``torch`` brings PyTorch.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ def reward(space: Class, logits: torch.Tensor, objective: str | None = None) -> 
     computed in double precision on the CPU and returned in the dtype and on the device of the logits. It works under
     ``torch.compile`` and ``torch.func.vmap``. Its gradient is exact; a second derivative
     is refused.
+
+    Args:
+        space: The class.
+        logits: Of shape (..., cells, q), of any floating-point type and on any device.
+        objective: ``"pass@K"``, ``"maxrl:K"`` or ``"grpo-std"`` in place of J (:func:`foldglass.objective_batch`).
+
+    Returns:
+        J, of shape (...), of the dtype and on the device of the logits.
     """
     if not logits.is_floating_point():
         raise TypeError(f"logits of type {logits.dtype}: a floating-point type is needed")

@@ -32,6 +32,12 @@ _WHOLE = re.compile(r"0|[1-9][0-9]*")
 def answer_of(text: str) -> str | None:
     """The digits of the last number of a text; none where its last word with a digit is not a whole number.
 
+    Args:
+        text: The answer.
+
+    Returns:
+        Its digits.
+
     >>> answer_of("s_1 = 0, s_2 = 2. The answer is 2."), answer_of("2.0"), answer_of("-2")
     ('2', None, None)
     """
@@ -44,6 +50,13 @@ def answer_of(text: str) -> str | None:
 
 def is_correct(text: str | None, target: int | str) -> bool:
     """Whether the answer of a text is the target.
+
+    Args:
+        text: The answer.
+        target: The target.
+
+    Returns:
+        Whether they are equal.
 
     >>> is_correct("so it is 2.", 2), is_correct("12", 2), is_correct("2 or 3", 2)
     (True, False, False)
@@ -61,17 +74,44 @@ def _text(completion: Any) -> str | None:
 
 
 def reward(completions: Iterable[Any], target: Iterable[int | str], **_: Any) -> list[float]:
-    """For TRL: ``GRPOTrainer(reward_funcs=foldglass.verifier.reward)``, on rows with a column ``target``."""
+    """For TRL: ``GRPOTrainer(reward_funcs=foldglass.verifier.reward)``, on rows with a column ``target``.
+
+    Args:
+        completions: Texts, or conversations whose last message counts.
+        target: The target of each.
+
+    Returns:
+        1 or 0 for each.
+    """
     return [float(is_correct(_text(one), right)) for one, right in zip(completions, target)]
 
 
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None, **_: Any) -> float:
-    """For verl: ``reward.custom_reward_function.path`` is this file."""
+    """For verl: ``reward.custom_reward_function.path`` is this file.
+
+    Args:
+        data_source: Not used.
+        solution_str: The answer.
+        ground_truth: The target.
+        extra_info: Not used.
+
+    Returns:
+        1 or 0.
+    """
     return float(is_correct(solution_str, ground_truth))
 
 
 def reward_func(queries: list[str], prompts: list[str], labels: list[str], **_: Any) -> dict[str, Any]:
-    """For OpenRLHF: ``--reward.remote_url`` is this file. A query is the prompt with its answer."""
+    """For OpenRLHF: ``--reward.remote_url`` is this file. A query is the prompt with its answer.
+
+    Args:
+        queries: Prompts with their answers.
+        prompts: The prompts alone.
+        labels: The targets.
+
+    Returns:
+        ``rewards``, ``scores`` and ``extra_logs``, tensors where PyTorch is installed.
+    """
     answers = [
         query[len(prompt) :] if query.startswith(prompt) else None for query, prompt in zip(queries, prompts)
     ]
