@@ -1,9 +1,11 @@
 """Times calls from Python beside the Rust core and beside NumPy, in turns, and prints a table.
 
     target/python/bin/python foldglass-py/benchmark.py [ROUNDS]
+    target/python/bin/python foldglass-py/benchmark.py --arrays
 
 after `cargo xtask python`. The core's own time is that of `cargo bench -p foldglass`, run between the rounds, so that
-all share the machine's noise; ratios are of medians.
+all share the machine's noise; ratios are of medians. With `--arrays` only fresh arrays are timed, beside an evaluation, and a
+batch on all threads beside a loop: call by call in turns, so that a busy machine slows all of them alike.
 """
 
 import json
@@ -14,8 +16,10 @@ import sys
 import time
 from pathlib import Path
 
-# One thread on every side.
-os.environ["RAYON_NUM_THREADS"] = "1"
+ARRAYS = "--arrays" in sys.argv
+if not ARRAYS:
+    # One thread on every side.
+    os.environ["RAYON_NUM_THREADS"] = "1"
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "bench/peers"))
 
@@ -51,11 +55,54 @@ def table_of(tables) -> np.ndarray:
     return np.concatenate([np.asarray(t).reshape(-1, fold.q) for t in tables])
 
 
+def in_turns(ways, rounds: int) -> dict[str, list[float]]:
+    """The times of calls that take turns."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            begun = time.perf_counter()
+            way()
+            times[name].append(time.perf_counter() - begun)
+    return times
+
+
+def fresh_arrays() -> None:
+    """Prints what arrays cost beside the evaluation of a policy that is at hand."""
+    space = fg.Class(fg.Task("quasigroup", 7), window=(0, 3))
+    rows = table_of(fold.test_policy(fold.untied_class(0, 3, 7)))
+    evaluator, policy = fg.Evaluator(space), fg.Policy(space, rows)
+    kept, single = evaluator.evaluate(policy), rows.astype(np.float32)
+    batch = np.repeat(rows[None], 64, axis=0)
+    room = fg.evaluate_batch(space, batch)
+    one = evaluator.evaluate(rows)
+
+    def loop() -> None:
+        for given in batch:
+            evaluator.evaluate(given, out=one)
+            one.visits, one.values
+
+    ways = {
+        "`evaluate(policy)`": lambda: evaluator.evaluate(policy, out=kept),
+        "`evaluate(array)`": lambda: evaluator.evaluate(rows, out=one),
+        "`evaluate(array)`, float32": lambda: evaluator.evaluate(single, out=one),
+    }
+    batches = {
+        "64 arrays in a loop, visits and values read": loop,
+        f"`evaluate_batch` of 64, {os.cpu_count()} threads": lambda: fg.evaluate_batch(space, batch, out=room),
+    }
+    times = in_turns(ways, 4000) | in_turns(batches, 150)
+    print("| from Python, calls in turns | median | |\n|---|--:|--:|")
+    for name, own in times.items():
+        base = times["`evaluate(policy)`" if name in ways else next(iter(batches))]
+        ratio = statistics.median(b / a if name in batches else a / b for a, b in zip(own, base))
+        print(f"| {name} | {1e6 * statistics.median(own):,.0f} µs | {ratio:.2f} × {'the loop' if name in batches else 'an evaluation'} |")
+
+
 def main(rounds: int) -> None:
     space = fg.Class(fg.Task("quasigroup", 7), window=(0, 3))
     rows = table_of(fold.test_policy(fold.untied_class(0, 3, 7)))
     policy, evaluator = fg.Policy(space, rows), fg.Evaluator(space)
-    kept = evaluator.evaluate(policy)
+    kept, single = evaluator.evaluate(policy), rows.astype(np.float32)
 
     def arrays() -> None:
         evaluator.evaluate(policy, out=kept)
@@ -72,6 +119,7 @@ def main(rounds: int) -> None:
         "`evaluate(policy)`": lambda: seconds(lambda: evaluator.evaluate(policy)),
         "`evaluate(policy)`, visits and values read": lambda: seconds(arrays),
         "`evaluate(array)`": lambda: seconds(lambda: evaluator.evaluate(rows)),
+        "`evaluate(array)`, float32": lambda: seconds(lambda: evaluator.evaluate(single)),
         "1,000 small policies, NumPy, one by one": lambda: 1000 * seconds(call),
         "1,000 small policies, `rewards(batch)`, one thread": lambda: seconds(
             lambda: fg.rewards(small, batch)
@@ -90,4 +138,7 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    if ARRAYS:
+        fresh_arrays()
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
