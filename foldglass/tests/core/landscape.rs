@@ -228,7 +228,6 @@ fn windows_memory_and_several_lengths_are_counted_too() {
     compare(&class("parity", &law, &[2, 3], Shape { window, ..long }));
 }
 
-/// SPEC, section 1 and the paper's tab:trapsexist.
 #[test]
 fn weights_and_process_rewards_of_three_symbols_are_counted_too() {
     let shape = Shape::untied(0, 0);
