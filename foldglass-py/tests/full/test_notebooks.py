@@ -25,5 +25,5 @@ def test_a_notebook_runs(path: Path, tmp_path: Path) -> None:
         assert said == says, "what is printed is what is committed"
 
 
-def test_all_five_are_there() -> None:
-    assert len(NOTEBOOKS) == 5
+def test_all_six_are_there() -> None:
+    assert len(NOTEBOOKS) == 6
