@@ -74,7 +74,7 @@ def fresh_arrays() -> None:
     kept, single = evaluator.evaluate(policy), rows.astype(np.float32)
     batch = np.repeat(rows[None], 64, axis=0)
     room = fg.evaluate_batch(space, batch)
-    one = evaluator.evaluate(rows)
+    one, copied = evaluator.evaluate(rows), np.empty_like(rows)
 
     def loop() -> None:
         for given in batch:
@@ -83,6 +83,7 @@ def fresh_arrays() -> None:
 
     ways = {
         "`evaluate(policy)`": lambda: evaluator.evaluate(policy, out=kept),
+        "the same array copied by NumPy": lambda: np.copyto(copied, rows),
         "`evaluate(array)`": lambda: evaluator.evaluate(rows, out=one),
         "`evaluate(array)`, float32": lambda: evaluator.evaluate(single, out=one),
     }

@@ -23,6 +23,27 @@ def test_parameters_and_what_is_returned_are_described(name: str) -> None:
     assert described == parameters
 
 
+#: What users make, and the methods with more than one parameter.
+MADE = [fg.Task, fg.Class, fg.Policy, fg.Code, fg.Evaluator, fg.Study]
+METHODS = {
+    f"{kind.__name__}.{name}": method
+    for kind in map(fg.__dict__.get, fg.__all__)
+    if inspect.isclass(kind) and kind.__module__.startswith("foldglass")
+    for name, given in vars(kind).items()
+    for method in [getattr(given, "__func__", given)]
+    if inspect.isfunction(method) and not name.startswith("_") and len(inspect.signature(method).parameters) > 2
+}
+
+
+@pytest.mark.parametrize("name", [*(kind.__name__ for kind in MADE), *METHODS])
+def test_parameters_of_classes_and_their_methods_are_described(name: str) -> None:
+    given = METHODS.get(name) or getattr(fg, name)
+    text = inspect.getdoc(given) or ""
+    described = re.findall(r"^    (\w+): \S", text.split("Args:\n")[1].split("\n\n")[0], re.MULTILINE)
+    assert described == [one for one in inspect.signature(given).parameters if one not in ("self", "cls")]
+    assert name not in METHODS or "\nReturns:\n" in text
+
+
 def flags(command: str) -> set[str]:
     program = f"import sys; sys.argv = ['foldglass', '{command}', '--help']; from foldglass._program import main; main()"
     said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout

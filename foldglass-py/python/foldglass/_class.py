@@ -26,16 +26,18 @@ _DEFINITE = re.compile(r"parity|quasigroup|q8|flipflop|([zsadt]|max|copy):\d+")
 
 
 class Task:
-    """A multiplication table, lengths of the inputs and their law.
+    """A multiplication table, lengths of the inputs and their law. What is not a task is refused with a ``ValueError`` that
+    names what is accepted.
 
-    ``task`` is a name that the command line knows (``parity``, ``z:5``, ``quasigroup``, ``s:3``,
-    ``z:2*s:3``, ``random:5:7``, ``max:3``, ``file:PATH``; ``random:5`` is ``random:5:0``) or any q x q table;
-    ``lengths`` one length or several; ``inputs`` ``"uniform"``, ``"markov:9/10"``, ``"product:FILE"``, or
-    a row of q probabilities for every position (numbers, or text such as ``"1/3"``, which is exact);
-    ``length_weights`` a weight above 0 for each length, of which the proportion counts (equal where
-    there are none); ``reward`` ``"final"`` (the last token), ``"process"`` (that of every step, equally)
-    or ``"process:1,2,4"`` (with a weight for each step). What is not a task is refused with a
-    ``ValueError`` that names what is accepted.
+    Args:
+        task: A name that the command line knows (``parity``, ``z:5``, ``quasigroup``, ``s:3``, ``z:2*s:3``,
+            ``random:5:7``, ``max:3``, ``file:PATH``; ``random:5`` is ``random:5:0``) or any q x q table.
+        lengths: One length or several.
+        inputs: The law of the inputs: ``"uniform"``, ``"markov:9/10"``, ``"product:FILE"``, or a row of q
+            probabilities for every position (numbers, or text such as ``"1/3"``, which is exact).
+        length_weights: A weight above 0 for each length, of which the proportion counts (default equal).
+        reward: ``"final"`` (the last token), ``"process"`` (that of every step, equally) or ``"process:1,2,4"`` (with
+            a weight for each step).
 
     >>> Task("parity", 8, inputs="markov:9/10")
     Task('parity', lengths=[8], inputs='markov:9/10')
@@ -124,8 +126,14 @@ def _stated(spec: Mapping[str, Any]) -> dict[str, str]:
 class Class:
     """What a policy may depend on: a window of inputs, the tokens before, the step unless tied.
 
-    ``window=(p, f)`` reads p symbols before and f after ``x_t``; ``memory`` is the number of tokens
-    remembered. Cells are numbered as the command line does; :meth:`keys` says what each stands for.
+    Cells are numbered as the command line does; :meth:`keys` says what each stands for.
+
+    Args:
+        task: The task.
+        window: ``(p, f)``: p symbols before and f after ``x_t`` are read.
+        tied: Whether all steps share one table.
+        memory: The number of tokens remembered.
+        max_memory: Refuse what needs more memory, such as ``"4GiB"`` (default what is available).
 
     >>> space = Class(Task("quasigroup", 7), window=(0, 3), tied=True)
     >>> space
@@ -175,7 +183,15 @@ class Class:
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], *, max_memory: str | None = None) -> Class:
-        """The class that the object ``class`` of a file describes."""
+        """The class that the object ``class`` of a file describes.
+
+        Args:
+            spec: The object.
+            max_memory: Refuse what needs more memory, such as ``"4GiB"``.
+
+        Returns:
+            The class.
+        """
         made = cls.__new__(cls)
         made._set(_native.Class(json.dumps(spec), max_memory), None)
         return made
@@ -251,7 +267,16 @@ class Class:
         return self._native.fold([whole("x", symbol) for symbol in x])
 
     def route(self, x: Sequence[int], t: int, y: Sequence[int] = ()) -> int:
-        """The cell that step ``t`` (from 1) of input ``x`` consults after the tokens ``y``."""
+        """The cell that step ``t`` (from 1) of input ``x`` consults after the tokens ``y``.
+
+        Args:
+            x: The input.
+            t: The step, from 1.
+            y: The tokens before.
+
+        Returns:
+            The number of the cell.
+        """
         listed = [[whole(name, symbol) for symbol in given] for name, given in (("x", x), ("y", y))]
         return self._native.route(listed[0], whole("t", t, 1), listed[1])
 
@@ -260,8 +285,15 @@ class Class:
     ) -> NDArray[np.int32]:
         """Inputs drawn from the law of the class: (n, longest length). Behind the end of a shorter one -1.
 
-        ``rng`` is a seed, or a generator that a seed is drawn from. The same seed gives the same inputs on any
-        number of threads, and the first of more.
+        The same seed gives the same inputs on any number of threads, and the first of more.
+
+        Args:
+            n: The number of inputs.
+            rng: A seed, or a generator that a seed is drawn from.
+            threads: Threads to compute with; the result does not depend on them (default all).
+
+        Returns:
+            The symbols, -1 behind the end of a shorter input.
 
         >>> Class(Task("parity", [1, 3])).sample_inputs(1000, rng=1).shape
         (1000, 3)
@@ -310,6 +342,10 @@ class Class:
 class Code:
     """A deterministic policy: one action a cell.
 
+    Args:
+        space: The class.
+        actions: The action of each cell.
+
     >>> space = Class(Task("parity", 2))
     >>> code = Code.fold(space)
     >>> code
@@ -340,7 +376,15 @@ class Code:
 
     @classmethod
     def random(cls, space: Class, rng: np.random.Generator | int | None = None) -> Code:
-        """Uniform over all codes."""
+        """Uniform over all codes.
+
+        Args:
+            space: The class.
+            rng: A seed or a generator (default another code in every call).
+
+        Returns:
+            The code.
+        """
         generator = np.random.default_rng(rng)
         return cls(space, generator.integers(space.q, size=space.cells))
 
@@ -375,7 +419,15 @@ class Code:
         return Policy(self.space, rows)
 
     def with_action(self, cell: int, action: int) -> Code:
-        """The code with another action at one cell."""
+        """The code with another action at one cell.
+
+        Args:
+            cell: The number of the cell.
+            action: The symbol that it emits.
+
+        Returns:
+            Another code: this one stays as it is.
+        """
         actions = self._actions.copy()
         actions[whole("cell", cell)] = whole("action", action)
         return Code(self.space, actions)
@@ -450,6 +502,10 @@ class Policy:
     strides. Rows are divided by their sums, which may miss 1 by 1e-9 in float64, 1e-5 in float32 and 1e-2 in half
     precision.
 
+    Args:
+        space: The class.
+        rows: Probabilities of shape (cells, q), of NumPy, PyTorch, JAX or whatever has ``__array__`` or DLPack.
+
     >>> space = Class(Task("quasigroup", 4))
     >>> policy = Policy.uniform(space)
     >>> round(policy.entropy / space.cells, 6)
@@ -471,7 +527,16 @@ class Policy:
     def dirichlet(
         cls, space: Class, alpha: float = 1.0, rng: np.random.Generator | int | None = None
     ) -> Policy:
-        """Rows drawn from a Dirichlet law."""
+        """Rows drawn from a Dirichlet law.
+
+        Args:
+            space: The class.
+            alpha: The parameter of the law; 1 is the uniform one.
+            rng: A seed or a generator (default another policy in every call).
+
+        Returns:
+            The policy.
+        """
         generator = np.random.default_rng(rng)
         return cls(space, generator.dirichlet(np.full(space.q, alpha), size=space.cells))
 
@@ -493,6 +558,14 @@ class Policy:
         self, n: int, rng: np.random.Generator | int = 0, *, threads: int | None = None
     ) -> Rollouts:
         """Rollouts on inputs drawn from the law of the class, those of ``space.sample_inputs(n, rng)``.
+
+        Args:
+            n: The number of rollouts.
+            rng: A seed, or a generator that a seed is drawn from.
+            threads: Threads to compute with; the result does not depend on them (default all).
+
+        Returns:
+            Inputs, tokens, cells, rewards and log-probabilities.
 
         >>> space = Class(Task("quasigroup", 8))
         >>> drawn = Policy.uniform(space).rollouts(512, rng=0)

@@ -131,6 +131,9 @@ class Evaluation(Framed):
 class Evaluator:
     """Evaluates policies of a class; takes its memory once. Threads that share one wait for each other.
 
+    Args:
+        space: The class.
+
     >>> from foldglass import Task
     >>> space = Class(Task("quasigroup", 4))
     >>> evaluator = Evaluator(space)
@@ -150,7 +153,15 @@ class Evaluator:
 
     def evaluate(self, policy: Policy | Code | ArrayLike, out: Evaluation | None = None) -> Evaluation:
         """J, visits and values of a policy or of an array (cells, q). With ``out`` an earlier result and its arrays are
-        written over, and no memory is taken."""
+        written over, and no memory is taken.
+
+        Args:
+            policy: A policy or code of the class, or an array.
+            out: An earlier result.
+
+        Returns:
+            The result; ``out`` itself where it is given.
+        """
         if out is not None and out.space is not self.space and out.space != self.space:
             raise ValueError(f"out is of {out.space!r}, not of {self.space!r}")
         known: Policy | None = None

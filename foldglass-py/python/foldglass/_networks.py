@@ -88,12 +88,28 @@ class Fleet(Framed):
         return Curves([json.loads(line) for line in lines])
 
     def weights_path(self, model: int, *, best: bool = False) -> Path:
-        """The safetensors file of a network; with ``best`` of its best gate (``keep="best"``)."""
+        """The safetensors file of a network; with ``best`` of its best gate (``keep="best"``).
+
+        Args:
+            model: The number of the network.
+            best: Whether that of its best gate is meant.
+
+        Returns:
+            The path.
+        """
         of = self.models[model]["best"] if best else self.models[model]
         return Path(of["weights"])
 
     def weights(self, model: int, *, best: bool = False) -> dict[str, NDArray[np.float32]]:
-        """The tensors of a network; with ``best`` those of its best gate (``keep="best"``)."""
+        """The tensors of a network; with ``best`` those of its best gate (``keep="best"``).
+
+        Args:
+            model: The number of the network.
+            best: Whether those of its best gate are meant.
+
+        Returns:
+            The tensors by name.
+        """
         return read_weights(self.weights_path(model, best=best))
 
     def columns(self) -> dict[str, Any]:

@@ -319,7 +319,16 @@ class CaviRuns(_PolicyRuns):
     ) -> CaviRuns:
         """The same runs, so many iterations longer than they were planned to be: the same streams, the
         same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
-        as it is."""
+        as it is.
+
+        Args:
+            iterations: How many more; 0 does what an interrupt left.
+            progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+            on_interrupt: What Ctrl-C does: ``"raise"`` or ``"return"``.
+
+        Returns:
+            The longer ones.
+        """
         every = int(self._given.get("record_every", 1))
         return _more(self, iterations, [*self._kept], every, progress, on_interrupt)
 
@@ -346,7 +355,16 @@ class ReinforceRuns(_PolicyRuns):
     ) -> ReinforceRuns:
         """The same runs, so many updates longer than they were planned to be: the same streams, the
         same bits as without a stop. ``partial.resume()`` does what an interrupt left. This object stays
-        as it is."""
+        as it is.
+
+        Args:
+            updates: How many more; 0 does what an interrupt left.
+            progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+            on_interrupt: What Ctrl-C does: ``"raise"`` or ``"return"``.
+
+        Returns:
+            The longer ones.
+        """
         every = int(self._given.get("record_every", 1))
         return _more(self, updates, [*self._kept], every, progress, on_interrupt)
 
@@ -651,7 +669,16 @@ class Chains(_Runs):
         self, sweeps: int = 0, *, progress: ProgressLike = True, on_interrupt: OnInterrupt = "raise"
     ) -> Chains:
         """The same chains, so many sweeps longer than they were planned to be: the same bits as without
-        a stop. ``partial.resume()`` does what an interrupt left."""
+        a stop. ``partial.resume()`` does what an interrupt left.
+
+        Args:
+            sweeps: How many more; 0 does what an interrupt left.
+            progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+            on_interrupt: What Ctrl-C does: ``"raise"`` or ``"return"``.
+
+        Returns:
+            The longer ones.
+        """
         every = int(self._given["record_every"])
         return _more(self, sweeps, [*self._kept], every, progress, on_interrupt)
 

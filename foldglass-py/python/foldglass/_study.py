@@ -105,6 +105,13 @@ class Study:
     of a ``[[class]]`` table, ``dynamics`` those of ``[[dynamics]]`` (docs/studies.md); a list of
     temperatures is a point each, and ``grid=dict(..)`` makes every combination one.
 
+    Args:
+        name: The name, which is also that of its directory.
+        classes: :class:`Class` objects, or the keys of a ``[[class]]`` table.
+        dynamics: The keys of ``[[dynamics]]`` tables.
+        seed: The seed of everything random.
+        base: Where files that it names are found.
+
     >>> from foldglass import Task
     >>> study = Study(
     ...     name="warm",
@@ -136,14 +143,31 @@ class Study:
 
     @classmethod
     def from_toml(cls, text: str, *, seed: int = 0, base: str | PathLike = ".") -> Study:
-        """From the text of a study file; files that it names are found from ``base``."""
+        """From the text of a study file; files that it names are found from ``base``.
+
+        Args:
+            text: The text.
+            seed: The seed of everything random.
+            base: The directory.
+
+        Returns:
+            The study.
+        """
         made = cls.__new__(cls)
         made._native = _native.Study(text, int(seed), os.path.abspath(base))
         return made
 
     @classmethod
     def read(cls, path: str | PathLike, *, seed: int = 0) -> Study:
-        """From a study file."""
+        """From a study file.
+
+        Args:
+            path: The file.
+            seed: The seed of everything random.
+
+        Returns:
+            The study.
+        """
         place = Path(path)
         try:
             return cls.from_toml(place.read_text(), seed=seed, base=place.parent)
@@ -181,6 +205,18 @@ class Study:
 
         Finished runs are on disk at once; Ctrl-C, a kill or a lost node costs no finished run, and the
         same call goes on. Records and tables are those of ``foldglass run``.
+
+        Args:
+            out: The directory of the records.
+            on: ``"local"`` or ``"ray"``.
+            shard: ``(i, n)``: only the i-th of n shares of the runs.
+            threads: Threads to compute with; the result does not depend on them (default all).
+            checkpoint_every: Seconds between two checkpoints.
+            max_memory: Refuse what needs more memory, such as ``"4GiB"``.
+            progress: Whether a bar is shown, or a function that is given each :class:`Progress`.
+
+        Returns:
+            How many runs there are and how many were done.
         """
         place = self._place(out)
         hears = listener(progress)
