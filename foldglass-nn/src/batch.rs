@@ -152,16 +152,6 @@ impl Batch {
         &mut self.y[sample * self.cap..][..self.lengths[sample]]
     }
 
-    /// All inputs, `cap` a sample.
-    pub fn all_x(&self) -> &[u8] {
-        &self.x
-    }
-
-    /// All tokens, `cap` a sample.
-    pub fn all_y(&self) -> &[u8] {
-        &self.y
-    }
-
     /// The targets.
     pub fn targets(&self) -> &[u8] {
         &self.targets

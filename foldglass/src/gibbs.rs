@@ -2,15 +2,17 @@
 //!
 //! Z(beta) is the sum over all q^cells codes of exp(beta J), beta = 1 / tau; F = -tau ln Z.
 //!
-//! - [`bands`]: everything that follows from a density of states.
-//! - [`parity`]: the closed form for parity, its transition, and that of RLVR itself.
-//! - [`density`]: the exact density of states of any untied class that fits.
-//! - [`free_energy`]: estimates for every other class, with errors, or the reason why there are none.
-//! - [`variational`]: the RLVR loss beside the free energy, J beside J-tilde.
-//! - [`overlap`]: how alike independent replicas are, whatever their tokens are called.
-//! - [`marginals`]: what replicas of a chain say of the pure state they are in.
-//! - [`fixed_points`]: how far its marginals are from a fixed point of tabular RLVR.
-//! - [`family`]: codes over the complete parameterisation, windows and tying as penalties.
+//! Read in this order; the first five are about Z, the next three about what a chain samples:
+//!
+//! 1. [`bands`]: everything that follows from a density of states.
+//! 2. [`parity`]: the closed form for parity, its transition, and that of RLVR itself.
+//! 3. [`density`]: the exact density of states of any untied class that fits.
+//! 4. [`free_energy`]: estimates for every other class, with errors, or the reason why there are none.
+//! 5. [`variational`]: the RLVR loss beside the free energy, J beside J-tilde.
+//! 6. [`overlap`]: how alike independent replicas are, whatever their tokens are called.
+//! 7. [`marginals`]: the marginals of the pure state that replicas of a chain are in.
+//! 8. [`fixed_points`]: how far its marginals are from a fixed point of tabular RLVR.
+//! 9. [`family`]: codes over the complete parameterisation, windows and tying as penalties.
 
 pub mod bands;
 pub mod density;

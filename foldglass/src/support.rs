@@ -1,13 +1,15 @@
 //! What everything else stands on, none of it about the paper.
 //!
-//! - [`exact`]: rational numbers and [`Reward`](exact::Reward).
-//! - [`stream`]: random numbers addressed by seed, stream and position.
-//! - [`stats`]: error bars, intervals, autocorrelation times, tests.
-//! - [`context`]: memory, threads and observer of a computation, in one value.
-//! - [`memory`]: how much memory an engine may take, asked before it takes it.
-//! - [`parallel`]: jobs on several threads, their results in order.
-//! - [`watch`]: progress, and how a caller stops an engine.
-//! - [`names`]: the words that stand for values in flags and files.
+//! Read the first four before an engine, the others when you meet them:
+//!
+//! 1. [`exact`]: rational numbers and [`Reward`](exact::Reward).
+//! 2. [`stream`]: random numbers addressed by seed, stream and position.
+//! 3. [`context`]: memory, threads and observer of a computation, in one value.
+//! 4. [`watch`]: progress, and how a caller stops an engine.
+//! 5. [`memory`]: how much memory an engine may take, asked before it takes it.
+//! 6. [`parallel`]: jobs on several threads, their results in order.
+//! 7. [`stats`]: error bars, intervals, autocorrelation times, tests.
+//! 8. [`names`]: the words that stand for values in flags and files.
 
 pub mod context;
 pub mod exact;

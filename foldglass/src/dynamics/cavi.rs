@@ -40,7 +40,7 @@ pub const VALUE_TIE: f64 = 1e-13;
 /// Probabilities this close count as equal when the greedy action is read off.
 pub const GREEDY_TIE: f64 = 1e-12;
 
-/// The largest temperature: beyond it tau times an entropy is no number.
+/// The largest temperature: beyond it tau times an entropy overflows.
 pub const HOTTEST: f64 = 1e300;
 
 /// All that runs need to go on later, with the settings and numbers they were started with.

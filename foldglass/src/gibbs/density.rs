@@ -125,7 +125,7 @@ impl DensityOfStates {
 pub struct DensityForecast {
     /// The prefix classes after each step but the last.
     pub prefix_classes: Vec<f64>,
-    /// So many of them, from the first on, are counted; the rest is estimated by their growth.
+    /// How many of these, from the first, are counted; the others are estimated by extrapolating their growth.
     pub counted: usize,
     /// About the most bytes at any time.
     pub bytes: u128,

@@ -29,7 +29,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FamilyError {
-    /// Several lengths: a history of one is no history of another.
+    /// Several lengths: no history belongs to two of them.
     #[error("{0} lengths: a complete code is one of a single length")]
     SeveralLengths(usize),
     /// A process reward.

@@ -38,7 +38,7 @@ pub struct Likeness {
     pub null: f64,
 }
 
-/// The cells on which the chain or CAVI is no point mass.
+/// The cells on which the chain or CAVI gives more than one action a positive probability.
 pub fn active(
     state: &PureState,
     seed: &Policy,

@@ -45,7 +45,7 @@ use crate::support::parallel::in_order;
 use crate::support::watch::{Stopped, Tally};
 use dashu_int::UBig;
 use parts::Part;
-use prefixes::{Prefixes, Room};
+use prefixes::{MergeBudget, Prefixes};
 use std::ops::{AddAssign, ControlFlow};
 use thiserror::Error;
 use visit::Visit;
@@ -124,7 +124,7 @@ pub enum LeastCost {
     Of(u128),
     /// It is not known: more codes had to be visited than the cap allows.
     BeyondCap,
-    /// There is no such way: no code of the class has a higher reward.
+    /// No path leads higher: no code of the class has a higher reward.
     Highest,
 }
 
@@ -242,7 +242,7 @@ impl Survey {
         let size = at_width!(&denominator, Int => FlowTable::<Int>::bytes(class));
         let size = size.map_err(|bits| CensusError::TooFine { bits })?;
         memory.check("a census", size)?;
-        // No change is larger than 1, and what is no larger than that fits where weights do.
+        // No change exceeds 1, and a number up to 1 fits where weights do.
         let tolerance = tolerance.over(&denominator).min(denominator);
         let tolerance = u128::try_from(tolerance).expect("the denominator has at most 126 bits");
         let frame = Frame {
@@ -305,17 +305,17 @@ impl Survey {
         Ok((census, all))
     }
 
-    /// Merges prefixes, of as many steps as there is room for; the more, the faster the census.
-    pub fn merged(self, room: Allowance, tally: &Tally<'_>) -> Result<Census, Stopped> {
+    /// Merges prefixes of as many steps as fit within `memory`; the more, the faster the census.
+    pub fn merged(self, memory: Allowance, tally: &Tally<'_>) -> Result<Census, Stopped> {
         let frame = self.frame;
-        let room = Room {
-            bytes: room.0 as f64,
+        let budget = MergeBudget {
+            bytes: memory.0 as f64,
             links: MOST_LINKS,
             steps: self.most,
         };
         let denominator = frame.class.task().denominator();
         let merged = at_width!(&denominator, Int => -> Box<dyn AnyMerged> {
-            Box::new(Merged::<Int>::new(&frame, room, tally).ok_or(Stopped)?)
+            Box::new(Merged::<Int>::new(&frame, budget, tally).ok_or(Stopped)?)
         });
         let merged = merged.expect("a survey has at most 126 bits");
         let parts = merged.plan(&frame);
@@ -328,9 +328,9 @@ impl Survey {
 }
 
 impl<W: Whole> Merged<W> {
-    fn new(frame: &Frame, room: Room, tally: &Tally<'_>) -> Option<Merged<W>> {
+    fn new(frame: &Frame, budget: MergeBudget, tally: &Tally<'_>) -> Option<Merged<W>> {
         let flows = FlowTable::new(&frame.class);
-        let prefixes = Prefixes::new(&flows, frame.packing, frame.splits, room, tally)?;
+        let prefixes = Prefixes::new(&flows, frame.packing, frame.splits, budget, tally)?;
         Some(Merged { flows, prefixes })
     }
 }

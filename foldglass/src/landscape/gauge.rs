@@ -32,7 +32,7 @@ pub use canonical::{Canonical, canonical, relabelling_between};
 pub use holonomy::{Links, links};
 pub use overlap::{Overlap, OverlapError, Overlaps, Part};
 
-/// Permutations that are no relabelling of a class, or work that is too much.
+/// Why permutations do not relabel a class, or why the work is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum GaugeError {
@@ -44,7 +44,7 @@ pub enum GaugeError {
         /// Steps of the longest input.
         want: usize,
     },
-    /// A list that is no permutation.
+    /// A list that is not a permutation.
     #[error("step {step} has {got:?}: a permutation of 0 to {} is needed", .q - 1)]
     NoPermutation {
         /// The step, counted from 1.

@@ -29,7 +29,6 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use spec::{ClassSpec, SpecError, WIDEST};
-pub use steps::StepPlace;
 use steps::Steps;
 
 /// How many input symbols around x_t a policy reads.

@@ -98,7 +98,7 @@ pub enum TableError {
         /// The number of symbols.
         q: usize,
     },
-    /// A probability that is none.
+    /// A number outside [0, 1].
     #[error("cell {cell} gives action {action} the probability {value}: it must lie in [0, 1]")]
     NoProbability {
         /// The cell.

@@ -58,7 +58,7 @@ impl ExactWeights {
         ))
     }
 
-    /// So many equal weights.
+    /// `count` equal weights.
     pub fn equal(count: usize) -> ExactWeights {
         ExactWeights(vec![UBig::ONE; count])
     }

@@ -211,7 +211,7 @@ impl Counter {
 
     /// The cells of step `t` of an untied class, and for each of them and each action what it earns:
     /// whatever actions these cells take, J is a constant plus the sum of what they earn, all else
-    /// unchanged. None in a tied class, where J is no such sum.
+    /// unchanged. None in a tied class, where J is not such a sum.
     ///
     /// # Panics
     /// If there is no such step.

@@ -271,11 +271,8 @@ impl EstimatorSums {
         seed: u64,
         context: Context<'_>,
     ) -> Result<(), EstimatorError> {
-        let class = policy.class();
-        let g = f64::from(self.estimator.group());
-        let has_mean = weights.mean.degree() == 0;
-        let by = self.variance_by;
-        if !has_mean {
+        let (class, by) = (policy.class(), self.variance_by);
+        if weights.mean.degree() > 0 {
             let (tied, alone) = (class.shape().tied, [mean_pass(weights)]);
             self.mean_by = match by {
                 SummedBy::Sampled if !tied && ways::affords(class, &alone, context) => {
@@ -290,75 +287,118 @@ impl EstimatorSums {
             self.mean = rows.gradient(&passed.values);
         }
         match by {
-            SummedBy::Replicas => {
-                let end = |tagged: usize, k: usize| match tagged {
-                    0 => weights.failures.value(k),
-                    _ => weights.successes.value(k),
-                };
-                let all = passes(weights);
-                let [.., own, pairs] = all[..] else {
-                    unreachable!("two passes at least")
-                };
-                let own = own.pass(policy, &end, context.observer)?;
-                let end = |tagged: usize, k: usize| match tagged {
-                    2 => weights.pairs.value(k),
-                    _ => 0.0,
-                };
-                let pairs = pairs.pass(policy, &end, context.observer)?.values;
-                let own = rows.squares_of_successes(&own.values);
-                self.squares = own
-                    .iter()
-                    .zip(&pairs)
-                    .map(|(own, pair)| own / g + (1.0 - 1.0 / g) * pair)
-                    .collect();
-            }
-            SummedBy::Sampled => {
-                let blocks = Blocks::draw(policy, weights, g, self.mean_by == by, seed, context)?;
-                if self.mean_by == by {
-                    self.mean = blocks.mean();
-                }
-                self.squares = blocks.squares();
-                self.blocks = Some(blocks);
-            }
+            SummedBy::Replicas => self.add_by_replicas(policy, rows, weights, context),
+            SummedBy::Sampled => self.add_by_drawn_inputs(policy, weights, seed, context),
             SummedBy::Inputs => {
-                let mut mean = vec![0.0; rows.entries.len()];
-                self.squares = vec![0.0; rows.entries.len()];
-                let mut input = SingleInput::new(policy);
-                let lengths = class.task().lengths();
-                per_input::for_each(policy, |x, probability, _| {
-                    let which = lengths.iter().position(|&n| n == x.len());
-                    let success = input.follow(which.expect("a length of the task"), x);
-                    let terms = GroupTerms::of(weights, g, success);
-                    input.scores(|scores| {
-                        mean[scores.entry] += probability * terms.mean * scores.gradient;
-                        self.squares[scores.entry] += probability * terms.square(&scores);
-                    });
-                });
-                if !has_mean {
-                    self.mean = mean;
-                }
+                self.add_by_inputs(policy, rows, weights);
+                Ok(())
             }
             SummedBy::Evaluation | SummedBy::Tree => {
-                let weigh = |p: f64| LeafWeights {
-                    value: 0.0,
-                    successes: [weights.mean.at(p), weights.successes.at(p)],
-                    failures: [0.0, weights.failures.at(p)],
-                    squares: Some(weights.pairs.at(p)),
-                };
-                let sums = per_input::sums(policy, true, &weigh, context)?;
-                let [mean, own] = &sums.adjoints;
-                if !has_mean {
-                    self.mean = rows.gradient(mean);
-                }
-                let own = rows.squares_of_successes(own);
-                self.squares = own
-                    .iter()
-                    .zip(&sums.squares)
-                    .map(|(own, pair)| own / g + (1.0 - 1.0 / g) * pair)
-                    .collect();
+                self.add_by_tree(policy, rows, weights, context)
             }
         }
+    }
+
+    /// The mean squares, by rollouts that go through the inputs together.
+    fn add_by_replicas(
+        &mut self,
+        policy: &Policy,
+        rows: &Rows<'_>,
+        weights: &GroupWeights,
+        context: Context<'_>,
+    ) -> Result<(), EstimatorError> {
+        let all = passes(weights);
+        let [.., own, pairs] = all[..] else {
+            unreachable!("two passes at least")
+        };
+        let end = |tagged: usize, k: usize| match tagged {
+            0 => weights.failures.value(k),
+            _ => weights.successes.value(k),
+        };
+        let own = own.pass(policy, &end, context.observer)?;
+        let end = |tagged: usize, k: usize| match tagged {
+            2 => weights.pairs.value(k),
+            _ => 0.0,
+        };
+        let pairs = pairs.pass(policy, &end, context.observer)?.values;
+        self.add_squares(&rows.squares_of_successes(&own.values), &pairs);
         Ok(())
+    }
+
+    /// The mean squares, and the mean where it has no faster way, estimated from drawn inputs.
+    fn add_by_drawn_inputs(
+        &mut self,
+        policy: &Policy,
+        weights: &GroupWeights,
+        seed: u64,
+        context: Context<'_>,
+    ) -> Result<(), EstimatorError> {
+        let (g, draws_mean) = (self.group(), self.mean_by == SummedBy::Sampled);
+        let blocks = Blocks::draw(policy, weights, g, draws_mean, seed, context)?;
+        if draws_mean {
+            self.mean = blocks.mean();
+        }
+        self.squares = blocks.squares();
+        self.blocks = Some(blocks);
+        Ok(())
+    }
+
+    /// The mean and the mean squares, input by input.
+    fn add_by_inputs(&mut self, policy: &Policy, rows: &Rows<'_>, weights: &GroupWeights) {
+        let mut mean = vec![0.0; rows.entries.len()];
+        let mut squares = vec![0.0; rows.entries.len()];
+        let mut input = SingleInput::new(policy);
+        let lengths = policy.class().task().lengths();
+        per_input::for_each(policy, |x, probability, _| {
+            let which = lengths.iter().position(|&n| n == x.len());
+            let success = input.follow(which.expect("a length of the task"), x);
+            let terms = GroupTerms::of(weights, self.group(), success);
+            input.scores(|scores| {
+                mean[scores.entry] += probability * terms.mean * scores.gradient;
+                squares[scores.entry] += probability * terms.square(&scores);
+            });
+        });
+        self.squares = squares;
+        if weights.mean.degree() > 0 {
+            self.mean = mean;
+        }
+    }
+
+    /// The mean and the mean squares, by the tree of all inputs.
+    fn add_by_tree(
+        &mut self,
+        policy: &Policy,
+        rows: &Rows<'_>,
+        weights: &GroupWeights,
+        context: Context<'_>,
+    ) -> Result<(), EstimatorError> {
+        let weigh = |p: f64| LeafWeights {
+            value: 0.0,
+            successes: [weights.mean.at(p), weights.successes.at(p)],
+            failures: [0.0, weights.failures.at(p)],
+            squares: Some(weights.pairs.at(p)),
+        };
+        let sums = per_input::sums(policy, true, &weigh, context)?;
+        let [mean, own] = &sums.adjoints;
+        if weights.mean.degree() > 0 {
+            self.mean = rows.gradient(mean);
+        }
+        self.add_squares(&rows.squares_of_successes(own), &sums.squares);
+        Ok(())
+    }
+
+    /// The mean squares of a group, from those of one of its rollouts and the products of two.
+    fn add_squares(&mut self, own: &[f64], pairs: &[f64]) {
+        let g = self.group();
+        let terms = own.iter().zip(pairs);
+        self.squares = terms
+            .map(|(own, pair)| own / g + (1.0 - 1.0 / g) * pair)
+            .collect();
+    }
+
+    /// The rollouts of a group.
+    fn group(&self) -> f64 {
+        f64::from(self.estimator.group())
     }
 
     /// The moments of a batch of this many inputs.

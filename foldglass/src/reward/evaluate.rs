@@ -1,7 +1,7 @@
 //! Evaluates stochastic policies exactly, by forward and backward passes (paper, App. A).
 //!
 //! A rollout is a Markov chain on (s_{t-1}, window, y): alpha_t is its law under the policy, beta_t
-//! the reward still to come. They give J, the visits d(c), the values d(c)Q(c,a) and V(c) at a cost
+//! the reward still to come. They give J, the visits d(c) and the values d(c)Q(c,a) at a cost
 //! linear in T, for tied classes and several lengths alike: a cell collects every consultation.
 
 mod passes;
@@ -63,7 +63,7 @@ impl Evaluator {
         self.passes.is_wide()
     }
 
-    /// Computes J, d, dQ and V of a policy and returns J. Allocates nothing. A policy that is evaluated
+    /// Computes J, d and dQ of a policy and returns J. Allocates nothing. A policy that is evaluated
     /// again at once, unchanged, is not laid out again.
     ///
     /// # Panics
@@ -85,8 +85,8 @@ impl Evaluator {
 
     /// The same for a table that is evaluated once: rows in the order of the cells, q probabilities per cell, of f64 or
     /// f32. Each sums to 1 within `tolerance`, and is scaled to the sum 1 where its own misses 1 by more than rounding
-    /// (`SUM_ROUNDING`). No policy is made of them. After an error the evaluator holds no policy, and J, d, dQ and V of
-    /// the one before.
+    /// (`SUM_ROUNDING`). No policy is made of them. After an error the evaluator holds no policy, and J, d and dQ of the
+    /// one before.
     ///
     /// ```
     /// use foldglass::model::policy::Entries;
@@ -152,14 +152,6 @@ impl Evaluator {
     pub fn values_into(&self, values: &mut [f64]) {
         let layout = &self.passes.layout;
         layout.gather_rows(&self.passes.values, 0, values);
-    }
-
-    /// V(c), the expected reward of a rollout when it consults the cell; none if it never does.
-    pub fn state_value(&self, policy: &Policy, cell: usize) -> Option<f64> {
-        let visits = self.visits(cell);
-        let row = policy.row(cell);
-        let expected: f64 = self.values(cell).iter().zip(row).map(|(v, p)| v * p).sum();
-        (visits > 0.0).then(|| expected / visits)
     }
 
     /// The sum of alpha times beta over the states of each node: what the lengths that pass the

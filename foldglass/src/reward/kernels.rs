@@ -45,7 +45,7 @@ impl Shared {
 // SAFETY: dereferenced only in the closure that `forward` gives to `each_tile`, whose tiles write disjoint
 // places of the message.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives only a copy of the pointer, and copies write disjoint places, as for `Send`.
 unsafe impl Sync for Shared {}
 
 /// The loops over panels and cells, compiled for one kind of vectors. Each is unsafe to call with buffers
@@ -81,7 +81,7 @@ macro_rules! panel_loops {
             bbar: &[f64],
             to: Targets,
         ) {
-            // SAFETY: as above.
+            // SAFETY: as for `forward`: the buffers, the panel and the machine were checked by the caller.
             unsafe { work.backward_tile::<$v, $width>(Has::assume(), tile, given, bbar, to) }
         }
         PanelLoops { forward, backward }
@@ -181,11 +181,11 @@ pub(crate) fn on_vectors<T>(work: impl FnOnce() -> T) -> T {
             work()
         }
         if has_avx512() {
-            // SAFETY: the machine has the instructions.
+            // SAFETY: `has_avx512` has found all four features on this machine.
             return unsafe { on_avx512(work) };
         }
         if has_avx2() {
-            // SAFETY: as above.
+            // SAFETY: `has_avx2` has found both features on this machine.
             return unsafe { on_avx2(work) };
         }
     }

@@ -32,7 +32,7 @@ pub struct TooLarge {
 pub struct Bytes(pub Option<u128>);
 
 impl Bytes {
-    /// So many.
+    /// A known number of bytes.
     pub fn of(number: u128) -> Bytes {
         Bytes(Some(number))
     }

@@ -1,5 +1,10 @@
 //! Does jobs on several threads and hands their results over in order, so that what is made of them
 //! does not depend on the number of threads.
+//!
+//! Threads follow one rule: an engine that takes a [`Context`](super::context::Context) starts `threads` threads of its own
+//! here, and a single evaluation, which takes none, uses the rayon pool that it is called in (`Context::install` makes
+//! one), and one thread outside of any. A thread that `in_order` starts is outside of every pool, so an evaluation on it uses that thread
+//! alone.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

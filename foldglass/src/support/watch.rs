@@ -55,7 +55,7 @@ pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 #[error("stopped before there was anything to report")]
 pub struct Stopped;
 
-/// Asks whether to go on, from within work of which there is no news yet. It may be called as often
+/// Asks the observer whether to continue, from within work that has no progress to report yet. It may be called as often
 /// as one likes: the question is put about twenty times a second.
 pub struct Asking<'a> {
     question: &'a dyn Fn() -> ControlFlow<()>,

@@ -59,7 +59,7 @@ crate::named_enum!(Convention { "uniform" => Uniform, "occupancy" => Occupancy }
 #[cfg(feature = "serde")]
 crate::serde_as_text!(Convention);
 
-/// A policy that is no prior.
+/// Why a policy cannot be a prior.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PriorError {

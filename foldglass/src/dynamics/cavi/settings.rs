@@ -63,13 +63,13 @@ pub struct Quench {
 pub enum UnknownSetting {
     /// No quench.
     #[error(
-        "`{0}` is no quench: write N,TAU, a number of iterations and a temperature of at least 0, \
+        "`{0}` is not a quench: write N,TAU, a number of iterations and a temperature of at least 0, \
          such as 50,1e-13"
     )]
     Quench(String),
     /// No resets.
     #[error(
-        "`{0}` is no series of resets: write SHARE,EVERY,TIMES, a share of the cells from 0 to 1, \
+        "`{0}` is not a series of resets: write SHARE,EVERY,TIMES, a share of the cells from 0 to 1, \
          iterations between two resets and how often, such as 0.02,10,100"
     )]
     Resets(String),

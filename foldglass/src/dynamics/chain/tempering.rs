@@ -21,7 +21,7 @@ pub enum TemperingError {
     /// An empty ladder.
     #[error("a ladder without temperatures is refused: it has at least 1, the coldest first")]
     NoTemperature,
-    /// A temperature that is none.
+    /// A negative temperature, or NaN.
     #[error("rung {rung} has the temperature {tau}: temperatures are at least 0")]
     NoSuchTemperature {
         /// The rung, counted from 0.

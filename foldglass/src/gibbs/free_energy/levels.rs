@@ -75,9 +75,9 @@ impl Levels {
         self.log_weights[self.of(reward)]
     }
 
-    /// Makes the level of a reward weigh less, the more so the less time it should have.
+    /// Lowers the log weight of the level of a reward by `by` over the share of the time that the level should have.
     #[inline]
-    pub fn press(&mut self, reward: u128, by: f64) {
+    pub fn lower_weight(&mut self, reward: u128, by: f64) {
         let level = self.of(reward);
         self.log_weights[level] -= by / self.shares[level];
     }
@@ -105,7 +105,7 @@ impl Levels {
     }
 
     /// Makes a reward a level of its own, none of which was seen in `visits` of the top level.
-    pub fn crown(&mut self, reward: u128, visits: u64) {
+    pub fn add_top_level(&mut self, reward: u128, visits: u64) {
         self.part(reward, 1.0 / (visits as f64 + 2.0));
     }
 

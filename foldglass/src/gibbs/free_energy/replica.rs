@@ -20,9 +20,9 @@ const STREAMS: u64 = 1 << 61;
 /// Sweeps between two reports.
 const BETWEEN_REPORTS: u64 = 256;
 
-/// How hard a sweep presses on its levels at most, in units of ln weight: what presses harder than
-/// a chain takes to leave a level throws the weights about.
-const PRESS: f64 = 0.05;
+/// The most that a sweep lowers the ln weight of a level. Larger steps move the weights faster than a chain leaves a
+/// level.
+const LARGEST_STEP: f64 = 0.05;
 
 /// One part in so many of the samples is left out at the start.
 const BURN_IN: u64 = 10;
@@ -186,8 +186,8 @@ struct Replica {
 
 impl Replica {
     /// Finds levels up to reward 1, each weighed by the share of the codes it was cut with; then
-    /// improves the weights: visits press on their level, less and less (Wang and Landau, with steps
-    /// that fall as 1 / t). Where reward 1 is not found from below in half of the time it is made a
+    /// improves the weights: each visit lowers the weight of its level, by steps that fall as 1 / t (Wang
+    /// and Landau). Where reward 1 is not found from below in half of the time it is made a
     /// level all the same, since every class has such codes.
     fn learn(
         &mut self,
@@ -201,11 +201,11 @@ impl Replica {
         for sweep in 0..sweeps {
             let mut seeks = self.levels.top() < denominator;
             if seeks && 2 * sweep >= sweeps {
-                self.levels.crown(denominator, seen.values().sum());
+                self.levels.add_top_level(denominator, seen.values().sum());
                 seeks = false;
             }
-            let press = (self.levels.len() as f64 / (sweep + 1) as f64).min(PRESS);
-            let press = press / self.cells as f64;
+            let step = (self.levels.len() as f64 / (sweep + 1) as f64).min(LARGEST_STEP);
+            let step = step / self.cells as f64;
             self.chain.shuffle(&mut self.stream);
             for i in 0..self.cells {
                 asking.go_on()?;
@@ -213,7 +213,7 @@ impl Replica {
                 let reward = self.chain.reward();
                 self.highest = self.highest.max(reward);
                 if !seeks {
-                    self.levels.press(reward, press);
+                    self.levels.lower_weight(reward, step);
                 } else if reward >= self.levels.top() {
                     *seen.entry(reward).or_default() += 1;
                     in_top += 1;

@@ -18,7 +18,7 @@ use thiserror::Error;
 const MOST_VISITS: u128 = 1 << 28;
 const MOST_WORK: u128 = 1 << 32;
 
-/// Why there are no exact overlaps.
+/// Why exact overlaps are not computed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExactError {

@@ -166,8 +166,8 @@ impl<'a, W: Whole> Last<'a, W> {
         let (step, q) = (self.step(), self.flows.q);
         let places = &self.places[token as usize];
         let at = |beta: &[W]| places.iter().map(|&p| beta[p as usize]).collect::<Vec<W>>();
-        let mut room = self.flows.right.clone();
-        let right = at(&room);
+        let mut beta = self.flows.right.clone();
+        let right = at(&beta);
         let mut columns = vec![Column {
             beta: right.clone(),
             earned: W::zero(),
@@ -177,9 +177,9 @@ impl<'a, W: Whole> Last<'a, W> {
         for (cell, allowed) in cells.filter(|(cell, _)| newest(step, *cell, q) == token) {
             let mut longer = Vec::with_capacity(columns.len() * allowed.len());
             for one in allowed {
-                step.give_back_one(&mut room, cell, one.action);
-                let given = at(&room);
-                step.take_back_one(&mut room, cell, one.action);
+                step.give_back_one(&mut beta, cell, one.action);
+                let given = at(&beta);
+                step.take_back_one(&mut beta, cell, one.action);
                 longer.extend(columns.iter().map(|column| {
                     let added = column.beta.iter().zip(&given).zip(&right);
                     Column {

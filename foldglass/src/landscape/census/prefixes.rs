@@ -63,10 +63,10 @@ pub(super) struct Prefixes<W> {
 
 /// What merging may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct MergeBudget {
     /// The most bytes of all levels.
     pub bytes: f64,
-    /// The most links of a level: where there are more, visiting what follows is no slower.
+    /// The most links of a level: beyond it, visiting the later steps is as fast.
     pub links: f64,
     /// The most steps.
     pub steps: usize,
@@ -128,26 +128,26 @@ impl<W: Whole> Level<W> {
 }
 
 impl<W: Whole> Prefixes<W> {
-    /// Merges as many steps as there is room for; none when it was stopped. The last step but one is
+    /// Merges as many steps as fit the budget; none when it was stopped. The last step but one is
     /// not merged: the visit of the last needs its actions. `forgets` is whether prefixes that
     /// forget are told apart.
     pub fn new(
         flows: &FlowTable<W>,
         packing: Packing,
         forgets: bool,
-        room: Room,
+        budget: MergeBudget,
         tally: &Tally<'_>,
     ) -> Option<Prefixes<W>> {
         let seen = Seen::new(flows);
         let mut levels = vec![Level::start(&seen)];
         let mut most_bytes = 0.0f64;
-        for t in 0..flows.steps.len().saturating_sub(2).min(room.steps) {
+        for t in 0..flows.steps.len().saturating_sub(2).min(budget.steps) {
             let step = &flows.steps[t];
             let links = levels[t].classes() as f64 * step.codes(flows.q);
             let kept: f64 = levels.iter().map(|level| level.bytes() as f64).sum();
             let bytes = kept + links * Merge::bytes_each(&seen, t + 1);
             let packs = packing.bits(step.cells.len()) <= u32::BITS;
-            if !packs || links > room.links || bytes > room.bytes {
+            if !packs || links > budget.links || bytes > budget.bytes {
                 break;
             }
             most_bytes = most_bytes.max(bytes);
@@ -390,12 +390,12 @@ mod tests {
         let flows = FlowTable::<i64>::new(&class);
         let packing = Packing::new(2, class.cells()).unwrap();
         let tally = Tally::new(&Unwatched, "parts", None);
-        let room = Room {
+        let budget = MergeBudget {
             bytes: f64::INFINITY,
             links: f64::INFINITY,
             steps: usize::MAX,
         };
-        let prefixes = Prefixes::new(&flows, packing, true, room, &tally).unwrap();
+        let prefixes = Prefixes::new(&flows, packing, true, budget, &tally).unwrap();
         let of = |level: usize| {
             let mut counts = prefixes.levels[level].multiplicities.clone();
             counts.sort_unstable();

@@ -40,9 +40,9 @@ pub struct Segment {
 /// What a policy's way to a code says of the policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PolicyStanding {
-    /// It is no local maximum: J rises at once, most of all here.
+    /// Not a local maximum: J rises at once, most of all here.
     Ascends(Ascent),
-    /// It is no local maximum, though no cell alone raises J: it mixes codes of other rewards, such
+    /// Not a local maximum, though no cell alone raises J: it mixes codes of other rewards, such
     /// as this one. At a local maximum all codes that a policy mixes earn the same.
     Saddle(f64),
     /// All codes that were tried earn what it earns, as they do at a local maximum.

@@ -7,7 +7,7 @@ use super::{Leaf, Saddle};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BranchNumber(u32);
 
-/// Of a component that is no part of the tree yet.
+/// The number of a component that is not in the tree yet.
 pub(super) const NEW: BranchNumber = BranchNumber(u32::MAX);
 
 /// A leaf, by its number among the leaves.

@@ -3,15 +3,6 @@
 use super::{Class, Group, Node};
 use std::ops::Range;
 
-/// Where a cell of an untied class stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct StepPlace {
-    /// Its step, counted from 1.
-    pub t: usize,
-    /// Its number among the cells of the step.
-    pub place: usize,
-}
-
 /// The cells and nodes of every step, and the nodes of every length.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Steps {
@@ -66,7 +57,6 @@ impl Class {
     /// let spec = ClassSpec::uniform(Operation::paper(), &[3], Shape::untied(0, 0));
     /// let class = spec.lay_out().unwrap();
     /// assert_eq!(class.step_cells(2), Some(5..30));
-    /// assert_eq!(class.step_place(7).map(|at| (at.t, at.place)), Some((2, 2)));
     /// ```
     ///
     /// # Panics
@@ -85,19 +75,6 @@ impl Class {
         let longest = self.task().longest();
         assert!((1..=longest).contains(&t), "step {t} of {longest}");
         &self.0.steps.nodes[t - 1]
-    }
-
-    /// The step of a cell and its number there; none in a tied class.
-    ///
-    /// # Panics
-    /// If there is no such cell.
-    pub fn step_place(&self, cell: usize) -> Option<StepPlace> {
-        assert!(cell < self.cells(), "cell {cell} of {}", self.cells());
-        let t = self.group_of(cell).t?;
-        Some(StepPlace {
-            t,
-            place: cell - self.0.steps.cells[t - 1].start,
-        })
     }
 }
 
@@ -137,10 +114,9 @@ mod tests {
             for t in 1..=class.task().longest() {
                 let cells = class.step_cells(t);
                 assert_eq!(cells.is_none(), class.shape().tied);
-                for (place, cell) in cells.into_iter().flatten().enumerate() {
+                for cell in cells.into_iter().flatten() {
                     assert_eq!(cell, listed);
                     assert_eq!(class.key(cell).t, Some(t));
-                    assert_eq!(class.step_place(cell), Some(StepPlace { t, place }));
                     listed += 1;
                 }
             }

@@ -42,7 +42,7 @@ pub struct PolicyForm {
     rows: Vec<Vec<f64>>,
 }
 
-/// A form that is no code or policy.
+/// Why a form is neither a code nor a policy.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FormError {

@@ -17,7 +17,7 @@ pub const PATH_FORMAT: &str = "foldglass-path/1";
 /// What the `format` of a verdict file says.
 pub const VERDICT_FORMAT: &str = "foldglass-verdict/1";
 
-/// A content that is no claim.
+/// Why the content of a file is not a claim.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ClaimError {

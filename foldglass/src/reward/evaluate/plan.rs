@@ -36,7 +36,7 @@
 //! | weights | entering, lane |
 //! | post, bbar of a panel and a history, in scratch | entering, a, s, lane of the panel |
 //!
-//! A lane that is alone in its panel, the last, is no part of the rows of lanes of alpha, beta and weights: it
+//! A lane that is alone in its panel, the last, is not in the rows of lanes of alpha, beta and weights: it
 //! lies behind all of them, in the same order (`Lanes::place`). Its post and bbar are by s, entering and a.
 //!
 //! **Routes** (`routes`). From one step to the next the symbol that entered becomes the last digit

@@ -81,7 +81,7 @@ pub(super) struct Carriers {
     turned: [Carrier; 5],
 }
 
-/// There and back.
+/// The two directions: to the message, and back.
 #[derive(Clone, Copy)]
 struct Carrier {
     send: unsafe fn(&Routes, Part, &[f64], *const f64, *mut f64),
@@ -101,7 +101,7 @@ macro_rules! carrier {
         $(#[target_feature(enable = $features)])?
         #[inline(never)]
         unsafe fn bring(work: &Routes, at: Part, from: Returned<'_>, bbar: *mut f64) {
-            // SAFETY: as above.
+            // SAFETY: as for `send`: the caller has checked the message, the weights and the machine.
             unsafe { work.$bring::<$($generic),*>(Has::assume(), at, from, bbar) }
         }
         Carrier { send, bring }

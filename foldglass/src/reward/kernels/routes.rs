@@ -31,7 +31,7 @@ pub(crate) struct Routes {
     /// idle lanes as the last in use.
     places: Vec<u32>,
     moves: Moves,
-    /// The distance between rows of the message, and where the lane begins that is no part of them.
+    /// The stride between rows of the message, and where the lone lane begins, which lies behind the rows.
     row: usize,
     lone: usize,
     /// By quad.
@@ -225,7 +225,7 @@ impl Routes {
 
     /// By state and entering symbol, the state whose number lies as many places behind that of the state
     /// with the first symbol, in all lanes of a quad; the state itself for symbols that do not fill four.
-    /// None if there is no such.
+    /// None if no such state exists.
     fn find_sources(&self, lane: usize) -> Option<Vec<usize>> {
         let lanes = || lane..self.lanes.count.min(lane + QUAD);
         let place = |state, entering, lane| {

@@ -225,7 +225,7 @@ impl<V: Lane> Rule<V> {
     }
 }
 
-/// Where e to the power of x is no longer a number like others.
+/// Below this x, e to the power of x is subnormal.
 const FAR: f64 = -708.0;
 
 /// e to the power of x <= 0, to about one unit in the last place; zero below -708.

@@ -222,7 +222,7 @@ pub(super) struct Targets {
 // SAFETY: dereferenced only in the closure that `Kernels::backward` gives to `each_tile`, whose panels write
 // disjoint cells and lanes.
 unsafe impl Send for Targets {}
-// SAFETY: as above.
+// SAFETY: a shared reference gives only copies of the pointers, which write disjoint places, as for `Send`.
 unsafe impl Sync for Targets {}
 
 /// Entries of a step's table from which on its panels go on several threads: tens of microseconds of

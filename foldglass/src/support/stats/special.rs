@@ -48,11 +48,6 @@ pub(crate) fn student_quantile(miss: f64, degrees: f64) -> f64 {
     quantile(miss, |t| student_tail(t, degrees))
 }
 
-/// The z that a normal variable exceeds in size with probability `miss`: its square is chi-square.
-pub(super) fn normal_quantile(miss: f64) -> f64 {
-    quantile(miss, |z| upper_gamma(0.5, z * z / 2.0))
-}
-
 /// The z that a normal variable stays below with probability `p`, strictly between 0 and 1: a
 /// rational guess (Abramowitz and Stegun, 26.2.23, within 4.5e-4) and two steps of Halley's, each of
 /// which cubes the error. A score for every rank of a long series: bisection takes thirty times as long.
@@ -349,6 +344,11 @@ mod tests {
                 "t {t} with {degrees} degrees: {found}, expected {expected}"
             );
         }
+    }
+
+    /// The z that a normal variable exceeds in size with probability `miss`: its square is chi-square.
+    fn normal_quantile(miss: f64) -> f64 {
+        quantile(miss, |z| upper_gamma(0.5, z * z / 2.0))
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub(super) struct Codes {
 }
 
 impl Codes {
-    /// Follows the nodes from the start, and one more that lies beyond them; refuses those which
-    /// are no single-cell change of an earlier code, a code that was there before, or out of order.
+    /// Follows the nodes from the start, and one more that lies beyond them; refuses a code that
+    /// is not a single-cell change of an earlier one, a code that was there before, or out of order.
     pub fn new(
         class: &Class,
         start: &Code,

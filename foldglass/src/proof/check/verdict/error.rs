@@ -54,7 +54,7 @@ pub enum VerdictError {
         /// What it should do.
         wanted: &'static str,
     },
-    /// A node that is none.
+    /// A node that does not name a new code.
     #[error("code {number} changes cell {cell} of code {parent} to {action}: {problem}")]
     NoNode {
         /// The code.
@@ -123,7 +123,7 @@ pub enum VerdictError {
     },
     /// An exact barrier that is too high.
     #[error(
-        "the barrier is no exact one: {changes} changes from the start, and nowhere so low, cell \
+        "the barrier is not exact: {changes} changes from the start, and nowhere so low, cell \
          {cell} with action {action} leads to {reward}"
     )]
     HigherWay {
