@@ -171,7 +171,7 @@ impl EnumerateArgs {
             }),
             Counted::Unbegun => Err(Error::Stopped(
                 "stopped while prefixes were merged, before anything was counted: the same command \
-                 begins again"
+                 resumes from the beginning"
                     .to_owned(),
             )),
             Counted::Stopped { parts, of } => Err(Error::Stopped(match &self.out {

@@ -181,7 +181,9 @@ fn a_wide_code_is_drawn_as_a_map_that_marks_what_can_be_raised() {
     let class = "--task quasigroup --lengths 4 --window 1,0";
     let count = scratch.json(&args(&format!("cells {class}")));
     let count = count["count"].as_u64().unwrap() as usize;
-    let actions: Vec<usize> = (0..count).map(|cell| cell % 5).collect();
+    let actions: Vec<usize> = (0..count)
+        .map(|cell| (cell + cell / 5 + cell / 25) % 5)
+        .collect();
     scratch.file("long.json", &json!({ "actions": actions }).to_string());
     let drawn = format!("draw {class} --code long.json --svg map.svg");
     scratch.run(&args(&drawn)).success();
