@@ -5,7 +5,7 @@
 
 after `cargo xtask python`. The core's own time is that of `cargo bench -p foldglass`, run between the rounds, so that
 all share the machine's noise; ratios are of medians. With `--arrays` only fresh arrays are timed, beside an evaluation, and a
-batch on all threads beside a loop: call by call in turns, so that a busy machine slows all of them alike.
+batch on all threads beside a loop: in turns, with their processor time, which a busy machine changes least.
 """
 
 import json
@@ -55,19 +55,22 @@ def table_of(tables) -> np.ndarray:
     return np.concatenate([np.asarray(t).reshape(-1, fold.q) for t in tables])
 
 
-def in_turns(ways, rounds: int) -> dict[str, list[float]]:
-    """The times of calls that take turns."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
+def in_turns(ways, calls: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """The processor time and the time of one of several calls in a row, medians of rounds that take turns."""
+    clocks = (time.process_time, time.perf_counter)
+    times = {name: ([], []) for name in ways}
     for _ in range(rounds):
         for name, way in ways.items():
-            begun = time.perf_counter()
-            way()
-            times[name].append(time.perf_counter() - begun)
-    return times
+            begun = [clock() for clock in clocks]
+            for _ in range(calls):
+                way()
+            for kept, clock, begin in zip(times[name], clocks, begun):
+                kept.append((clock() - begin) / calls)
+    return {name: tuple(map(statistics.median, own)) for name, own in times.items()}
 
 
 def fresh_arrays() -> None:
-    """Prints what arrays cost beside the evaluation of a policy that is at hand."""
+    """Prints what arrays cost beside a policy, and a batch beside a loop that keeps its results too."""
     space = fg.Class(fg.Task("quasigroup", 7), window=(0, 3))
     rows = table_of(fold.test_policy(fold.untied_class(0, 3, 7)))
     evaluator, policy = fg.Evaluator(space), fg.Policy(space, rows)
@@ -75,28 +78,30 @@ def fresh_arrays() -> None:
     batch = np.repeat(rows[None], 64, axis=0)
     room = fg.evaluate_batch(space, batch)
     one, copied = evaluator.evaluate(rows), np.empty_like(rows)
+    kept_each = [evaluator.evaluate(rows) for _ in batch]
 
     def loop() -> None:
-        for given in batch:
-            evaluator.evaluate(given, out=one)
-            one.visits, one.values
+        for given, result in zip(batch, kept_each):
+            evaluator.evaluate(given, out=result)
+            result.visits, result.values
 
     ways = {
+        # The same policy again: an evaluation alone.
         "`evaluate(policy)`": lambda: evaluator.evaluate(policy, out=kept),
+        # Reads and writes as much memory, and computes nothing.
         "the same array copied by NumPy": lambda: np.copyto(copied, rows),
         "`evaluate(array)`": lambda: evaluator.evaluate(rows, out=one),
         "`evaluate(array)`, float32": lambda: evaluator.evaluate(single, out=one),
     }
     batches = {
-        "64 arrays in a loop, visits and values read": loop,
+        "64 arrays in a loop, into 64 results": loop,
         f"`evaluate_batch` of 64, {os.cpu_count()} threads": lambda: fg.evaluate_batch(space, batch, out=room),
     }
-    times = in_turns(ways, 4000) | in_turns(batches, 150)
-    print("| from Python, calls in turns | median | |\n|---|--:|--:|")
-    for name, own in times.items():
-        base = times["`evaluate(policy)`" if name in ways else next(iter(batches))]
-        ratio = statistics.median(b / a if name in batches else a / b for a, b in zip(own, base))
-        print(f"| {name} | {1e6 * statistics.median(own):,.0f} µs | {ratio:.2f} × {'the loop' if name in batches else 'an evaluation'} |")
+    print("| from Python, in turns | processor time | time | processor time / the first |\n|---|--:|--:|--:|")
+    for times in (in_turns(ways, 500, 20), in_turns(batches, 1, 40)):
+        base = next(iter(times.values()))[0]
+        for name, (processor, wall) in times.items():
+            print(f"| {name} | {1e6 * processor:,.0f} µs | {1e6 * wall:,.0f} µs | {processor / base:.2f} × |")
 
 
 def main(rounds: int) -> None:
