@@ -4,6 +4,7 @@ mod class;
 mod drawing;
 mod dynamics;
 mod look;
+#[cfg(feature = "records")]
 mod records;
 mod start;
 mod ways_out;
@@ -11,7 +12,7 @@ mod ways_out;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldglass::Code;
+use foldglass::{Class, Code};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -134,10 +135,18 @@ fn answer(ask: &Ask<'_>, name: &str, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         "escape" => respond(body, |asked| ways_out::escape(ask, &asked)),
         "certify" => respond(body, |asked| ways_out::certify(ask, &asked)),
         "tree" => respond(body, |asked| ways_out::tree(ask, &asked)),
+        #[cfg(feature = "records")]
         "records" => respond(body, |asked| records::list(ask, &asked)),
+        #[cfg(feature = "records")]
         "records/plot" => respond(body, |asked| records::plot(ask, &asked)),
+        #[cfg(feature = "records")]
         "records/point" => respond(body, |asked| records::point(ask, &asked)),
+        #[cfg(feature = "records")]
         "records/run" => respond(body, |asked| records::run(ask, &asked)),
+        #[cfg(not(feature = "records"))]
+        "records" | "records/plot" | "records/point" | "records/run" => {
+            Err(Refusal::unable("this explorer reads no records").help("foldglass explore DIR"))
+        }
         other => Err(Refusal::new(404, format!("there is no question `{other}`"))
             .help(format!("one of {}", NAMES.join(", ")))),
     }
@@ -223,6 +232,22 @@ fn hello(ask: &Ask<'_>) -> Value {
 impl Ask<'_> {
     fn class(&self, flags: &[String]) -> Result<Arc<KnownClass>, Refusal> {
         self.explorer.classes.find(flags, self.explorer.allowance)
+    }
+
+    /// Refuses sums over all inputs that would take too long on this machine.
+    fn check_sums(&self, class: &Class) -> Result<(), String> {
+        let Some(most) = self.explorer.most_sums else {
+            return Ok(());
+        };
+        // Every token of every cell, with every symbol that may come next.
+        let needed = class.cells() as u64 * (class.q() as u64).pow(2);
+        if needed <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "not computed in a browser: an evaluation of this class takes about {needed} multiply-adds, each made by \
+             software there, and this page makes up to {most}; the installed program has no such limit"
+        ))
     }
 
     fn code(&self, asked: &CodeAsked) -> Result<(Arc<KnownClass>, Code), Refusal> {

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use foldglass::support::clock::Instant;
 use foldglass::support::watch::{Observer, Progress};
-use foldglass_report::progress::Host;
 
 use crate::refusal::Refusal;
 
@@ -25,6 +25,7 @@ pub struct Deadline {
     abandoned: Arc<AtomicBool>,
     closing: Arc<AtomicBool>,
     heard: Arc<Heard>,
+    listener: Option<fn(u64, u64)>,
 }
 
 impl Deadline {
@@ -39,6 +40,16 @@ impl Deadline {
             abandoned,
             closing,
             heard: Arc::default(),
+            listener: None,
+        }
+    }
+
+    /// The same; what is done and what is to be done (0 while that is not known) is handed to this function too, for
+    /// callers who cannot ask while they wait.
+    pub fn heard_by(self, listener: fn(done: u64, all: u64)) -> Deadline {
+        Deadline {
+            listener: Some(listener),
+            ..self
         }
     }
 
@@ -78,6 +89,9 @@ impl Observer for Deadline {
         self.heard.done.store(progress.done, Ordering::Relaxed);
         let all = progress.all.unwrap_or(0);
         self.heard.all.store(all, Ordering::Relaxed);
+        if let Some(listener) = self.listener {
+            listener(progress.done, all);
+        }
         if self.is_over() {
             ControlFlow::Break(())
         } else {
@@ -85,5 +99,3 @@ impl Observer for Deadline {
         }
     }
 }
-
-impl Host for Deadline {}

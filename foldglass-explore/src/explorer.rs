@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use foldglass::support::clock::Instant;
 use foldglass::{Allowance, Code};
 
 use crate::classes::{Classes, KnownClass};
@@ -48,6 +49,7 @@ impl Directory {
     }
 
     /// The names of the studies of a reproduction.
+    #[cfg(feature = "records")]
     pub(crate) fn studies(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.path)
             .into_iter()
@@ -88,6 +90,8 @@ pub struct Explorer {
     pub(crate) allowance: Allowance,
     /// The time of one computation.
     pub(crate) computing: Duration,
+    /// The most multiply-adds of one evaluation.
+    pub(crate) most_sums: Option<u64>,
     visitors: Mutex<Visitors>,
     closing: Arc<AtomicBool>,
     /// The long computations that go on.
@@ -123,9 +127,20 @@ impl Explorer {
             runs: RunList::default(),
             allowance,
             computing,
+            most_sums: None,
             visitors: Mutex::new(Visitors::new(Instant::now())),
             closing: Arc::default(),
             works: Mutex::default(),
+        }
+    }
+
+    /// The same on a machine without a fused multiply-add, where each is made by software: the bits are the same, and
+    /// an evaluation that takes more of them than this is refused. Rewards of codes are counted in integers and need
+    /// none.
+    pub fn with_most_sums(self, most: u64) -> Explorer {
+        Explorer {
+            most_sums: Some(most),
+            ..self
         }
     }
 

@@ -41,6 +41,7 @@ const FILES: &[(&str, &str)] = &[
     ("take.js", include_str!("page/take.js")),
     ("theme.js", include_str!("page/theme.js")),
     ("tour.js", include_str!("page/tour.js")),
+    ("transport.js", include_str!("page/transport.js")),
     ("tree.js", include_str!("page/tree.js")),
     ("types.js", include_str!("page/types.js")),
     ("ways.js", include_str!("page/ways.js")),

@@ -1,7 +1,8 @@
 //! Keeps the chains and the CAVI runs of open pages; a run belongs to the page that began it.
 
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+
+use foldglass::support::clock::Instant;
 
 use crate::limits;
 use crate::locked::lock;

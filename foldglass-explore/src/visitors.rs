@@ -1,7 +1,8 @@
 //! Knows which pages are open, and since when none is.
 
 use std::collections::HashMap;
-use std::time::Instant;
+
+use foldglass::support::clock::Instant;
 
 use crate::limits;
 

@@ -7,8 +7,8 @@
 //!
 //! What several programs show is made here once: [`certify`], [`draw`], [`inspect`], [`plot`], [`tree`].
 //! Each computes with the libraries, and gives data that serialises and a text for a person ([`Report`]).
-//! [`progress`] shows how far a computation is and stops it at Ctrl-C; [`error`] tells a user's mistakes from
-//! other failures.
+//! [`error`] tells a user's mistakes from other failures. With the feature `terminal`, the module `progress` shows
+//! how far a computation is and stops it at Ctrl-C.
 
 pub mod certify;
 pub mod draw;
@@ -21,6 +21,7 @@ pub mod nearest;
 pub mod page;
 pub mod page_markdown;
 pub mod plot;
+#[cfg(feature = "terminal")]
 pub mod progress;
 mod prose;
 mod report;

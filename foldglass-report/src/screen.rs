@@ -3,8 +3,6 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-use terminal_size::{Width, terminal_size_of};
-
 /// How a person sees what is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
@@ -36,10 +34,17 @@ impl Screen {
 }
 
 /// Fewer columns are no width that a terminal is used at.
+#[cfg(feature = "terminal")]
 const LEAST: usize = 20;
 
+#[cfg(feature = "terminal")]
 fn columns() -> Option<usize> {
-    let (Width(columns), _) = terminal_size_of(io::stdout())?;
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(io::stdout())?;
     let columns = usize::from(columns);
     (columns >= LEAST).then_some(columns)
+}
+
+#[cfg(not(feature = "terminal"))]
+fn columns() -> Option<usize> {
+    None
 }

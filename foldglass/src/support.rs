@@ -10,7 +10,9 @@
 //! 6. [`parallel`]: jobs on several threads, their results in order.
 //! 7. [`stats`]: error bars, intervals, autocorrelation times, tests.
 //! 8. [`names`]: the words that stand for values in flags and files.
+//! 9. [`clock`]: the time, for limits and progress.
 
+pub mod clock;
 pub mod context;
 pub mod exact;
 pub mod memory;

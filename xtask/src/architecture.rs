@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates, in the order of the page, and whether their modules lie in folders with a table each.
-const CRATES: [(&str, bool); 9] = [
+const CRATES: [(&str, bool); 10] = [
     ("foldglass", true),
     ("foldglass-nn", false),
     ("foldglass-study", false),
     ("foldglass-report", false),
     ("foldglass-explore", false),
+    ("foldglass-web", false),
     ("foldglass-paper", false),
     ("foldglass-cli", false),
     ("foldglass-py", false),

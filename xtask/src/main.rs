@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `features`, `copies`, `wheel`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `wheel`.
 
 mod architecture;
 mod attack;
@@ -6,17 +6,21 @@ mod bench;
 mod book;
 mod claims;
 mod copies;
+mod explorer;
 mod features;
+mod links;
 mod machine;
 mod page;
 mod peers;
 mod publish;
 mod python;
 mod section;
+mod site;
 mod table;
 mod test;
 mod tools;
 mod venv;
+mod wasm;
 mod wheel;
 
 use std::path::{Path, PathBuf};
@@ -29,7 +33,7 @@ usage: cargo xtask <command>
                                  the first failure; what is skipped because a tool is missing is listed at the end, and
                                  a failure where FOLDGLASS_CI is set
   test --full                    what CI runs: also each feature alone, attacks, documentation, the book, the explorer's
-                                 page, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
+                                 page and WebAssembly, CUDA kernels on the processor, a browser, Slurm, Ray, notebooks
   test --all                     also licences (cargo-deny), coverage (cargo-llvm-cov), the crates as published (a dry run),
                                  sdist and wheel as published, the package as pip builds it, PyTorch and TRL
   python [PYTEST ARGUMENT ..]    installs the Python package into target/python with pip and runs its tests
@@ -43,6 +47,11 @@ usage: cargo xtask <command>
                                  as said; --case repeats one
   book                           builds docs/ with mdBook into target/book
   page                           checks the types of the explorer's page with TypeScript
+  explorer                       builds the explorer as a static page into target/explorer: WebAssembly in place of a
+                                 server
+  site [DIR]                     builds target/site for any static host: landing page, explorer, book, references, the report
+                                 of the reproduction in DIR; checks all links
+  links DIR                      checks the links of all HTML pages below a folder
   features                       lints each library that has features without them, and with each alone
   claims DIR [--program FILE]    writes results/claims.json and docs/claims.md from a reproduction at the default scale
   architecture                   writes the tables of modules in docs/architecture.md
@@ -73,12 +82,19 @@ fn main() -> ExitCode {
         Some(("architecture", [])) => architecture::run(),
         Some(("book", [])) => book::run(),
         Some(("page", [])) => page::run(),
+        Some(("explorer", [])) => explorer::run().map(drop),
+        Some(("site", [])) => site::run(None),
+        Some(("site", [directory])) => site::run(Some(directory)),
+        Some(("links", [folder])) => links::check(Path::new(folder))
+            .map(|found| println!("{} pages, {} links", found.pages, found.links))
+            .map_err(Failure::Failed),
         Some(("features", [])) => features::run(),
         Some(("errata", [])) => claims::errata().and_then(|()| copies::run()),
         Some(("copies", [])) => copies::run(),
         Some(("wheel", [])) => wheel::run(),
         Some((
-            name @ ("architecture" | "book" | "copies" | "errata" | "features" | "page" | "wheel"),
+            name @ ("architecture" | "book" | "copies" | "errata" | "explorer" | "features"
+            | "page" | "wheel"),
             [extra, ..],
         )) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"

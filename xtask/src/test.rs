@@ -4,7 +4,8 @@
 //! gigabytes or many minutes. A tier ends with the list of what it leaves to the next.
 
 use crate::{
-    Failure, attack, book, cargo, features, page, publish, python, skip, skipped_list, tools, wheel,
+    Failure, attack, book, cargo, explorer, features, page, publish, python, skip, skipped_list,
+    tools, wheel,
 };
 use std::fs;
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ impl Tier {
     fn left(self) -> &'static [(&'static str, &'static str)] {
         const FULL: (&str, &str) = (
             "--full",
-            "each feature alone, attacks, documentation, the book, the types of the explorer's page, CUDA kernels on \
+            "each feature alone, attacks, documentation, the book, the types of the explorer's page, the explorer in WebAssembly, CUDA kernels on \
              the processor, tests with a browser, Slurm, Ray, JAX, data frames, figures, notebooks and mypy",
         );
         const ALL: (&str, &str) = (
@@ -113,6 +114,21 @@ const BOOK_PAGES: Step<'static> = step(
     ],
 );
 
+/// Needs the static explorer as built.
+const STATIC_PAGE: Step<'static> = step(
+    "the static explorer in Node and a browser",
+    &[
+        "test",
+        "--package",
+        "foldglass-cli",
+        "--test",
+        "cli",
+        "static_page",
+        "--",
+        "--ignored",
+    ],
+);
+
 const LICENCES: Step<'static> = step(
     "licences",
     &["deny", "check", "licenses", "sources", "bans"],
@@ -167,6 +183,9 @@ pub fn run(tier: Tier) -> Result<(), Failure> {
         DOCUMENTATION.run()?;
         features::run()?;
         page::run()?;
+        if explorer::run()?.is_some() {
+            STATIC_PAGE.run()?;
+        }
     }
     python.join().expect("it does not panic")?;
     if tier >= Tier::Full {

@@ -11,3 +11,5 @@ mod report_page;
 mod reproduction;
 #[cfg(target_os = "linux")]
 mod slurm;
+#[cfg(unix)]
+mod static_page;

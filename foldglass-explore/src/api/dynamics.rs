@@ -2,11 +2,12 @@
 //!
 //! A run at one temperature is run 0 of its seed: the trace of `foldglass chain` or `foldglass cavi`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foldglass::dynamics::cavi::{self, HOTTEST, Resets, Runs};
 use foldglass::dynamics::chain::{self, Chains, Kernel, Order, random_code};
 use foldglass::reward::count::Counter;
+use foldglass::support::clock::Instant;
 use foldglass::{Allowance, Code, Policy, Stream, Symbol};
 use foldglass_report::error::Error;
 use serde::de::Error as _;
@@ -101,7 +102,10 @@ pub fn begin(ask: &Ask<'_>, asked: &NewAsked) -> Result<Value, Refusal> {
     let allowance = ask.explorer.allowance;
     let (engine, bytes) = match asked.kind {
         Kind::Chain => chain(&known, start.as_ref(), asked, allowance)?,
-        Kind::Cavi => cavi(&known, start.as_ref(), asked, allowance)?,
+        Kind::Cavi => {
+            ask.check_sums(&known.class).map_err(Refusal::unable)?;
+            cavi(&known, start.as_ref(), asked, allowance)?
+        }
     };
     let mut run = Run::new(known, start, asked.seed, asked.tau, engine);
     let mut told = run.tell(Vec::new(), Some(CodeTable::default()), allowance)?;

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use foldglass::landscape::anatomy::Defence;
 use foldglass::reward::count::Counter;
-use foldglass::{Code, Evaluator, InputLaw, Policy, Reward};
+use foldglass::{Allowance, Code, Evaluator, InputLaw, Policy, Reward};
 use foldglass_report::error::Error;
 use foldglass_report::inspect::{RolloutLimits, inspect};
 use serde::Serialize;
@@ -28,9 +28,12 @@ pub struct Looked {
     changes: Changes,
     /// By cell and token, q a cell: the numerator after the change less the one now.
     delta: Vec<WholeNumber>,
-    visits: Vec<f64>,
+    visits: Option<Vec<f64>>,
     /// d(c)Q(c,a), q a cell.
-    values: Vec<f64>,
+    values: Option<Vec<f64>>,
+    /// Why there are neither visits nor values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_sums: Option<String>,
     unvisited: Vec<usize>,
     wrong: Option<WrongCount>,
     command: String,
@@ -86,20 +89,39 @@ fn changes(
     Ok((changes, delta))
 }
 
+/// The visits of every cell, and d(c)Q(c,a), q a cell.
+fn sums(code: &Code, allowance: Allowance) -> Result<(Vec<f64>, Vec<f64>), Refusal> {
+    let class = code.class();
+    let mut evaluator = Evaluator::within(class, allowance).map_err(Error::from)?;
+    evaluator.evaluate(&Policy::deterministic(code));
+    let (mut visits, mut values) = (
+        vec![0.0; class.cells()],
+        vec![0.0; class.cells() * class.q()],
+    );
+    evaluator.visits_into(&mut visits);
+    evaluator.values_into(&mut values);
+    Ok((visits, values))
+}
+
 /// Looks at a code.
 pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
     let (_, code) = ask.code(asked)?;
     let class = code.class();
-    let (q, cells) = (class.q(), class.cells());
     let counter = Counter::within(code.clone(), ask.explorer.allowance);
     let mut counter = counter.map_err(Error::from)?;
     let (now, denominator) = (counter.reward(), counter.denominator());
     let (changes, delta) = changes(&mut counter, &code, &ask.deadline)?;
-    let mut evaluator = Evaluator::within(class, ask.explorer.allowance).map_err(Error::from)?;
-    evaluator.evaluate(&Policy::deterministic(&code));
-    let (mut visits, mut values) = (vec![0.0; cells], vec![0.0; cells * q]);
-    evaluator.visits_into(&mut visits);
-    evaluator.values_into(&mut values);
+    let no_sums = ask.check_sums(class).err();
+    let sums = match no_sums {
+        None => Some(sums(&code, ask.explorer.allowance)?),
+        Some(_) => None,
+    };
+    let (visits, values) = sums.unzip();
+    let unvisited = |visits: &Vec<f64>| {
+        (0..visits.len())
+            .filter(|&cell| visits[cell] == 0.0)
+            .collect()
+    };
     let reward = Reward::new(now, denominator);
     Ok(Looked {
         shortfall: Exact::from(&Reward::new(denominator - now, denominator)),
@@ -109,9 +131,10 @@ pub fn look(ask: &Ask<'_>, asked: &CodeAsked) -> Result<Looked, Refusal> {
         reward: Exact::from(&reward),
         changes,
         delta,
-        unvisited: (0..cells).filter(|&cell| visits[cell] == 0.0).collect(),
-        visits: rounded(visits, asked.digits),
-        values: rounded(values, asked.digits),
+        unvisited: visits.as_ref().map_or_else(Vec::new, unvisited),
+        visits: visits.map(|visits| rounded(visits, asked.digits)),
+        values: values.map(|values| rounded(values, asked.digits)),
+        no_sums,
         wrong: wrong_count(&code, now, denominator),
         command: command::line(["eval", "--code", CODE, "--list"]),
         code_file: command::code_file(&code),

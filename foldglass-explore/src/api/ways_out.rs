@@ -4,9 +4,10 @@ use foldglass::Context;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foldglass::proof::claim::{self, MoveKind};
+use foldglass::support::clock::Instant;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Class, Code, Reward, landscape::escape as library};
 use foldglass_report::certify as shelf;

@@ -1,12 +1,11 @@
-// Asks the server, in the shapes of types.js, and keeps it awake while the page is open.
+// Asks questions in the shapes of types.js; what carries them is the transport.
 
-/** The name of this page: a server that serves two keeps their runs apart. */
-export const page = crypto.randomUUID();
+import * as transport from "./transport.js";
 
 /** Tells of "answered" (with the time at which the question was asked) and of "unanswered". */
 export const traffic = new EventTarget();
 
-/** What the server refused, in its words. */
+/** What was refused, in the words of the program. */
 export class Refused extends Error {
   /**
    * @param {string} words
@@ -29,37 +28,27 @@ export class Refused extends Error {
  * @template T
  * @param {string} name
  * @param {Record<string, unknown>} [body]
- * @param {AbortSignal} [signal]  cancels the question; the server then stops its computation
+ * @param {AbortSignal} [signal]  cancels the question and its computation
  * @returns {Promise<T>}
  */
 export async function ask(name, body = {}, signal) {
   const asked = performance.now();
-  let response;
+  let carried;
   try {
-    response = await fetch(`api/${name}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Page": page },
-      body: JSON.stringify(body),
-      signal,
-    });
+    carried = await transport.carry(name, body, signal);
   } catch (error) {
     if (signal?.aborted) throw error;
     traffic.dispatchEvent(new Event("unanswered"));
     throw new Refused("The server does not answer.", null, 0);
   }
-  const answer = await response.json().catch(() => ({ error: `The server answered ${response.status}.`, help: null }));
-  if (!response.ok) throw new Refused(answer.error ?? `The server answered ${response.status}.`, answer.help ?? null, response.status);
+  const { status, answer } = carried;
+  if (status !== 200 || !answer) throw new Refused(answer?.error ?? `The server answered ${status}.`, answer?.help ?? null, status);
   traffic.dispatchEvent(new CustomEvent("answered", { detail: asked }));
   return answer;
 }
 
-/** Tells the server that someone looks, and when nobody does any more. */
+/** Keeps alive whoever answers, while the page is open. */
 export function keepAwake() {
-  const worker = new Worker(new URL("./alive.js", import.meta.url), { type: "module" });
-  worker.postMessage({ address: new URL("api/alive", document.baseURI).href, page });
-  // What the worker is told is not what a reader has done: no message of the page vanishes for it.
-  worker.addEventListener("message", ({ data }) => traffic.dispatchEvent(data.answered ? new CustomEvent("answered", { detail: 0 }) : new Event("unanswered")));
-  addEventListener("pagehide", () => {
-    navigator.sendBeacon("api/gone", new Blob([JSON.stringify({ page })], { type: "application/json" }));
-  });
+  // What is heard here is not what a reader has done: no message of the page vanishes for it.
+  transport.keepAwake((answered) => traffic.dispatchEvent(answered ? new CustomEvent("answered", { detail: 0 }) : new Event("unanswered")));
 }

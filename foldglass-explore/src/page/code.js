@@ -74,7 +74,7 @@ function showReading() {
 /** How often each cell is visited, beside the one that is visited most; small shares can still be seen. */
 function shades() {
   const { look } = store;
-  if (!look || shade() !== "visits") return null;
+  if (!look?.visits || shade() !== "visits") return null;
   const most = look.visits.reduce((a, b) => Math.max(a, b), 0) || 1;
   return look.visits.map((visits) => Math.sqrt(visits / most));
 }
@@ -139,7 +139,7 @@ function showCounts() {
     by(`verb-${name}`).textContent = count === 1 ? `${name}s` : name;
     by(`bar-${name}`).style.flexGrow = String(count / all);
   }
-  by("count-cells").textContent = `${info.cells.toLocaleString("en")} cells, ${look.unvisited.length.toLocaleString("en")} never visited`;
+  by("count-cells").textContent = `${info.cells.toLocaleString("en")} cells${look.visits ? `, ${look.unvisited.length.toLocaleString("en")} never visited` : ""}`;
 }
 
 /** What is known of the chosen cell: a line a token. */
@@ -150,7 +150,7 @@ function showCell() {
     place.replaceChildren(h("p", { class: "faint" }, "Click a cell, or walk to one with the arrow keys; digits set its token."));
     return;
   }
-  const visits = store.fresh && look ? look.visits[selected] ?? 0 : null;
+  const visits = store.fresh && look ? look.visits?.[selected] ?? null : null;
   const rows = [];
   for (let token = 0; token < info.actions; token += 1) {
     const at = selected * info.actions + token;
@@ -161,11 +161,11 @@ function showCell() {
     rows.push(h("tr", { class: own ? "own" : mark },
       h("th", { scope: "row" }, button(String(token), () => store.setToken(selected, token), { class: "token", "aria-pressed": String(own), "aria-label": `Token ${token}${own ? ", as it is" : `, changes the reward by ${words}`}` })),
       h("td", { class: "delta" }, mark ? h("i", { "aria-hidden": "true" }, MEANING[mark].sign) : "", words),
-      h("td", { class: "numbers" }, delta === null || !look ? "…" : number(look.values[at] ?? 0))));
+      h("td", { class: "numbers" }, delta === null || !look ? "…" : look.values ? number(look.values[at] ?? 0) : "–")));
   }
   place.replaceChildren(
     h("p", { class: "cell-name" }, h("b", {}, cellName(info, selected)), h("small", {}, ` cell ${selected}`)),
-    h("p", {}, term("visits", "visits d"), " ", visits === null ? "…" : visits === 0 ? "0: no input comes here" : number(visits)),
+    h("p", {}, term("visits", "visits d"), " ", look?.no_sums ? h("span", { class: "faint" }, look.no_sums) : visits === null ? "…" : visits === 0 ? "0: no input comes here" : number(visits)),
     h("table", { class: "tokens" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, term("token")), h("th", { scope: "col" }, "change of J"), h("th", { scope: "col", class: "numbers" }, term("values", "d·Q")))), h("tbody", {}, ...rows)));
   showTokens();
 }

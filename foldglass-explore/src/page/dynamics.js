@@ -354,8 +354,8 @@ async function attempt(count) {
     return true;
   } catch (error) {
     if (error instanceof Refused && error.status === 404) {
-      // The server forgets runs that nobody steps.
-      notice("The server had let these runs go; they begin again from the code at hand.");
+      // Runs that nobody steps are forgotten.
+      notice("These runs were dropped. They begin again from the code at hand.");
       await reset().catch(store.failed);
     } else store.failed(error);
     return false;

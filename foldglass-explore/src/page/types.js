@@ -34,8 +34,9 @@
  * @property {{kind: string, words: string}} status
  * @property {Whole[]} delta  cells * actions, whole numbers over `denominator`
  * @property {string} denominator
- * @property {number[]} visits
- * @property {number[]} values
+ * @property {number[]|null} visits
+ * @property {number[]|null} values
+ * @property {string} [no_sums]  why there are no visits and no values
  * @property {number[]} unvisited
  * @property {{count: string, of: string}|null} wrong  of all inputs, where they are equally likely
  * @property {string} command

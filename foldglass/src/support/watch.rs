@@ -4,7 +4,9 @@
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use super::clock::Instant;
 
 /// How far a computation is.
 #[derive(Debug, Clone, Copy, PartialEq)]

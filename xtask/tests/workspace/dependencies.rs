@@ -20,7 +20,7 @@ fn needed(member: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_explorers_questions_need_no_network_no_flags_and_no_transformer() {
+fn the_explorers_questions_need_no_network_no_terminal_no_flags_and_no_transformer() {
     let needed = needed("foldglass-explore");
     let has = |name: &str| needed.iter().any(|other| other == name);
     // What it has to need: else the list would be of something else.
@@ -29,6 +29,9 @@ fn the_explorers_questions_need_no_network_no_flags_and_no_transformer() {
         "hyper",
         "tokio",
         "getrandom",
+        "ctrlc",
+        "indicatif",
+        "terminal_size",
         "clap",
         "parquet",
         "foldglass-nn",

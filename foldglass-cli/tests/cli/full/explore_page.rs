@@ -7,7 +7,7 @@ mod edges;
 mod play;
 mod slow;
 mod story;
-mod walk;
+pub(super) mod walk;
 
 use std::fs;
 use std::path::Path;
@@ -30,11 +30,7 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     foldglass(&["run", "study.toml", "--quiet"], scratch.path());
     let server = Server::start(&["mine"], scratch.path());
     let mut walk = Walk::begin(browser, &server, &scratch);
-    named(&mut walk);
-    code(&mut walk);
-    chooser(&mut walk);
-    ways_out(&mut walk);
-    dynamics(&mut walk);
+    computed(&mut walk);
     records(&mut walk);
     address(&mut walk);
     large(&mut walk);
@@ -48,6 +44,15 @@ fn every_feature_of_the_page_works_in_a_real_browser() {
     looks(&mut walk);
     fleet(&mut walk, scratch.path());
     quiet(&walk);
+}
+
+/// What a page with a server and one without can do alike.
+pub(super) fn computed(walk: &mut Walk) {
+    named(walk);
+    code(walk);
+    chooser(walk);
+    ways_out(walk);
+    dynamics(walk);
 }
 
 /// Who names a class has come for it: the tour waits for its button, and an input is worked at once.

@@ -10,12 +10,13 @@ use super::layout::SummaryLayout;
 use super::table::{Table, Tally};
 use crate::reward::count::rows::hash;
 use crate::reward::count::weight::Whole;
+use crate::support::clock::Instant;
 use crate::support::context::Context;
 use crate::support::parallel::on_each;
 use crate::support::watch::{Progress, Stopped};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tables that the rows of a level are spread over.
 const TABLES: usize = 64;

@@ -24,6 +24,7 @@ use crate::model::operation::Symbol;
 use crate::proof::claim::{CodeNode, Finding, Move, MoveKind, Verdict};
 use crate::support::context::Context;
 use crate::support::exact::Reward;
+use crate::support::parallel::on_each;
 use crate::support::watch::Stopped;
 use crate::support::watch::Tally;
 use codes::Codes;
@@ -269,11 +270,7 @@ impl Shelf<'_> {
                 }
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 0..context.threads {
-                scope.spawn(work);
-            }
-        });
+        on_each(vec![(); context.threads], |()| work());
         match failed.into_inner().expect("no panic") {
             Some((_, error)) => Err(error),
             None if done.into_inner() < self.codes.len() => Err(Stopped.into()),

@@ -91,9 +91,14 @@ pub const STILL: (&str, &str) = ("prefers-reduced-motion", "reduce");
 impl Walk {
     /// A browser of a common size, in which a click finds its place: nothing glides.
     pub fn begin(browser: &str, server: &Server, scratch: &Scratch) -> Walk {
+        Walk::at(browser, &server.address, scratch)
+    }
+
+    /// The same of a page at any address.
+    pub fn at(browser: &str, address: &str, scratch: &Scratch) -> Walk {
         let mut walk = Walk {
             browser: Chromium::start(browser, scratch.path()),
-            address: server.address.clone(),
+            address: address.to_owned(),
             visited: Vec::new(),
             downloads: scratch.path().join("downloads"),
             screenshots: std::env::var_os("FOLDGLASS_SCREENSHOTS").map(PathBuf::from),

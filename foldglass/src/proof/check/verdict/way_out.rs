@@ -10,6 +10,7 @@ use crate::model::operation::Symbol;
 use crate::proof::check::{CheckError, Rollouts};
 use crate::proof::claim::{Standing, WayOut};
 use crate::support::context::Context;
+use crate::support::parallel::on_each;
 use crate::support::watch::Stopped;
 use crate::support::watch::Tally;
 use std::collections::HashSet;
@@ -162,11 +163,7 @@ impl Flood<'_> {
                 }
             }
         };
-        std::thread::scope(|scope| {
-            for _ in 0..threads.min(layer.len()) {
-                scope.spawn(work);
-            }
-        });
+        on_each(vec![(); threads.min(layer.len())], |()| work());
         found.into_inner().expect("no panic")
     }
 
