@@ -53,7 +53,9 @@ pub fn run(reproduction: Option<&str>) -> Result<(), Failure> {
 fn rust(to: &Path) -> Result<(), String> {
     let mut build = cargo(&["doc", "--quiet", "--workspace", "--no-deps"]);
     succeed("cargo doc", build.env("RUSTDOCFLAGS", "-D warnings"))?;
-    copy(&target_dir().join("doc"), to)
+    copy(&target_dir().join("doc"), to)?;
+    // Its pages link to a first one, which rustdoc does not write for several crates.
+    list(to, |path| path.join("index.html").is_file())
 }
 
 /// The report of a reproduction, from its records.
@@ -103,7 +105,7 @@ fn lend(site: &Path) -> Result<(), String> {
         let (from, to) = (root().join(&path), site.join(&path));
         if from.is_dir() {
             copy(&from, &to)?;
-            list(&to)?;
+            list(&to, Path::is_file)?;
         } else if from.is_file() {
             let done = fs::create_dir_all(to.parent().unwrap_or(site));
             let done = done.and_then(|()| fs::copy(&from, &to));
@@ -113,13 +115,13 @@ fn lend(site: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// A page that lists the files of a folder.
-fn list(folder: &Path) -> Result<(), String> {
+/// A page that lists what a folder holds, of a kind.
+fn list(folder: &Path, is_listed: impl Fn(&Path) -> bool) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        if entry.path().is_file() {
+        if is_listed(&entry.path()) {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
     }
@@ -186,7 +188,7 @@ fn page(readme: &str, report: bool) -> String {
         ("book/index.html", "Book"),
         ("book/theorems.html", "Theorems"),
         ("book/benchmarks.html", "Benchmarks"),
-        ("rust/foldglass/index.html", "Rust"),
+        ("rust/index.html", "Rust"),
         ("python/index.html", "Python"),
     ];
     if report {
