@@ -13,9 +13,10 @@ use std::path::PathBuf;
 use clap::Args;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
+use foldglass::reward::count::{self, Counter, RewardCounter, WideCounter, is_wide};
 use foldglass::support::parallel::in_order;
 use foldglass::support::watch::{Observer, Progress};
-use foldglass::{Class, Code, Evaluator, reward::count};
+use foldglass::{Class, Code, Evaluator};
 use foldglass_study::claims::VerdictWriter;
 use foldglass_study::parallel::{fitting, threads};
 use foldglass_study::tables::{Source, TableOrigin, Tables};
@@ -80,11 +81,23 @@ struct Given {
 impl CertifyArgs {
     /// Reads the codes and searches their shelves.
     pub fn run(&self, settings: &GlobalArgs) -> Result<Certified, Error> {
+        let given = self.codes()?;
+        match is_wide(&given.class) {
+            true => self.certify::<WideCounter>(given, settings),
+            false => self.certify::<Counter>(given, settings),
+        }
+    }
+
+    fn certify<C: RewardCounter>(
+        &self,
+        given: Given,
+        settings: &GlobalArgs,
+    ) -> Result<Certified, Error> {
         let Given {
             class,
             codes,
             mut origins,
-        } = self.codes()?;
+        } = given;
         let allowance = self.class.allowance();
         shelf::check_cap(self.max_codes, allowance)?;
         if self.barrier {
@@ -94,7 +107,7 @@ impl CertifyArgs {
         let asked = threads(settings.threads, usize::MAX);
         let threads = fitting(asked, &what, count::bytes(&class), allowance)?;
         let mut evaluator = Evaluator::within(&class, allowance)?;
-        let mut workers = Workers::new(
+        let mut workers = Workers::<C>::of(
             &class,
             Context::default()
                 .with_threads(threads)
@@ -105,7 +118,7 @@ impl CertifyArgs {
             .map(|path| VerdictWriter::create(path, &class.spec()))
             .transpose()?;
         let observer = Terminal::new();
-        let small = self.small(&class, &codes, threads, &observer)?;
+        let small = self.small::<C>(&class, &codes, threads, &observer)?;
         let mut verdicts = Vec::with_capacity(codes.len());
         for (number, (start, small)) in codes.iter().zip(small).enumerate() {
             let found = match small {
@@ -173,7 +186,7 @@ impl CertifyArgs {
     }
 
     /// Searches many codes at once, as far as their shelves are small.
-    fn small(
+    fn small<C: RewardCounter>(
         &self,
         class: &Class,
         codes: &[Code],
@@ -187,7 +200,7 @@ impl CertifyArgs {
         let each = self.class.allowance().shared(threads);
         let job = |number: usize| -> Result<_, Error> {
             let context = Context::default().with_threads(1).with_memory(each);
-            let mut workers = Workers::new(class, context)?;
+            let mut workers = Workers::<C>::of(class, context)?;
             let mut search = Search::new(&mut workers, codes[number].clone(), self.max_codes);
             let watch = Small {
                 terminal: observer,

@@ -16,22 +16,23 @@ mod bound;
 
 use crate::landscape::shelf::Workers;
 use crate::landscape::shelf::nodes::Nodes;
-use crate::landscape::shelf::workers::{NEVER, Neighbours, WaterLevel, Wish};
+use crate::landscape::shelf::workers::{Neighbours, WaterLevel, Wish};
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
 use crate::proof::claim::{Move, Standing, WayOut};
-use crate::reward::count::{CountError, Counter};
+use crate::reward::count::{CountError, Numerator, RewardCounter};
 use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
 use crate::support::watch::{Observer, Progress, Stopped};
+use dashu_int::UBig;
 
 /// A cell and the action it takes.
 type Change = (usize, Symbol);
 
 /// Refuses a cap whose codes do not fit.
 pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
-    let each = Nodes::BYTES + size_of::<u128>() as u128 + 2 * size_of::<u32>() as u128;
+    let each = Nodes::BYTES + size_of::<Option<u128>>() as u128 + 2 * size_of::<u32>() as u128;
     let needed = (cap as u128).checked_mul(each);
     Ok(memory.check(&format!("a flood of {cap} codes"), needed)?)
 }
@@ -56,8 +57,8 @@ pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
 ///
 /// # Panics
 /// If the code belongs to another class than the workers, or `cap` is 0 or above 2^32 - 1.
-pub fn way_out(
-    workers: &mut Workers,
+pub fn way_out<C: RewardCounter>(
+    workers: &mut Workers<C>,
     start: &Code,
     cap: usize,
     context: Context<'_>,
@@ -68,21 +69,22 @@ pub fn way_out(
         return Ok(None);
     }
     let counter = workers.counter(start);
-    let known = bound::find(counter, top, observer)?;
-    let bound = lowest(&known, top);
+    let known = bound::find(counter, &top, observer)?;
+    let bound = lowest(&known, &top);
+    let is_level = bound == C::Numerator::default();
     let mut flood = Flood {
         nodes: Nodes::new(start.clone()),
-        spills: vec![NEVER],
+        spills: vec![None],
         waiting: vec![0],
         cap,
-        top,
+        top: top.clone(),
         bound,
-        water: 0,
+        water: C::Numerator::default(),
         above_water: 0,
     };
-    let end = match bound {
-        0 => End::Dry,
-        _ => flood.run(workers, observer),
+    let end = match is_level {
+        true => End::Dry,
+        false => flood.run(workers, observer),
     };
     let (standing, path) = match end {
         End::Found(changes) => {
@@ -93,32 +95,32 @@ pub fn way_out(
             )
         }
         End::Dry => {
-            let codes = if bound == 0 { 0 } else { flood.nodes.len() };
+            let codes = if is_level { 0 } else { flood.nodes.len() };
             (Standing::Exact { codes }, known)
         }
         End::Stopped => (Standing::Bound, known),
     };
     Ok(Some(WayOut {
-        height: Reward::new(lowest(&path, top), denominator),
+        height: Reward::new(lowest(&path, &top), denominator.clone()),
         standing,
-        moves: moves(start, &path, denominator),
+        moves: moves(start, &path, &denominator.into()),
     }))
 }
 
 /// A flood in progress.
-struct Flood {
+struct Flood<N> {
     nodes: Nodes,
     /// By code: the least drop, above the water and below the bound, that a change of it leads to.
-    spills: Vec<u128>,
+    spills: Vec<Option<N>>,
     /// Codes to look at.
     waiting: Vec<u32>,
     cap: usize,
     /// The numerator of J of the start.
-    top: u128,
+    top: N,
     /// The height of a way out that is known.
-    bound: u128,
+    bound: N,
     /// The drop below the top up to which codes are kept.
-    water: u128,
+    water: N,
     /// The codes that were found when the water last fell.
     above_water: usize,
 }
@@ -133,16 +135,20 @@ enum End {
     Stopped,
 }
 
-impl Flood {
-    fn run(&mut self, workers: &mut Workers, observer: &dyn Observer) -> End {
+impl<N: Numerator> Flood<N> {
+    fn run<C: RewardCounter<Numerator = N>>(
+        &mut self,
+        workers: &mut Workers<C>,
+        observer: &dyn Observer,
+    ) -> End {
         let mut next = 0;
         loop {
             if next == self.waiting.len() {
                 next = 0;
-                let Some(water) = self.spills.iter().copied().min().filter(|&d| d != NEVER) else {
+                let Some(water) = self.spills.iter().flatten().min() else {
                     return End::Dry;
                 };
-                self.fall(water);
+                self.fall(water.clone());
             }
             if observer.hear(self.progress()).is_break() {
                 return End::Stopped;
@@ -150,12 +156,12 @@ impl Flood {
             let end = self.waiting.len().min(next + workers.together());
             let numbers = self.waiting[next..end].to_vec();
             let level = WaterLevel {
-                top: self.top,
-                water: self.water,
-                bound: self.bound,
+                top: self.top.clone(),
+                water: self.water.clone(),
+                bound: Some(self.bound.clone()),
             };
             let watch = (observer, self.progress());
-            let seen = workers.look(&self.nodes, &numbers, level, Wish::All, watch);
+            let seen = workers.look(&self.nodes, &numbers, &level, Wish::All, watch);
             let Ok(seen) = seen else {
                 return End::Stopped;
             };
@@ -166,7 +172,7 @@ impl Flood {
                     way.push((cell, action));
                     return End::Found(way);
                 }
-                if !self.take(number, &seen) {
+                if !self.take(number, seen) {
                     return End::Stopped;
                 }
             }
@@ -174,21 +180,21 @@ impl Flood {
     }
 
     /// Lets the water fall to a drop, at which some codes lead on.
-    fn fall(&mut self, water: u128) {
+    fn fall(&mut self, water: N) {
         self.above_water = self.nodes.len();
-        self.water = water;
         let spilling = self.spills.iter().enumerate();
-        let spilling = spilling.filter(|&(_, &drop)| drop == water);
+        let spilling = spilling.filter(|(_, drop)| drop.as_ref() == Some(&water));
         self.waiting = spilling.map(|(number, _)| number as u32).collect();
+        self.water = water;
     }
 
     /// Takes in what was seen at a code; false when the cap does not allow it.
-    fn take(&mut self, number: u32, seen: &Neighbours) -> bool {
+    fn take(&mut self, number: u32, seen: Neighbours<N>) -> bool {
         self.spills[number as usize] = seen.next;
         let before = self.nodes.len();
         let beyond = self.nodes.insert_all(number, &seen.kept, self.cap);
         let new = before..self.nodes.len();
-        self.spills.resize(new.end, NEVER);
+        self.spills.resize(new.end, None);
         self.waiting.extend(new.map(|number| number as u32));
         beyond.is_none()
     }
@@ -204,16 +210,18 @@ impl Flood {
 }
 
 /// A change, and the numerator of J after it.
-type Stepped = (Change, u128);
+type Stepped<N> = (Change, N);
 
 /// The most by which J falls below the top on a path.
-fn lowest(path: &[Stepped], top: u128) -> u128 {
-    let drops = path.iter().map(|&(_, reward)| top.saturating_sub(reward));
-    drops.max().unwrap_or(0)
+fn lowest<N: Numerator>(path: &[Stepped<N>], top: &N) -> N {
+    let drops = path
+        .iter()
+        .filter_map(|(_, reward)| top.checked_sub(reward));
+    drops.max().unwrap_or_default()
 }
 
 /// Makes changes from the counter's code, one after the other.
-fn walk(counter: &mut Counter, changes: &[Change]) -> Vec<Stepped> {
+fn walk<C: RewardCounter>(counter: &mut C, changes: &[Change]) -> Vec<Stepped<C::Numerator>> {
     let mut step = |&(cell, to): &Change| {
         counter.set(cell, to);
         ((cell, to), counter.reward())
@@ -222,9 +230,10 @@ fn walk(counter: &mut Counter, changes: &[Change]) -> Vec<Stepped> {
 }
 
 /// The moves of a path.
-fn moves(start: &Code, path: &[Stepped], denominator: u128) -> Vec<Move> {
+fn moves<N: Numerator>(start: &Code, path: &[Stepped<N>], denominator: &UBig) -> Vec<Move> {
     let mut code = start.clone();
-    let mut step = |&((cell, to), reward): &Stepped| {
+    let mut step = |((cell, to), reward): &Stepped<N>| {
+        let (cell, to) = (*cell, *to);
         let from = code.action(cell);
         code.set(cell, to);
         Move {
@@ -232,7 +241,7 @@ fn moves(start: &Code, path: &[Stepped], denominator: u128) -> Vec<Move> {
             from,
             to,
             kind: None,
-            reward: Reward::new(reward, denominator),
+            reward: Reward::new(reward.clone(), denominator.clone()),
         }
     };
     path.iter().map(&mut step).collect()

@@ -18,7 +18,7 @@ pub(super) mod workers;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
 use crate::proof::claim::{CodeNode, Finding, Move, MoveKind, Verdict};
-use crate::reward::count::CountError;
+use crate::reward::count::{CountError, Numerator, RewardCounter};
 use crate::support::context::Context;
 use crate::support::exact::Reward;
 use crate::support::memory::Allowance;
@@ -57,27 +57,27 @@ pub struct Shelf {
 /// assert!(matches!(found, Finding::Escapes { moves } if moves.len() == 2));
 /// # Ok::<(), foldglass::reward::count::CountError>(())
 /// ```
-pub struct Search {
+pub struct Search<N = u128> {
     nodes: Nodes,
     cap: usize,
     explored: usize,
-    reward: u128,
-    denominator: u128,
+    reward: N,
+    denominator: N,
     neutral_moves: usize,
     /// The first code of the shelf found beyond the cap.
     beyond: Option<CodeNode>,
-    exit: Option<Exit>,
+    exit: Option<Exit<N>>,
 }
 
 /// A change that raises J.
-#[derive(Debug, Clone, Copy)]
-struct Exit {
+#[derive(Debug, Clone)]
+struct Exit<N> {
     /// The code it changes.
     node: usize,
     cell: usize,
     to: Symbol,
     /// The numerator of J after it.
-    reward: u128,
+    reward: N,
 }
 
 /// Refuses a cap whose codes do not fit.
@@ -86,12 +86,16 @@ pub fn check_cap(cap: usize, memory: Allowance) -> Result<(), CountError> {
     Ok(memory.check(&format!("a shelf of {cap} codes"), needed)?)
 }
 
-impl Search {
+impl<N: Numerator> Search<N> {
     /// Begins at a code; `cap` is the number of codes to keep.
     ///
     /// # Panics
     /// If the code belongs to another class than the workers, or `cap` is 0 or above 2^32 - 1.
-    pub fn new(workers: &mut Workers, start: Code, cap: usize) -> Search {
+    pub fn new<C: RewardCounter<Numerator = N>>(
+        workers: &mut Workers<C>,
+        start: Code,
+        cap: usize,
+    ) -> Search<N> {
         let (reward, denominator) = workers.begin(&start, cap);
         Search {
             nodes: Nodes::new(start),
@@ -107,15 +111,19 @@ impl Search {
 
     /// Goes on until the verdict is known, or until told to stop. The observer hears how many of the
     /// codes found so far were looked at.
-    pub fn explore(&mut self, workers: &mut Workers, context: Context<'_>) {
+    pub fn explore<C: RewardCounter<Numerator = N>>(
+        &mut self,
+        workers: &mut Workers<C>,
+        context: Context<'_>,
+    ) {
         let observer = context.observer;
         while !self.is_over() && observer.hear(self.progress()).is_continue() {
             let end = self.nodes.len().min(self.explored + workers.together());
             let codes: Vec<u32> = (self.explored as u32..end as u32).collect();
             let level = WaterLevel {
-                top: self.reward,
-                water: 0,
-                bound: 1,
+                top: self.reward.clone(),
+                water: N::default(),
+                bound: None,
             };
             // Beyond the cap no codes are kept, and only an exit is news.
             let wish = match self.beyond {
@@ -123,7 +131,7 @@ impl Search {
                 Some(_) => Wish::Raising,
             };
             let watch = (observer, self.progress());
-            let Ok(seen) = workers.look(&self.nodes, &codes, level, wish, watch) else {
+            let Ok(seen) = workers.look(&self.nodes, &codes, &level, wish, watch) else {
                 return;
             };
             for neighbours in seen {
@@ -154,7 +162,7 @@ impl Search {
     }
 
     /// Takes in what was seen at the next code.
-    fn take(&mut self, seen: &Neighbours) {
+    fn take(&mut self, seen: &Neighbours<N>) {
         if self.explored == 0 {
             self.neutral_moves = seen.kept.len();
         }
@@ -162,7 +170,7 @@ impl Search {
             self.explored = 1;
             return;
         }
-        if let Some((cell, to, reward)) = seen.raising {
+        if let Some((cell, to, reward)) = seen.raising.clone() {
             self.exit = Some(Exit {
                 node: self.explored,
                 cell,
@@ -185,8 +193,8 @@ impl Search {
         if self.explored == 0 && self.exit.is_none() {
             return None;
         }
-        let reward = Reward::new(self.reward, self.denominator);
-        let moves = self.exit.map(|exit| self.moves(exit, &reward));
+        let reward = Reward::new(self.reward.clone(), self.denominator.clone());
+        let moves = self.exit.as_ref().map(|exit| self.moves(exit, &reward));
         if moves.is_none() && !self.is_optimal() {
             self.beyond = self.nodes.get(self.explored).or(self.beyond);
             self.nodes.truncate(self.explored);
@@ -219,14 +227,14 @@ impl Search {
     }
 
     /// The neutral moves to a code with an exit, and the one that raises J.
-    fn moves(&self, exit: Exit, reward: &Reward) -> Vec<Move> {
+    fn moves(&self, exit: &Exit<N>, reward: &Reward) -> Vec<Move> {
         let mut moves = self.nodes.path(exit.node, reward);
         moves.push(Move {
             cell: exit.cell,
             from: self.nodes.code(exit.node).action(exit.cell),
             to: exit.to,
             kind: Some(MoveKind::Raise),
-            reward: Reward::new(exit.reward, self.denominator),
+            reward: Reward::new(exit.reward.clone(), self.denominator.clone()),
         });
         moves
     }

@@ -4,7 +4,8 @@
 //! fold. Times the task's denominator it is an integer, so rewards are compared without rounding.
 //!
 //! - [`reward`] gives J of one code, at any length.
-//! - [`Counter`] holds a code and its J, and says what J becomes when one cell changes.
+//! - [`Counter`] holds a code and its J, and says what J becomes when one cell changes, in machine integers;
+//!   [`WideCounter`] does it where the denominator passes 126 bits. Both are a [`RewardCounter`].
 //! - [`reference`](mod@reference) gives J by the definition: slow, and independent of both.
 
 pub(crate) mod flow;
@@ -16,6 +17,7 @@ pub(crate) mod rows;
 mod states;
 pub(crate) mod steps;
 pub(crate) mod weight;
+mod wide;
 
 use crate::model::class::Class;
 use crate::model::operation::Symbol;
@@ -25,9 +27,12 @@ use crate::support::memory::{Allowance, TooLarge};
 use dashu_int::UBig;
 use rollouts::Rollouts;
 use states::States;
+use std::fmt::Debug;
 use std::ops::Range;
 use thiserror::Error;
 use weight::{Whole, at_width};
+
+pub use wide::WideCounter;
 
 /// J of a code, at any length, in one forward pass.
 ///
@@ -63,6 +68,94 @@ pub enum CountError {
     /// More memory than allowed.
     #[error(transparent)]
     TooLarge(#[from] TooLarge),
+}
+
+/// A numerator of J over the task's denominator, or a difference of two.
+pub trait Numerator: Clone + Default + Ord + Debug + Send + Sync + Into<UBig> + 'static {
+    /// The difference, if it is not negative.
+    fn checked_sub(&self, other: &Self) -> Option<Self>;
+}
+
+impl Numerator for u128 {
+    fn checked_sub(&self, other: &u128) -> Option<u128> {
+        u128::checked_sub(*self, *other)
+    }
+}
+
+impl Numerator for UBig {
+    fn checked_sub(&self, other: &UBig) -> Option<UBig> {
+        (self >= other).then(|| self - other)
+    }
+}
+
+/// What searches ask of a counter.
+pub trait RewardCounter: Send + Sized {
+    /// The integers that it counts in.
+    type Numerator: Numerator;
+
+    /// Counts the reward of a code within this memory.
+    fn within(code: Code, memory: Allowance) -> Result<Self, CountError>;
+
+    /// The class of the code.
+    fn class(&self) -> &Class;
+
+    /// The code.
+    fn code(&self) -> &Code;
+
+    /// What all rewards are over.
+    fn denominator(&self) -> Self::Numerator;
+
+    /// The numerator of J.
+    fn reward(&mut self) -> Self::Numerator;
+
+    /// Writes the numerator of J for every action at a cell, the rest of the code unchanged.
+    ///
+    /// # Panics
+    /// If there is no such cell, or `rewards` does not hold q numbers.
+    fn rewards(&mut self, cell: usize, rewards: &mut [Self::Numerator]);
+
+    /// Gives a cell an action.
+    ///
+    /// # Panics
+    /// If there is no such cell or action.
+    fn set(&mut self, cell: usize, action: Symbol);
+}
+
+impl RewardCounter for Counter {
+    type Numerator = u128;
+
+    fn within(code: Code, memory: Allowance) -> Result<Counter, CountError> {
+        Counter::within(code, memory)
+    }
+
+    fn class(&self) -> &Class {
+        Counter::class(self)
+    }
+
+    fn code(&self) -> &Code {
+        Counter::code(self)
+    }
+
+    fn denominator(&self) -> u128 {
+        Counter::denominator(self)
+    }
+
+    fn reward(&mut self) -> u128 {
+        Counter::reward(self)
+    }
+
+    fn rewards(&mut self, cell: usize, rewards: &mut [u128]) {
+        Counter::rewards(self, cell, rewards);
+    }
+
+    fn set(&mut self, cell: usize, action: Symbol) {
+        Counter::set(self, cell, action);
+    }
+}
+
+/// Whether rewards of a task pass the integers of a [`Counter`], so that a [`WideCounter`] is needed.
+pub fn is_wide(class: &Class) -> bool {
+    at_width!(&class.task().denominator(), _Int => ()).is_err()
 }
 
 /// How a [`Counter`] keeps its reward.
@@ -229,7 +322,7 @@ impl Counter {
 /// The bytes that counting the rewards of a class takes in the regime that suits it.
 pub fn bytes(class: &Class) -> Option<u128> {
     let bytes = at_width!(&class.task().denominator(), Int => bytes_in::<Int>(class));
-    bytes.unwrap_or_else(|_| bytes_in::<i128>(class))
+    bytes.unwrap_or_else(|_| wide::bytes(class))
 }
 
 fn bytes_in<W: Whole>(class: &Class) -> Option<u128> {

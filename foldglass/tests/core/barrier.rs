@@ -3,15 +3,18 @@
 use crate::common::all::{All, census, class, markov, reweighed, with_a_hole};
 use foldglass::Context;
 use foldglass::landscape::barrier::{check_cap, way_out};
+use foldglass::landscape::law::Correlated;
 use foldglass::landscape::shelf::{Search, Workers};
 use foldglass::landscape::tree::{Nodes, Tree};
 use foldglass::proof::check::verdict::{Effort, VerdictError, check};
 use foldglass::proof::claim::{Finding, Standing, Verdict, WayOut};
+use foldglass::reward::count::{self, RewardCounter, WideCounter, is_wide};
+use foldglass::support::exact::parse;
 use foldglass::support::watch::Stopped;
 use foldglass::{
-    Allowance, Class, Code, InputLaw, Progress, Reward, Shape, Symbol, Unwatched, Window,
+    Allowance, Class, Code, InputLaw, Progress, Reward, Shape, Stream, Symbol, Unwatched, Window,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
@@ -36,12 +39,16 @@ fn flooded(all: &All, start: usize, height: u64) -> usize {
     known.len()
 }
 
-fn verdict(workers: &mut Workers, code: &Code, cap: usize) -> Verdict {
-    let mut search = Search::new(workers, code.clone(), 1 << 20);
+fn searched(workers: &mut Workers<impl RewardCounter>, code: &Code, cap: usize) -> Verdict {
+    let mut search = Search::new(workers, code.clone(), cap);
     search.explore(workers, Context::default());
+    search.finish().unwrap().verdict
+}
+
+fn verdict(workers: &mut Workers<impl RewardCounter>, code: &Code, cap: usize) -> Verdict {
     Verdict {
         way_out: way_out(workers, code, cap, Context::default()).unwrap(),
-        ..search.finish().unwrap().verdict
+        ..searched(workers, code, 1 << 20)
     }
 }
 
@@ -237,6 +244,77 @@ fn a_flood_does_not_depend_on_the_threads() {
         way_out(&mut workers, &zero, 3000, Context::default())
     });
     assert_eq!(one, three);
+}
+
+#[test]
+fn searches_in_big_integers_find_what_those_in_machine_integers_find() {
+    let (tied_class, tied_codes) = tied();
+    let law = markov("9/10");
+    let untied = class("parity", &law, &[4, 5], Shape::untied(0, 0));
+    let random = |seed| {
+        let mut stream = Stream::new(seed, 0);
+        Code::from_fn(&untied, |_| stream.below(2) as Symbol)
+    };
+    let untied_codes: Vec<Code> = (0..12).map(random).collect();
+    let mut kinds = BTreeSet::new();
+    for (class, codes) in [
+        (tied_class, &tied_codes[..4]),
+        (untied.clone(), &untied_codes),
+    ] {
+        let context = Context::default().with_threads(1);
+        let mut narrow = Workers::new(&class, context).unwrap();
+        let mut wide = Workers::<WideCounter>::of(&class, context).unwrap();
+        for code in codes {
+            let found = verdict(&mut narrow, code, 200);
+            assert_eq!(verdict(&mut wide, code, 200), found);
+            kinds.insert(found.finding.name());
+        }
+    }
+    assert!(
+        kinds.contains("certified") && kinds.contains("escapes"),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn the_trap_of_a_long_law_is_certified_and_checked() {
+    // A denominator of 663 bits, and 2^200 inputs.
+    for (length, repeat) in [(39, "9/10"), (200, "9/10"), (200, "1/3")] {
+        let law = Correlated::new(length, &parse(repeat).unwrap()).unwrap();
+        let trap = law.example().unwrap();
+        let class = trap.class().clone();
+        assert!(is_wide(&class));
+        let context = Context::default().with_threads(1);
+        let mut workers = Workers::<WideCounter>::of(&class, context).unwrap();
+        let mut found = searched(&mut workers, &trap, 1000);
+        assert_eq!(found.finding, Finding::Certified { nodes: Vec::new() });
+        assert_eq!(found.reward, law.rewards()[0].reward);
+        assert_eq!(check(&found, Effort::All, context).unwrap().looked_at, 1);
+        // A code beside it is no trap, whatever is said of it.
+        found.start.set(5, 1 - trap.action(5));
+        found.reward = count::reward(&found.start);
+        let error = check(&found, Effort::All, context).unwrap_err();
+        assert!(matches!(error, VerdictError::Exit { .. }), "{error}");
+        let escapes = searched(&mut workers, &found.start, 1000);
+        assert!(matches!(&escapes.finding, Finding::Escapes { moves } if moves.len() == 1));
+        check(&escapes, Effort::All, context).unwrap();
+    }
+}
+
+#[test]
+fn the_barrier_of_a_long_trap_is_the_conjectured_one() {
+    let law = Correlated::new(39, &parse("9/10").unwrap()).unwrap();
+    let trap = law.example().unwrap();
+    let context = Context::default().with_threads(1);
+    let mut workers = Workers::<WideCounter>::of(trap.class(), context).unwrap();
+    let found = verdict(&mut workers, &trap, 50);
+    let way = found.way_out.as_ref().unwrap();
+    // |2k-1| (1 - |2k-1|^18) / 4: the words are UU..UD, so 35 letters U more than D stand behind the D.
+    let rho = parse("4/5").unwrap();
+    let four = parse("4").unwrap();
+    let conjectured = &rho * (parse("1").unwrap() - rho.pow(18)) / four;
+    assert_eq!(way.height, Reward::from(conjectured));
+    check(&found, Effort::All, context).unwrap();
 }
 
 #[test]

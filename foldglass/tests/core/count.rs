@@ -2,8 +2,10 @@
 
 use crate::common::{Problem, Rational, Weighing, final_problems, problems};
 use foldglass::reward::count::reference::reward_by_rollouts;
-use foldglass::reward::count::{self, CountError, Counter, Regime, reward};
-use foldglass::support::exact::parse;
+use foldglass::reward::count::{
+    self, CountError, Counter, Regime, RewardCounter, WideCounter, is_wide, reward,
+};
+use foldglass::support::exact::{UBig, parse};
 use foldglass::{
     Allowance, Class, Code, Evaluator, InputLaw, Operation, Policy, Reward, Shape, Symbol, Task,
     Window,
@@ -54,7 +56,9 @@ fn follow_random_changes(class: &Class, seed: u64) -> Result<(), TestCaseError> 
     let mut code = random_code(class, &mut rng);
     prop_assert_eq!(reward(&code), reward_by_rollouts(&code));
     let mut counters = REGIMES.map(|regime| counter(&code, regime));
+    let mut wide = WideCounter::within(code.clone(), Allowance::default()).unwrap();
     let mut rewards = vec![0; class.q()];
+    let mut wide_rewards = vec![UBig::ZERO; class.q()];
     for _ in 0..8 {
         let cell = below(&mut rng, class.cells());
         let of_action = |action: usize| {
@@ -69,6 +73,13 @@ fn follow_random_changes(class: &Class, seed: u64) -> Result<(), TestCaseError> 
             prop_assert_eq!(&rewards, &expected, "{:?}", counter.regime());
             prop_assert_eq!(counter.code(), &code);
         }
+        prop_assert_eq!(
+            wide.reward(),
+            UBig::from(expected[code.action(cell) as usize])
+        );
+        wide.rewards(cell, &mut wide_rewards);
+        let expected: Vec<UBig> = expected.into_iter().map(UBig::from).collect();
+        prop_assert_eq!(&wide_rewards, &expected);
         // None, one or several changes before the next question, sometimes where it was asked.
         for i in 0..below(&mut rng, 4) {
             let cell = if i == 0 {
@@ -81,6 +92,7 @@ fn follow_random_changes(class: &Class, seed: u64) -> Result<(), TestCaseError> 
             counters
                 .iter_mut()
                 .for_each(|counter| counter.set(cell, action));
+            wide.set(cell, action);
         }
     }
     prop_assert_eq!(reward(&code), reward_by_rollouts(&code));
@@ -276,6 +288,7 @@ fn a_denominator_beyond_126_bits_is_refused_with_its_size() {
         );
         let error = Counter::new(solution(&class)).err();
         assert_eq!(error, bits.map(|bits| CountError::TooFine { bits }));
+        assert_eq!(is_wide(&class), bits.is_some());
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{Change, Stepped};
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::reward::count::Counter;
+use crate::reward::count::{Numerator, RewardCounter};
 use crate::support::watch::{Asking, Observer, Progress, Stopped};
 
 /// The most changes that are tried.
@@ -17,11 +17,11 @@ const MOST_HELD: usize = 1000;
 /// The changes of a path from the counter's code, whose reward is `top`, to a higher reward, which
 /// only its last code has, and the numerator of J after each. Told to stop between two tries, it takes
 /// the path of the folding code; told so later, or where a single try takes long, it has none.
-pub(super) fn find(
-    counter: &mut Counter,
-    top: u128,
+pub(super) fn find<C: RewardCounter>(
+    counter: &mut C,
+    top: &C::Numerator,
     observer: &dyn Observer,
-) -> Result<Vec<Stepped>, Stopped> {
+) -> Result<Vec<Stepped<C::Numerator>>, Stopped> {
     if let Some(path) = hold_any(counter, top, observer)? {
         return Ok(path);
     }
@@ -47,11 +47,11 @@ fn progress(tried: usize, of: usize) -> Progress<'static> {
 
 /// A path that begins with the change of the smallest loss that leads out when it is held. Where there
 /// is none, the counter is led back.
-fn hold_any(
-    counter: &mut Counter,
-    top: u128,
+fn hold_any<C: RewardCounter>(
+    counter: &mut C,
+    top: &C::Numerator,
     observer: &dyn Observer,
-) -> Result<Option<Vec<Stepped>>, Stopped> {
+) -> Result<Option<Vec<Stepped<C::Numerator>>>, Stopped> {
     let start = counter.code().clone();
     let question = || observer.hear(progress(0, MOST_HELD));
     let mut asking = Asking::new(&question);
@@ -64,10 +64,10 @@ fn hold_any(
         let question = || observer.hear(progress(number, all));
         let mut asking = Asking::new(&question);
         let path = hold(counter, change, top, &mut asking)?;
-        if counter.reward() > top {
+        if counter.reward() > *top {
             return Ok(Some(path));
         }
-        for &((cell, _), _) in &path {
+        for ((cell, _), _) in path {
             counter.set(cell, start.action(cell));
         }
     }
@@ -75,19 +75,20 @@ fn hold_any(
 }
 
 /// The changes that change J, the smallest loss first.
-fn losses(
-    counter: &mut Counter,
-    top: u128,
+fn losses<C: RewardCounter>(
+    counter: &mut C,
+    top: &C::Numerator,
     asking: &mut Asking<'_>,
-) -> Result<Vec<(u128, Change)>, Stopped> {
+) -> Result<Vec<(C::Numerator, Change)>, Stopped> {
     let mut losses = Vec::new();
-    let mut rewards = vec![0; counter.class().q()];
+    let mut rewards = vec![C::Numerator::default(); counter.class().q()];
     for cell in 0..counter.class().cells() {
         asking.go_on()?;
         counter.rewards(cell, &mut rewards);
-        for (action, &reward) in rewards.iter().enumerate() {
+        for (action, reward) in rewards.iter().enumerate() {
             if reward != top {
-                losses.push((top.saturating_sub(reward), (cell, action as Symbol)));
+                let loss = top.checked_sub(reward).unwrap_or_default();
+                losses.push((loss, (cell, action as Symbol)));
             }
         }
     }
@@ -96,19 +97,19 @@ fn losses(
 }
 
 /// Makes a change, then raises J by other cells as long as one can, or until it is above the top.
-fn hold(
-    counter: &mut Counter,
+fn hold<C: RewardCounter>(
+    counter: &mut C,
     held: Change,
-    top: u128,
+    top: &C::Numerator,
     asking: &mut Asking<'_>,
-) -> Result<Vec<Stepped>, Stopped> {
+) -> Result<Vec<Stepped<C::Numerator>>, Stopped> {
     let cells = counter.class().cells();
-    let mut rewards = vec![0; counter.class().q()];
+    let mut rewards = vec![C::Numerator::default(); counter.class().q()];
     counter.set(held.0, held.1);
     let mut path = vec![(held, counter.reward())];
     // Cells since the last one that was changed.
     let (mut cell, mut unchanged) = (held.0, 0);
-    while unchanged < cells && counter.reward() <= top {
+    while unchanged < cells && counter.reward() <= *top {
         asking.go_on()?;
         cell = (cell + 1) % cells;
         unchanged += 1;
@@ -116,9 +117,9 @@ fn hold(
             continue;
         }
         counter.rewards(cell, &mut rewards);
-        let best = rewards.iter().copied().max().expect("q is at least 1");
+        let best = rewards.iter().max().expect("q is at least 1").clone();
         if best > counter.reward() {
-            let action = rewards.iter().position(|&reward| reward == best);
+            let action = rewards.iter().position(|reward| *reward == best);
             let action = action.expect("the best is one of them") as Symbol;
             counter.set(cell, action);
             path.push(((cell, action), best));
@@ -130,36 +131,37 @@ fn hold(
 
 /// Goes to the folding code: all changes that do not lower J, and where there is none the one that
 /// lowers it least, until J is above the top.
-fn fold(
-    counter: &mut Counter,
-    top: u128,
+fn fold<C: RewardCounter>(
+    counter: &mut C,
+    top: &C::Numerator,
     asking: &mut Asking<'_>,
-) -> Result<Vec<Stepped>, Stopped> {
+) -> Result<Vec<Stepped<C::Numerator>>, Stopped> {
     let target = Code::fold(counter.class());
-    let mut rewards = vec![0; counter.class().q()];
+    let mut rewards = vec![C::Numerator::default(); counter.class().q()];
     let mut path = Vec::new();
     let cells = 0..target.actions().len();
     let mut left: Vec<usize> = cells
         .filter(|&cell| counter.code().action(cell) != target.action(cell))
         .collect();
-    while counter.reward() <= top {
-        let mut least: Option<(u128, usize)> = None;
+    while counter.reward() <= *top {
+        let mut least: Option<(C::Numerator, usize)> = None;
         let mut later = Vec::new();
         for &cell in &left {
             asking.go_on()?;
             let action = target.action(cell);
             counter.rewards(cell, &mut rewards);
-            let reward = rewards[action as usize];
+            let reward = rewards[action as usize].clone();
             if reward >= counter.reward() {
                 counter.set(cell, action);
+                let leads_out = reward > *top;
                 path.push(((cell, action), reward));
-                if reward > top {
+                if leads_out {
                     return Ok(path);
                 }
                 continue;
             }
             later.push(cell);
-            if least.is_none_or(|(best, _)| reward > best) {
+            if least.as_ref().is_none_or(|(best, _)| reward > *best) {
                 least = Some((reward, cell));
             }
         }

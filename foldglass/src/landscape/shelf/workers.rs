@@ -4,7 +4,7 @@ use super::nodes::Nodes;
 use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::reward::count::{CountError, Counter};
+use crate::reward::count::{CountError, Counter, Numerator, RewardCounter};
 use crate::support::context::Context;
 use crate::support::parallel::in_order;
 use crate::support::watch::{Asking, Observer, Progress, Stopped};
@@ -18,10 +18,11 @@ const MOST_TOGETHER: usize = 4096;
 /// Fewer rewards than these are not worth a thread.
 const WORTH_THREADS: usize = 1 << 16;
 
-/// Counters that go from code to code, one a thread.
-pub struct Workers {
+/// Counters that go from code to code, one a thread: `Workers<WideCounter>` where the rewards of the class
+/// pass the integers of a [`Counter`].
+pub struct Workers<C = Counter> {
     class: Class,
-    counters: Vec<Counter>,
+    counters: Vec<C>,
 }
 
 /// What is wanted of the changes of a code.
@@ -34,35 +35,39 @@ pub(in crate::landscape) enum Wish {
 }
 
 /// How far below the top changes may lead, as numerators of J.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::landscape) struct WaterLevel {
+#[derive(Debug, Clone)]
+pub(in crate::landscape) struct WaterLevel<N> {
     /// The reward that a raise must exceed.
-    pub top: u128,
+    pub top: N,
     /// The drop below the top up to which codes are kept: 0 on a shelf.
-    pub water: u128,
-    /// Drops from this one on are of no interest.
-    pub bound: u128,
+    pub water: N,
+    /// Drops from this one on are of no interest; none where all below the water are.
+    pub bound: Option<N>,
 }
 
 /// What was seen at a code, by cell, then by action.
 #[derive(Debug)]
-pub(in crate::landscape) struct Neighbours {
+pub(in crate::landscape) struct Neighbours<N> {
     /// Cells and actions that drop no further than the water.
     pub kept: Vec<(u32, Symbol)>,
-    /// The least drop of the others below the bound, or [`NEVER`].
-    pub next: u128,
+    /// The least drop of the others below the bound, where there is one.
+    pub next: Option<N>,
     /// The first cell and action that lead above the top, and J's numerator then.
-    pub raising: Option<(usize, Symbol, u128)>,
+    pub raising: Option<(usize, Symbol, N)>,
 }
-
-/// No drop.
-pub(in crate::landscape) const NEVER: u128 = u128::MAX;
 
 impl Workers {
     /// A counter for each thread of a context.
     pub fn new(class: &Class, context: Context<'_>) -> Result<Workers, CountError> {
+        Workers::of(class, context)
+    }
+}
+
+impl<C: RewardCounter> Workers<C> {
+    /// A counter of this kind for each thread of a context.
+    pub fn of(class: &Class, context: Context<'_>) -> Result<Workers<C>, CountError> {
         let each = context.each().memory;
-        let counter = |_| Counter::within(Code::from_fn(class, |_| 0), each);
+        let counter = |_| C::within(Code::from_fn(class, |_| 0), each);
         Ok(Workers {
             class: class.clone(),
             counters: (0..context.threads)
@@ -80,7 +85,11 @@ impl Workers {
     ///
     /// # Panics
     /// If the code belongs to another class, or `cap` is 0 or above 2^32 - 1.
-    pub(in crate::landscape) fn begin(&mut self, start: &Code, cap: usize) -> (u128, u128) {
+    pub(in crate::landscape) fn begin(
+        &mut self,
+        start: &Code,
+        cap: usize,
+    ) -> (C::Numerator, C::Numerator) {
         assert!(
             (1..=u32::MAX as usize).contains(&cap),
             "a cap from 1 to 2^32 - 1"
@@ -94,7 +103,7 @@ impl Workers {
     }
 
     /// A counter at this code.
-    pub(in crate::landscape) fn counter(&mut self, code: &Code) -> &mut Counter {
+    pub(in crate::landscape) fn counter(&mut self, code: &Code) -> &mut C {
         let counter = &mut self.counters[0];
         go_to(counter, code);
         counter
@@ -119,12 +128,12 @@ impl Workers {
         &mut self,
         nodes: &Nodes,
         numbers: &[u32],
-        level: WaterLevel,
+        level: &WaterLevel<C::Numerator>,
         wish: Wish,
         (observer, progress): (&dyn Observer, Progress<'_>),
-    ) -> Result<Vec<Neighbours>, Stopped> {
+    ) -> Result<Vec<Neighbours<C::Numerator>>, Stopped> {
         let question = || observer.hear(progress);
-        let see_at = |counter: &mut Counter, number: u32, asking: &mut Asking<'_>| {
+        let see_at = |counter: &mut C, number: u32, asking: &mut Asking<'_>| {
             let code = nodes.code(number as usize);
             go_to(counter, &code);
             look_at(counter, &code, level, wish, asking)
@@ -154,7 +163,7 @@ impl Workers {
 }
 
 /// Gives the counter this code.
-fn go_to(counter: &mut Counter, code: &Code) {
+fn go_to(counter: &mut impl RewardCounter, code: &Code) {
     let now = counter.code().actions().iter();
     let pairs = now.zip(code.actions()).enumerate();
     let differ: Vec<usize> = pairs
@@ -165,40 +174,44 @@ fn go_to(counter: &mut Counter, code: &Code) {
     }
 }
 
-fn look_at(
-    counter: &mut Counter,
+fn look_at<C: RewardCounter>(
+    counter: &mut C,
     code: &Code,
-    WaterLevel { top, water, bound }: WaterLevel,
+    level: &WaterLevel<C::Numerator>,
     wish: Wish,
     asking: &mut Asking<'_>,
-) -> Result<Neighbours, Stopped> {
-    let reward = counter.reward();
+) -> Result<Neighbours<C::Numerator>, Stopped> {
+    let WaterLevel { top, water, bound } = level;
+    let drop = top.checked_sub(&counter.reward());
     assert!(
-        reward <= top && top - reward <= water,
+        drop.is_some_and(|drop| drop <= *water),
         "a code that is kept"
     );
-    let mut rewards = vec![0; counter.class().q()];
+    let mut rewards = vec![C::Numerator::default(); counter.class().q()];
     let mut seen = Neighbours {
         kept: Vec::new(),
-        next: NEVER,
+        next: None,
         raising: None,
     };
     for cell in 0..code.actions().len() {
         asking.go_on()?;
         counter.rewards(cell, &mut rewards);
-        for (action, &reward) in rewards.iter().enumerate() {
+        for (action, reward) in rewards.iter().enumerate() {
             let action = action as Symbol;
             let Some(drop) = top.checked_sub(reward) else {
-                seen.raising.get_or_insert((cell, action, reward));
+                seen.raising
+                    .get_or_insert_with(|| (cell, action, reward.clone()));
                 continue;
             };
-            if wish == Wish::Raising || drop >= bound || action == code.action(cell) {
+            if wish == Wish::Raising || action == code.action(cell) {
                 continue;
             }
-            if drop <= water {
+            if drop <= *water {
                 seen.kept.push((cell as u32, action));
-            } else {
-                seen.next = seen.next.min(drop);
+            } else if bound.as_ref().is_some_and(|bound| drop < *bound)
+                && seen.next.as_ref().is_none_or(|next| drop < *next)
+            {
+                seen.next = Some(drop);
             }
         }
         if seen.raising.is_some() && wish == Wish::Raising {

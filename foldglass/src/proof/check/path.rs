@@ -1,7 +1,7 @@
 //! Re-verifies a path of single-cell changes that never lowers J (paper, thm. 4.1).
 
 use super::forward::Forward;
-use super::{CheckError, Rollouts};
+use super::{CheckError, Earnings, Rollouts, are_listed};
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
 use crate::proof::claim::{Move, MoveKind, Path};
@@ -98,14 +98,7 @@ enum Engine {
 
 impl Engine {
     fn new(code: &Code, memory: Allowance) -> Result<Engine, CheckError> {
-        let class = code.class();
-        let task = class.task();
-        let length = task.longest();
-        let inputs = u32::try_from(length).ok();
-        let inputs = inputs.and_then(|length| (class.q() as u128).checked_pow(length));
-        let steps = inputs.and_then(|inputs| inputs.checked_mul(length as u128));
-        let wide = u128::try_from(task.denominator()).is_err();
-        if wide || steps.is_none_or(|steps| steps > MOST_STEPS) {
+        if !are_listed(code.class(), MOST_STEPS) {
             return Ok(Engine::Forward(Forward::new(code.clone())));
         }
         Rollouts::within(code.clone(), memory).map(Engine::Rollouts)
@@ -121,10 +114,7 @@ impl Engine {
     fn reward(&self) -> Reward {
         match self {
             Engine::Rollouts(rollouts) => Reward::new(rollouts.reward(), rollouts.denominator()),
-            Engine::Forward(forward) => {
-                let whole = forward.code().class().task().denominator();
-                Reward::new(forward.reward().clone(), whole)
-            }
+            Engine::Forward(forward) => Reward::new(forward.reward(), forward.denominator()),
         }
     }
 

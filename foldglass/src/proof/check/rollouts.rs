@@ -3,7 +3,7 @@
 //! When a cell changes, only the inputs that consult it are rolled out again: those whose window
 //! is the cell's, and of them those whose rollout has the cell in its row. Weights are integers.
 
-use super::CheckError;
+use super::{CheckError, Earnings};
 use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
@@ -369,6 +369,30 @@ impl Rollouts {
                 self.roll_out(length, input, t);
             }
         }
+    }
+}
+
+impl Earnings for Rollouts {
+    type Number = u128;
+
+    fn code(&self) -> &Code {
+        Rollouts::code(self)
+    }
+
+    fn denominator(&self) -> u128 {
+        Rollouts::denominator(self)
+    }
+
+    fn reward(&self) -> u128 {
+        Rollouts::reward(self)
+    }
+
+    fn rewards(&mut self, cell: usize, rewards: &mut [u128]) {
+        Rollouts::rewards(self, cell, rewards);
+    }
+
+    fn set(&mut self, cell: usize, action: Symbol) {
+        Rollouts::set(self, cell, action);
     }
 }
 

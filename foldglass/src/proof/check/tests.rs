@@ -1,5 +1,6 @@
 //! Compares the checker's second engine with the definition.
 
+use super::Earnings;
 use super::forward::Forward;
 use crate::model::class::{Class, Shape, Window};
 use crate::model::inputs::InputLaw;
@@ -9,10 +10,10 @@ use crate::model::task::Task;
 use crate::reward::count::reference::reward_by_rollouts;
 use crate::support::exact::{Reward, parse};
 use crate::support::stream::Stream;
+use dashu_int::UBig;
 
 fn earned(forward: &Forward) -> Reward {
-    let whole = forward.code().class().task().denominator();
-    Reward::new(forward.reward().clone(), whole)
+    Reward::new(forward.reward(), forward.denominator())
 }
 
 #[test]
@@ -48,6 +49,16 @@ fn weights_passed_forward_earn_what_the_definition_says() {
                     changed.set(cell, action);
                     forward.set(cell, action);
                     assert_eq!(earned(&forward), reward_by_rollouts(&changed));
+                }
+                for cell in 0..class.cells() {
+                    let mut rewards = vec![UBig::ZERO; 3];
+                    forward.rewards(cell, &mut rewards);
+                    for (action, found) in rewards.into_iter().enumerate() {
+                        let mut other = changed.clone();
+                        other.set(cell, action as Symbol);
+                        let found = Reward::new(found, forward.denominator());
+                        assert_eq!(found, reward_by_rollouts(&other), "cell {cell}");
+                    }
                 }
             }
         }

@@ -18,7 +18,8 @@ mod codes;
 mod error;
 mod way_out;
 
-use super::Rollouts;
+use super::forward::Forward;
+use super::{CheckError, Earnings, Rollouts, are_listed};
 use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::proof::claim::{CodeNode, Finding, Move, MoveKind, Verdict};
@@ -32,6 +33,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub use error::VerdictError;
+
+/// Rollouts of more steps than this, all together, are passed forward together.
+pub(super) const MOST_STEPS: u128 = 1 << 30;
 
 /// How many codes of a bounded shelf have all their single-cell changes looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,21 +85,41 @@ pub fn check(
     effort: Effort,
     context: Context<'_>,
 ) -> Result<Checked, VerdictError> {
-    let rollouts = Rollouts::within(verdict.start.clone(), context.each().memory)?;
-    check_reward(&rollouts, &verdict.reward, || "the code".to_owned())?;
-    let checked = check_finding(verdict, &rollouts, effort, context)?;
+    let start = verdict.start.clone();
+    if are_listed(start.class(), MOST_STEPS) {
+        let rollouts = Rollouts::within(start, context.each().memory)?;
+        return check_by(rollouts, verdict, effort, context);
+    }
+    let (what, needed) = (
+        "passing all inputs through a code",
+        super::bytes(start.class()),
+    );
+    let allowed = context.each().memory.check(what, needed);
+    allowed.map_err(CheckError::TooLarge)?;
+    check_by(Forward::new(start), verdict, effort, context)
+}
+
+/// Checks a verdict by what its start earns.
+fn check_by<E: Earnings>(
+    start: E,
+    verdict: &Verdict,
+    effort: Effort,
+    context: Context<'_>,
+) -> Result<Checked, VerdictError> {
+    check_reward(&start, &verdict.reward, || "the code".to_owned())?;
+    let checked = check_finding(verdict, &start, effort, context)?;
     let flooded = match &verdict.way_out {
         Some(_) if verdict.finding == Finding::Optimal => return Err(VerdictError::Optimal),
-        Some(way) => way_out::check(&rollouts, way, context)?,
+        Some(way) => way_out::check(&start, way, context)?,
         None => 0,
     };
     Ok(Checked { flooded, ..checked })
 }
 
 /// Checks what is said of the shelf.
-fn check_finding(
+fn check_finding<E: Earnings>(
     verdict: &Verdict,
-    rollouts: &Rollouts,
+    rollouts: &E,
     effort: Effort,
     context: Context<'_>,
 ) -> Result<Checked, VerdictError> {
@@ -142,7 +166,7 @@ fn check_finding(
     })
 }
 
-fn check_path(rollouts: &mut Rollouts, moves: &[Move]) -> Result<Checked, VerdictError> {
+fn check_path(rollouts: &mut impl Earnings, moves: &[Move]) -> Result<Checked, VerdictError> {
     if moves.is_empty() {
         return Err(VerdictError::NoPath);
     }
@@ -158,7 +182,7 @@ fn check_path(rollouts: &mut Rollouts, moves: &[Move]) -> Result<Checked, Verdic
 
 /// Makes a move if it is what it states; the last one alone raises J.
 fn check_move(
-    rollouts: &mut Rollouts,
+    rollouts: &mut impl Earnings,
     number: usize,
     m: &Move,
     last: bool,
@@ -205,16 +229,16 @@ fn check_move(
     })
 }
 
-fn ratio(rollouts: &Rollouts, numerator: u128) -> Reward {
+fn ratio<E: Earnings>(rollouts: &E, numerator: E::Number) -> Reward {
     Reward::new(numerator, rollouts.denominator())
 }
 
-fn reward(rollouts: &Rollouts) -> Reward {
+fn reward(rollouts: &impl Earnings) -> Reward {
     ratio(rollouts, rollouts.reward())
 }
 
 fn check_reward(
-    rollouts: &Rollouts,
+    rollouts: &impl Earnings,
     claimed: &Reward,
     place: impl Fn() -> String,
 ) -> Result<(), VerdictError> {
@@ -230,9 +254,9 @@ fn check_reward(
 }
 
 /// A shelf to check, code by code.
-struct Shelf<'a> {
+struct Shelf<'a, N> {
     class: &'a Class,
-    level: u128,
+    level: N,
     /// Where the list ends; none when it is the whole shelf.
     end: Option<CodeNode>,
     /// Codes listed, the start included: all but the one beyond.
@@ -242,9 +266,13 @@ struct Shelf<'a> {
     codes: Codes,
 }
 
-impl Shelf<'_> {
+impl<N: Clone + Default + Ord + Send + Sync> Shelf<'_, N> {
     /// Checks all codes; of several that fail the first is reported.
-    fn check(&self, rollouts: &Rollouts, context: Context<'_>) -> Result<(), VerdictError> {
+    fn check<E: Earnings<Number = N>>(
+        &self,
+        rollouts: &E,
+        context: Context<'_>,
+    ) -> Result<(), VerdictError> {
         let tally = Tally::new(context.observer, "codes", Some(self.codes.len() as u64));
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let stopped = AtomicBool::new(false);
@@ -290,27 +318,31 @@ impl Shelf<'_> {
         number < self.listed && nearest * last / gaps == number
     }
 
-    fn check_code(&self, rollouts: &mut Rollouts, number: usize) -> Result<(), VerdictError> {
+    fn check_code<E: Earnings<Number = N>>(
+        &self,
+        rollouts: &mut E,
+        number: usize,
+    ) -> Result<(), VerdictError> {
         self.codes.go_to(rollouts, number);
-        let level = ratio(rollouts, self.level);
+        let level = ratio(rollouts, self.level.clone());
         check_reward(rollouts, &level, || format!("code {number}"))?;
         if !self.is_looked_at(number) {
             return Ok(());
         }
-        let mut rewards = vec![0; self.class.q()];
+        let mut rewards = vec![N::default(); self.class.q()];
         for cell in 0..self.class.cells() {
             rollouts.rewards(cell, &mut rewards);
-            for (action, &reward) in rewards.iter().enumerate() {
+            for (action, reward) in rewards.iter().enumerate() {
                 let action = action as Symbol;
-                if reward > self.level {
+                if *reward > self.level {
                     return Err(VerdictError::Exit {
                         number,
                         cell,
                         action,
-                        reward: ratio(rollouts, reward).to_string(),
+                        reward: ratio(rollouts, reward.clone()).to_string(),
                     });
                 }
-                if reward == self.level && action != rollouts.code().action(cell) {
+                if *reward == self.level && action != rollouts.code().action(cell) {
                     self.check_listed(number, cell, action)?;
                 }
             }
@@ -360,7 +392,7 @@ mod tests {
             for looked_at in 0..=listed {
                 let shelf = Shelf {
                     class: &class,
-                    level: 0,
+                    level: 0u128,
                     end: None,
                     listed,
                     looked_at,

@@ -8,7 +8,12 @@ use dashu_int::UBig;
 
 /// The numerator of J over the task's denominator, counted in `W`.
 pub(super) fn numerator<W: Weight>(class: &Class, code: &Code) -> UBig {
-    let steps = Steps::<W>::new(class);
+    by_steps(&Steps::<W>::new(class), code).to_ubig()
+}
+
+/// The numerator of J over the task's denominator, by steps that are laid out.
+pub(super) fn by_steps<W: Weight>(steps: &Steps<W>, code: &Code) -> W {
+    let class = code.class();
     let mut sent: Vec<Vec<W>> = vec![Vec::new(); steps.messages.len()];
     sent[0] = vec![W::of(&UBig::ONE)];
     let mut total = W::zero();
@@ -41,5 +46,5 @@ pub(super) fn numerator<W: Weight>(class: &Class, code: &Code) -> UBig {
             sent[step.reads] = Vec::new();
         }
     }
-    total.to_ubig()
+    total
 }

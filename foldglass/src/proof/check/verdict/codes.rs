@@ -5,7 +5,7 @@ use super::VerdictError;
 use crate::model::class::Class;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::proof::check::Rollouts;
+use crate::proof::check::Earnings;
 use crate::proof::claim::CodeNode;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Codes {
     }
 
     /// Gives the rollouts this code. They may have any other of them.
-    pub fn go_to(&self, rollouts: &mut Rollouts, number: usize) {
+    pub fn go_to(&self, rollouts: &mut impl Earnings, number: usize) {
         let mut target = self.start.clone();
         for &(cell, action) in self.differences[number].iter() {
             target.set(cell, action);

@@ -7,7 +7,7 @@
 
 use super::{VerdictError, ratio, reward};
 use crate::model::operation::Symbol;
-use crate::proof::check::{CheckError, Rollouts};
+use crate::proof::check::{CheckError, Earnings};
 use crate::proof::claim::{Standing, WayOut};
 use crate::support::context::Context;
 use crate::support::parallel::on_each;
@@ -24,12 +24,13 @@ type Differences = Arc<[(usize, Symbol)]>;
 const BYTES: u128 = 256;
 
 /// Checks a way out of the shelf of the rollouts' code; gives the codes that were gone through.
-pub(super) fn check(
-    start: &Rollouts,
+pub(super) fn check<E: Earnings>(
+    start: &E,
     way: &WayOut,
     context: Context<'_>,
 ) -> Result<usize, VerdictError> {
     let height = follow(&mut start.clone(), way)?;
+    let is_level = height == E::Number::default();
     let Standing::Exact { codes } = way.standing else {
         return Ok(0);
     };
@@ -39,7 +40,7 @@ pub(super) fn check(
         height,
         codes,
     };
-    let found = if height == 0 { 0 } else { flood.run(context)? };
+    let found = if is_level { 0 } else { flood.run(context)? };
     if found != codes {
         return Err(VerdictError::Flooded {
             claimed: codes,
@@ -50,9 +51,9 @@ pub(super) fn check(
 }
 
 /// Follows the path; gives the height in quanta.
-fn follow(rollouts: &mut Rollouts, way: &WayOut) -> Result<u128, VerdictError> {
+fn follow<E: Earnings>(rollouts: &mut E, way: &WayOut) -> Result<E::Number, VerdictError> {
     let top = rollouts.reward();
-    let mut lowest = top;
+    let mut lowest = top.clone();
     let last = way.moves.len();
     if last == 0 {
         return Err(VerdictError::NoPath);
@@ -82,27 +83,28 @@ fn follow(rollouts: &mut Rollouts, way: &WayOut) -> Result<u128, VerdictError> {
         }
         lowest = lowest.min(rollouts.reward());
     }
-    let height = ratio(rollouts, top - lowest);
+    let quanta = top - lowest;
+    let height = ratio(rollouts, quanta.clone());
     if height != way.height {
         return Err(VerdictError::Height {
             claimed: way.height.to_string(),
             found: height.to_string(),
         });
     }
-    Ok(top - lowest)
+    Ok(quanta)
 }
 
 /// A flood to redo.
-struct Flood<'a> {
-    start: &'a Rollouts,
-    top: u128,
+struct Flood<'a, E: Earnings> {
+    start: &'a E,
+    top: E::Number,
     /// Codes so far below the top are not gone through.
-    height: u128,
+    height: E::Number,
     /// How many there should be.
     codes: usize,
 }
 
-impl Flood<'_> {
+impl<E: Earnings> Flood<'_, E> {
     /// Goes through the codes, those one change further each time; gives their number, or one more
     /// than there should be.
     fn run(&self, context: Context<'_>) -> Result<usize, VerdictError> {
@@ -169,26 +171,27 @@ impl Flood<'_> {
 
     fn around_one(
         &self,
-        rollouts: &mut Rollouts,
+        rollouts: &mut E,
         code: &Differences,
     ) -> Result<Vec<Differences>, VerdictError> {
         self.go_to(rollouts, code);
         let start = self.start.code();
-        let mut rewards = vec![0; start.class().q()];
+        let mut rewards = vec![E::Number::default(); start.class().q()];
         let mut list = Vec::new();
         for cell in 0..start.actions().len() {
             rollouts.rewards(cell, &mut rewards);
-            for (action, &earned) in rewards.iter().enumerate() {
+            for (action, earned) in rewards.iter().enumerate() {
                 let action = action as Symbol;
-                if earned > self.top {
+                if *earned > self.top {
                     return Err(VerdictError::HigherWay {
                         changes: code.len(),
                         cell,
                         action,
-                        reward: ratio(rollouts, earned).to_string(),
+                        reward: ratio(rollouts, earned.clone()).to_string(),
                     });
                 }
-                if action != rollouts.code().action(cell) && self.top - earned < self.height {
+                let drop = self.top.clone() - earned.clone();
+                if action != rollouts.code().action(cell) && drop < self.height {
                     let others = code.iter().copied().filter(|&(other, _)| other != cell);
                     let own = (action != start.action(cell)).then_some((cell, action));
                     let mut differences: Vec<(usize, Symbol)> = others.chain(own).collect();
@@ -200,7 +203,7 @@ impl Flood<'_> {
         Ok(list)
     }
 
-    fn go_to(&self, rollouts: &mut Rollouts, code: &Differences) {
+    fn go_to(&self, rollouts: &mut E, code: &Differences) {
         let mut target = self.start.code().clone();
         for &(cell, action) in code.iter() {
             target.set(cell, action);
