@@ -13,7 +13,7 @@ use foldglass_study::claims;
 use foldglass_study::words;
 use serde::Serialize;
 
-use super::benign::census;
+use super::benign::{Counting, count_traps};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::{max_memory, positive};
@@ -23,8 +23,11 @@ use crate::report::{Cell, Column, Format, Table};
 /// The largest length whose rewards are listed without --all.
 const LISTED: usize = 500;
 
-/// The most cells of a class whose census stands beside its law.
-const CENSUS_CELLS: usize = 22;
+/// Rows of rewards to print without --all.
+const LISTED_ROWS: usize = 20;
+
+/// The most cells of a class for which a census is forecast: with more it takes hours.
+const CENSUS_CELLS: usize = 54;
 
 /// The flags of `law`.
 #[derive(Debug, Args)]
@@ -111,8 +114,14 @@ impl LawArgs {
             let class = spec
                 .lay_out()
                 .map_err(|error| Error::Usage(error.to_string()))?;
-            stated.census_traps = census(&class, settings, max_memory::available())?
-                .map(|found| found.traps.to_string());
+            if let Counting::Done { traps, .. } =
+                count_traps(&class, settings, max_memory::available())?
+            {
+                stated.census_traps = Some(traps.to_string());
+            }
+        }
+        if self.all {
+            stated.shown = usize::MAX;
         }
         if let (Some(out), Some(code)) = (&self.out, &stated.code) {
             claims::write(out, code)?;
@@ -169,7 +178,10 @@ impl LawArgs {
 struct Line {
     reward: Reward,
     count: String,
+    /// Positions, or lengths that are answered wrongly.
     ignored: usize,
+    #[serde(rename = "ignored_changes", skip_serializing_if = "Option::is_none")]
+    changes: Option<usize>,
 }
 
 /// What the law says.
@@ -184,6 +196,9 @@ pub struct LawReport {
     spec: Option<ClassSpec>,
     #[serde(skip)]
     cells: usize,
+    /// Rows to print.
+    #[serde(skip)]
+    shown: usize,
 }
 
 impl LawReport {
@@ -198,6 +213,7 @@ impl LawReport {
             reward: line.reward,
             count: line.count.to_string(),
             ignored: line.ignored,
+            changes: line.changes,
         };
         LawReport {
             traps: traps.to_string(),
@@ -206,24 +222,39 @@ impl LawReport {
             code: code.as_ref().map(CodeForm::from),
             spec,
             cells,
+            shown: LISTED_ROWS,
         }
     }
 
-    fn table(&self) -> Table {
-        let columns = [
+    fn table(&self, shown: usize) -> Table {
+        let lines = || self.trap_rewards.iter().flatten();
+        let changes = lines().any(|line| line.changes.is_some());
+        let mut columns = vec![
             Column::numbers("reward"),
             Column::numbers("traps"),
-            Column::numbers("ignored"),
+            Column::numbers(if changes {
+                "positions ignored"
+            } else {
+                "lengths wrong"
+            })
+            .key("ignored"),
         ];
+        if changes {
+            columns.push(Column::numbers("changes ignored").key("ignored_changes"));
+        }
         let row = |line: &Line| {
             let count = line.count.parse().expect("digits");
-            [
+            let mut row = vec![
                 Cell::from(&line.reward),
                 Cell::Large(count),
                 line.ignored.into(),
-            ]
+            ];
+            row.extend(line.changes.map(Cell::from));
+            row
         };
-        Table::new(columns).rows(self.trap_rewards.iter().flatten().map(row))
+        Table::new(columns)
+            .rows(lines().take(shown).map(row))
+            .cut(lines().count(), "--all")
     }
 }
 
@@ -233,7 +264,7 @@ impl Report for LawReport {
     }
 
     fn tables(&self, _: Format) -> Vec<Table> {
-        vec![self.table()]
+        vec![self.table(usize::MAX)]
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -245,8 +276,11 @@ impl Report for LawReport {
             Some(lines) if lines.is_empty() => Ok(()),
             Some(_) => {
                 writeln!(out)?;
-                self.table().write_text(out)?;
-                writeln!(out, "\n--out writes a trap of the first row, for `certify`")
+                self.table(self.shown).write_text(out)?;
+                writeln!(
+                    out,
+                    "\n--out writes a trap of the first row, for `certify`."
+                )
             }
             None => writeln!(out, "--all lists them by reward"),
         }

@@ -61,8 +61,10 @@ pub struct TrapReward {
     pub reward: Reward,
     /// How many codes are such a trap.
     pub count: UBig,
-    /// Changes of the input that they ignore, or lengths that they answer wrongly.
+    /// Positions of the input that they ignore, or lengths that they answer wrongly.
     pub ignored: usize,
+    /// Changes of the input between successive positions that they ignore; none for the law of lengths.
+    pub changes: Option<usize>,
 }
 
 /// How many ballot words of n letters have m letters D: C(n, m) - C(n, m-1).
@@ -79,7 +81,43 @@ pub fn ballot(n: usize, m: usize) -> UBig {
     }
 }
 
+/// How many ballot words of n letters have m letters D in r runs.
+///
+/// Before and after its k-th run such a word has i_k letters U and j_k, then j_{k+1}, letters D. No beginning has
+/// more D than U if j_{k+1} <= i_k for k = 0 .. r, with i_0 = 0 and j_{r+1} = m. The subsets {i} of 1 .. n-m and
+/// {j} of 0 .. m-1 are two lattice paths, and the condition says that they do not meet: the number of such pairs
+/// is a determinant (Lindström, Gessel and Viennot).
+///
+/// ```
+/// use foldglass::landscape::law::{ballot, ballot_runs};
+/// use foldglass::support::exact::UBig;
+/// assert_eq!((1..=3).map(|r| ballot_runs(6, 3, r)).sum::<UBig>(), ballot(6, 3));
+/// ```
+pub fn ballot_runs(n: usize, m: usize, r: usize) -> UBig {
+    if m == 0 || r == 0 || 2 * m > n {
+        return UBig::from(u8::from(m == 0 && r == 0));
+    }
+    let ups = n - m;
+    binomial(ups, r) * binomial(m, r) - binomial(ups + 1, r) * binomial(m - 1, r)
+}
+
+/// The numbers of ballot words of n letters with m letters D in 1, 2, .. runs, one after the other.
+fn each_ballot_runs(n: usize, m: usize) -> impl Iterator<Item = (usize, UBig)> {
+    let mut factors = [n - m, m, n - m + 1, m - 1].map(|of| (of, UBig::ONE));
+    (1..=m).map(move |r| {
+        for (of, chosen) in &mut factors {
+            *chosen *= UBig::from((*of + 1).saturating_sub(r));
+            *chosen /= UBig::from(r);
+        }
+        let [a, b, c, d] = &factors;
+        (r, &a.1 * &b.1 - &c.1 * &d.1)
+    })
+}
+
 fn binomial(n: usize, m: usize) -> UBig {
+    if m > n {
+        return UBig::ZERO;
+    }
     (0..m).fold(UBig::ONE, |product, i| {
         product * UBig::from(n - i) / UBig::from(i + 1)
     })
@@ -143,22 +181,27 @@ impl Correlated {
         all_ballots(self.letters()) << (self.length - 1)
     }
 
-    /// Traps by reward, the largest reward first.
+    /// Traps by reward and positions ignored, the largest reward and the fewest positions first.
     pub fn rewards(&self) -> Vec<TrapReward> {
         let r = self.correlation();
         let (num, den) = (r.numerator().unsigned_abs(), r.denominator());
         let (mut up, mut down) = (UBig::ONE, UBig::from(2u8));
-        let of = |(m, words): (usize, UBig)| {
+        let n = self.letters();
+        let mut list = Vec::new();
+        for m in 1..=n / 2 {
             up *= &num;
             down *= den;
             let half = &down >> 1;
-            TrapReward {
-                reward: Reward::new(half + &up, down.clone()),
+            let reward = Reward::new(half + &up, down.clone());
+            let runs = each_ballot_runs(n, m).filter(|(_, words)| *words > UBig::ZERO);
+            list.extend(runs.map(|(r, words)| TrapReward {
+                reward: reward.clone(),
                 count: words << (self.length - 1),
-                ignored: m,
-            }
-        };
-        ballots(self.letters()).map(of).collect()
+                ignored: 2 * r,
+                changes: Some(m),
+            }));
+        }
+        list
     }
 
     /// A trap: the code that adds up all symbols but the last two, and turns the answer where
@@ -252,6 +295,7 @@ impl Lengths {
                 reward: Reward::new(count - m, count),
                 count: self.names(words),
                 ignored: m,
+                changes: None,
             };
             return Ok(ballots(count - 1).map(of).collect());
         }
@@ -262,6 +306,7 @@ impl Lengths {
                 reward: Reward::new(right, &all * UBig::from(2u8)),
                 count: self.names(count),
                 ignored,
+                changes: None,
             }
         };
         Ok(self.sums()?.into_iter().rev().map(of).collect())

@@ -135,7 +135,7 @@ pub fn lengths(lengths: &[usize]) -> Law {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::landscape::law::{Correlated, Lengths, ballot};
+    use crate::landscape::law::{Correlated, Lengths, ballot, ballot_runs};
     use crate::support::exact;
     use crate::{Class, ClassSpec, Code, ExactWeights, InputLaw, Operation, Shape, reward::count};
 
@@ -150,18 +150,32 @@ mod tests {
         }
     }
 
-    /// The closed forms against the list of all words.
+    /// The closed forms against the list of all words: by letters D, and by the positions ignored.
     #[test]
     fn closed_forms_agree_with_the_words() {
-        for length in 1..14 {
+        for length in 1..16 {
             let listed = correlated(length, 3, 10);
             let law = Correlated::new(length, &exact::parse("3/10").unwrap()).unwrap();
             assert_eq!(UBig::from(listed.traps()), law.traps());
-            let rewards = law.rewards().into_iter();
-            let rewards: Counts<Reward> = rewards
-                .map(|line| (line.reward, u128::try_from(line.count).unwrap()))
-                .collect();
+            let mut rewards = Counts::new();
+            let mut found = Counts::new();
+            for line in law.rewards() {
+                let count = u128::try_from(line.count).unwrap();
+                *rewards.entry(line.reward).or_default() += count;
+                let twice = found.insert((line.changes.unwrap(), line.ignored), count);
+                assert_eq!(twice, None);
+            }
             assert_eq!(listed.rewards, rewards);
+            let mut counted = Counts::new();
+            for word in words(length.saturating_sub(2)) {
+                let positions = ignored(&word.downs).len();
+                let entry = counted.entry((word.downs.len(), positions)).or_default();
+                *entry += 1 << (length - 1);
+                let n = length - 2;
+                let runs = ballot_runs(n, word.downs.len(), positions / 2);
+                assert!(runs > UBig::ZERO, "{n} {:?}", word.downs);
+            }
+            assert_eq!(found, counted, "T = {length}");
         }
         for all in [
             &[3][..],
@@ -263,6 +277,46 @@ mod tests {
         assert!(law.sets.keys().all(|set| set.len() % 2 == 0));
         let rewards: Vec<String> = law.rewards.keys().rev().map(Reward::to_string).collect();
         assert_eq!(rewards, ["9/10", "41/50", "189/250"]);
+    }
+
+    /// The words that can be continued, step by step, modulo a prime: n letters at every height.
+    fn words_modulo(n: usize, prime: u64) -> u64 {
+        let mut heights = vec![0u64; n + 2];
+        heights[0] = 1;
+        for _ in 0..n {
+            let below = |h: usize| if h == 0 { 0 } else { heights[h - 1] };
+            let next = (0..n + 1).map(|h| (below(h) + heights[h + 1]) % prime);
+            let next: Vec<u64> = next.chain([0]).collect();
+            heights = next;
+        }
+        heights.iter().sum::<u64>() % prime
+    }
+
+    /// The total at T = 10^4, which no list reaches, modulo a prime.
+    #[test]
+    fn the_total_of_a_long_law_is_that_of_the_words_letter_by_letter() {
+        let prime = 2_147_483_647;
+        let power = |exponent: usize| (0..exponent).fold(1u64, |p, _| p * 2 % prime);
+        for length in [9, 200, 10_000] {
+            let law = Correlated::new(length, &exact::parse("9/10").unwrap()).unwrap();
+            let words = words_modulo(length - 2, prime) + prime - 1;
+            let expected = words % prime * power(length - 1) % prime;
+            assert_eq!(law.traps() % UBig::from(prime), UBig::from(expected));
+        }
+        // The rewards of a law sum to its total.
+        let law = Correlated::new(200, &exact::parse("9/10").unwrap()).unwrap();
+        let lines = law.rewards();
+        let sum: UBig = lines.iter().map(|line| &line.count).sum();
+        assert_eq!(sum, law.traps());
+        let of = |m, r: usize| {
+            lines
+                .iter()
+                .find(|l| (l.changes, l.ignored) == (Some(m), 2 * r))
+        };
+        for (m, r) in [(1, 1), (50, 7), (99, 50)] {
+            let count = of(m, r).map(|line| line.count.clone()).unwrap_or_default();
+            assert_eq!(count, ballot_runs(198, m, r) << 199);
+        }
     }
 
     /// The class of correlated parity of a length.
