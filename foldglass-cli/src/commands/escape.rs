@@ -91,7 +91,7 @@ impl EscapeArgs {
             collapsed,
             stops: holds
                 .err()
-                .filter(|_| !self.search)
+                .filter(|_| !self.search && !path.reward.is_one())
                 .map(|why| why.to_string()),
             interrupted: search.as_ref().is_some_and(|search| search.stopped),
             search,
@@ -198,7 +198,7 @@ impl Report for Escaped {
         }
         if let Some(why) = &self.stops {
             let reward = short(&self.reward_exact.to_string());
-            return writeln!(out, "reward J  {reward}: no path leads on. {why}");
+            return writeln!(out, "reward J  {reward}. No path leads on: {why}");
         }
         let from = short(&self.start_reward.to_string());
         let to = short(&self.reward_exact.to_string());
@@ -224,9 +224,12 @@ impl Report for Escaped {
 
 fn said(outcome: &str) -> &'static str {
     match outcome {
-        "optimum" => "reached J = 1",
-        "raised" => "raised J, and did not reach 1",
-        _ => "found no change that raises J",
+        "optimum" => "Reached J = 1",
+        "raised" => "Raised J, and did not reach 1. With more --max-proposals it may",
+        _ => {
+            "Found no change that raises J. `certify --code FILE --barrier` decides whether the code is a trap, and \
+             how far J must fall before it can rise"
+        }
     }
 }
 

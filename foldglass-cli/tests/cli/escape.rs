@@ -88,6 +88,20 @@ fn a_person_sees_the_kinds_and_the_moves() {
 }
 
 #[test]
+fn the_bound_is_that_of_the_theorem_that_applies() {
+    let scratch = Scratch::new();
+    scratch.file("code.json", &code(10, 2, 0));
+    for (rule, bound) in [
+        ("final", "of at most 30"),
+        ("process:4,2,1", "of at most 10"),
+    ] {
+        let flags = format!("escape --task parity --lengths 3 --reward {rule} --code code.json");
+        let run = scratch.run(&words(&flags));
+        assert!(run.success().contains(bound), "{rule}");
+    }
+}
+
+#[test]
 fn an_assumption_that_fails_is_named_and_the_search_is_offered() {
     let scratch = Scratch::new();
     for (class, said) in [
@@ -138,7 +152,26 @@ fn a_policy_of_any_untied_class_collapses_to_a_code() {
             .contains("independent symbols")
     );
     assert_eq!(found["moves"], json!([]));
-    assert!(scratch.run(&words).success().contains("no path leads on"));
+    let run = scratch.run(&words);
+    let text = run.success();
+    assert!(
+        text.contains("No path leads on: the theorem needs independent symbols"),
+        "{text}"
+    );
+    // A policy that is the fold has nothing left to raise.
+    let fold = [[1, 0], [0, 1], [1, 0], [0, 1], [0, 1], [1, 0]];
+    let rows = [&fold[..], &fold[2..]].concat();
+    scratch.file("policy.json", &json!({ "rows": rows }).to_string());
+    let found = scratch.json(&words);
+    assert_eq!(
+        (&found["stops"], &found["reward_exact"]),
+        (&Value::Null, &json!("1/1"))
+    );
+    let run = scratch.run(&words);
+    assert!(
+        run.success()
+            .contains("reward J  1/1 to 1/1, never lowered")
+    );
     scratch.file(
         "policy.json",
         &json!({ "rows": vec![[0.25, 0.75]; 6] }).to_string(),
@@ -171,7 +204,11 @@ fn a_search_depends_on_the_seed_alone_and_says_how_it_went() {
     assert_eq!(none["search"], json!({"outcome": "stuck", "proposals": 0}));
     assert_eq!(none["moves"], json!([]));
     let run = scratch.run(&[&words[..], &["--max-proposals", "0"]].concat());
-    assert!(run.success().contains("no change that raises J"));
+    let text = run.success();
+    assert!(
+        text.contains("Found no change that raises J. `certify --code FILE --barrier`"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -173,10 +173,11 @@ fn put_right(code: &Code, context: Context<'_>) -> Result<Path, EscapeError> {
     })
 }
 
-/// The most moves that a path of the theorem makes: three for each cell.
+/// The most moves that a path of [`escape`] makes: three for each cell, or one where a process reward falls.
 ///
-/// In the round of its own step a cell is consolidated at most once and rerouted at most once (or
-/// finished, at the last step), and in the round of the step before it is prepared at most once.
+/// With a final reward, in the round of its own step a cell is consolidated at most once and rerouted at most
+/// once (or finished, at the last step), and in the round of the step before it is prepared at most once. Where
+/// a process reward falls, every cell is put right at most once.
 ///
 /// ```
 /// use foldglass::landscape::escape::most_moves;
@@ -185,7 +186,11 @@ fn put_right(code: &Code, context: Context<'_>) -> Result<Path, EscapeError> {
 /// assert_eq!(most_moves(&spec.lay_out().unwrap()), 540);
 /// ```
 pub fn most_moves(class: &Class) -> u128 {
-    3 * class.cells() as u128
+    let each = match class.task().reward().is_final() {
+        true => 3,
+        false => 1,
+    };
+    each * class.cells() as u128
 }
 
 /// Finds a path from a code to J = 1 that never lowers J.

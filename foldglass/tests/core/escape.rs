@@ -129,7 +129,7 @@ proptest! {
         };
         let class = problem.class();
         let path = follow(&class, &random_code(&class, &mut Stream::new(seed, 0)))?;
-        prop_assert!(path.moves.len() <= class.cells());
+        prop_assert_eq!(most_moves(&class), class.cells() as u128);
         prop_assert_eq!(verify(&path, Context::default()), Ok(()));
     }
 }
@@ -207,15 +207,84 @@ fn every_code_of_small_wide_classes_has_a_path_within_the_bound() {
         for table in [Operation::cyclic(2), Operation::maximum(2)] {
             let task = Task::new(table.unwrap(), law, lengths).unwrap();
             let class = Class::new(task, shape).unwrap();
-            let cells = class.cells();
-            // The twenty cells of lengths 2 and 3: every 61st code.
-            let stride = if cells > 12 { 61 } else { 1 };
-            for n in (0..1u32 << cells).step_by(stride) {
-                let code = Code::from_fn(&class, |cell| (n >> cell & 1) as Symbol);
-                let path = follow(&class, &code).unwrap();
-                assert_eq!(verify(&path, Context::default()), Ok(()));
-            }
+            // Of the twenty cells of lengths 2 and 3 every 61st code: all of them in `full`.
+            let stride = if class.cells() > 12 { 61 } else { 1 };
+            follow_every(&class, stride);
         }
+    }
+}
+
+/// Checks the path of every so manieth code of a class of two symbols.
+fn follow_every(class: &Class, stride: usize) {
+    for n in (0..1u32 << class.cells()).step_by(stride) {
+        let code = Code::from_fn(class, |cell| (n >> cell & 1) as Symbol);
+        let path = follow(class, &code).unwrap();
+        assert_eq!(verify(&path, Context::default()), Ok(()));
+    }
+}
+
+/// Minutes of a processor.
+mod full {
+    use super::*;
+
+    #[test]
+    fn every_code_of_two_lengths_with_a_symbol_ahead_has_a_path_within_the_bound() {
+        for table in [Operation::cyclic(2), Operation::maximum(2)] {
+            let task = Task::new(table.unwrap(), &InputLaw::Uniform, &[2, 3]).unwrap();
+            let class = Class::new(task, Shape::untied(0, 1)).unwrap();
+            assert_eq!(class.cells(), 20);
+            follow_every(&class, 1);
+        }
+    }
+}
+
+/// The moves of a path, a word each: cell, token before and after, the first letter of the kind.
+fn in_words(path: &Path) -> String {
+    let word = |m: &foldglass::proof::claim::Move| {
+        let kind = m.kind.unwrap().to_string();
+        format!("{}:{}>{}{}", m.cell, m.from, m.to, &kind[..1])
+    };
+    path.moves.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn paths_at_the_window_of_the_paper_stay_what_they_were() {
+    let row = |text: &str| {
+        let p = parse(text).unwrap();
+        vec![p.clone(), parse("1").unwrap() - p]
+    };
+    let law = InputLaw::Product(["1/3", "1/2", "1/5", "3/4"].map(row).to_vec());
+    let uniform = InputLaw::Uniform;
+    for (table, law, length, salt, moves) in [
+        (
+            Operation::cyclic(2).unwrap(),
+            &law,
+            4,
+            1,
+            "4:0>1c 2:1>0c 5:1>0c 8:1>0c",
+        ),
+        (
+            Operation::cyclic(3).unwrap(),
+            &uniform,
+            3,
+            1,
+            "1:0>1c 2:1>0c 8:0>1p 11:1>0p 0:1>2r 5:2>0c 11:0>2c 12:2>0f 15:0>1f 18:1>2f",
+        ),
+        (
+            Operation::paper(),
+            &uniform,
+            3,
+            2,
+            "0:2>3c 1:4>0c 2:0>4c 3:1>4c 6:1>0p 11:2>0p 16:4>2p 21:1>3p 26:2>1p 1:0>1r 7:2>1p 22:2>0p 27:4>2p \
+             2:4>2r 5:3>2c 14:3>2c 8:2>0c 15:2>4c 21:3>4c 9:2>4c 20:3>0c 13:4>0c 29:3>0c 10:0>1c 24:2>1c 33:1>3p \
+             38:2>1p 43:4>0p 48:1>2p 53:2>4p 25:0>3r 11:0>3r 22:0>3r 8:0>3r 19:0>3r 35:3>0f 31:4>0f 54:2>0f \
+             40:0>1f 32:0>1f 49:0>1f 46:4>3f 37:2>3f 45:2>4f 36:1>4f 34:0>4f",
+        ),
+    ] {
+        let class = class(table, law, length);
+        let action = |c: usize| (c * c * 7 + c * (salt + 3) + c / 3 + salt) % class.q();
+        let code = Code::from_fn(&class, |cell| action(cell) as Symbol);
+        assert_eq!(in_words(&escape(&code, Context::default()).unwrap()), moves);
     }
 }
 
@@ -240,7 +309,8 @@ fn random_codes_of_the_wide_classes_of_the_paper_have_paths() {
         let task = Task::new(Operation::paper(), &InputLaw::Uniform, lengths).unwrap();
         let class = Class::new(task, shape).unwrap();
         for seed in 0..3 {
-            follow(&class, &random_code(&class, &mut Stream::new(seed, 0))).unwrap();
+            let path = follow(&class, &random_code(&class, &mut Stream::new(seed, 0))).unwrap();
+            assert_eq!(verify(&path, Context::default()), Ok(()));
         }
     }
 }

@@ -7,6 +7,7 @@ use foldglass::landscape::escape::{Collapse, PolicyStanding, Segment};
 use serde::Serialize;
 
 use crate::output::number;
+use crate::report::words::cell_name;
 
 /// A policy's way to a code.
 #[derive(Serialize)]
@@ -18,6 +19,9 @@ pub struct CollapseReport {
     segments: Vec<Line>,
     #[serde(skip)]
     found: PolicyStanding,
+    /// The cell of the ascent in words.
+    #[serde(skip)]
+    rise: String,
 }
 
 /// Where J rises most.
@@ -57,7 +61,9 @@ impl From<Collapse> for CollapseReport {
             PolicyStanding::Saddle(_) => ("saddle", None),
             PolicyStanding::Level => ("level", None),
         };
+        let rise = ascent.map(|ascent| cell_name(&found.code.class().key(ascent.cell)));
         CollapseReport {
+            rise: rise.unwrap_or_default(),
             start_reward: found.start,
             standing,
             ascent: ascent.map(|ascent| Rise {
@@ -90,7 +96,7 @@ impl CollapseReport {
             PolicyStanding::Ascends(ascent) => writeln!(
                 out,
                 "          no local maximum: cell {} gains {} on action {}",
-                ascent.cell,
+                self.rise,
                 number(ascent.gain),
                 ascent.action
             )?,
