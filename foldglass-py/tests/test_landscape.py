@@ -109,6 +109,23 @@ def test_benign_classes_are_named_with_their_theorem() -> None:
     assert fg.benign(falling, progress=False).answer == "benign"
 
 
+def test_small_tied_classes_are_counted() -> None:
+    found = fg.benign(fg.Class(fg.Task("z:3", 3), tied=True), progress=False)
+    assert (found.answer, found.theorem, found.traps, found.census_codes) == ("traps", None, 63, 3**12)
+    assert found.code is not None and fg.certify(found.code, progress=False).verdict == "certified"
+
+
+def test_where_nothing_is_known_quenches_bound_the_share_of_traps() -> None:
+    space = fg.Class(fg.Task("parity", 9), memory=2)
+    found = fg.benign(space, seed=1, progress=False)
+    assert (found.answer, found.theorem, found.traps, found.code) == ("unknown", None, None, None)
+    assert (found.quenches, found.certified) == (500, 0)
+    assert found.optimal is not None and found.undecided is not None and found.upper_95 is not None
+    assert found.optimal + found.undecided == 500
+    assert found.upper_95 >= 1 - 0.05 ** (1 / 500)
+    assert found.why.startswith("The theorem needs a memory of 1 token")
+
+
 def test_process_rewards_make_traps_that_both_checkers_accept(tmp_path: Path) -> None:
     space = fg.Class(fg.Task("parity", 3, reward="process:1,1,3"))
     assert space.spec["reward"] == {"process": ["1/5", "1/5", "3/5"]}

@@ -1,16 +1,22 @@
 //! Answers whether a class has traps: by a theorem, by a census, or by quenches (docs/theorems.md).
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::Instant;
 
 use clap::Args;
 use foldglass::dynamics::chain::{ChainError, ChainSettings, Chains, Kernel, Order};
 use foldglass::landscape::escape;
 use foldglass::landscape::law::{Known, known};
 use foldglass::landscape::shelf::{Search, Workers};
+use foldglass::landscape::tree::{Nodes, Tree, TreeError};
 use foldglass::model::policy::CodeForm;
 use foldglass::proof::claim::Finding;
 use foldglass::reward::count as counts;
+use foldglass::support::exact::UBig;
 use foldglass::support::parallel::in_order;
+use foldglass::support::stats::Proportion;
 use foldglass::support::watch::{Observer, Progress};
 use foldglass::{Allowance, Class, ClassSpec, Code, Context, Reward};
 use foldglass_study::Shard;
@@ -25,7 +31,7 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::{Report, number};
-use crate::progress::{Terminal, about, interrupted};
+use crate::progress::{Terminal, about, interrupted, span};
 
 /// The seconds that a census may take.
 const CENSUS_SECONDS: f64 = 10.0;
@@ -47,12 +53,20 @@ pub struct BenignArgs {
     class: ClassArgs,
 }
 
-/// A finished census.
-pub struct FinishedCensus {
-    /// Codes that are traps.
-    pub traps: u128,
-    /// One of them.
-    pub code: Option<Code>,
+/// What counting all codes of a class came to.
+pub enum Counting {
+    /// It is done.
+    Done {
+        /// Codes that are traps.
+        traps: u128,
+        /// One of them.
+        code: Option<Code>,
+    },
+    /// It would take more than the seconds that are spent on one, or cannot be done.
+    Skipped {
+        /// What it would take, in words: "takes about 3 h".
+        takes: String,
+    },
 }
 
 impl BenignArgs {
@@ -63,38 +77,13 @@ impl BenignArgs {
         if let Some(known) = known(&class) {
             return Ok(Benign::by_theorem(&class, known));
         }
-        let options = options(settings, allowance);
-        let plan = CensusPlan::new(&class, &Reward::new(0u8, 1u8), &options);
-        let (codes, said) = match plan {
-            Ok(plan) => {
-                let codes = plan.survey().codes().to_string();
-                let shard = Shard { number: 1, of: 1 };
-                let said = forecast(plan, shard, &Terminal::new());
-                (codes, Ok(said.ok_or_else(stopped)?))
+        match count_traps(&class, settings, allowance)? {
+            Counting::Done { traps, code } => Ok(Benign::by_counting(&class, traps, code)),
+            Counting::Skipped { takes } => {
+                let ends = quench(&class, settings, allowance)?;
+                Ok(Benign::by_quenches(&class, &takes, ends))
             }
-            Err(error) => {
-                let codes = dashu_int::UBig::from(class.q()).pow(class.cells());
-                (codes.to_string(), Err(error))
-            }
-        };
-        let short = |said: &CensusForecast| !said.at_least && said.seconds <= CENSUS_SECONDS;
-        if said.as_ref().is_ok_and(short)
-            && let Some(census) = census(&class, settings, allowance)?
-        {
-            return Ok(Benign::by_census(&class, census, codes));
         }
-        let takes = match said {
-            Ok(said) if said.at_least => {
-                format!("takes longer than the {CENSUS_SECONDS} s that this command spends on one")
-            }
-            Ok(said) => format!("takes {}", about(said.seconds)),
-            Err(error) => format!("is refused: {error}"),
-        };
-        let needs = format!("A census of its {} codes {takes}", grouped(&codes));
-        let (quenches, certified, code) = quench(&class, settings, allowance)?;
-        Ok(Benign::by_quenches(
-            &class, codes, &needs, quenches, certified, code,
-        ))
     }
 }
 
@@ -102,29 +91,106 @@ fn stopped() -> Error {
     Error::Stopped("stopped before an answer was found".to_owned())
 }
 
-fn options(settings: &GlobalArgs, allowance: Allowance) -> CensusOptions {
-    let mut options = CensusOptions::default();
-    options.threads = threads(settings.threads, usize::MAX);
-    options.allowance = allowance;
-    options
-}
-
-/// Counts the traps of a class; none where a census does not apply.
-pub fn census(
+/// Counts the traps of a class where that takes no longer than [`CENSUS_SECONDS`].
+pub fn count_traps(
     class: &Class,
     settings: &GlobalArgs,
     allowance: Allowance,
-) -> Result<Option<FinishedCensus>, Error> {
-    let options = options(settings, allowance);
-    let Ok(plan) = CensusPlan::new(class, &Reward::new(0u8, 1u8), &options) else {
-        return Ok(None);
+) -> Result<Counting, Error> {
+    let threads = threads(settings.threads, usize::MAX);
+    if class.shape().tied {
+        return flood(class, threads, allowance);
+    }
+    let shard = Shard { number: 1, of: 1 };
+    let mut options = CensusOptions::default();
+    options.threads = threads;
+    options.allowance = allowance;
+    let plan = || CensusPlan::new(class, &Reward::new(0u8, 1u8), &options);
+    let takes = |time: String| format!("takes {time}");
+    let skipped = |takes| Ok(Counting::Skipped { takes });
+    let said = match plan() {
+        Ok(plan) => forecast(plan, shard, &Terminal::new()).ok_or_else(stopped)?,
+        Err(error) => return skipped(format!("is refused: {error}")),
+    };
+    match said {
+        CensusForecast {
+            at_least: true,
+            seconds,
+            ..
+        } => {
+            return skipped(takes(at_least(seconds.max(CENSUS_SECONDS))));
+        }
+        CensusForecast { seconds, .. } if seconds > CENSUS_SECONDS => {
+            return skipped(takes(about(seconds)));
+        }
+        _ => {}
+    }
+    let Ok(plan) = plan() else {
+        return Err(stopped());
     };
     match count(plan, &options, &Terminal::new())? {
-        Counted::Whole(census, count) => Ok(Some(FinishedCensus {
+        Counted::Whole(census, count) => Ok(Counting::Done {
             traps: count.traps.iter().map(|trap| trap.weight).sum(),
             code: count.traps.first().map(|trap| census.code(trap.code)),
-        })),
+        }),
         _ => Err(stopped()),
+    }
+}
+
+/// A lower bound of a time in words.
+fn at_least(seconds: f64) -> String {
+    format!("at least {}", span(seconds))
+}
+
+/// Visits all codes of a tied class, unless that is seen to take too long.
+fn flood(class: &Class, threads: usize, allowance: Allowance) -> Result<Counting, Error> {
+    let watch = Projection {
+        terminal: Terminal::new(),
+        begun: Instant::now(),
+        seconds: Mutex::new(None),
+    };
+    let context = Context::default()
+        .with_threads(threads)
+        .with_memory(allowance)
+        .with_observer(&watch);
+    match Tree::new(class, Nodes::Codes, context) {
+        Ok(tree) => {
+            let traps = || tree.leaves.iter().filter(|leaf| leaf.barrier.is_some());
+            Ok(Counting::Done {
+                traps: traps().map(|leaf| leaf.shelf).sum(),
+                code: traps().next().map(|leaf| leaf.code.clone()),
+            })
+        }
+        Err(TreeError::Stopped(_)) => match watch.seconds.into_inner().expect("no panic") {
+            Some(seconds) => Ok(Counting::Skipped {
+                takes: format!("takes {}", about(seconds)),
+            }),
+            None => Err(stopped()),
+        },
+        Err(error) => Ok(Counting::Skipped {
+            takes: format!("is refused: {error}"),
+        }),
+    }
+}
+
+/// Ends work that is projected to take longer than [`CENSUS_SECONDS`].
+struct Projection {
+    terminal: Terminal,
+    begun: Instant,
+    /// The seconds it would take, where that ended it.
+    seconds: Mutex<Option<f64>>,
+}
+
+impl Observer for Projection {
+    fn hear(&self, progress: Progress<'_>) -> ControlFlow<()> {
+        let spent = self.begun.elapsed().as_secs_f64();
+        let done = progress.done as f64 / progress.all.unwrap_or(1).max(1) as f64;
+        // In the first second what is done is too little to tell.
+        if spent > 1.0 && spent > CENSUS_SECONDS * done {
+            *self.seconds.lock().expect("no panic") = Some(spent / done.max(1e-9));
+            return ControlFlow::Break(());
+        }
+        self.terminal.hear(progress)
     }
 }
 
@@ -136,22 +202,65 @@ fn refuse(error: ChainError) -> foldglass_study::StudyError {
     }
 }
 
+/// How a quench ended.
+enum End {
+    /// At reward 1.
+    Optimal,
+    /// In a trap.
+    Certified(Code),
+    /// Elsewhere: a raise was left, or the shelf has more codes than are searched.
+    Undecided,
+}
+
+/// How quenches ended.
+#[derive(Default)]
+struct Ends {
+    optimal: usize,
+    certified: usize,
+    undecided: usize,
+    /// The first trap.
+    code: Option<Code>,
+}
+
+/// Shows the work on a quench as quenches done.
+struct Quenching<'a> {
+    terminal: &'a Terminal,
+    done: u64,
+}
+
+impl Quenching<'_> {
+    fn go_on(&self) -> ControlFlow<()> {
+        self.terminal.hear(Progress {
+            unit: "quenches",
+            done: self.done,
+            all: Some(QUENCHES as u64),
+            share: None,
+        })
+    }
+}
+
+impl Observer for Quenching<'_> {
+    fn hear(&self, _: Progress<'_>) -> ControlFlow<()> {
+        self.go_on()
+    }
+}
+
 /// Walks at zero temperature from random codes, and certifies where they end.
-fn quench(
-    class: &Class,
-    settings: &GlobalArgs,
-    allowance: Allowance,
-) -> Result<(usize, usize, Option<Code>), Error> {
+fn quench(class: &Class, settings: &GlobalArgs, allowance: Allowance) -> Result<Ends, Error> {
     let what = format!("a quench of {} cells", class.cells());
     let asked = threads(settings.threads, QUENCHES);
     let threads = fitting(asked, &what, counts::bytes(class), allowance)?;
     let each = allowance.shared(threads);
-    let observer = Terminal::new();
+    let terminal = Terminal::new();
     let dynamics = ChainSettings::of(class)
         .with_kernel(Kernel::Metropolis)
         .with_order(Order::Cell);
     let seed = settings.seed;
-    let job = |number: usize| -> Result<Option<Option<Code>>, foldglass_study::StudyError> {
+    let job = |number: usize| -> Result<Option<End>, foldglass_study::StudyError> {
+        let watch = Quenching {
+            terminal: &terminal,
+            done: number as u64,
+        };
         let chain = number as u64..number as u64 + 1;
         let mut walk = Chains::builder(class, dynamics)
             .seed(seed)
@@ -160,45 +269,44 @@ fn quench(
             .start()
             .map_err(refuse)?;
         for _ in 0..SWEEPS {
-            let progress = Progress {
-                unit: "quenches",
-                done: number as u64,
-                all: Some(QUENCHES as u64),
-                share: None,
-            };
-            if observer.hear(progress).is_break() {
+            if watch.go_on().is_break() {
                 return Ok(None);
             }
             walk.sweep(&[0.0]);
             if walk.reward(0) == walk.denominator() {
-                return Ok(Some(None));
+                return Ok(Some(End::Optimal));
             }
         }
         let context = Context::default().with_threads(1).with_memory(each);
         let mut workers = Workers::new(class, context)?;
         let mut search = Search::new(&mut workers, walk.code(0).clone(), SHELF);
-        search.explore(&mut workers, context.with_observer(&observer));
+        search.explore(&mut workers, context.with_observer(&watch));
         if interrupted() || !search.is_over() {
             return Ok(None);
         }
-        let trap = search
-            .finish()
-            .map(|shelf| shelf.verdict)
-            .filter(|verdict| matches!(verdict.finding, Finding::Certified { .. }));
-        Ok(Some(trap.map(|verdict| verdict.start)))
+        let verdict = search.finish().map(|shelf| shelf.verdict);
+        Ok(Some(match verdict {
+            Some(verdict) if matches!(verdict.finding, Finding::Certified { .. }) => {
+                End::Certified(verdict.start)
+            }
+            _ => End::Undecided,
+        }))
     };
-    let (mut done, mut certified, mut first) = (0, 0, None);
-    let take = |found: Option<Code>| {
-        done += 1;
-        if let Some(code) = found {
-            certified += 1;
-            first.get_or_insert(code);
+    let mut ends = Ends::default();
+    let take = |end: End| {
+        match end {
+            End::Optimal => ends.optimal += 1,
+            End::Undecided => ends.undecided += 1,
+            End::Certified(code) => {
+                ends.certified += 1;
+                ends.code.get_or_insert(code);
+            }
         }
         Ok(())
     };
     in_order(0..threads, QUENCHES, |_| &job, take)?;
-    match done {
-        QUENCHES => Ok((done, certified, first)),
+    match ends.optimal + ends.certified + ends.undecided {
+        QUENCHES => Ok(ends),
         _ => Err(stopped()),
     }
 }
@@ -213,7 +321,10 @@ pub struct Benign {
     code: Option<CodeForm>,
     census_codes: Option<String>,
     quenches: Option<usize>,
+    /// How many of them ended at reward 1, in a certified trap, and neither.
+    optimal: Option<usize>,
     certified: Option<usize>,
+    undecided: Option<usize>,
     upper_95: Option<f64>,
     #[serde(skip)]
     class: ClassSpec,
@@ -229,7 +340,9 @@ impl Benign {
             code: None,
             census_codes: None,
             quenches: None,
+            optimal: None,
             certified: None,
+            undecided: None,
             upper_95: None,
             class: class.spec(),
         }
@@ -238,22 +351,22 @@ impl Benign {
     fn by_theorem(class: &Class, known: Known) -> Benign {
         let about = match known.theorem {
             Some("A") => {
-                "parity with correlated inputs: the ballot words of theorem A count its traps"
+                "Parity with correlated inputs: the ballot words of theorem A count its traps"
             }
             Some("B") if !class.task().reward().is_final() => {
-                "parity with a process reward: by theorem B it is the landscape of the lengths 1 to T with \
+                "Parity with a process reward: by theorem B it is the landscape of the lengths 1 to T with \
                  the weights of the steps"
             }
             Some("B") => {
-                "parity of several lengths: the right and wrong lengths of theorem B count its traps"
+                "Parity of several lengths: the right and wrong lengths of theorem B count its traps"
             }
             None => {
-                "untied, and a process reward in which every step weighs at least as much as all later ones \
+                "Untied, and a process reward in which every step weighs at least as much as all later ones \
                  together: putting the steps right one after the other never lowers the reward (docs/process.md; \
                  `escape` prints the path)"
             }
             _ => {
-                "untied, memory 1, final reward and independent inputs: by theorem C a path that never \
+                "Untied, memory 1, final reward and independent inputs: by theorem C a path that never \
                  lowers the reward leads from every code to reward 1 (`escape` prints it)"
             }
         };
@@ -265,46 +378,74 @@ impl Benign {
         }
     }
 
-    fn by_census(class: &Class, census: FinishedCensus, codes: String) -> Benign {
+    fn by_counting(class: &Class, traps: u128, code: Option<Code>) -> Benign {
         let why = format!(
-            "no theorem applies; all {} codes were counted",
-            grouped(&codes)
+            "No theorem applies; all {} codes were counted",
+            codes_of(class)
         );
         Benign {
-            traps: Some(census.traps.to_string()),
-            code: census.code.as_ref().map(CodeForm::from),
-            census_codes: Some(codes),
-            ..Benign::new(class, census.traps > 0, why)
+            traps: Some(traps.to_string()),
+            code: code.as_ref().map(CodeForm::from),
+            census_codes: Some(number_of_codes(class).to_string()),
+            ..Benign::new(class, traps > 0, why)
         }
     }
 
-    fn by_quenches(
-        class: &Class,
-        codes: String,
-        needs: &str,
-        quenches: usize,
-        certified: usize,
-        code: Option<Code>,
-    ) -> Benign {
+    fn by_quenches(class: &Class, takes: &str, ends: Ends) -> Benign {
         let fails = escape::assumptions(class);
         let fails = fails.map_or_else(|error| error.to_string(), |()| String::new());
+        let Ends {
+            optimal,
+            certified,
+            undecided,
+            code,
+        } = ends;
         let why = format!(
-            "{fails}. {needs}. {certified} of {quenches} quenches at zero temperature end \
-             in a certified trap"
+            "{}. Counting all {} codes {takes}. Of {QUENCHES} quenches at zero temperature {optimal} end at \
+             reward 1, {certified} in a certified trap and {undecided} undecided (after {SWEEPS} sweeps a raise \
+             is left, or the shelf has more than {SHELF} codes)",
+            sentence(&fails),
+            codes_of(class)
         );
-        // With no trap in n quenches, a larger share of them would have shown one with 95 %.
-        let upper = 1.0 - 0.05f64.powf(1.0 / quenches as f64);
+        // Any undecided end may be a trap. A share above this leaves so few possible traps with less than 5 %.
+        let possible = Proportion {
+            successes: undecided as u64,
+            trials: QUENCHES as u64,
+        };
         let none = certified == 0;
         Benign {
             answer: if none { "unknown" } else { "traps" },
             code: code.as_ref().map(CodeForm::from),
-            census_codes: Some(codes),
-            quenches: Some(quenches),
+            census_codes: Some(number_of_codes(class).to_string()),
+            quenches: Some(QUENCHES),
+            optimal: Some(optimal),
             certified: Some(certified),
-            upper_95: none.then_some(upper),
+            undecided: Some(undecided),
+            upper_95: none.then(|| possible.interval(0.9).high),
             ..Benign::new(class, !none, why)
         }
     }
+}
+
+fn number_of_codes(class: &Class) -> UBig {
+    UBig::from(class.q()).pow(class.cells())
+}
+
+/// The number of codes of a class as a person reads it: `1,024`, `5^280`.
+fn codes_of(class: &Class) -> String {
+    match class.cells() as f64 * (class.q() as f64).log10() {
+        digits if digits < 15.0 => grouped(&number_of_codes(class).to_string()),
+        _ => format!("{}^{}", class.q(), class.cells()),
+    }
+}
+
+/// With a capital.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 impl Report for Benign {
@@ -329,8 +470,12 @@ impl Report for Benign {
         match self.upper_95 {
             Some(upper) => writeln!(
                 out,
-                "bound    at most {} of all quenches end in such a trap, with 95 % confidence",
-                number(upper)
+                "bound    at most {} of all quenches end in a trap, with 95 % confidence{}",
+                number(upper),
+                match self.undecided {
+                    Some(0) | None => "",
+                    Some(_) => "; undecided ends are counted as possible traps",
+                }
             ),
             None => Ok(()),
         }

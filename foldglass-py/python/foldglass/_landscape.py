@@ -425,8 +425,9 @@ class Benign:
     """Whether a class has traps: ``"benign"``, ``"traps"`` or ``"unknown"``, and why.
 
     ``theorem`` is the one that says so, ``traps`` the number of codes that are traps, ``code`` one of them.
-    Where neither a theorem nor a census answers, ``certified`` of ``quenches`` end in a trap, and at most a
-    share ``upper_95`` of all quenches does, with 95 % confidence.
+    Where neither a theorem nor a count of all codes answers, ``optimal`` of ``quenches`` end at reward 1,
+    ``certified`` in a trap, and ``undecided`` elsewhere. With 95 % confidence at most a share ``upper_95`` of
+    all quenches ends in a trap; undecided ends are counted as possible traps.
     """
 
     answer: str
@@ -436,12 +437,14 @@ class Benign:
     code: Code | None = field(repr=False)
     census_codes: int | None
     quenches: int | None
+    optimal: int | None
     certified: int | None
+    undecided: int | None
     upper_95: float | None
 
 
 def benign(space: Class, *, seed: int = 0, threads: int | None = None, progress: ProgressLike = True) -> Benign:
-    """Says whether a class has traps, by a theorem, a census of a few seconds, or 500 quenches.
+    """Says whether a class has traps, by a theorem, by counting all codes in a few seconds, or by 500 quenches.
 
     Args:
         space: The class.
@@ -468,7 +471,9 @@ def benign(space: Class, *, seed: int = 0, threads: int | None = None, progress:
         code=None if code is None else Code(space, code["actions"]),
         census_codes=None if codes is None else int(codes),
         quenches=found["quenches"],
+        optimal=found["optimal"],
         certified=found["certified"],
+        undecided=found["undecided"],
         upper_95=found["upper_95"],
     )
 
