@@ -7,6 +7,7 @@ use std::ops::Not;
 use foldglass::landscape::barrier;
 use foldglass::landscape::shelf::{self, Search, Shelf, Workers};
 use foldglass::proof::claim::{Finding, Move, Standing, WayOut};
+use foldglass::reward::count::{Counter, RewardCounter, WideCounter, is_wide};
 use foldglass::support::stats::{Interval, Proportion};
 use foldglass::support::watch::{Observer, Stopped};
 use foldglass::{Class, ClassSpec, Code, Evaluator, Policy, Reward, Symbol};
@@ -18,6 +19,7 @@ use crate::INTERVAL_LEVEL;
 use crate::error::Error;
 use crate::report::Report;
 use crate::table::{Cell, Column, Digits, Format, Table};
+use crate::words::{self, cell_name};
 
 /// What a search came to.
 pub struct SearchResult {
@@ -40,7 +42,12 @@ impl SearchResult {
     }
 
     /// Searches the way out over a barrier.
-    pub fn find_way_out(&mut self, workers: &mut Workers, cap: usize, observer: &dyn Observer) {
+    pub fn find_way_out(
+        &mut self,
+        workers: &mut Workers<impl RewardCounter>,
+        cap: usize,
+        observer: &dyn Observer,
+    ) {
         let verdict = &mut self.shelf.verdict;
         match barrier::way_out(
             workers,
@@ -59,7 +66,7 @@ impl SearchResult {
 
 /// Searches one code with all threads; nothing is found where it is stopped at the first.
 pub fn search(
-    workers: &mut Workers,
+    workers: &mut Workers<impl RewardCounter>,
     start: &Code,
     cap: usize,
     observer: &dyn Observer,
@@ -78,10 +85,22 @@ pub fn certify(
     with_barrier: bool,
     context: Context<'_>,
 ) -> Result<CodeReport, Error> {
+    match is_wide(start.class()) {
+        true => certify_by::<WideCounter>(start, cap, with_barrier, context),
+        false => certify_by::<Counter>(start, cap, with_barrier, context),
+    }
+}
+
+fn certify_by<C: RewardCounter>(
+    start: &Code,
+    cap: usize,
+    with_barrier: bool,
+    context: Context<'_>,
+) -> Result<CodeReport, Error> {
     let class = start.class();
     shelf::check_cap(cap, context.memory)?;
     let mut evaluator = Evaluator::within(class, context.memory)?;
-    let mut workers = Workers::new(class, context)?;
+    let mut workers = Workers::<C>::of(class, context)?;
     let mut found = search(&mut workers, start, cap, context.observer).ok_or_else(|| {
         Error::Stopped("stopped before all changes of the code were looked at".to_owned())
     })?;
@@ -402,6 +421,22 @@ impl Certified {
         )
     }
 
+    /// Moves in words: `(2, 0, 1): 0 → 1, J = 41/50 = 0.82`.
+    fn write_moves(&self, moves: &[Move], out: &mut dyn Write) -> io::Result<()> {
+        let cell = if self.class.shape().tied {
+            "(x, y)"
+        } else {
+            "(t, x, y)"
+        };
+        writeln!(out, "  cell {cell}: token before → after, then the reward")?;
+        for m in moves {
+            let name = cell_name(&self.class.key(m.cell));
+            let reward = words::reward(&m.reward);
+            writeln!(out, "  {name}: {} → {}, J = {reward}", m.from, m.to)?;
+        }
+        Ok(())
+    }
+
     fn table(&self, shown: usize) -> Table {
         let origins = self.verdicts.iter().any(|line| line.origin.is_some());
         let mut heads = vec!["code"];
@@ -465,20 +500,15 @@ impl Report for Certified {
         let [line] = &self.verdicts[..] else {
             return Ok(());
         };
-        let Some(path) = line.path() else {
-            return Ok(());
-        };
-        writeln!(out)?;
-        let row = |m: &Move| {
-            [
-                m.cell.into(),
-                m.from.into(),
-                m.to.into(),
-                (&m.reward).into(),
-            ]
-        };
-        let table = Table::of_numbers(["cell", "from", "to", "J then"]);
-        table.rows(path.iter().map(row)).write_text(out)
+        if let Some(path) = line.path() {
+            writeln!(out, "\nA path to a higher reward that never lowers J:")?;
+            self.write_moves(path, out)?;
+        }
+        if let Some(way) = line.way_out().filter(|_| line.path().is_none()) {
+            writeln!(out, "\nThe way out:")?;
+            self.write_moves(way, out)?;
+        }
+        Ok(())
     }
 
     fn interrupted(&self) -> bool {

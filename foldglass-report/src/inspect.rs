@@ -1,19 +1,22 @@
 //! Takes a code apart: steps, aliasing, ignored positions, wrong answers, defended cells (paper, section
 //! 4.2, App. D to G.6).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use foldglass::landscape::anatomy::{self, Aliased, Cause, Defence, Share, StepAnatomy, Wrong};
+use foldglass::landscape::anatomy::{
+    self, Aliased, Blame, Cause, Defence, Share, StepAnatomy, Wrong,
+};
 use foldglass::landscape::ignored::{ignored, pairs};
 use foldglass::support::exact::RBig;
-use foldglass::{ClassSpec, Code, Reward, Stream, Symbol, reward::count};
+use foldglass::{Class, ClassSpec, Code, Reward, Stream, Symbol, reward::count};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::INTERVAL_LEVEL;
 use crate::report::Report;
 use crate::table::{Cell, Column, Format, Table};
+use crate::words::{self, cell_name};
 
 /// What is rolled out of a code.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +51,7 @@ pub fn inspect(code: Code, limits: RolloutLimits, seed: u64, defence: Defence) -
     } = defence;
     Inspected {
         aliasing: anatomy::aliasing(&code).iter().map(Shared::of).collect(),
+        blame: BlamedCell::all(code.class(), answers.blame),
         causes: (answers.causes.into_iter())
             .map(|(cause, share)| CauseShare::of(cause, &share))
             .collect(),
@@ -68,7 +72,9 @@ pub fn inspect(code: Code, limits: RolloutLimits, seed: u64, defence: Defence) -
         svg: None,
         unconsulted,
         wrong: answers.wrong,
-        wrong_inputs: answers.listed.into_iter().map(WrongInput::of).collect(),
+        wrong_inputs: (answers.listed.into_iter())
+            .map(|wrong| WrongInput::of(code.class(), wrong))
+            .collect(),
         wrong_probability: wrong.to_f64(),
         wrong_probability_exact: wrong,
         shown: 0,
@@ -80,6 +86,8 @@ pub fn inspect(code: Code, limits: RolloutLimits, seed: u64, defence: Defence) -
 #[derive(Serialize)]
 pub struct Inspected {
     aliasing: Vec<Shared>,
+    /// The cells with which inputs go wrong, the most probable first.
+    blame: Vec<BlamedCell>,
     causes: Vec<CauseShare>,
     defended: Vec<usize>,
     ignored: Vec<Ignored>,
@@ -159,48 +167,111 @@ impl Why {
             },
         }
     }
-
-    fn words(&self) -> String {
-        match self.t {
-            Some(t) => format!("its token at step {t} stands for other states too"),
-            None => "the last step answers another state".to_owned(),
-        }
-    }
 }
 
-/// How likely a cause is: exactly where all inputs were looked at, else with the ends of an interval.
+/// How likely something is: exactly where all inputs were looked at, else with the ends of an interval.
 #[derive(Serialize)]
-struct CauseShare {
+struct Likely {
     high: Option<f64>,
     low: Option<f64>,
     probability: f64,
     probability_exact: Option<Reward>,
+}
+
+impl Likely {
+    fn of(share: &Share) -> Likely {
+        let (exact, interval) = match share {
+            Share::Exact(exact) => (Some(exact.clone()), None),
+            Share::Drawn(drawn) => (None, Some(drawn.interval(INTERVAL_LEVEL))),
+        };
+        Likely {
+            high: interval.map(|interval| interval.high),
+            low: interval.map(|interval| interval.low),
+            probability: share.probability(),
+            probability_exact: exact,
+        }
+    }
+
+    fn words(&self) -> String {
+        let probability = self.probability;
+        match (&self.probability_exact, self.low.zip(self.high)) {
+            (Some(exact), _) => words::reward(exact),
+            (None, Some((low, high))) => format!("{probability:.6} ({low:.6} to {high:.6})"),
+            (None, None) => unreachable!("a share is exact or has an interval"),
+        }
+    }
+}
+
+/// A cause, and how likely it is.
+#[derive(Serialize)]
+struct CauseShare {
+    #[serde(flatten)]
+    likely: Likely,
     #[serde(flatten)]
     why: Why,
 }
 
 impl CauseShare {
     fn of(cause: Cause, share: &Share) -> CauseShare {
-        let (exact, interval) = match share {
-            Share::Exact(exact) => (Some(exact.clone()), None),
-            Share::Drawn(drawn) => (None, Some(drawn.interval(INTERVAL_LEVEL))),
-        };
         CauseShare {
-            high: interval.map(|interval| interval.high),
-            low: interval.map(|interval| interval.low),
-            probability: share.probability(),
-            probability_exact: exact,
+            likely: Likely::of(share),
             why: Why::of(cause),
         }
     }
+}
 
+/// A cell to blame for wrong answers.
+#[derive(Serialize)]
+struct BlamedCell {
+    cell: usize,
+    /// The cell as (t, x, y).
+    #[serde(skip)]
+    name: String,
+    /// The state it leads to.
+    state: Symbol,
+    /// The token it emits, and the other states that the token stands for.
+    token: Symbol,
+    other_states: BTreeSet<Symbol>,
+    /// The tokens that would be right.
+    right_tokens: BTreeSet<Symbol>,
+    #[serde(flatten)]
+    likely: Likely,
+}
+
+impl BlamedCell {
+    /// All of a code, the most probable first.
+    fn all(class: &Class, blame: BTreeMap<Blame, Share>) -> Vec<BlamedCell> {
+        let one = |(blame, share): (Blame, Share)| BlamedCell {
+            cell: blame.cell,
+            name: cell_name(&class.key(blame.cell)),
+            state: blame.state,
+            token: blame.token,
+            other_states: blame.others,
+            right_tokens: blame.right,
+            likely: Likely::of(&share),
+        };
+        let mut all: Vec<BlamedCell> = blame.into_iter().map(one).collect();
+        all.sort_by(|a, b| b.likely.probability.total_cmp(&a.likely.probability));
+        all
+    }
+
+    /// `cell (2, 0, 1) leads to state 1 and emits 0, which also stands for 0; right would be 1`.
     fn words(&self) -> String {
-        let (probability, why) = (self.probability, self.why.words());
-        match (&self.probability_exact, self.low.zip(self.high)) {
-            (Some(exact), _) => format!("{exact} = {probability:.6}: {why}"),
-            (None, Some((low, high))) => format!("{probability:.6} ({low:.6} to {high:.6}): {why}"),
-            (None, None) => unreachable!("a share is exact or has an interval"),
-        }
+        let BlamedCell {
+            name, state, token, ..
+        } = self;
+        let shared = match self.other_states.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", which also stands for state {}",
+                comma(&self.other_states)
+            ),
+        };
+        let right = match self.right_tokens.len() {
+            0 => "no token is free for it".to_owned(),
+            _ => format!("right would be {}", comma(&self.right_tokens)),
+        };
+        format!("cell {name} leads to state {state} and emits {token}{shared}; {right}")
     }
 }
 
@@ -245,6 +316,9 @@ impl Step {
 
 #[derive(Serialize)]
 struct WrongInput {
+    cell: usize,
+    #[serde(skip)]
+    name: String,
     probability_exact: Reward,
     #[serde(skip_serializing_if = "Option::is_none")]
     t: Option<usize>,
@@ -255,9 +329,11 @@ struct WrongInput {
 }
 
 impl WrongInput {
-    fn of(wrong: Wrong) -> WrongInput {
+    fn of(class: &Class, wrong: Wrong) -> WrongInput {
         let Why { t, why } = Why::of(wrong.cause);
         WrongInput {
+            cell: wrong.cell,
+            name: cell_name(&class.key(wrong.cell)),
             probability_exact: wrong.probability,
             t,
             target: wrong.target,
@@ -337,17 +413,16 @@ impl Inspected {
             Column::numbers("probability"),
             Column::words("tokens"),
             Column::numbers("target"),
-            Column::words("answered wrongly because").key("cause"),
+            Column::words("cell to blame").key("cell"),
         ];
         let listed = self.wrong_inputs.iter().take(self.shown);
         let row = |wrong: &WrongInput| -> [Cell; 5] {
-            let WrongInput { t, why, .. } = *wrong;
             [
                 comma(&wrong.x).into(),
                 wrong.probability_exact.to_f64().into(),
                 comma(&wrong.y).into(),
                 wrong.target.into(),
-                Why { t, why }.words().into(),
+                wrong.name.clone().into(),
             ]
         };
         Table::new(columns).rows(listed.map(row))
@@ -374,17 +449,23 @@ impl Inspected {
         if self.causes.is_empty() {
             return writeln!(out, "none of {inputs} inputs drawn from their law is such");
         }
-        if self.sampled {
+        match self.sampled {
+            true => writeln!(
+                out,
+                "cells to blame, from {inputs} inputs drawn from their law, with {} % intervals:",
+                100.0 * INTERVAL_LEVEL
+            )?,
+            false => writeln!(out, "cells to blame, from all {inputs} inputs that occur:")?,
+        }
+        for blamed in self.blame.iter().take(self.shown) {
+            writeln!(out, "  {}: {}", blamed.likely.words(), blamed.words())?;
+        }
+        if let more @ 1.. = self.blame.len().saturating_sub(self.shown) {
             writeln!(
                 out,
-                "why, from {inputs} inputs drawn from their law, with {} % intervals:",
-                100.0 * INTERVAL_LEVEL
+                "  and {more} more; --wrong {} has all",
+                self.blame.len()
             )?;
-        } else {
-            writeln!(out, "why, from all {inputs} inputs that occur:")?;
-        }
-        for cause in &self.causes {
-            writeln!(out, "  {}", cause.words())?;
         }
         if self.wrong > 0 {
             writeln!(out)?;

@@ -1,4 +1,7 @@
-//! Puts numbers, counts and times into words.
+//! Puts numbers, counts, times and cells into words.
+
+use foldglass::model::class::CellKey;
+use foldglass::{Reward, Symbol};
 
 /// So many of something: `1 run`, `12 runs`.
 pub fn counted(count: impl TryInto<u128>, one: &str) -> String {
@@ -6,6 +9,32 @@ pub fn counted(count: impl TryInto<u128>, one: &str) -> String {
         Ok(1) => format!("1 {one}"),
         Ok(count) => format!("{count} {one}s"),
         Err(_) => format!("countless {one}s"),
+    }
+}
+
+/// A cell as (t, x, y), without t where all steps share one table: `(3, 0, 1)`, `(1, 0 1, SEP)`.
+pub fn cell_name(key: &CellKey) -> String {
+    let parts = [symbols(&key.x), symbols(&key.y)];
+    let step = key.t.map(|t| t.to_string());
+    let parts: Vec<String> = step.into_iter().chain(parts).collect();
+    format!("({})", parts.join(", "))
+}
+
+/// What lies outside the input.
+pub const SEP: &str = "SEP";
+
+/// Symbols, oldest first.
+pub fn symbols(list: &[Option<Symbol>]) -> String {
+    let one = |symbol: &Option<Symbol>| symbol.map_or(SEP.to_owned(), |a| a.to_string());
+    list.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// A reward, exactly where that is short: `41/50 = 0.82`, `0.735203`.
+pub fn reward(reward: &Reward) -> String {
+    let (exact, rounded) = (reward.to_string(), number(reward.to_f64()));
+    match exact.len() > 24 {
+        true => rounded,
+        false => format!("{exact} = {rounded}"),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::ClassArgs;
 use crate::output::Report;
+use crate::report::words::{SEP, symbols};
 use crate::report::{Cell, Column, Format, StreamedTable, Table};
 
 /// The flags of `cells`.
@@ -161,8 +162,6 @@ fn summary(group: &Group, shape: Shape) -> [Cell; 4] {
     ]
 }
 
-const SEP: &str = "SEP";
-
 /// A mark repeated, as a product where it would be long.
 fn run(mark: &str, times: usize) -> Vec<String> {
     match times {
@@ -207,10 +206,4 @@ pub fn key_entries(cell: usize, key: &CellKey) -> [Cell; 4] {
         symbols(&key.x).into(),
         symbols(&key.y).into(),
     ]
-}
-
-/// Symbols, oldest first.
-fn symbols(list: &[Option<Symbol>]) -> String {
-    let one = |symbol: &Option<Symbol>| symbol.map_or(SEP.to_owned(), |a| a.to_string());
-    list.iter().map(one).collect::<Vec<_>>().join(" ")
 }

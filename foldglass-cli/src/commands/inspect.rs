@@ -43,7 +43,7 @@ pub struct InspectArgs {
     )]
     #[arg(value_parser = positive, allow_negative_numbers = true)]
     max_inputs: usize,
-    /// Wrong answers to print
+    /// Cells to blame and wrong answers to print
     #[arg(long, value_name = "N", default_value = "8", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     wrong: usize,

@@ -303,11 +303,31 @@ code  verdict     J  exact  shelf  depth  neutral  unvisited  path
 
 0 optimal, 0 certified, 0 bounded, 1 escapes
 
-cell  from  to  J then
-   6     0   1   41/50
-  10     0   1   43/50
+A path to a higher reward that never lowers J:
+  cell (t, x, y): token before → after, then the reward
+  (3, 0, 0): 0 → 1, J = 41/50 = 0.82
+  (4, 0, 0): 0 → 1, J = 43/50 = 0.86
 "
     );
+    let text = run("--code trap.json --barrier");
+    let way = text.split("\nThe way out:\n").nth(1).expect("a way out");
+    let lines: Vec<&str> = way.lines().collect();
+    assert_eq!(
+        lines[0],
+        "  cell (t, x, y): token before → after, then the reward"
+    );
+    let json = format!("certify --code trap.json --barrier {CORRELATED}");
+    let found = scratch.json(&json.split(' ').collect::<Vec<_>>());
+    let moves = found["verdicts"][0]["way_out"].as_array().unwrap();
+    assert!(moves.len() > 1 && lines.len() == moves.len() + 1);
+    for (line, m) in lines[1..].iter().zip(moves) {
+        let (from, to) = (m["from"].as_u64().unwrap(), m["to"].as_u64().unwrap());
+        let exact = m["reward_exact"].as_str().unwrap();
+        assert!(
+            line.contains(&format!("): {from} → {to}, J = {exact} = 0.")),
+            "{line}"
+        );
+    }
     let text = run("--code trap.json --code zero.json --max-codes 5");
     assert!(
         text.contains("\n   0  certified   0.9   9/10      1 "),

@@ -43,6 +43,33 @@ fn the_copy_code_is_dead_at_every_step_but_the_first() {
             "low": null, "high": null,
         }])
     );
+    assert_eq!(
+        found["blame"][0],
+        json!({
+            "cell": 2, "state": 1, "token": 0, "other_states": [0], "right_tokens": [],
+            "probability": 0.125, "probability_exact": "1/8", "low": null, "high": null,
+        })
+    );
+    let run = scratch.run(&words("inspect --code copy.json --task parity --lengths 3"));
+    let text = run.success();
+    let cell = "  1/8 = 0.125: cell (2, 0, 1) leads to state 1 and emits 0, which also stands for state 0; no \
+                token is free for it";
+    assert!(
+        text.contains("cells to blame, from all 8 inputs that occur:"),
+        "{text}"
+    );
+    assert_eq!(
+        text.lines()
+            .filter(|line| line.contains("stands for"))
+            .count(),
+        4
+    );
+    assert!(text.contains(cell), "{text}");
+    // A wrong answer of the last step alone.
+    scratch.file("last.json", r#"{"actions":[0,1,0,1,1,0,0,1,1,1]}"#);
+    let run = scratch.run(&words("inspect --code last.json --task parity --lengths 3"));
+    let blame = "1/4 = 0.25: cell (3, 1, 1) leads to state 0 and emits 1; right would be 0";
+    assert!(run.success().contains(blame), "{}", run.success());
     // The fold itself has nothing to mend.
     scratch.file("fold.json", r#"{"actions":[0,1,0,1,1,0,0,1,1,0]}"#);
     let found = inspect(&scratch, "--code fold.json --task parity --lengths 3");
@@ -116,7 +143,7 @@ fn of_a_long_law_with_zeros_only_what_occurs_counts() {
     let text = scratch.run(&words(&drawn)).success().to_owned();
     for line in [
         "answered wrongly with probability 1/2 = 0.500000",
-        "why, from 500 inputs drawn from their law, with 95 % intervals:",
+        "cells to blame, from 500 inputs drawn from their law, with 95 % intervals:",
     ] {
         assert!(text.contains(line), "{text}");
     }

@@ -1,5 +1,6 @@
 //! Holds `law` and `benign` to the theorems, and the checker in Python to `check`.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -22,8 +23,9 @@ fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_c
     assert_eq!(
         law["trap_rewards"],
         json!([
-            {"reward": "9/10", "count": "96", "ignored": 1},
-            {"reward": "41/50", "count": "64", "ignored": 2},
+            {"reward": "9/10", "count": "96", "ignored": 2, "ignored_changes": 1},
+            {"reward": "41/50", "count": "32", "ignored": 2, "ignored_changes": 2},
+            {"reward": "41/50", "count": "32", "ignored": 4, "ignored_changes": 2},
         ])
     );
     let certified = scratch.json(&words("certify --code trap.json"));
@@ -39,10 +41,100 @@ fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_c
             (&json!(traps), &Value::Null)
         );
     }
+    // Erratum 2: at T = 8 traps ignore 2, 4 or 6 positions.
+    let eight = scratch.json(&words("law traps --length 8 --inputs markov:9/10"));
+    let lines = eight["trap_rewards"].as_array().unwrap();
+    let ignored: BTreeSet<u64> = lines
+        .iter()
+        .map(|line| line["ignored"].as_u64().unwrap())
+        .collect();
+    assert_eq!(ignored, BTreeSet::from([2, 4, 6]));
     // 2^9999 (C(9998, 4999) - 1) has 3010 + 3008 digits.
     let long = scratch.json(&words("law traps --length 10000 --inputs markov:1/10"));
     assert_eq!(long["traps"].as_str().unwrap().len(), 6018);
     assert_eq!(long["trap_rewards"], Value::Null);
+}
+
+#[test]
+fn a_trap_of_length_200_is_certified_and_checked() {
+    let scratch = Scratch::new();
+    let law = scratch.json(&words(
+        "law traps --length 200 --inputs markov:9/10 --out trap.json",
+    ));
+    let certified = scratch.json(&words("certify --code trap.json --out verdict.json"));
+    let verdict = &certified["verdicts"][0];
+    assert_eq!(
+        (
+            &verdict["verdict"],
+            &verdict["shelf"],
+            &verdict["reward_exact"]
+        ),
+        (
+            &json!("certified"),
+            &json!(1),
+            &law["trap_rewards"][0]["reward"]
+        )
+    );
+    let run = scratch.run(&["check", "verdict.json"]);
+    assert!(run.success().contains("1 certified"), "{}", run.success());
+    // A code beside it is not one.
+    let mut trap: Value = serde_json::from_str(&scratch.read("trap.json")).unwrap();
+    let other = 1 - trap["actions"][5].as_u64().unwrap();
+    trap["actions"][5] = json!(other);
+    scratch.file("beside.json", &trap.to_string());
+    let beside = scratch.json(&words("certify --code beside.json"));
+    assert_eq!(beside["verdicts"][0]["verdict"], "escapes");
+    let inspected = scratch.json(&words("inspect --code trap.json --max-inputs 50"));
+    assert_eq!(inspected["defended"].as_array().map(Vec::len), Some(798));
+}
+
+#[test]
+fn where_nothing_is_known_quenches_bound_the_share_of_traps() {
+    let scratch = Scratch::new();
+    let class = "benign --task parity --lengths 9 --memory 2 --seed 1";
+    let found = scratch.json(&words(class));
+    let count = |key: &str| {
+        found[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{key}: {found}"))
+    };
+    assert_eq!(
+        (&found["answer"], &found["theorem"]),
+        (&json!("unknown"), &Value::Null)
+    );
+    assert_eq!(
+        (&found["code"], &found["traps"]),
+        (&Value::Null, &Value::Null)
+    );
+    // 2 + 4 + 7 * 8 cells.
+    assert_eq!(found["census_codes"], json!((1u64 << 62).to_string()));
+    assert_eq!((count("quenches"), count("certified")), (500, 0));
+    assert_eq!(count("optimal") + count("undecided"), 500);
+    let upper = found["upper_95"].as_f64().unwrap();
+    // Undecided ends widen the bound: at least 1 - 0.05^(1/500), and above their own share.
+    assert!(
+        upper >= 0.005_973 && upper > count("undecided") as f64 / 500.0,
+        "{upper}"
+    );
+    assert!(count("undecided") > 0 || upper < 0.005_974, "{upper}");
+    let why = found["why"].as_str().unwrap();
+    for part in [
+        "The theorem needs a memory of 1 token",
+        "Counting all 2^62 codes takes at least ",
+        &format!(
+            "{} end at reward 1, 0 in a certified trap",
+            count("optimal")
+        ),
+    ] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    let run = scratch.run(&words(class));
+    let text = run.success();
+    assert!(text.starts_with("answer   not known\n"), "{text}");
+    assert!(
+        text.contains("of all quenches end in a trap, with 95 % confidence"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -159,6 +251,15 @@ fn benign_answers_by_a_theorem_a_census_or_quenches() {
             "",
             "3",
         ),
+        // Tied classes are counted: 2^6 and 2^10 codes of parity, 3^12 of Z_3.
+        ("--task parity --lengths 3 --tied", "benign", "", "0"),
+        (
+            "--task parity --lengths 4 --window 1,0 --tied",
+            "traps",
+            "",
+            "2",
+        ),
+        ("--task z:3 --lengths 3 --tied", "traps", "", "63"),
         (
             "--task quasigroup --lengths 5 --reward process:8,4,2,1,1 --inputs markov:9/10",
             "benign",

@@ -13,12 +13,12 @@ use crate::landscape::walk::{Visit, walk};
 use crate::model::class::Group;
 use crate::model::operation::Symbol;
 use crate::model::policy::Code;
-use crate::reward::count::{CountError, Counter};
+use crate::reward::count::{CountError, Counter, RewardCounter, WideCounter, is_wide};
 use crate::support::context::Context;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use product::{Factor, product};
-pub use rollouts::{Answers, Cause, Share, Wrong, answers};
+pub use rollouts::{Answers, Blame, Cause, Share, Wrong, answers};
 
 /// What a step, or the steps that share cells, does to what it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,19 +194,26 @@ pub struct Defence {
 
 /// Sorts the cells of a code by what single changes do to J.
 pub fn defence(code: &Code, context: Context<'_>) -> Result<Defence, CountError> {
-    let mut counter = Counter::within(code.clone(), context.memory)?;
-    let mut rewards = vec![0; code.class().q()];
+    match is_wide(code.class()) {
+        true => defence_by::<WideCounter>(code, context),
+        false => defence_by::<Counter>(code, context),
+    }
+}
+
+fn defence_by<C: RewardCounter>(code: &Code, context: Context<'_>) -> Result<Defence, CountError> {
+    let mut counter = C::within(code.clone(), context.memory)?;
+    let mut rewards = vec![C::Numerator::default(); code.class().q()];
     let mut defence = Defence::default();
     for (cell, consulted) in consulted(code).into_iter().enumerate() {
         counter.rewards(cell, &mut rewards);
         let now = code.action(cell) as usize;
-        let mut others = (rewards.iter().enumerate()).filter(|&(action, _)| action != now);
-        let best = others.by_ref().map(|(_, &reward)| reward).max();
+        let others = (rewards.iter().enumerate()).filter(|&(action, _)| action != now);
+        let best = others.map(|(_, reward)| reward).max();
         let list = if !consulted {
             &mut defence.unconsulted
-        } else if best.is_none_or(|best| best < rewards[now]) {
+        } else if best.is_none_or(|best| *best < rewards[now]) {
             &mut defence.defended
-        } else if best == Some(rewards[now]) {
+        } else if best == Some(&rewards[now]) {
             &mut defence.neutral
         } else {
             &mut defence.improvable

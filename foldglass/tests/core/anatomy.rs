@@ -69,7 +69,7 @@ proptest! {
                 step.states.into_iter().map(move |(token, states)| ((own.0, own.1, token), states))
             })
             .collect();
-        prop_assert_eq!(found, shared);
+        prop_assert_eq!(&found, &shared);
         let found = answers(&code, usize::MAX, &mut stream);
         prop_assert!(found.all);
         prop_assert_eq!(found.wrong, wrong);
@@ -82,9 +82,37 @@ proptest! {
             let reward = reward_by_rollouts(&code);
             prop_assert_eq!(RBig::ONE - reward.ratio(), weight);
         }
+        let mut blamed: BTreeMap<(usize, Symbol), RBig> = BTreeMap::new();
         for wrong in &found.listed {
             let own = wrong.probability.ratio().clone();
-            prop_assert_eq!(own, probability(&class, &wrong.x));
+            prop_assert_eq!(&own, &probability(&class, &wrong.x));
+            // The cell at which the input goes wrong, and the state that it leads to.
+            let length = wrong.x.len();
+            let states = |t: usize, token| &shared[&(length, t, token)];
+            let t = (1..length).find(|&t| states(t, wrong.y[t - 1]).len() > 1).unwrap_or(length);
+            let state = class.task().fold(&wrong.x[..t]);
+            prop_assert_eq!(wrong.cell, class.route(&wrong.x, t, &wrong.y));
+            *blamed.entry((wrong.cell, state)).or_insert(RBig::ZERO) += own;
+            let blame = found.blame.keys().find(|blame| {
+                let stands = |token| shared.get(&(length, t, token)).is_none_or(|of| of.iter().all(|&s| s == state));
+                let right = |&token: &Symbol| if t < length { stands(token) } else { token == state };
+                let right: BTreeSet<Symbol> = (0..class.q() as Symbol).filter(right).collect();
+                let mut others = states(t, wrong.y[t - 1]).clone();
+                others.remove(&state);
+                if t == length {
+                    others.clear();
+                }
+                (blame.cell, blame.state, &blame.right, &blame.others) == (wrong.cell, state, &right, &others)
+            });
+            prop_assert!(blame.is_some_and(|blame| blame.token == wrong.y[t - 1] && !blame.right.contains(&blame.token)));
+        }
+        if found.wrong <= found.listed.len() {
+            let mut shares: BTreeMap<(usize, Symbol), RBig> = BTreeMap::new();
+            for (blame, share) in &found.blame {
+                let Share::Exact(share) = share else { panic!("all inputs were looked at") };
+                *shares.entry((blame.cell, blame.state)).or_insert(RBig::ZERO) += share.ratio();
+            }
+            prop_assert_eq!(shares, blamed);
         }
         prop_assert!(found.listed.len() == found.wrong.min(1000));
     }

@@ -9,7 +9,7 @@ use crate::support::exact::Reward;
 use crate::support::stats::Proportion;
 use crate::support::stream::Stream;
 use dashu_int::UBig;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a code makes of inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Answers {
     pub wrong: usize,
     /// Why, with how likely it is.
     pub causes: BTreeMap<Cause, Share>,
+    /// The cells that emit the tokens with which they go wrong, with how likely it is.
+    pub blame: BTreeMap<Blame, Share>,
     /// The first of them.
     pub listed: Vec<Wrong>,
 }
@@ -57,6 +59,21 @@ pub enum Cause {
     Misread,
 }
 
+/// A cell with which inputs go wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Blame {
+    /// The cell.
+    pub cell: usize,
+    /// The state that it leads to: the right answer, at the last step.
+    pub state: Symbol,
+    /// The token that it emits.
+    pub token: Symbol,
+    /// The other states of its step that this token stands for; none at the last step.
+    pub others: BTreeSet<Symbol>,
+    /// The tokens that would be right: they stand for no other state of the step, or are the right answer.
+    pub right: BTreeSet<Symbol>,
+}
+
 /// An input that is answered wrongly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
@@ -68,6 +85,8 @@ pub struct Wrong {
     pub target: Symbol,
     /// Why.
     pub cause: Cause,
+    /// The cell to blame.
+    pub cell: usize,
     /// The probability of the input, that of its length included.
     pub probability: Reward,
 }
@@ -143,6 +162,7 @@ pub fn answers(code: &Code, most: usize, stream: &mut Stream) -> Answers {
         inputs: 0,
         wrong: 0,
         causes: BTreeMap::new(),
+        blame: BTreeMap::new(),
         listed: Vec::new(),
     };
     for &length in lengths {
@@ -168,6 +188,9 @@ pub fn answers(code: &Code, most: usize, stream: &mut Stream) -> Answers {
         causes: (looked.causes.into_iter())
             .map(|(cause, seen)| (cause, share(seen)))
             .collect(),
+        blame: (looked.blame.into_iter())
+            .map(|(blame, seen)| (blame, share(seen)))
+            .collect(),
         listed: looked.listed,
     }
 }
@@ -178,6 +201,7 @@ struct Looked<'a> {
     inputs: usize,
     wrong: usize,
     causes: BTreeMap<Cause, Seen>,
+    blame: BTreeMap<Blame, Seen>,
     listed: Vec<Wrong>,
 }
 
@@ -201,17 +225,25 @@ impl Looked<'_> {
             let states = step.states.get(&y[step.t - 1]);
             step.t < x.len() && states.is_some_and(|states| states.len() > 1)
         };
-        let cause = match aliasing.iter().find(shared) {
+        let first = aliasing.iter().find(shared);
+        let cause = match first {
             Some(step) => Cause::Aliased { t: step.t },
             None => Cause::Misread,
         };
+        let blame = self.blame_of(x, &y, first);
+        let cell = blame.cell;
         let is_listed = self.listed.len() < LISTED;
         let weight = (weigh || is_listed).then(|| class.task().weight(x));
         self.wrong += 1;
-        let seen = self.causes.entry(cause).or_default();
-        seen.inputs += 1;
-        if let Some(weight) = &weight {
-            seen.weight += weight;
+        let (causes, blamed) = (&mut self.causes, &mut self.blame);
+        for seen in [
+            causes.entry(cause).or_default(),
+            blamed.entry(blame).or_default(),
+        ] {
+            seen.inputs += 1;
+            if let Some(weight) = &weight {
+                seen.weight += weight;
+            }
         }
         if let Some(weight) = weight.filter(|_| is_listed) {
             self.listed.push(Wrong {
@@ -219,8 +251,32 @@ impl Looked<'_> {
                 y,
                 target,
                 cause,
+                cell,
                 probability: Reward::new(weight, class.task().denominator()),
             });
+        }
+    }
+
+    /// The cell with which an input goes wrong: where its token is first shared, or else at the last step.
+    fn blame_of(&self, x: &[Symbol], y: &[Symbol], shared: Option<&&Aliased>) -> Blame {
+        let class = self.code.class();
+        let t = shared.map_or(x.len(), |step| step.t);
+        let (state, token) = (class.task().fold(&x[..t]), y[t - 1]);
+        let others = |token: Symbol| {
+            let states = shared.and_then(|step| step.states.get(&token));
+            let others = states.into_iter().flatten().copied();
+            others.filter(|&other| other != state).collect()
+        };
+        let right = |&token: &Symbol| match shared {
+            Some(_) => BTreeSet::is_empty(&others(token)),
+            None => token == state,
+        };
+        Blame {
+            cell: class.route(x, t, &y[..t - 1]),
+            state,
+            token,
+            right: (0..class.q() as Symbol).filter(right).collect(),
+            others: others(token),
         }
     }
 }
