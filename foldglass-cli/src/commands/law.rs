@@ -26,8 +26,8 @@ const LISTED: usize = 500;
 /// Rows of rewards to print without --all.
 const LISTED_ROWS: usize = 20;
 
-/// The most cells of a class for which a census is forecast: with more it takes hours.
-const CENSUS_CELLS: usize = 54;
+/// The most cells of a class for which a census is forecast: with more it takes minutes, and the forecast seconds.
+const CENSUS_CELLS: usize = 50;
 
 /// The flags of `law`.
 #[derive(Debug, Args)]

@@ -43,6 +43,10 @@ fn the_law_of_correlated_parity_has_a_census_beside_it_and_a_trap_that_certify_c
     }
     // Erratum 2: at T = 8 traps ignore 2, 4 or 6 positions.
     let eight = scratch.json(&words("law traps --length 8 --inputs markov:9/10"));
+    assert_eq!(
+        (&eight["traps"], &eight["census_traps"]),
+        (&json!("2432"), &json!("2432"))
+    );
     let lines = eight["trap_rewards"].as_array().unwrap();
     let ignored: BTreeSet<u64> = lines
         .iter()
