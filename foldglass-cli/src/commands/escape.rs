@@ -206,9 +206,8 @@ impl Report for Escaped {
         write!(out, "moves     {}", self.moves.len())?;
         match &self.search {
             Some(search) => write!(out, " kept of {} proposed", search.proposals)?,
-            None => {
-                write!(out, " of at most {}", most_moves(&self.class))?;
-            }
+            None if self.moves.is_empty() => {}
+            None => write!(out, " of at most {}", most_moves(&self.class))?,
         }
         writeln!(out, "{}", self.kinds())?;
         if let Some(Searched { outcome, .. }) = &self.search {

@@ -46,13 +46,13 @@ fn the_copy_code_is_dead_at_every_step_but_the_first() {
     assert_eq!(
         found["blame"][0],
         json!({
-            "cell": 2, "state": 1, "token": 0, "other_states": [0], "right_tokens": [],
-            "probability": 0.125, "probability_exact": "1/8", "low": null, "high": null,
+            "cell": 3, "state": 1, "token": 0, "other_states": [0], "right_tokens": [],
+            "probability": 0.25, "probability_exact": "1/4", "low": null, "high": null,
         })
     );
     let run = scratch.run(&words("inspect --code copy.json --task parity --lengths 3"));
     let text = run.success();
-    let cell = "  1/8 = 0.125: cell (2, 0, 1) leads to state 1 and emits 0, which also stands for state 0; no \
+    let cell = "  1/4 = 0.25: cell (2, 0, 1) leads to state 1 and emits 0, which also stands for state 0; no \
                 token is free for it";
     assert!(
         text.contains("cells to blame, from all 8 inputs that occur:"),
@@ -62,7 +62,7 @@ fn the_copy_code_is_dead_at_every_step_but_the_first() {
         text.lines()
             .filter(|line| line.contains("stands for"))
             .count(),
-        4
+        2
     );
     assert!(text.contains(cell), "{text}");
     // A wrong answer of the last step alone.
