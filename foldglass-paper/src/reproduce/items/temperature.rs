@@ -2,13 +2,13 @@
 //! resets.
 
 use foldglass::support::stats::{Interval, Proportion, Summary};
-use kuva::prelude::{Layout, SvgBackend, TickFormat, render_multiple};
+use kuva::prelude::TickFormat;
 use kuva::render::render::{Scene, TextAnchor};
 
 use super::regulator::{self, QUENCH, RegulatorQuantity, RegulatorRuns, scan, scan_numbers};
+use crate::report::figure::panel::{Axis, Frame, Panel, svg};
 use crate::report::figure::{
-    self, BLACK, BOLD, LOOKS, PLAIN, PlotPoint, WIDTH, legend, power_of_ten, powers_of_ten, styled,
-    text,
+    self, BLACK, BOLD, LOOKS, PLAIN, PlotPoint, WIDTH, legend, power_of_ten, text,
 };
 use crate::report::{Cell, INTERVAL_LEVEL};
 use crate::reproduce::classes::{ClassId, QG21_345, UNTIED, Z5};
@@ -76,14 +76,13 @@ fn caption() -> Vec<Entry> { vec![
     entry(QG21_345, RegulatorQuantity::RewardAt(1e-5), mean("0.9960", 12)).note(IN_CAPTION).reason(QUENCH),
 ] }
 
-/// The height of the axes with their margins.
-const HEIGHT: f64 = 570.0;
+const FRAME: Frame = Frame {
+    size: [WIDTH, 570.0],
+    margins: [75.0, 395.0, 60.0, 65.0],
+};
 
 /// What is added below for the caption.
 const BELOW: f64 = 30.0;
-
-/// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [75.0, 395.0, 60.0, 65.0];
 
 /// Where what stands beside the axes begins.
 const BESIDE: f64 = WIDTH - 375.0;
@@ -100,44 +99,30 @@ fn draw(records: &Records, scale: Scale) -> String {
             named,
         ));
     }
-    let [left, right, top, bottom] = MARGINS;
     let smoke = if scale == Scale::Quick {
         ", SMOKE SCALE"
     } else {
         ""
     };
-    let layout = styled(Layout::new((-15.0, -2.0), (0.0, 1.0)))
-        .with_height(HEIGHT)
-        .with_force_margins(left, right)
-        .with_force_margins_y(top, bottom)
-        .with_title(format!("(a) Tabular RLVR on the untied classes{smoke}"))
-        .with_x_label("τ")
-        .with_y_label("greedy reward")
-        .with_x_axis_min(-15.5)
-        .with_x_axis_max(-1.5)
-        .with_x_tick_step(1.0)
-        .with_x_tick_format(powers_of_ten())
-        .with_y_axis_min(0.1)
-        .with_y_axis_max(1.05)
-        .with_y_tick_step(0.1)
-        .with_y_tick_format(TickFormat::Fixed(1))
-        .with_legend_entries(
-            curves
-                .map(|(class, look)| legend(class.name, look))
-                .collect(),
-        )
-        .with_legend_at(BESIDE, top)
-        .with_legend_width(WIDTH - BESIDE - 15.0);
-    let mut scene = render_multiple(plots, layout);
+    let title = format!("(a) Tabular RLVR on the untied classes{smoke}");
+    let reward = Axis::new("greedy reward", [0.1, 1.05])
+        .every(0.1)
+        .written(TickFormat::Fixed(1));
+    let entries = curves.map(|(class, look)| legend(class.name, look));
+    let [left, _, top, _] = FRAME.margins;
+    let mut scene = Panel::new(title, FRAME, Axis::of_powers("τ", [-15.5, -1.5]), reward)
+        .plots(plots)
+        .legend(entries.collect(), [BESIDE, top], WIDTH - BESIDE - 15.0)
+        .scene();
     scene.height += BELOW;
     table(&mut scene, records);
     let said = format!(
         "Points are means over independent runs, bars their {} % intervals.",
         100.0 * INTERVAL_LEVEL
     );
-    let place = [left, HEIGHT + BELOW - 12.0];
+    let place = [left, scene.height - 12.0];
     text(&mut scene, place, TextAnchor::Start, PLAIN, said);
-    SvgBackend.render_scene(&scene)
+    svg(&scene)
 }
 
 /// The means at log10 of tau; no reward is outside 0 to 1.
@@ -162,7 +147,7 @@ const ROW: f64 = 21.0;
 
 /// The table of resets, below the legend.
 fn table(scene: &mut Scene, records: &Records) {
-    let top = MARGINS[2] + 215.0;
+    let top = FRAME.margins[2] + 215.0;
     let ends = [BESIDE, BESIDE + 240.0, BESIDE + 308.0, BESIDE + 360.0];
     let mut line = |number: usize, style, entries: [String; 4]| {
         let y = top + ROW * number as f64;

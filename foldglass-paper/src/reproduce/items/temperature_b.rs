@@ -4,13 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use foldglass::support::stats::Summary;
-use kuva::prelude::{
-    Layout, LegendEntry, LinePlot, MarkerShape, Plot, ScatterPlot, SvgBackend, TickFormat,
-    render_multiple,
-};
+use kuva::prelude::{LegendEntry, LinePlot, MarkerShape, Plot, ScatterPlot, TickFormat};
 use kuva::render::render::TextAnchor;
 
-use crate::report::figure::{GREY, LOOKS, Look, PLAIN, WIDTH, legend, styled, text};
+use crate::report::figure::panel::{Axis, Frame, Panel, svg};
+use crate::report::figure::{GREY, LOOKS, Look, PLAIN, WIDTH, legend, text};
 use crate::reproduce::classes::ClassId;
 use crate::reproduce::fleets::{TRAINED, Trained};
 use crate::reproduce::item::{About, Item, Number, RecordFigure};
@@ -165,14 +163,13 @@ fn paper() -> Vec<Entry> { vec![
     entry(PARITY, HoldLittle, count(0, 23)).note(GRID).assumed(),
 ] }
 
-/// The height of the axes with their margins.
-const HEIGHT: f64 = 520.0;
+const FRAME: Frame = Frame {
+    size: [WIDTH, 520.0],
+    margins: [75.0, 255.0, 60.0, 65.0],
+};
 
 /// What is added below for the caption.
 const BELOW: f64 = 50.0;
-
-/// Left, right, top and bottom of the axes.
-const MARGINS: [f64; 4] = [75.0, 255.0, 60.0, 65.0];
 
 /// Half of the width of a bar, and the distance of two tasks, where coefficients are 1 apart.
 const BAR: f64 = 0.1;
@@ -209,7 +206,6 @@ fn draw(records: &Records, _: Scale) -> String {
         .with_color(PAPER_S.colour);
     let marks = marks.with_marker(PAPER_S.marker).with_size(7.0);
     plots.push(Plot::Scatter(marks));
-    let [left, right, top, bottom] = MARGINS;
     let tick = |place: f64| {
         let found = COEFFICIENTS.get(place.round() as usize);
         let whole = place.fract() == 0.0 && place >= 0.0;
@@ -220,35 +216,28 @@ fn draw(records: &Records, _: Scale) -> String {
         .map(|(task, look)| legend(shown(task), look))
         .collect();
     entries.push(legend("the paper's mean", PAPER_S));
-    let layout = styled(Layout::new((X[0], X[1]), (Y[0], Y[1])))
-        .with_height(HEIGHT)
-        .with_force_margins(left, right)
-        .with_force_margins_y(top, bottom)
-        .with_title("(b) One-block transformer, gated curriculum, REINFORCE")
-        .with_x_label("entropy coefficient")
-        .with_y_label("greedy accuracy at length 8")
-        .with_x_axis_min(X[0])
-        .with_x_axis_max(X[1])
-        .with_x_tick_step(1.0)
-        .with_x_tick_format(TickFormat::Custom(Arc::new(tick)))
-        .with_y_axis_min(Y[0])
-        .with_y_axis_max(Y[1])
-        .with_y_tick_step(0.1)
-        .with_y_tick_format(TickFormat::Fixed(1))
-        .with_legend_entries(entries)
-        .with_legend_at(WIDTH - 235.0, top)
-        .with_legend_width(220.0);
-    let mut scene = render_multiple(plots, layout);
+    let coefficient = Axis::new("entropy coefficient", X)
+        .every(1.0)
+        .written(TickFormat::Custom(Arc::new(tick)));
+    let accuracy = Axis::new("greedy accuracy at length 8", Y)
+        .every(0.1)
+        .written(TickFormat::Fixed(1));
+    let title = "(b) One-block transformer, gated curriculum, REINFORCE";
+    let [left, _, top, _] = FRAME.margins;
+    let mut scene = Panel::new(title, FRAME, coefficient, accuracy)
+        .plots(plots)
+        .legend(entries, [WIDTH - 235.0, top], 220.0)
+        .scene();
     scene.height += BELOW;
     let said = [
         "A point a seed, at the last step; a bar the mean over seeds; a cross the paper's mean, where it states one.",
         "From the records in fleets/: those committed are of a run on an H200, 40,000 steps, reading prefix-fixed.",
     ];
     for (number, said) in said.into_iter().enumerate() {
-        let place = [left, HEIGHT + 14.0 + 18.0 * number as f64];
+        let place = [left, FRAME.size[1] + 14.0 + 18.0 * number as f64];
         text(&mut scene, place, TextAnchor::Start, PLAIN, said);
     }
-    SvgBackend.render_scene(&scene)
+    svg(&scene)
 }
 
 /// The task as the legend names it.
