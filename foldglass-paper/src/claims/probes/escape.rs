@@ -47,6 +47,9 @@ pub struct Escapes {
 }
 
 /// Random codes of several tasks, and every code of parity at T = 3.
+///
+/// It catches a construction that gets stuck below 1 or whose changes lower J: a checker that shares no code with it
+/// evaluates every path.
 pub fn codes(bench: &Bench) -> Result<Option<Escapes>, Error> {
     let mut stream = Stream::new(bench.seed, 6);
     let (mut tried, mut arrived, mut within) = (0u64, 0u64, 0u64);
@@ -115,6 +118,8 @@ pub struct Products {
 }
 
 /// Random codes under random marginals of full support.
+///
+/// It catches a construction that takes all inputs to be equally likely: its choice of tokens lowers J under other weights.
 pub fn product_laws(bench: &Bench) -> Result<Option<Products>, Error> {
     let mut stream = Stream::new(bench.seed, 7);
     let (length, q) = (4, 5);
@@ -434,6 +439,9 @@ pub struct Defended {
 
 /// Codes below 1 at which random ascent ends: whether their consulted cells are strictly defended, and
 /// how they escape first.
+///
+/// It catches rewards of single changes that are off by rounding, which make neutral changes strict, and visits that count
+/// cells which no input consults.
 pub fn defended(bench: &Bench) -> Result<Option<Defended>, Error> {
     let class = class("quasigroup", &InputLaw::Uniform, &[3], Shape::untied(0, 0));
     let mut stream = Stream::new(bench.seed, 9);

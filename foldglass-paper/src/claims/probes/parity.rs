@@ -320,6 +320,8 @@ pub struct Dictionary {
 }
 
 /// The two codes and two inputs of the figure.
+///
+/// It catches cells that are routed to by another symbol or token than their own: the parity code fails on an input then.
 pub fn dictionary(_: &Bench) -> Result<Option<Dictionary>, Error> {
     let class = class("parity", &InputLaw::Uniform, &[5], Shape::untied(0, 0));
     let fold = Code::fold(&class);

@@ -30,6 +30,9 @@ pub struct Moves {
 }
 
 /// Single changes of codes: J as it becomes against dQ, untied and tied, and at cells nobody consults.
+///
+/// It catches a dQ of another cell or action, an evaluation that treats tied cells as untied, and visits that leave out a
+/// cell which an input consults: J is evaluated anew after each change.
 pub fn moves(bench: &Bench) -> Result<Option<Moves>, Error> {
     let mut stream = Stream::new(bench.seed, 3);
     let mut found = [(0u64, 0u64); 2];
