@@ -148,9 +148,9 @@ pub struct DecidedStatement {
     pub evidence: String,
     /// The command that decides it.
     pub command: &'static str,
-    /// Whether records of `reproduce` are missing.
+    /// The command that makes records that are missing.
     #[serde(skip)]
-    pub lacks_records: bool,
+    pub made_by: Option<String>,
 }
 
 /// Every statement with its verdict. A statement whose records are not there is undecided; one that asks
@@ -161,14 +161,17 @@ pub fn rows(facts: &ReproductionFacts) -> Result<Vec<DecidedStatement>, Error> {
 
 impl Claim {
     fn row(&self, facts: &ReproductionFacts) -> Result<DecidedStatement, Error> {
-        let (decided, lacks_records) = match (self.decide)(facts) {
-            Ok(decided) => (decided, false),
+        let (decided, made_by) = match (self.decide)(facts) {
+            Ok(decided) => (decided, None),
             Err(absent @ Absent::NotMeasured { .. }) => {
                 return Err(Error::Failed(format!("{}: {absent}", self.id)));
             }
             Err(absent) => (
-                Decided::undecided(absent.to_string()),
-                matches!(absent, Absent::Records { .. }),
+                Decided::without_records(&absent),
+                match absent {
+                    Absent::Records { made_by, .. } => Some(made_by),
+                    _ => None,
+                },
             ),
         };
         Ok(DecidedStatement {
@@ -181,7 +184,7 @@ impl Claim {
             matters: (decided.verdict == StatementVerdict::Contradicted).then_some(self.matters),
             evidence: decided.evidence,
             command: self.command,
-            lacks_records,
+            made_by,
         })
     }
 }

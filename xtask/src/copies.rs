@@ -23,9 +23,10 @@ const CRATES: [&str; 9] = [
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// What `foldglass-paper` compiles in.
-const EMBEDDED: [&str; 7] = [
+const EMBEDDED: [&str; 8] = [
     "docs/errata.md",
     "results/containment.jsonl",
+    "results/correlated-parity.jsonl",
     "results/cures.jsonl",
     "results/escape.jsonl",
     "results/relabelling.jsonl",

@@ -1,5 +1,6 @@
 //! Decides every statement of the paper from records, and from small computations of its own.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -91,7 +92,7 @@ impl ClaimsArgs {
             probes: &probes,
         };
         let mut rows = rows(&facts)?;
-        let lacking = rows.iter().filter(|row| row.lacks_records).count();
+        let lacking: Vec<String> = rows.iter().filter_map(|row| row.made_by.clone()).collect();
         rows.retain(|row| {
             let named = |text: &String| row.id.contains(text) || row.section.contains(text);
             self.only.as_ref().is_none_or(named)
@@ -115,9 +116,30 @@ pub struct Claimed {
     scale: Scale,
     directory: PathBuf,
     claims: Vec<DecidedStatement>,
-    /// Statements that are undecided because records are missing.
+    /// What would make the records of each statement that is undecided because they are missing.
     #[serde(skip)]
-    lacking: usize,
+    lacking: Vec<String>,
+}
+
+impl Claimed {
+    /// The commands that make all missing records: items beyond the paper are run only when they are named.
+    fn remedies(&self) -> Vec<String> {
+        let beyond = |made_by: &&String| made_by.starts_with("reproduce ext:");
+        let (named, others): (Vec<&String>, Vec<&String>) = self.lacking.iter().partition(beyond);
+        let whole = (!others.is_empty()).then(|| "reproduce".to_owned());
+        let named: BTreeSet<&String> = named.into_iter().collect();
+        let quick = if self.scale == Scale::Quick {
+            " --quick"
+        } else {
+            ""
+        };
+        let place = self.directory.display();
+        let commands = whole.into_iter().chain(named.into_iter().cloned());
+        commands
+            .map(|command| format!("`foldglass {command}{quick} --out {place}`"))
+            .chain([format!("`foldglass claims --from {place}`")])
+            .collect()
+    }
 }
 
 /// The width of a text.
@@ -167,21 +189,15 @@ impl Report for Claimed {
             self.directory.display(),
             self.scale.name()
         )?;
-        if self.lacking > 0 {
-            let quick = if self.scale == Scale::Quick {
-                " --quick"
-            } else {
-                ""
-            };
-            let statements = match self.lacking {
+        if !self.lacking.is_empty() {
+            let statements = match self.lacking.len() {
                 1 => "1 statement is".to_owned(),
                 many => format!("{many} statements are"),
             };
-            let place = self.directory.display();
+            let commands = self.remedies().join(", then ");
             writeln!(
                 out,
-                "{statements} undecided because records are missing: run `foldglass reproduce{quick} \
-                 --out {place}` and `foldglass claims --from {place}`"
+                "{statements} undecided because records are missing: run {commands}"
             )?;
         }
         Ok(())

@@ -108,14 +108,27 @@ pub struct Decided {
 }
 
 impl Decided {
-    /// Nothing decides.
-    pub fn undecided(evidence: impl Into<String>) -> Decided {
+    /// Undecided, since there are no records.
+    pub fn without_records(absent: &Absent) -> Decided {
         Decided {
             verdict: StatementVerdict::Undecided,
             kind: BasisKind::Records,
             n: 0,
-            evidence: evidence.into(),
+            evidence: absent.to_string(),
         }
+    }
+}
+
+/// The verdict on a statement of several parts: what is told of each, and none of a part that cannot be told.
+/// It holds where all parts do, and is contradicted where none does. It holds in part where one does. Where no part
+/// is known to hold and one cannot be told, it is undecided.
+pub fn of_parts(parts: &[Option<bool>]) -> StatementVerdict {
+    let count = |told| parts.iter().filter(|&&part| part == told).count();
+    match (count(Some(true)), count(Some(false)), count(None)) {
+        (0, 0, _) | (0, _, 1..) => StatementVerdict::Undecided,
+        (_, 0, 0) => StatementVerdict::Holds,
+        (0, _, 0) => StatementVerdict::Contradicted,
+        _ => StatementVerdict::InPart,
     }
 }
 
@@ -156,19 +169,28 @@ impl Basis {
 
     /// It holds if all parts do, is contradicted if none does, else holds in part.
     pub fn parts(self, parts: &[bool], evidence: impl Into<String>) -> Result<Decided, Absent> {
-        let true_ones = parts.iter().filter(|&&part| part).count();
-        let verdict = match true_ones {
-            all if all == parts.len() => StatementVerdict::Holds,
-            0 => StatementVerdict::Contradicted,
-            _ => StatementVerdict::InPart,
-        };
-        self.says(verdict, evidence)
+        let parts: Vec<Option<bool>> = parts.iter().copied().map(Some).collect();
+        self.told(&parts, evidence)
     }
-}
 
-/// Nothing here decides it, for a reason.
-pub fn undecided(reason: impl Into<String>) -> Result<Decided, Absent> {
-    Ok(Decided::undecided(reason))
+    /// The same of parts of which some cannot be told.
+    pub fn told(
+        self,
+        parts: &[Option<bool>],
+        evidence: impl Into<String>,
+    ) -> Result<Decided, Absent> {
+        self.says(of_parts(parts), evidence)
+    }
+
+    /// However much there is of it, it decides nothing, for a reason.
+    pub fn undecided(self, reason: impl Into<String>) -> Result<Decided, Absent> {
+        Ok(Decided {
+            verdict: StatementVerdict::Undecided,
+            kind: self.kind,
+            n: self.n,
+            evidence: reason.into(),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -195,5 +217,17 @@ mod tests {
         assert_eq!(verdict(&[true, true]), StatementVerdict::Holds);
         assert_eq!(verdict(&[true, false]), StatementVerdict::InPart);
         assert_eq!(verdict(&[false, false]), StatementVerdict::Contradicted);
+        let told = |parts: &[Option<bool>]| proved(1).told(parts, "").unwrap().verdict;
+        assert_eq!(told(&[Some(true), None]), StatementVerdict::InPart);
+        assert_eq!(told(&[Some(false), None]), StatementVerdict::Undecided);
+        assert_eq!(told(&[None, None]), StatementVerdict::Undecided);
+        assert_eq!(told(&[]), StatementVerdict::Undecided);
+    }
+
+    #[test]
+    fn what_decides_nothing_says_what_was_looked_at() {
+        let whole = exhaustive(9).undecided("no trap").unwrap();
+        assert_eq!(whole.verdict, StatementVerdict::Undecided);
+        assert_eq!((whole.kind, whole.n), (BasisKind::Exhaustive, 9));
     }
 }

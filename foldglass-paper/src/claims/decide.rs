@@ -1,8 +1,14 @@
 //! Makes decisions of numbers that `reproduce` compares with the paper's.
 
-use super::basis::{networks, sampled};
-use super::{Absent, Basis, Decided, ReproductionFacts, StatementVerdict};
+use super::basis::{networks, of_parts, sampled};
+use super::{Absent, Basis, Decided, ReproductionFacts};
 use crate::reproduce::{self, Item, Key, Row, Why};
+
+/// So many standard errors are the level of comparisons, 1 %: statements are judged at the same level as numbers.
+pub const SCORE: f64 = 2.576;
+
+/// Intervals of statements contain the true value as often.
+pub const INTERVAL: f64 = 1.0 - reproduce::LEVEL;
 
 /// Differences that evidence names one by one.
 const NAMED: usize = 3;
@@ -50,8 +56,7 @@ pub fn beside(row: &Row) -> String {
     )
 }
 
-/// Holds where all agree, is contradicted where all that can be told differ, undecided where none can be
-/// told, or one rests on too few runs.
+/// Every number is a part; undecided where one rests on too few runs.
 fn compared(item: &Item, rows: &[&Row]) -> Result<Decided, Absent> {
     let stated = |verdict| move |row: &&&Row| row.verdict == verdict;
     let agree = rows
@@ -65,12 +70,12 @@ fn compared(item: &Item, rows: &[&Row]) -> Result<Decided, Absent> {
         .iter()
         .filter(stated(reproduce::ComparisonVerdict::CannotTell));
     let (agree, untold) = (agree.count(), untold.count());
-    let verdict = match (agree, differ.len(), untold) {
-        (0, 0, _) => StatementVerdict::Undecided,
-        (_, 0, 0) => StatementVerdict::Holds,
-        (0, _, 0) => StatementVerdict::Contradicted,
-        _ => StatementVerdict::InPart,
-    };
+    let told = rows.iter().map(|row| match row.verdict {
+        reproduce::ComparisonVerdict::Agrees => Some(true),
+        reproduce::ComparisonVerdict::Differs => Some(false),
+        _ => None,
+    });
+    let verdict = of_parts(&told.collect::<Vec<_>>());
     let text = match rows {
         [row] => beside(row),
         _ => {

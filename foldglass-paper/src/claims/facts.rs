@@ -36,8 +36,8 @@ pub enum Absent {
     Runs(String),
     /// The item does not measure this: a mistake of the program.
     NotMeasured {
-        /// The item.
-        item: &'static str,
+        /// The item, or the study.
+        item: String,
         /// The number.
         number: String,
     },
@@ -88,7 +88,7 @@ impl<'a> ReproductionFacts<'a> {
         let mut rows = self.rows(item)?.iter();
         rows.find(|row| row.key == key)
             .ok_or_else(|| Absent::NotMeasured {
-                item: item.label,
+                item: item.label.to_owned(),
                 number: format!("{}, {}", key.class, key.quantity),
             })
     }
@@ -166,15 +166,107 @@ pub fn ours(row: &Row) -> Result<f64, Absent> {
     row.ours.ok_or_else(none)
 }
 
-/// A number of a record's result.
-pub fn result(record: &Record, key: &str) -> Option<f64> {
-    record.result.get(key).and_then(Value::as_f64)
+/// What a run found, by the names that methods give it. A record that lacks a field is a mistake of the program, as a
+/// number that no item measures is; one whose field is null found nothing there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunField {
+    /// The largest distance of a probability from its target.
+    Residual,
+    /// The entropy of all cells, in nats.
+    Entropy,
+    /// The exact reward of the greedy code.
+    GreedyExact,
+    /// The first sweep at reward 1.
+    SweepsToOptimum,
+    /// The rewards at checkpoints.
+    Checkpoints,
+    /// Whether a pure state is a trap.
+    Standing,
+    /// The reward of the trap that chains start at.
+    StartReward,
+    /// The mean rewards of replicas.
+    MeanRewards,
+    /// The correlation of cells that move.
+    Correlation,
+    /// The correlation of permuted draws.
+    CorrelationNoise,
 }
 
-/// The exact reward of a chain after a sweep, where it is a checkpoint.
-pub fn reward_at(record: &Record, sweep: u64) -> Option<&str> {
-    let marks = record.result.get("checkpoints").and_then(Value::as_array);
+impl RunField {
+    fn name(self) -> &'static str {
+        match self {
+            RunField::Residual => "residual",
+            RunField::Entropy => "entropy",
+            RunField::GreedyExact => "greedy_exact",
+            RunField::SweepsToOptimum => "sweeps_to_optimum",
+            RunField::Checkpoints => "checkpoints",
+            RunField::Standing => "standing",
+            RunField::StartReward => "start_reward",
+            RunField::MeanRewards => "mean_rewards",
+            RunField::Correlation => "correlation",
+            RunField::CorrelationNoise => "correlation_noise",
+        }
+    }
+
+    fn absent(self, record: &Record) -> Absent {
+        Absent::NotMeasured {
+            item: format!("the run {} of the study {}", record.id, record.study),
+            number: self.name().to_owned(),
+        }
+    }
+
+    fn of(self, record: &Record) -> Result<&Value, Absent> {
+        let value = record.result.get(self.name());
+        value.ok_or_else(|| self.absent(record))
+    }
+
+    /// A number that every run has.
+    pub fn number(self, record: &Record) -> Result<f64, Absent> {
+        let found = self.some_number(record)?;
+        found.ok_or_else(|| self.absent(record))
+    }
+
+    /// A number that only some runs have.
+    pub fn some_number(self, record: &Record) -> Result<Option<f64>, Absent> {
+        match self.of(record)? {
+            Value::Null => Ok(None),
+            value => value.as_f64().map(Some).ok_or_else(|| self.absent(record)),
+        }
+    }
+
+    /// A word that every run has.
+    pub fn word(self, record: &Record) -> Result<&str, Absent> {
+        let word = self.of(record)?.as_str();
+        word.ok_or_else(|| self.absent(record))
+    }
+
+    /// Numbers that every run has.
+    pub fn numbers(self, record: &Record) -> Result<Vec<f64>, Absent> {
+        let list = self.of(record)?.as_array();
+        let list = list.and_then(|list| list.iter().map(Value::as_f64).collect());
+        list.ok_or_else(|| self.absent(record))
+    }
+}
+
+/// The temperature of a run that has one.
+pub fn tau(record: &Record) -> Result<f64, Absent> {
+    let tau = record.settings.get("tau").and_then(Value::as_f64);
+    tau.ok_or_else(|| Absent::NotMeasured {
+        item: format!("the run {} of the study {}", record.id, record.study),
+        number: "tau".to_owned(),
+    })
+}
+
+/// The exact reward of a chain after a sweep; none where the chain ends before it.
+pub fn reward_at(record: &Record, sweep: u64) -> Result<Option<&str>, Absent> {
+    let field = RunField::Checkpoints;
+    let sweeps = record.settings.get("sweeps").and_then(Value::as_u64);
+    if sweeps.is_some_and(|sweeps| sweeps < sweep) {
+        return Ok(None);
+    }
+    let marks = field.of(record)?.as_array();
     let own = |mark: &&Value| mark.get("sweep").and_then(Value::as_u64) == Some(sweep);
-    let mark = marks.into_iter().flatten().find(own)?;
-    mark.get("reward_exact")?.as_str()
+    let mark = marks.into_iter().flatten().find(own);
+    let reward = mark.and_then(|mark| mark.get("reward_exact")?.as_str());
+    reward.map(Some).ok_or_else(|| field.absent(record))
 }

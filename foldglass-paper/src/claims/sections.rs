@@ -19,9 +19,9 @@ mod mapping;
 mod setting;
 mod transformers;
 
-use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled, undecided};
-use super::decide::{all_numbers, basis, beside, numbers};
-use super::facts::{ours, result, reward_at};
+use super::basis::{exhaustive, exhaustive_of, networks, proved, sampled};
+use super::decide::{INTERVAL, SCORE, all_numbers, basis, beside, numbers};
+use super::facts::{ours, reward_at};
 use super::{Absent, Basis, Claim, Decided, Matters, ReproductionFacts};
 
 /// All statements, in the order of the paper.

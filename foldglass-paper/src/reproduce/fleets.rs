@@ -50,6 +50,9 @@ pub const CURES: Kept = kept!("cures", OF_STUDIES);
 /// Transformers trained under other options, run by run: layouts, decaying coefficients, clipping and others.
 pub const SCREENED: Kept = kept!("screen-options", &["records", "task", "c", "seed"]);
 
+/// Transformers trained on parity with correlated inputs, run by run: with a curriculum and without.
+pub const CORRELATED: Kept = kept!("correlated-parity", &["records", "task", "c", "seed"]);
+
 /// What identifies a network of a study.
 const OF_STUDIES: &[&str] = &["class", "dynamics", "parameters", "run"];
 
@@ -237,6 +240,16 @@ pub struct Screened {
     pub best: BestRecord,
 }
 
+/// A transformer of a run on correlated inputs.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Correlated {
+    /// The name of the run.
+    pub records: String,
+    /// The end of its training.
+    #[serde(flatten)]
+    pub end: Trained,
+}
+
 /// A network at the step at which it was best.
 #[derive(Debug, Clone, Deserialize)]
 pub struct BestRecord {
@@ -328,6 +341,8 @@ pub struct Fleets {
     pub cured: Vec<Network>,
     /// Trained under other options.
     pub screened: Vec<Screened>,
+    /// Trained on correlated inputs.
+    pub correlated: Vec<Correlated>,
     /// How each of these was made.
     made: Vec<Made>,
 }
@@ -342,6 +357,7 @@ impl Fleets {
             RELABELLING.read(directory)?,
             CURES.read(directory)?,
             SCREENED.read(directory)?,
+            CORRELATED.read(directory)?,
         ))
     }
 
@@ -355,6 +371,7 @@ impl Fleets {
             RELABELLING.committed(),
             CURES.committed(),
             SCREENED.committed(),
+            CORRELATED.committed(),
         )
     }
 
@@ -365,6 +382,7 @@ impl Fleets {
         relabelled: Read<Network>,
         cured: Read<Network>,
         screened: Read<Screened>,
+        correlated: Read<Correlated>,
     ) -> Fleets {
         Fleets {
             pupils: pupils.records,
@@ -373,6 +391,7 @@ impl Fleets {
             relabelled: relabelled.records,
             cured: cured.records,
             screened: screened.records,
+            correlated: correlated.records,
             made: vec![
                 pupils.made,
                 stretches.made,
@@ -380,6 +399,7 @@ impl Fleets {
                 relabelled.made,
                 cured.made,
                 screened.made,
+                correlated.made,
             ],
         }
     }
@@ -391,9 +411,20 @@ impl Fleets {
 
     /// The options of a run of [`SCREENED`].
     pub fn options(&self, records: &str) -> Option<ScreenedOptions> {
-        let mut runs = self.made(&SCREENED)?.runs.iter();
+        serde_json::from_value(self.settings(&SCREENED, records)?.clone()).ok()
+    }
+
+    /// Whether a run of [`CORRELATED`] has a curriculum.
+    pub fn has_curriculum(&self, records: &str) -> Option<bool> {
+        let lengths = self.settings(&CORRELATED, records)?.get("lengths")?;
+        Some(lengths.get("kind")?.as_str()? == "curriculum")
+    }
+
+    /// The settings of a run of a file that has several.
+    fn settings(&self, kept: &Kept, records: &str) -> Option<&Value> {
+        let mut runs = self.made(kept)?.runs.iter();
         let own = runs.find(|run| run.get("records") == Some(&Value::from(records)))?;
-        serde_json::from_value(own.get("settings")?.clone()).ok()
+        own.get("settings")
     }
 
     /// Networks of the committed records that these do not have.
@@ -452,6 +483,19 @@ mod tests {
     }
 
     #[test]
+    fn half_of_the_correlated_networks_at_the_longest_length_have_a_curriculum() {
+        let fleets = Fleets::committed();
+        let longest = fleets
+            .correlated
+            .iter()
+            .filter(|model| model.end.accuracies.len() == 8);
+        let with = |model: &&Correlated| fleets.has_curriculum(&model.records).unwrap();
+        assert_eq!(longest.clone().filter(with).count(), 96);
+        assert_eq!(longest.count(), 192);
+        assert_eq!(fleets.has_curriculum("of another file"), None);
+    }
+
+    #[test]
     fn a_barrier_is_what_a_line_falls_below_its_lower_end() {
         assert_eq!(barrier(&[5, 7, 3, 9, 6], 1), 2);
         assert_eq!(barrier(&[5, 7, 3, 9, 6], 4), 0);
@@ -483,7 +527,15 @@ mod tests {
 
     #[test]
     fn a_network_counts_once_and_a_deleted_one_is_missing() {
-        for kept in [CONTAINMENT, ESCAPE, TRAINED, RELABELLING, CURES, SCREENED] {
+        for kept in [
+            CONTAINMENT,
+            ESCAPE,
+            TRAINED,
+            RELABELLING,
+            CURES,
+            SCREENED,
+            CORRELATED,
+        ] {
             let lines: Vec<&str> = kept.text.lines().collect();
             let less = kept.records::<Fields>(&lines[..lines.len() - 2].join("\n"));
             assert_eq!(less.unwrap().made.missing, 2, "{}", kept.name);

@@ -161,6 +161,39 @@ pub struct CorrelatedCensus {
     pub classes: Vec<TrapCensus>,
 }
 
+/// An exact number as records have it: a fraction in lowest terms.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ExactNumber(Reward);
+
+impl ExactNumber {
+    /// The nearest double.
+    pub fn to_f64(&self) -> f64 {
+        self.0.to_f64()
+    }
+}
+
+impl From<Reward> for ExactNumber {
+    fn from(number: Reward) -> ExactNumber {
+        ExactNumber(number)
+    }
+}
+
+impl TryFrom<String> for ExactNumber {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<ExactNumber, String> {
+        let number = text.parse().map(ExactNumber);
+        number.map_err(|_| format!("{text:?} is not a fraction"))
+    }
+}
+
+impl From<ExactNumber> for String {
+    fn from(number: ExactNumber) -> String {
+        number.0.to_string()
+    }
+}
+
 /// The traps of correlated parity at one T and k.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,7 +201,7 @@ pub struct TrapCensus {
     /// T.
     pub length: usize,
     /// k.
-    pub repeat: String,
+    pub repeat: ExactNumber,
     /// Codes of the class.
     pub codes: u64,
     /// Codes below 1 that no single change raises.
@@ -184,13 +217,20 @@ pub struct TrapCensus {
     /// Orbits whose reward is that of the number of ignored positions.
     pub reward_by_number: u64,
     /// The rewards of the traps.
-    pub rewards: Vec<String>,
+    pub rewards: Vec<ExactNumber>,
     /// The largest single losses on the ways out of traps.
-    pub losses: Vec<String>,
+    pub losses: Vec<ExactNumber>,
     /// Those of the form (1-k)(2k-1)^(j+1)/2.
     pub losses_of_formula: u64,
     /// The drops below the traps on these ways.
-    pub barriers: Vec<String>,
+    pub barriers: Vec<ExactNumber>,
+}
+
+impl TrapCensus {
+    /// Whether k is this number.
+    pub fn repeats(&self, k: &str) -> bool {
+        String::from(self.repeat.clone()) == k
+    }
 }
 
 /// Correlated parity by T and k: traps, the positions they ignore, their rewards and losses by formula. It catches
@@ -227,21 +267,15 @@ fn trap_line(length: usize, k: &str, found: &CensusFindings) -> TrapCensus {
         formula += u64::from(lowest_terms(reward.ratio()) == paired_reward(k, &ignored));
     }
     let losses = traps.by(|kind| kind.loss.clone());
-    let known: Vec<String> = losses
-        .iter()
-        .filter_map(|(loss, _)| loss.as_ref().map(Reward::to_string))
-        .collect();
-    let of_formula = known.iter().filter(|loss| is_single_loss(k, loss, length));
-    let rewards = traps.by(|kind| kind.reward.clone());
-    let rewards: Vec<String> = rewards
-        .iter()
-        .map(|(reward, _)| reward.to_string())
-        .collect();
+    let losses: Vec<Reward> = losses.into_iter().filter_map(|(loss, _)| loss).collect();
+    let is_of_formula = |loss: &&Reward| is_single_loss(k, &loss.to_string(), length);
+    let of_formula = losses.iter().filter(is_of_formula).count();
+    let rewards = traps.by(|kind| kind.reward.clone()).into_iter();
     let barriers = traps.by(|kind| kind.barrier.clone()).into_iter();
-    let barriers = barriers.filter_map(|(barrier, _)| barrier.as_ref().map(Reward::to_string));
+    let barriers = barriers.filter_map(|(barrier, _)| barrier);
     TrapCensus {
         length,
-        repeat: k.to_owned(),
+        repeat: k.parse::<Reward>().expect("a number").into(),
         codes: found.codes.parse().expect("a small class"),
         local_maxima: small(found.local_maxima),
         traps: small(traps.count()),
@@ -249,10 +283,10 @@ fn trap_line(length: usize, k: &str, found: &CensusFindings) -> TrapCensus {
         ignored_sizes: sizes,
         reward_formula: formula,
         reward_by_number: literal,
-        rewards,
-        losses_of_formula: of_formula.count() as u64,
-        losses: known,
-        barriers: barriers.collect(),
+        rewards: rewards.map(|(reward, _)| reward.into()).collect(),
+        losses_of_formula: of_formula as u64,
+        losses: losses.into_iter().map(ExactNumber::from).collect(),
+        barriers: barriers.map(ExactNumber::from).collect(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! States appendices A and B: gradients, damping, multilinearity, the theorem on local maxima.
 
-use super::{Claim, claim, exhaustive, proved, result, sampled};
+use super::{Absent, Claim, claim, exhaustive, proved, sampled};
+use crate::claims::facts::RunField;
 use crate::reproduce::classes::TIED;
 use crate::reproduce::studies::PLAIN;
 
@@ -67,10 +68,8 @@ pub const CLAIMS: &[Claim] = &[
          --iterations 3000 --runs 12 --json",
         |facts| {
             let runs = facts.runs(PLAIN, TIED)?;
-            let residuals: Vec<f64> = runs
-                .iter()
-                .filter_map(|run| result(run, "residual"))
-                .collect();
+            let residuals = runs.iter().map(|run| RunField::Residual.number(run));
+            let residuals: Vec<f64> = residuals.collect::<Result<_, Absent>>()?;
             let below = |limit: f64| residuals.iter().filter(|&&own| own <= limit).count();
             let (zero, stationary) = (below(0.0), below(STATIONARY));
             let most = residuals.iter().copied().fold(0.0, f64::max);

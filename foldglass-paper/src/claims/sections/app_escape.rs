@@ -2,7 +2,6 @@
 
 use super::{
     Absent, Claim, Matters, ReproductionFacts, claim, exhaustive, exhaustive_of, proved, sampled,
-    undecided,
 };
 use crate::claims::probes::census::ClassCensus;
 
@@ -236,8 +235,9 @@ pub const CLAIMS: &[Claim] = &[
          and then sets to one.",
         "enumerate --task parity --lengths 4 --memory 2",
         |facts| {
-            let (_, text) = counted(facts, |census| census.memory > 1)?;
-            undecided(format!("neither a proof nor a trap is known; {text}"))
+            let (classes, text) = counted(facts, |census| census.memory > 1)?;
+            let codes = classes.iter().map(|census| census.codes).sum();
+            exhaustive(codes).undecided(format!("neither a proof nor a trap is known; {text}"))
         },
     ),
     // Catches cells that a tied class does not share. One change that differs decides.

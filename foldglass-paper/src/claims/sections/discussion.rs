@@ -1,6 +1,6 @@
 //! States section 6: what the framework may bring, and its limits.
 
-use super::{Claim, claim, undecided};
+use super::{Claim, claim, exhaustive, networks};
 
 const SECTION: &str = "6 Discussion";
 
@@ -12,7 +12,7 @@ pub const CLAIMS: &[Claim] = &[
          come from.",
         "parity --lengths 40 --tau 0.006",
         |_| {
-            undecided(
+            exhaustive(0).undecided(
                 "no measure of tractability is given: parity is solved in closed form (exact:partition), \
                  and chains solve classes that RLVR does not (intro:gap)",
             )
@@ -26,7 +26,7 @@ pub const CLAIMS: &[Claim] = &[
         "cavi --task z:5 --lengths 8 --tau 1e-7 --iterations 2000 --runs 60 --prior \
          prior.json",
         |_| {
-            undecided(
+            networks(0, 1).undecided(
                 "tables take a prior (`cavi --prior`), networks do not, and no pretrained model has \
                  records here",
             )
@@ -38,7 +38,11 @@ pub const CLAIMS: &[Claim] = &[
         "The strong regulators that made learning possible here are likely damaging for \
          pretrained models.",
         "train --task z:5 --entropy 0.3 --runs 8",
-        |_| undecided("every network was trained from scratch: no pretrained one has records here"),
+        |_| {
+            networks(0, 1).undecided(
+                "every network was trained from scratch: no pretrained one has records here",
+            )
+        },
     ),
     claim(
         "discussion:replicas",
@@ -47,7 +51,7 @@ pub const CLAIMS: &[Claim] = &[
          determined.",
         "overlap --task parity --lengths 5 --inputs markov:9/10 --tau 0.05",
         |_| {
-            undecided(
+            exhaustive(0).undecided(
                 "the paper leaves it open, and so do exact overlap distributions, which reach T = 5 \
                  (`overlap`)",
             )

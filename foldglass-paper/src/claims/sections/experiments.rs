@@ -1,6 +1,6 @@
 //! States section 5: the gap, resets and regulators, barriers.
 
-use super::{Claim, basis, claim, ours, sampled};
+use super::{Claim, SCORE, basis, claim, ours, sampled};
 use crate::claims::StatementVerdict;
 use crate::reproduce::Row;
 use crate::reproduce::classes::{QG03, TIED, UNTIED};
@@ -126,15 +126,15 @@ pub const CLAIMS: &[Claim] = &[
                 let errors = [resets.error, best.error].map(|error| error.unwrap_or(0.0));
                 let error = errors[0].hypot(errors[1]);
                 let apart = resets.mean - best.mean;
-                higher += usize::from(apart > 2.0 * error);
-                lower += usize::from(apart < -2.0 * error);
+                higher += usize::from(apart > SCORE * error);
+                lower += usize::from(apart < -SCORE * error);
                 words.push(format!("{class} {:.4} and {:.4}", resets.mean, best.mean));
             }
             sampled(runs, 12).parts(
                 &[higher > 0, lower == 0],
                 format!(
                     "resets end above the best temperature on {higher} of 7 classes, below it on \
-                     {lower}, by two standard errors; means of both: {}",
+                     {lower}, by {SCORE} standard errors; means of both: {}",
                     words.join(", ")
                 ),
             )
@@ -211,10 +211,8 @@ pub const CLAIMS: &[Claim] = &[
             let found = facts.probes.correlated()?;
             let own = found.classes.iter();
             let (mut least, mut words) = (f64::INFINITY, Vec::new());
-            for census in own.filter(|census| census.repeat == "9/10") {
-                let drops = census.barriers.iter();
-                let drops = drops.filter_map(|drop| drop.parse::<foldglass::Reward>().ok());
-                let drops: Vec<f64> = drops.map(|drop| drop.to_f64()).collect();
+            for census in own.filter(|census| census.repeats("9/10")) {
+                let drops: Vec<f64> = census.barriers.iter().map(|drop| drop.to_f64()).collect();
                 let low = drops.iter().copied().fold(f64::INFINITY, f64::min);
                 let high = drops.iter().copied().fold(0.0, f64::max);
                 least = least.min(low);
@@ -228,13 +226,5 @@ pub const CLAIMS: &[Claim] = &[
                 ),
             )
         },
-    ),
-    claim(
-        "experiments:correlated-rare",
-        SECTION,
-        "Correlated traps catch only about 12 % of seeds.",
-        "chain --task parity --lengths 8 --inputs markov:9/10 --kernel metropolis \
-         --tau 2e-3 --sweeps 3000 --runs 512",
-        super::app_traps::one_in_eight,
     ),
 ];

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
-use super::{Claim, claim, exhaustive, proved, result};
+use super::{Claim, claim, exhaustive, proved};
+use crate::claims::facts::{RunField, tau};
 use crate::reproduce::classes::TIED;
 use crate::reproduce::items::Quantity;
 use crate::reproduce::items::trapsfixed::{
@@ -187,11 +186,11 @@ pub const CLAIMS: &[Claim] = &[
                 (true, PURE_TIED, TIED),
             ] {
                 for run in facts.runs(source, class)? {
-                    let tau = run.settings.get("tau").and_then(Value::as_f64);
-                    let is_trap = run.result.get("standing") == Some(&Value::from("trap"));
-                    let pair = result(run, "correlation").zip(result(run, "correlation_noise"));
-                    if let (true, Some(tau), Some((own, noise))) = (is_trap, tau, pair) {
-                        let key = (tied, tau.to_bits());
+                    let is_trap = RunField::Standing.word(run)? == "trap";
+                    let own = RunField::Correlation.some_number(run)?;
+                    let noise = RunField::CorrelationNoise.some_number(run)?;
+                    if let (true, Some((own, noise))) = (is_trap, own.zip(noise)) {
+                        let key = (tied, tau(run)?.to_bits());
                         by_tau.entry(key).or_default().push([own, noise]);
                     }
                 }
