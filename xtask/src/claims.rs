@@ -56,11 +56,17 @@ pub fn run(args: &[String]) -> Result<(), Failure> {
     write(&docs, &format!("{head}{BEGIN}\n\n{tally}\n\n{table}"))
 }
 
-/// Runs `cargo xtask errata`: the test that compares the errata with their sources writes them.
-pub fn errata() -> Result<(), Failure> {
+/// Runs `cargo xtask errata [--long]`: the test that compares the errata with their sources writes them, and with
+/// `--long` runs the commands that take minutes again.
+pub fn errata(args: &[String]) -> Result<(), Failure> {
+    let asked = match args {
+        [] => "write",
+        [flag] if flag == "--long" => "long",
+        _ => return Err(Failure::Usage("errata takes --long".to_owned())),
+    };
     let mut test = crate::cargo(&["test", "--package", "foldglass-cli", "--test", "cli"]);
     test.args(["the_numbers_of_the_errata", "--", "--nocapture"]);
-    let status = test.env("FOLDGLASS_ERRATA", "write").status();
+    let status = test.env("FOLDGLASS_ERRATA", asked).status();
     let status = status.map_err(|error| Failure::Failed(format!("errata: {error}")))?;
     if !status.success() {
         return Err(Failure::Failed("errata: see above".to_owned()));
