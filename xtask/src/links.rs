@@ -192,10 +192,11 @@ fn read(text: &str) -> Page {
     page
 }
 
-/// Whether a link leads to another host, or is not one that is followed.
+/// Whether a link leads to another host, or is not one that is followed: rustdoc writes no list of implementors where
+/// there are none, and its pages ask for it all the same.
 fn is_elsewhere(link: &str) -> bool {
     let scheme = link.split(['/', '?', '#']).next().unwrap_or_default();
-    scheme.contains(':') || link.starts_with("//")
+    scheme.contains(':') || link.starts_with("//") || link.contains("/trait.impl/")
 }
 
 /// Names and values.
