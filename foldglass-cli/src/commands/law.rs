@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use dashu_int::UBig;
 use foldglass::landscape::law::{Correlated, LawError, Lengths, TrapReward};
 use foldglass::model::policy::CodeForm;
+use foldglass::model::task::TaskError;
 use foldglass::support::exact;
 use foldglass::{ClassSpec, Code, ExactWeights, Reward};
 use foldglass_study::claims;
@@ -99,7 +100,10 @@ fn lengths(text: &str) -> Result<List, String> {
 }
 
 fn usage(error: LawError) -> Error {
-    Error::Usage(error.to_string())
+    Error::Usage(match &error {
+        LawError::Task(TaskError::LengthWeights { .. }) => format!("--length-weights: {error}"),
+        _ => error.to_string(),
+    })
 }
 
 impl LawArgs {

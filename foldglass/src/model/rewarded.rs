@@ -123,6 +123,14 @@ impl RewardRule {
         *self == RewardRule::Final
     }
 
+    /// Whether the weights of steps, where there are some, are one for each step of inputs of one length.
+    pub(crate) fn weighs_steps_of(&self, lengths: &[usize]) -> bool {
+        match self {
+            RewardRule::Process(Some(weights)) => lengths == [weights.parts().len()],
+            _ => true,
+        }
+    }
+
     /// The same, with equal weights left out.
     pub(crate) fn canonical(self) -> RewardRule {
         match self {

@@ -92,7 +92,10 @@ impl ClassSpec {
         let (lengths, weights) = sorted(&self.lengths, weights)?;
         self.lengths = lengths;
         self.length_weights = Some(weights).filter(|weights| !weights.is_equal());
-        self.reward = self.reward.canonical();
+        // Equal weights of another number than the steps stay: laying the class out refuses them.
+        if self.reward.weighs_steps_of(&self.lengths) {
+            self.reward = self.reward.canonical();
+        }
         Ok(self)
     }
 
