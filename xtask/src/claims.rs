@@ -64,12 +64,28 @@ pub fn errata(args: &[String]) -> Result<(), Failure> {
         [flag] if flag == "--long" => "long",
         _ => return Err(Failure::Usage("errata takes --long".to_owned())),
     };
-    let mut test = crate::cargo(&["test", "--package", "foldglass-cli", "--test", "cli"]);
-    test.args(["the_numbers_of_the_errata", "--", "--nocapture"]);
-    let status = test.env("FOLDGLASS_ERRATA", asked).status();
-    let status = status.map_err(|error| Failure::Failed(format!("errata: {error}")))?;
+    let test = "the_numbers_of_the_errata";
+    written_by_test("errata", test, ("FOLDGLASS_ERRATA", asked))
+}
+
+/// Runs `cargo xtask process`: the test that compares the tables of docs/process.md with `reproduce` writes them.
+pub fn process() -> Result<(), Failure> {
+    let test = "process::full::the_tables_of_the_page";
+    written_by_test("process", test, ("FOLDGLASS_PROCESS", "write"))
+}
+
+/// Runs a test of the command line, which writes what it else compares.
+fn written_by_test(
+    command: &str,
+    test: &str,
+    (variable, asked): (&str, &str),
+) -> Result<(), Failure> {
+    let mut run = crate::cargo(&["test", "--package", "foldglass-cli", "--test", "cli"]);
+    run.args([test, "--", "--nocapture"]);
+    let status = run.env(variable, asked).status();
+    let status = status.map_err(|error| Failure::Failed(format!("{command}: {error}")))?;
     if !status.success() {
-        return Err(Failure::Failed("errata: see above".to_owned()));
+        return Err(Failure::Failed(format!("{command}: see above")));
     }
     Ok(())
 }

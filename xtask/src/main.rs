@@ -1,4 +1,4 @@
-//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `wheel`.
+//! Runs what developers and CI run: `cargo xtask test`, `python`, `architecture`, `book`, `claims`, `errata`, `process`, `bench`, `attack`, `page`, `explorer`, `site`, `links`, `features`, `copies`, `wheel`.
 
 mod architecture;
 mod attack;
@@ -57,7 +57,9 @@ usage: cargo xtask <command>
   architecture                   writes the tables of modules in docs/architecture.md
   copies                         writes the copies of licences, records and errata that lie in the crates
   errata [--long]                writes results/errata.json and docs/errata.md: the numbers of docs/templates/errata.md from
-                                 commands, records and results/claims.json; --long also runs commands that take minutes again";
+                                 commands, records and results/claims.json; --long also runs commands that take minutes again
+  process                        writes the tables of docs/process.md from `reproduce ext:process`; two minutes of processor
+                                 time";
 
 /// Why a command did not succeed; decides the exit code.
 #[derive(Debug, PartialEq)]
@@ -90,11 +92,12 @@ fn main() -> ExitCode {
             .map_err(Failure::Failed),
         Some(("features", [])) => features::run(),
         Some(("errata", rest)) => claims::errata(rest).and_then(|()| copies::run()),
+        Some(("process", [])) => claims::process(),
         Some(("copies", [])) => copies::run(),
         Some(("wheel", [])) => wheel::run(),
         Some((
-            name
-            @ ("architecture" | "book" | "copies" | "explorer" | "features" | "page" | "wheel"),
+            name @ ("architecture" | "book" | "copies" | "explorer" | "features" | "page"
+            | "process" | "wheel"),
             [extra, ..],
         )) => Err(Failure::Usage(format!(
             "{name} takes no argument, got {extra:?}"

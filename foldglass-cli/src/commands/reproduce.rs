@@ -31,7 +31,7 @@ pub struct ReproduceArgs {
     /// fig:temperature_untied, tab:trapsexist, fig:trapsfixed, and from committed records of a GPU
     /// tab:containment, tab:escape, fig:temperature_untied_b, text:relabelling, text:cures
     /// [default: all of these]; beyond the paper, and run only when named: ext:lengths, ext:traps,
-    /// ext:capture, ext:sampled, or ext for the four
+    /// ext:capture, ext:sampled, ext:process, or ext for the five
     #[arg(value_name = "ITEM", value_parser = item)]
     items: Vec<&'static [&'static Item]>,
     /// A smoke test: few seeds, short chains, two minutes of processor time; too little to judge the

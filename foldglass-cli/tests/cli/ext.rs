@@ -176,6 +176,12 @@ mod full {
         lengths(rows(&first, "ext:lengths"));
         capture(rows(&first, "ext:capture"));
         sampled(rows(&first, "ext:sampled"));
+        let row = row(
+            rows(&first, "ext:process"),
+            "parity (0,1) T=3 uniform, process",
+            "traps",
+        );
+        assert_eq!(row["ours"], 3.0);
         let figures = [
             "ext-traps.svg",
             "ext-lengths.svg",

@@ -27,6 +27,7 @@ mod mistakes;
 mod networks;
 mod outputs;
 mod plot;
+mod process;
 #[cfg(unix)]
 mod readme;
 mod records;

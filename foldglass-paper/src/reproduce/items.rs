@@ -7,6 +7,7 @@ pub mod escape;
 pub mod ext_capture;
 pub mod ext_lengths;
 mod ext_panels;
+pub mod ext_process;
 pub mod ext_sampled;
 pub mod ext_traps;
 pub mod regulator;
@@ -38,11 +39,12 @@ pub static ALL: [&Item; 11] = [
 ];
 
 /// What goes beyond the paper; these are run when they are named, or all of them by [`EXT`].
-pub static BEYOND: [&Item; 4] = [
+pub static BEYOND: [&Item; 5] = [
     &ext_lengths::ITEM,
     &ext_traps::ITEM,
     &ext_capture::ITEM,
     &ext_sampled::ITEM,
+    &ext_process::ITEM,
 ];
 
 macro_rules! quantities {
@@ -85,6 +87,7 @@ quantities! {
     ExtTraps: ext_traps::ExtTrapsQuantity,
     ExtCapture: ext_capture::ExtCaptureQuantity,
     ExtSampled: ext_sampled::ExtSampledQuantity,
+    ExtProcess: ext_process::ExtProcessQuantity,
 }
 
 /// The key of the same runs under their first name: numbers of two keys with one original are one number.

@@ -2,8 +2,9 @@
 //! (paper, App. G.6).
 //!
 //! In the directory of a reproduction `maps/` has one file per class, and `certificates/map-NAME.json` a
-//! verdict on each of its traps, up to the names of tokens. What is there is not done again.
+//! verdict on a trap of each shelf, up to the names of tokens. What is there is not done again.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,8 @@ pub struct Map {
     pub memory: usize,
     /// The law of the inputs.
     pub inputs: &'static str,
+    /// Which tokens are rewarded: `final`, `process` or `process:W1,W2,..`.
+    pub reward: &'static str,
     /// Whether the smoke scale maps it too.
     pub quick: bool,
 }
@@ -48,6 +51,7 @@ impl Map {
             window: [0, 0],
             memory: 1,
             inputs: "uniform",
+            reward: "final",
             quick: false,
         }
     }
@@ -63,6 +67,9 @@ impl Map {
     fn class(&self, work: &Work<'_>) -> Result<Class, Error> {
         let mut words = ClassWords::new(self.task, self.lengths).inputs(self.inputs);
         (words.window, words.memory) = (self.window, self.memory);
+        words.reward = self.reward.parse().map_err(|problem| {
+            Error::Failed(format!("the reward of the map {}: {problem}", self.name))
+        })?;
         Ok(words
             .spec(Path::new(""))?
             .lay_out_within(work.means.allowance)?)
@@ -104,7 +111,7 @@ pub struct Misses {
     pub ignored: Vec<usize>,
     /// The lengths at which every input is answered wrongly.
     pub wrong: Vec<usize>,
-    /// How many, up to the names of tokens; all have certificates that were checked.
+    /// How many, up to the names of tokens; the shelf of each has a certificate that was checked.
     pub certified: usize,
 }
 
@@ -155,12 +162,20 @@ fn one(map: &Map, file: &str, work: &Work<'_>) -> Result<MapRecord, Error> {
     let found = census?;
     let traps = found.traps.as_ref();
     let codes: Vec<Code> = traps.map(|traps| traps.codes.clone()).unwrap_or_default();
-    if !codes.is_empty() {
+    let mut shelves = HashSet::new();
+    let shelf_of = traps.into_iter().flat_map(|traps| &traps.shelf_of);
+    let alone: Vec<Code> = codes
+        .iter()
+        .zip(shelf_of)
+        .filter(|(_, shelf)| shelves.insert(*shelf))
+        .map(|(code, _)| code.clone())
+        .collect();
+    if !alone.is_empty() {
         let path = work
             .out
             .join("certificates")
             .join(format!("map-{file}.json"));
-        certify(&path, &class, &codes, CAP, work.means, work.observer)?;
+        certify(&path, &class, &alone, CAP, work.means, work.observer)?;
     }
     // The record holds all that the parts were kept for.
     let _ = fs::remove_dir_all(&parts);

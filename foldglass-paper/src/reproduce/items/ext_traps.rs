@@ -215,7 +215,8 @@ fn rows(map: &Map, found: Option<&MapRecord>, law: &Law, of: Missing) -> Vec<Num
     ]
 }
 
-fn line(counts: &Counts<Reward>) -> String {
+/// Rewards, the highest first, and how many traps have each.
+pub(super) fn line(counts: &Counts<Reward>) -> String {
     let words: Vec<String> = counts
         .iter()
         .rev()
@@ -228,7 +229,8 @@ fn line(counts: &Counts<Reward>) -> String {
     }
 }
 
-fn rewards(record: &MapRecord) -> Counts<Reward> {
+/// The traps of a map by their reward.
+pub(super) fn rewards(record: &MapRecord) -> Counts<Reward> {
     let mut counts = Counts::new();
     for kind in &record.traps {
         *counts.entry(kind.reward.clone()).or_default() += kind.count;
