@@ -7,10 +7,10 @@ use clap::Args;
 use foldglass::{ClassSpec, Context, support::names};
 use foldglass_study::census::{self, BARRIER_CAP, CensusFindings, CensusManifest};
 use foldglass_study::parallel::threads;
-use foldglass_study::{Form, Gathered, gather, write_table};
+use foldglass_study::{DataFile, Form, Gathered, data_form, gather, write_table};
 use serde::Serialize;
 
-use super::enumerate::write_found;
+use super::enumerate::{trap_columns, write_found};
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::max_memory;
@@ -29,7 +29,8 @@ pub struct CollectArgs {
     #[arg(value_name = "DIR", required = true)]
     directories: Vec<PathBuf>,
     /// The table: NAME.jsonl, NAME.csv, NAME.parquet, or NAME for all three [default: table in the
-    /// first DIR]
+    /// first DIR]; of an enumeration a row per trap, up to the names of tokens: .csv or .parquet
+    /// [default: none]
     #[arg(long, alias = "out", short_alias = 'o', value_name = "FILE")]
     table: Option<PathBuf>,
     /// Make the table of the finished runs although some are missing
@@ -70,11 +71,15 @@ impl CollectArgs {
 
     /// Puts the shards of an enumeration together.
     fn census(&self, settings: &GlobalArgs) -> Result<Merged, Error> {
-        if self.table.is_some() || self.partial {
+        if self.partial {
             return Err(Error::Usage(
-                "--out and --partial are for studies: an enumeration is printed, and only whole"
+                "--partial: an enumeration is merged only when all of its parts are counted; leave the flag out"
                     .to_owned(),
             ));
+        }
+        if let Some(table) = &self.table {
+            data_form(table)
+                .map_err(|error| Error::Usage(format!("--table {}: {error}", table.display())))?;
         }
         let observer = Terminal::new();
         let context = Context::default()
@@ -85,9 +90,19 @@ impl CollectArgs {
         let found =
             CensusFindings::new(&census, count, &tolerance, threads, BARRIER_CAP, &observer)?;
         let stopped = || Error::Stopped("stopped while the barriers were measured".to_owned());
+        let found = found.ok_or_else(stopped)?;
+        let class = census.class().spec();
+        if let Some(table) = &self.table {
+            let Some(traps) = &found.traps else {
+                return Err(Error::Usage(
+                    "--table: with a --tolerance no traps are sought".to_owned(),
+                ));
+            };
+            DataFile::create(table)?.write(&class, &trap_columns(traps))?;
+        }
         Ok(Merged::Census {
-            class: census.class().spec(),
-            found: Box::new(found.ok_or_else(stopped)?),
+            class,
+            found: Box::new(found),
         })
     }
 
@@ -99,7 +114,7 @@ impl CollectArgs {
             Some(end) => {
                 let form = names::find(&Form::NAMES, end).map_err(|error| {
                     let path = out.display();
-                    Error::Usage(format!("--out {path}: the extension {error}"))
+                    Error::Usage(format!("--table {path}: the extension {error}"))
                 })?;
                 Ok(vec![(form, out)])
             }

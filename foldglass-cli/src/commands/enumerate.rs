@@ -99,7 +99,7 @@ impl EnumerateArgs {
                     write_traps(file, &class.spec(), found)?;
                 }
                 if let (Some(file), Some(traps)) = (table, &found.traps) {
-                    file.write(&class.spec(), &columns(traps))?;
+                    file.write(&class.spec(), &trap_columns(traps))?;
                 }
             }
             done
@@ -213,7 +213,7 @@ fn write_traps(file: JsonLines, class: &ClassSpec, found: &CensusFindings) -> Re
 }
 
 /// A row per trap, up to the names of tokens.
-fn columns(traps: &Traps) -> Vec<RecordColumn> {
+pub(super) fn trap_columns(traps: &Traps) -> Vec<RecordColumn> {
     let kinds = || traps.kind_of.iter();
     let shelves = traps
         .shelf_of

@@ -114,6 +114,28 @@ fn shards_together_are_the_whole_on_any_number_of_threads() {
     let together = scratch.json(&["collect", "parts", "other"]);
     assert_eq!(together["class"]["inputs"], json!({"markov": "9/10"}));
     assert_eq!(report(together), whole);
+    // The table of the traps is that of the whole census.
+    let table = |args: &[&str], out: &str| {
+        scratch.run(&[args, &["--table", out]].concat()).success();
+        std::fs::read(scratch.path().join(out)).unwrap()
+    };
+    for form in ["csv", "parquet"] {
+        let [own, merged] = ["own", "merged"].map(|name| format!("{name}.{form}"));
+        let own = table(&parity("7", &[]), &own);
+        assert_eq!(
+            own,
+            table(&["collect", "parts", "other"], &merged),
+            "{form}"
+        );
+    }
+    for (flags, said) in [
+        (["--table", "t.jsonl"], "--table t.jsonl: "),
+        (["--partial", "--quiet"], "--partial: an enumeration"),
+    ] {
+        let refused = scratch.run(&[&["collect", "parts", "other"], &flags[..]].concat());
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.errors.contains(said), "{}", refused.errors);
+    }
     // All parts of a directory count, whoever recorded them.
     assert_eq!(scratch.report(&parity("7", &["--out", "whole"])), whole);
     assert_eq!(scratch.report(&["collect", "whole"]), whole);
