@@ -178,7 +178,7 @@ pub fn all_inputs(q: usize, length: usize) -> impl Iterator<Item = Vec<u8>> {
 mod tests {
     use super::*;
     use foldglass::dynamics::chain::random_code;
-    use foldglass::model::class::{Class, Shape};
+    use foldglass::model::class::{Class, ClassSpec, Shape};
     use foldglass::model::inputs::InputLaw;
     use foldglass::model::operation::Operation;
     use foldglass::model::task::Task;
@@ -258,6 +258,29 @@ mod tests {
             let code = random_code(&class_of(&law, shape), &mut Stream::new(2, 0));
             let error = Lesson::new(&code).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");
+        }
+    }
+
+    /// A lesson has neither weights of lengths nor rewards of single steps: networks that learn it weigh all alike.
+    #[test]
+    fn weights_of_lengths_and_process_rewards_are_not_taught() {
+        for (lengths, weights, rule) in [
+            (&[2, 3][..], Some("1,2"), "final"),
+            (&[3], None, "process"),
+            (&[3], None, "process:1,2,4"),
+        ] {
+            let spec = ClassSpec {
+                square: Operation::named("max:2").unwrap(),
+                lengths: lengths.to_vec(),
+                shape: Shape::untied(0, 0),
+                inputs: InputLaw::Uniform,
+                length_weights: weights.map(|weights| weights.parse().unwrap()),
+                reward: rule.parse().unwrap(),
+            };
+            let class = spec.lay_out().unwrap();
+            let code = random_code(&class, &mut Stream::new(2, 0));
+            let error = Lesson::new(&code).unwrap_err();
+            assert!(matches!(&error, LessonError::Weighted(_)), "{error}");
         }
     }
 

@@ -185,7 +185,8 @@ def test_what_is_refused_says_what_is_needed(paper: fg.Class) -> None:
     for make, said in [
         (lambda: fg.Class(fg.Task("quasigrup", 4)), "quasigrup"),
         (lambda: fg.Class(fg.Task("z:5", 0)), "lengths=0"),
-        (lambda: fg.Class(fg.Task([[0, 1], [0]], 2)), "task"),
+        (lambda: fg.Class(fg.Task([[0, 1], [0]], 2)), "row 1"),
+        (lambda: fg.Class(fg.Task([[0, 1], [1, 2]], 2)), "row 1"),
         (lambda: fg.Class(fg.Task("parity", 2, inputs="markov:2")), "2"),
         (lambda: fg.Class(fg.Task("parity", 2, inputs=[["1/2", "1/3"], ["1/2", "1/2"]])), "sum"),
         (lambda: fg.Code(paper, [0, 1]), "(80,)"),

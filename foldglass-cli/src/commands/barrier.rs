@@ -14,6 +14,7 @@ use foldglass_nn::machine;
 use foldglass_nn::path::{ChainPathError, EscapePath};
 use foldglass_nn::settings::SettingsError;
 
+use super::distill::lesson_named;
 use super::kept;
 use crate::cli::GlobalArgs;
 use crate::error::Error;
@@ -186,7 +187,8 @@ fn stopped() -> Error {
 
 /// Says which flag makes a class whose paths are not followed.
 fn path_named(error: ChainPathError) -> Error {
-    match &error {
+    match error {
+        ChainPathError::Lesson(error) => lesson_named(error),
         ChainPathError::NotUniform => Error::Usage(format!("--inputs: {error}")),
         ChainPathError::NotUntied => Error::Usage(format!("--tied, --lengths: {error}")),
         _ => Error::Usage(error.to_string()),

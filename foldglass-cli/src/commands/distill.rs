@@ -9,7 +9,7 @@ use foldglass::support::watch::Progress;
 use foldglass::{Class, ClassSpec, Code, Reward, Stream, reward::count as counting};
 use foldglass_nn::distill::{self, Distillation, Distilling, Pupil};
 use foldglass_nn::fleet::FleetError;
-use foldglass_nn::lesson::Lesson;
+use foldglass_nn::lesson::{Lesson, LessonError};
 use foldglass_nn::machine;
 use foldglass_nn::origin::Origin;
 use foldglass_nn::settings::{ModelSettings, SettingsError};
@@ -195,12 +195,22 @@ impl DistillArgs {
 const CODE_BYTES: u128 = 4;
 
 fn pupil(code: &Code, seed: u64) -> Result<Pupil, Error> {
-    let lesson = Lesson::new(code).map_err(|error| Error::Usage(format!("--inputs: {error}")))?;
+    let lesson = Lesson::new(code).map_err(lesson_named)?;
     Ok(Pupil {
         lesson,
         square: code.class().task().square().clone(),
         seed,
     })
+}
+
+/// Says which flag makes a class whose codes are not taught.
+pub(super) fn lesson_named(error: LessonError) -> Error {
+    let flag = match error {
+        LessonError::Gap { .. } => "--inputs",
+        LessonError::Weighted(_) => "--length-weights, --reward",
+        _ => "--task",
+    };
+    Error::Usage(format!("{flag}: {error}"))
 }
 
 const NAMES: Names = Names {

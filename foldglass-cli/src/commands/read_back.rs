@@ -19,6 +19,7 @@ use foldglass_nn::weights::Weights;
 use foldglass_study::{StudyError, claims};
 use serde::Serialize;
 
+use super::distill::lesson_named;
 use crate::cli::GlobalArgs;
 use crate::error::Error;
 use crate::flags::fleet::{BackendArgs, Machine, NetworkArgs, backend_named, named};
@@ -84,7 +85,7 @@ impl ReadBackArgs {
         let found = bridge::read_back(backend.as_mut(), 0, &class, net.cap);
         let found = found.map_err(|error| match error {
             BridgeError::Backend(error) => backend_named(&error),
-            BridgeError::Lesson(error) => Error::Usage(format!("--inputs: {error}")),
+            BridgeError::Lesson(error) => lesson_named(error),
             _ => Error::Failed(error.to_string()),
         })?;
         if let Some(out) = &self.out {

@@ -149,12 +149,21 @@ fn every_command_takes_a_table_that_is_not_a_latin_square() {
         "cavi --tau 1e-3 --iterations 20 --runs 2",
         "free-energy --tau 0.5 --learning 500 --sweeps 1000",
         "overlap --tau 0.3 --sweeps 50",
+        "tree --orbits",
+        "reinforce --estimator rloo:2 --batch 4 --updates 3 --learning-rate 1",
+        "dataset --rows 4",
     ] {
         run(&format!("{command} {class}"));
     }
     for command in ["eval", "inspect", "gauge", "draw --svg code.svg"] {
         run(&format!("{command} --code start.json"));
     }
+    scratch.file(
+        "study.toml",
+        "name = \"or\"\n[[class]]\ntask = \"or.json\"\nlengths = [3]\n[[dynamics]]\nkind = \"chain\"\n\
+         kernel = \"metropolis\"\ntau = [0]\nruns = 1\nsweeps = 5\n",
+    );
+    run("run study.toml");
     run("certify --code start.json --out verdicts.json");
     run("check verdicts.json");
     run("escape --code start.json --out path.json");

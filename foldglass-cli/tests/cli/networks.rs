@@ -52,6 +52,41 @@ fn a_distilled_code_is_read_back_and_taken_by_other_commands() {
     }
 }
 
+/// Catches a network that takes the table for a Latin square: its reward would not be that of the code.
+#[test]
+fn networks_learn_tables_that_are_not_latin_squares() {
+    let scratch = Scratch::new();
+    scratch.file("own.json", "{\"actions\":[0,1,0,1,1,1]}");
+    let distill = DISTILL
+        .replace("parity", "max:2")
+        .replace("--runs 2", "--code own.json");
+    let taught = scratch.json(&flags(&distill, ""));
+    let network = &taught["networks"][0];
+    assert_eq!(
+        (&network["agreement"], &network["reward_exact"]),
+        (&1.0.into(), &"1/1".into())
+    );
+    let train = "train --task max:2 --steps 20 --longest 2 --gate-samples 32 --test-inputs 20 \
+                 --weights trained";
+    let trained = scratch.json(&flags(train, "--layout causal"));
+    let files = [network, &trained["models"][0]].map(|model| model["weights"].as_str().unwrap());
+    for (file, window) in files.iter().zip(["0,0", "1,1"]) {
+        let class = format!("--task max:2 --lengths 2 --window {window} --backend cpu --weights");
+        let read = scratch.json(&[&["read-back"], &words(&class)[..], &[file]].concat());
+        assert_eq!(read["agreement"], 1.0);
+        assert_eq!(read["network_reward_exact"], read["reward_exact"]);
+    }
+    let parity = "read-back --task parity --lengths 2 --backend cpu --weights";
+    let refused = scratch.run(&[&words(parity)[..], &[files[0]]].concat());
+    assert!(
+        refused.errors.contains("another multiplication table"),
+        "{}",
+        refused.errors
+    );
+    let barrier = "barrier --task max:2 --lengths 2 --every 20 --points 3 --codes 2";
+    scratch.run(&flags(barrier, "")).success();
+}
+
 /// Inputs that teach are uniform whatever the law: the networks are those of the uniform law.
 #[test]
 fn a_code_of_correlated_inputs_is_taught_as_one_of_uniform_inputs() {

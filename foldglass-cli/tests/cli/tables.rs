@@ -98,6 +98,99 @@ fn what_cannot_be_run_is_refused_and_leaves_nothing() {
     fails(&scratch.run(&["collect"]), 2, &["DIR"]);
 }
 
+/// Weights of lengths and rewards in studies: the class of each record, its columns, and messages that name the key.
+#[test]
+fn weights_and_rewards_are_keys_of_a_study_and_columns_of_its_table() {
+    let scratch = Scratch::new();
+    let class =
+        |id: &str, keys: &str| format!("[[class]]\nid = \"{id}\"\ntask = \"max:2\"\n{keys}\n");
+    let dynamics = "[[dynamics]]\nkind = \"cavi\"\ntau = [1e-3]\nruns = 1\niterations = 20\n";
+    let study = |classes: &[String]| format!("name = \"rewards\"\n{}{dynamics}", classes.concat());
+    let plain = class("plain", "lengths = [3]");
+    let weighted = class(
+        "weighted",
+        "lengths = [2, 3]\nlength_weights = [1, \"1/2\"]",
+    );
+    let process = class("process", "lengths = [3]\nreward = \"process:1,2,1\"");
+    scratch.file("s.toml", &study(&[plain.clone(), weighted, process]));
+    scratch.run(&["run", "s.toml"]).success();
+    scratch
+        .run(&["collect", "rewards", "--table", "t"])
+        .success();
+    let text = scratch.read("t.csv");
+    let mut lines = text.lines().map(split);
+    let heads = lines.next().unwrap();
+    let place = |head: &str| heads.iter().position(|other| other == head).expect(head);
+    let [id, weights, rule] = ["class", "length_weights", "reward_rule"].map(place);
+    let found: Vec<[String; 3]> = lines
+        .map(|line| [id, weights, rule].map(|column| line[column].clone()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ["plain", "", ""],
+            ["weighted", "2/3,1/3", ""],
+            ["process", "", "process:1/4,1/2,1/4"],
+        ]
+    );
+    // The manifest of a study without the keys has neither: directories of versions that did not know them are resumed.
+    let only = study(&[plain]).replace("\"rewards\"", "\"plain\"");
+    scratch.file("p.toml", &only);
+    scratch.run(&["run", "p.toml"]).success();
+    let manifest = scratch.read("plain/study.json");
+    assert!(
+        !manifest.contains("length_weights") && !manifest.contains("\"reward\""),
+        "{manifest}"
+    );
+    scratch.file("p.toml", &only.replace("[3]", "[3]\nreward = \"final\""));
+    let resumed = scratch.json(&["run", "p.toml", "--dry-run"]);
+    assert_eq!(resumed["finished"], 1, "{resumed}");
+    for (keys, said) in [
+        (
+            "lengths = [2, 3]\nlength_weights = [1]",
+            "length_weights: there are 1 weights for 2 lengths",
+        ),
+        (
+            "lengths = [2, 3]\nlength_weights = [1, 0]",
+            "weight 0 is refused",
+        ),
+        (
+            "lengths = [2, 3]\nlength_weights = [1, -2]",
+            "weight -2 is refused",
+        ),
+        (
+            "lengths = [2, 3]\nreward = \"process\"",
+            "reward: a process reward needs inputs of one length",
+        ),
+        (
+            "lengths = [3]\nreward = \"process:1,2\"",
+            "reward: the process reward has 2 weights",
+        ),
+        (
+            "lengths = [3]\nreward = \"outcome\"",
+            "'outcome' is not a reward",
+        ),
+        ("lengths = [3, 3]", "length 3 is given twice"),
+    ] {
+        scratch.file("s.toml", &study(&[class("p", keys)]));
+        fails(
+            &scratch.run(&["run", "s.toml", "--dry-run"]),
+            2,
+            &["line ", said],
+        );
+    }
+    let train = study(&[class("p", "lengths = [3]\nreward = \"process\"")]).replace(
+        dynamics,
+        "[[dynamics]]\nkind = \"train\"\nbackend = \"cpu\"\nsteps = 1\nruns = 1\n",
+    );
+    scratch.file("s.toml", &train);
+    fails(
+        &scratch.run(&["run", "s.toml", "--dry-run"]),
+        2,
+        &["reward = \"final\" is needed"],
+    );
+}
+
 #[test]
 fn a_dry_run_counts_and_writes_nothing() {
     let scratch = Scratch::new();
